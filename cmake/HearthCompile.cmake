@@ -1,0 +1,45 @@
+# How every target of Hearth is compiled.
+include_guard()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+include(GNUInstallDirs)
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+  # -O2 for all; src/devices/cpu alone asks for more.
+  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  find_program(HEARTH_CCACHE ccache)
+  if(HEARTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${HEARTH_CCACHE}")
+  endif()
+endif()
+
+# Compilers never contract a * b + c: the planner alone decides where an fma stands, so that a fused
+# and an unfused program, and two devices, give the same bits.
+add_library(hearth_compile INTERFACE)
+target_compile_options(hearth_compile INTERFACE
+  -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow
+  # g++ notes that the ABI of wide vectors depends on the target; none crosses a library boundary.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>
+  $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
+
+if(HEARTH_SANITIZE)
+  set(_sanitize -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(hearth_compile INTERFACE ${_sanitize})
+  target_link_options(hearth_compile INTERFACE ${_sanitize})
+endif()
+if(HEARTH_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "HEARTH_FUZZ needs clang: configure with the preset asan or fuzz")
+endif()
+if(HEARTH_FUZZ STREQUAL "all")
+  target_compile_options(hearth_compile INTERFACE -fsanitize=fuzzer-no-link)
+endif()

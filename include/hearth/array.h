@@ -1,0 +1,127 @@
+// Array: a handle to a value of the lazy graph, of any rank and dtype.
+//
+// Ops on arrays record what is to be computed; eval(), reading data and printing compute it. An
+// Array never changes its value. Copies are cheap and share. Everything here may be called from any
+// thread; one Array object must not be assigned in one thread while another uses it.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hearth/device.h"
+#include "hearth/dtype.h"
+#include "hearth/shape.h"
+
+namespace hearth {
+
+struct Node;
+struct GradRecord;
+
+inline namespace v0 {
+
+class HEARTH_API Array {
+ public:
+  // No value: only assignment, defined() and destruction are allowed.
+  Array() noexcept = default;
+  // A scalar of rank 0 without a dtype of its own: in an op it takes the dtype of the arrays beside
+  // it. A fractional value beside integers is an Error. Changing its value never rebuilds a plan.
+  Array(double value);        // NOLINT(google-explicit-constructor)
+  Array(std::int64_t value);  // NOLINT(google-explicit-constructor)
+  Array(bool value);          // NOLINT(google-explicit-constructor)
+  Array(float value) : Array(static_cast<double>(value)) {}       // NOLINT
+  Array(int value) : Array(static_cast<std::int64_t>(value)) {}   // NOLINT
+
+  Array(const Array& other) noexcept;
+  Array(Array&& other) noexcept : node_(other.node_), grad_(other.grad_) {
+    other.node_ = nullptr;
+    other.grad_ = nullptr;
+  }
+  Array& operator=(const Array& other) noexcept;
+  Array& operator=(Array&& other) noexcept;
+  ~Array();
+
+  // Copies `data` (row-major, element_count(shape) values) to the device.
+  template <class T>
+  static Array from_data(std::span<const T> data, const Shape& shape, Device device = Device()) {
+    return from_bytes({reinterpret_cast<const std::byte*>(data.data()), data.size_bytes()},
+                      dtype_of_v<T>, shape, device);
+  }
+  template <class T>
+  static Array from_data(const std::vector<T>& data, const Shape& shape, Device device = Device()) {
+    return from_data(std::span<const T>(data), shape, device);
+  }
+  // The same from raw little-endian elements. Throws Error{shape} when the sizes do not fit.
+  static Array from_bytes(std::span<const std::byte> data, DType dtype, const Shape& shape,
+                          Device device = Device());
+
+  bool defined() const noexcept { return node_ != nullptr; }
+  const Shape& shape() const;
+  std::int64_t shape(int axis) const;  // negative axes count from the end
+  int rank() const { return shape().rank(); }
+  std::int64_t size() const { return element_count(shape()); }
+  DType dtype() const;
+  Device device() const;  // of a scalar: the default device
+  bool is_scalar() const noexcept;  // a scalar without a device, made from a number
+
+  // Submits everything recorded so far by this array's thread and waits until this value exists.
+  const Array& eval() const;
+  // True once the value is in memory.
+  bool is_evaluated() const noexcept;
+
+  // Evaluates and copies the elements in row-major order. T must store the array's dtype, or the
+  // call throws Error{dtype}.
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> out(static_cast<std::size_t>(size()));
+    read(out.data(), static_cast<std::int64_t>(out.size() * sizeof(T)), dtype_of_v<T>);
+    return out;
+  }
+  // The only element of an array of size 1, converted. Throws Error{shape} for other sizes.
+  double item() const;
+  // Copies the elements in row-major order to `target`, which holds exactly `bytes` bytes.
+  void read(void* target, std::int64_t bytes, DType dtype) const;
+  // Elements converted to f64, whatever the dtype.
+  std::vector<double> to_doubles() const;
+
+  // Marks a leaf whose gradient is wanted. The array keeps its value; the result has a stable id.
+  Array require_grad() const;
+  bool is_require_grad() const noexcept { return grad_ != nullptr; }
+  // The same value, cut off from differentiation.
+  Array detach() const;
+
+  // For Hearth itself.
+  Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}  // takes over a handle
+  Node* node() const noexcept { return node_; }
+  GradRecord* grad() const noexcept { return grad_; }
+
+ private:
+  Node* node_ = nullptr;
+  GradRecord* grad_ = nullptr;
+};
+
+template <>
+HEARTH_API std::vector<bool> Array::to_vector<bool>() const;
+
+// Shape, dtype and at most a few elements a side. Evaluates.
+HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
+
+// Evaluates several arrays with one wait.
+HEARTH_API void eval(std::span<const Array> arrays);
+
+// While one lives, ops recorded on this thread are not tracked for differentiation.
+class HEARTH_API NoGrad {
+ public:
+  NoGrad() noexcept;
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace v0
+}  // namespace hearth

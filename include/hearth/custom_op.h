@@ -1,0 +1,67 @@
+// Ops of your own: recorded, planned, replayed and differentiated like the built-in ones.
+//
+//   const CustomOp scaled_sum({
+//       .name = "my_lib.scaled_sum",
+//       .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()}; },
+//       .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
+//   });
+//   Array y = scaled_sum({a, b});
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+struct TensorType {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+// A tensor in host memory while compute() runs. Element (i, j, ...) is at
+// data + (i * strides[0] + j * strides[1] + ...) * size_of(dtype).
+struct HostTensor {
+  std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  Shape shape;
+  Strides strides;  // in elements; inputs may be any view, the output is dense row-major
+};
+
+struct CustomOpSpec {
+  // A constant that lives as long as the process, unique among ops: put your library in front.
+  const char* name = nullptr;
+  const char* summary = "";
+  int min_inputs = 1;
+  int max_inputs = 1;
+  // The result's type; throws Error for inputs it does not take. Called when the op is recorded.
+  TensorType (*infer)(std::span<const Array> inputs) = nullptr;
+  // Fills `output`. Runs on the thread that evaluates; must not touch Arrays and must not throw
+  // anything but Error. Deterministic functions only: results may be shared.
+  void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
+  // One gradient per input, undefined where there is none; records ordinary ops. Null: the op is not
+  // differentiable.
+  std::vector<Array> (*vjp)(std::span<const Array> inputs, const Array& output,
+                            const Array& grad) = nullptr;
+};
+
+// A registered op. Define it once, at namespace scope or in a function-local static. Thread-safe.
+class HEARTH_API CustomOp {
+ public:
+  // Throws Error{invalid_argument} when the name is taken or infer or compute is missing.
+  explicit CustomOp(const CustomOpSpec& spec);
+  Array operator()(std::span<const Array> inputs) const;
+  Array operator()(std::initializer_list<Array> inputs) const {
+    return (*this)(std::span<const Array>(inputs.begin(), inputs.size()));
+  }
+
+ private:
+  const void* op_;
+};
+
+}  // namespace v0
+}  // namespace hearth

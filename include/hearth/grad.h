@@ -1,0 +1,74 @@
+// Reverse-mode differentiation.
+//
+//   Array w = Array::from_data(values, {3}).require_grad();
+//   Gradients gradients = backward(sum(square(w)));
+//   Array dw = gradients.get(w);
+//
+// Gradients are ordinary lazy arrays. Only float arrays are differentiated.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// The gradients of one scalar with respect to the leaves it depends on. A plain value; not to be
+// changed by two threads at once.
+class HEARTH_API Gradients {
+ public:
+  // The gradient of a leaf made by require_grad(), of the leaf's shape and dtype; undefined where
+  // the loss does not depend on it.
+  Array get(const Array& leaf) const;
+  Array get(std::uint64_t leaf_id) const;
+  bool has(const Array& leaf) const { return get(leaf).defined(); }
+  // The same, and forgets it.
+  Array take(const Array& leaf);
+  void set(std::uint64_t leaf_id, const Array& gradient);
+  void set(const Array& leaf, const Array& gradient);
+
+  std::size_t size() const noexcept { return by_id_.size(); }
+  auto begin() const noexcept { return by_id_.begin(); }
+  auto end() const noexcept { return by_id_.end(); }
+
+ private:
+  std::unordered_map<std::uint64_t, Array> by_id_;
+};
+
+// The stable id of an array made by require_grad(), by which Gradients are keyed; 0 for others.
+HEARTH_API std::uint64_t gradient_id(const Array& array) noexcept;
+
+// Differentiates `loss`, which has one element and a float dtype, with respect to all leaves.
+//
+// The values saved for the rules are released on the way, so a second backward through the same
+// ops throws Error{invalid_argument}, unless `retain`. With `create_graph` the gradients can be
+// differentiated themselves (and `retain` is implied). Throws Error{shape} if the loss has not
+// exactly one element and Error{invalid_argument} if it depends on no leaf.
+HEARTH_API Gradients backward(const Array& loss, bool retain = false, bool create_graph = false);
+
+using Function = std::function<Array(const Array&)>;
+using FunctionOfMany = std::function<Array(std::span<const Array>)>;
+
+// The gradient function of f, whose result has one element. Nests: grad(grad(f)) is the second
+// derivative of a function of one element. Zeros where f does not depend on its argument.
+HEARTH_API Function grad(Function f);
+// x -> {f(x), gradient of f at x}.
+HEARTH_API std::function<std::pair<Array, Array>(const Array&)> value_and_grad(Function f);
+// The same for functions of several arrays: one gradient for each argument.
+HEARTH_API std::function<std::vector<Array>(std::span<const Array>)> grad(FunctionOfMany f);
+HEARTH_API std::function<std::pair<Array, std::vector<Array>>(std::span<const Array>)>
+value_and_grad(FunctionOfMany f);
+
+// f, but the values inside f are not kept until backward: it computes them again from f's arguments.
+// f must compute the same every time it is called; leaves that f captures get their gradients too.
+// Random ops of the calling thread's generator draw the same numbers in both runs.
+HEARTH_API FunctionOfMany checkpoint(FunctionOfMany f);
+
+}  // namespace v0
+}  // namespace hearth

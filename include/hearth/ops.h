@@ -1,0 +1,291 @@
+// Functions on arrays. Each records what is to be computed; nothing runs until a result is read.
+//
+// Rules for all of them:
+// - Arrays in one call have the same dtype and device, or Error{dtype} / Error{device}. Numbers may
+//   stand in for arrays: they take the dtype beside them. A fractional number beside integers is an
+//   Error{dtype}.
+// - Shapes broadcast as in NumPy: aligned at the last axis, extent 1 stretches; else Error{shape}.
+// - Negative axes count from the end; an axis out of range is an Error{invalid_argument}.
+// - Inputs may be any views; results are in logical order. Extents of 0 are legal.
+// - Integers wrap on overflow, division truncates, remainder floors. f16 and bf16 compute in f32 and
+//   round once.
+// - Index arrays are i64 or i32; indices out of range are undefined unless said.
+// - Floats are differentiable everywhere unless said. All functions are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hearth/array.h"
+#include "hearth/random.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// ---- Arithmetic, element by element ------------------------------------------------------------
+// Numeric dtypes (not bool).
+
+HEARTH_API Array add(const Array& a, const Array& b);
+HEARTH_API Array sub(const Array& a, const Array& b);
+HEARTH_API Array mul(const Array& a, const Array& b);
+// Integers truncate towards zero; division of an integer by 0 gives 0.
+HEARTH_API Array div(const Array& a, const Array& b);
+// Has the sign of the divisor, as in Python: remainder(-3, 2) = 1. Integer remainder by 0 gives 0.
+HEARTH_API Array remainder(const Array& a, const Array& b);
+// A negative base with an integral exponent is real. Integers: wrapping power, 0 for negative
+// exponents except of 1 and -1.
+HEARTH_API Array pow(const Array& a, const Array& b);
+// NaN where either is NaN. Where both are equal each gets half of the gradient.
+HEARTH_API Array maximum(const Array& a, const Array& b);
+HEARTH_API Array minimum(const Array& a, const Array& b);
+
+HEARTH_API Array neg(const Array& x);
+HEARTH_API Array abs(const Array& x);     // of the least signed integer: itself
+HEARTH_API Array sign(const Array& x);    // -1, +0 or 1; 0 for NaN; gradient 0
+HEARTH_API Array square(const Array& x);  // x * x
+
+// Float dtypes only.
+HEARTH_API Array sqrt(const Array& x);
+HEARTH_API Array rsqrt(const Array& x);  // 1 / sqrt(x)
+HEARTH_API Array recip(const Array& x);  // 1 / x
+HEARTH_API Array exp(const Array& x);
+HEARTH_API Array expm1(const Array& x);  // e^x - 1, exact near 0
+HEARTH_API Array log(const Array& x);
+HEARTH_API Array log1p(const Array& x);  // log(1 + x), exact near 0
+HEARTH_API Array tanh(const Array& x);
+HEARTH_API Array sigmoid(const Array& x);
+HEARTH_API Array erf(const Array& x);
+HEARTH_API Array sin(const Array& x);
+HEARTH_API Array cos(const Array& x);
+HEARTH_API Array floor(const Array& x);  // gradient 0, as of ceil and round
+HEARTH_API Array ceil(const Array& x);
+HEARTH_API Array round(const Array& x);  // ties to even
+HEARTH_API Array relu(const Array& x);   // gradient 0 at 0
+// x * Phi(x), by erf; `approximate`: by tanh.
+HEARTH_API Array gelu(const Array& x, bool approximate = false);
+HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
+
+// ---- Comparison and logic ------------------------------------------------------------------------
+// Results are bool; never differentiable. Comparisons with NaN are false, not_equal is true.
+
+HEARTH_API Array equal(const Array& a, const Array& b);
+HEARTH_API Array not_equal(const Array& a, const Array& b);
+HEARTH_API Array less(const Array& a, const Array& b);
+HEARTH_API Array less_equal(const Array& a, const Array& b);
+HEARTH_API Array greater(const Array& a, const Array& b);
+HEARTH_API Array greater_equal(const Array& a, const Array& b);
+// bool only.
+HEARTH_API Array logical_and(const Array& a, const Array& b);
+HEARTH_API Array logical_or(const Array& a, const Array& b);
+HEARTH_API Array logical_xor(const Array& a, const Array& b);
+HEARTH_API Array logical_not(const Array& x);
+HEARTH_API Array is_nan(const Array& x);  // float dtypes only
+
+// `a` where `condition` (bool) is true, else `b`; all three broadcast.
+HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
+// Limits to [low, high]; NaN stays NaN; `low` wins where low > high.
+HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
+HEARTH_API Array clamp_min(const Array& x, const Array& low);
+HEARTH_API Array clamp_max(const Array& x, const Array& high);
+// Float to integer truncates, saturates and takes NaN to 0; anything to bool is x != 0. `x` itself
+// if it has the dtype already. A number becomes an array of rank 0.
+HEARTH_API Array cast(const Array& x, DType dtype);
+
+// ---- Reductions ----------------------------------------------------------------------------------
+// Over `axes` (in any order, none twice), or over everything where no axes are given. Reduced axes
+// stay with extent 1 if `keepdim`. Reducing over `{}` is the identity.
+
+HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
+HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
+// Integers truncate. The mean of nothing is NaN; of integers, Error{invalid_argument}.
+HEARTH_API Array mean(const Array& x);
+HEARTH_API Array mean(const Array& x, const Dims& axes, bool keepdim = false);
+HEARTH_API Array prod(const Array& x);
+HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);
+// NaN wins. Over nothing: Error{invalid_argument}. Equal extremes share the gradient evenly.
+HEARTH_API Array max(const Array& x);
+HEARTH_API Array max(const Array& x, const Dims& axes, bool keepdim = false);
+HEARTH_API Array min(const Array& x);
+HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
+// bool: whether any or all elements are not 0; NaN is not 0. Any dtype.
+HEARTH_API Array any(const Array& x);
+HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
+HEARTH_API Array all(const Array& x);
+HEARTH_API Array all(const Array& x, const Dims& axes, bool keepdim = false);
+// The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
+HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
+                        DType dtype = DType::i64);
+HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
+                        DType dtype = DType::i64);
+
+// Float dtypes, shifted by the maximum, so nothing overflows.
+HEARTH_API Array softmax(const Array& x, std::int64_t axis = -1);
+HEARTH_API Array log_softmax(const Array& x, std::int64_t axis = -1);
+HEARTH_API Array logsumexp(const Array& x, std::int64_t axis = -1, bool keepdim = false);
+
+// ---- Shape ---------------------------------------------------------------------------------------
+// Views: nothing is copied unless a reader needs it.
+
+// Same elements in row-major order. One extent may be -1 and is worked out from the others.
+HEARTH_API Array reshape(const Array& x, const Shape& shape);
+// Axis i of the result is axis axes[i] of x; `axes` names every axis once.
+HEARTH_API Array permute(const Array& x, const Dims& axes);
+HEARTH_API Array transpose(const Array& x);  // swaps the last two axes
+HEARTH_API Array swap_axes(const Array& x, std::int64_t a, std::int64_t b);
+// Stretches extents of 1 and adds axes in front; -1 keeps an extent.
+HEARTH_API Array expand(const Array& x, const Shape& shape);
+HEARTH_API Array broadcast_to(const Array& x, const Shape& shape);
+HEARTH_API Array squeeze(const Array& x);                    // drops all axes of extent 1
+HEARTH_API Array squeeze(const Array& x, const Dims& axes);  // Error{shape} if not of extent 1
+// Inserts axes of extent 1; `axes` are positions in the result.
+HEARTH_API Array unsqueeze(const Array& x, const Dims& axes);
+// Merges axes first..last, both included.
+HEARTH_API Array flatten(const Array& x, std::int64_t first = 0, std::int64_t last = -1);
+
+// The part [start, end) of an axis, every |step|-th element. Negative positions count from the end;
+// positions are clamped to the extent; no `end` means to the end. A negative step walks the same
+// range backwards, from its last element: {0, 5, -1} gives 4, 3, 2, 1, 0; {2, 8, -2} gives 7, 5, 3.
+// A step of 0 is an Error{invalid_argument}.
+struct Slice {
+  std::int64_t start = 0;
+  std::optional<std::int64_t> end = std::nullopt;
+  std::int64_t step = 1;
+};
+
+// One Slice for each leading axis; the axes behind are kept whole.
+HEARTH_API Array slice(const Array& x, const std::vector<Slice>& slices);
+// `length` elements of `axis` from `start`; Error{invalid_argument} if they do not exist.
+HEARTH_API Array narrow(const Array& x, std::int64_t axis, std::int64_t start,
+                        std::int64_t length);
+// The part of shape `sizes` from `starts`, whose values are no part of a plan's identity: use it
+// where positions change from step to step. Error{invalid_argument} if the part is not inside x.
+HEARTH_API Array dynamic_slice(const Array& x, const Dims& starts, const Shape& sizes);
+HEARTH_API Array flip(const Array& x, const Dims& axes);
+
+// A dense row-major array of the same value.
+HEARTH_API Array contiguous(const Array& x);
+// Joins arrays that differ along `axis` only; at least one.
+HEARTH_API Array cat(std::span<const Array> arrays, std::int64_t axis);
+HEARTH_API Array cat(const std::vector<Array>& arrays, std::int64_t axis);
+// Joins arrays of one shape along a new axis at position `axis` of the result.
+HEARTH_API Array stack(const std::vector<Array>& arrays, std::int64_t axis);
+// Parts of the given sizes, which add up to the extent of `axis`.
+HEARTH_API std::vector<Array> split(const Array& x, const std::vector<std::int64_t>& sizes,
+                                    std::int64_t axis);
+// Parts of ceil(extent / count); the last may be smaller, and there may be fewer than `count`.
+HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int64_t axis);
+// Tiles x: times[i] copies along axis i, one entry for each axis.
+HEARTH_API Array repeat(const Array& x, const Dims& times);
+
+// ---- Indexing ------------------------------------------------------------------------------------
+
+// x with `value` written over slice(x, slices); value broadcasts to the slice's shape.
+// `x = slice_assign(x, ...)` reuses x's memory where nothing else holds it.
+HEARTH_API Array slice_assign(const Array& x, const std::vector<Slice>& slices,
+                              const Array& value);
+// x with `value` (of x's rank) written from `starts` on; see dynamic_slice.
+HEARTH_API Array dynamic_slice_assign(const Array& x, const Dims& starts, const Array& value);
+// out[..i..] = x[..indices[..i..]..] along `axis`. indices has x's rank and, beside `axis`, x's
+// extents or smaller ones; the result has its shape.
+HEARTH_API Array gather(const Array& x, const Array& indices, std::int64_t axis);
+// x with values[..i..] added at [..indices[..i..]..] along `axis`, in index order (bool: or).
+// indices and values have one shape.
+HEARTH_API Array scatter_add(const Array& x, const Array& indices, const Array& values,
+                             std::int64_t axis);
+// The slices of x along `axis` that `indices` [n] names.
+HEARTH_API Array select(const Array& x, const Array& indices, std::int64_t axis);
+// x with slice i of `values` along `axis` added to slice indices[i], in order (bool: or).
+HEARTH_API Array select_add(const Array& x, const Array& indices, const Array& values,
+                            std::int64_t axis);
+// Rows of weight [entries, dim] by indices [...]; the result is [..., dim].
+HEARTH_API Array embedding(const Array& weight, const Array& indices);
+// indices [...] to [..., classes]: 1 at the index, 0 elsewhere (all 0 where out of range).
+HEARTH_API Array one_hot(const Array& indices, std::int64_t classes, DType dtype = DType::f32);
+
+// ---- Contractions and layers ---------------------------------------------------------------------
+
+// a [..., m, k] x b [..., k, n] = [..., m, n]; leading axes broadcast. Rank 1 stands for a row on
+// the left and a column on the right, and that axis is dropped from the result. Numeric dtypes;
+// f32 is computed in f32, f16 and bf16 accumulate in f32.
+HEARTH_API Array matmul(const Array& a, const Array& b);
+// x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined.
+HEARTH_API Array linear(const Array& x, const Array& weight, const Array& bias = Array());
+// Over the last axis, biased variance; weight [dim] and bias [dim] may be undefined.
+HEARTH_API Array layer_norm(const Array& x, const Array& weight = Array(),
+                            const Array& bias = Array(), double epsilon = 1e-5);
+// x / sqrt(mean(x^2) + epsilon) over the last axis, times weight [dim] if defined.
+HEARTH_API Array rms_norm(const Array& x, const Array& weight = Array(), double epsilon = 1e-5);
+
+struct RopeOptions {
+  double base = 10000;
+  bool interleaved = false;  // pairs (0, 1), (2, 3)...; else (i, i + dim / 2), as in Llama
+  std::int64_t offset = 0;   // position of the first row; may change without a new plan
+};
+// Rotary position embedding of x [..., sequence, dim], dim even: pair i of row s turns by
+// (offset + s) * base^(-2i / dim).
+HEARTH_API Array rope(const Array& x, const RopeOptions& options = {});
+
+struct AttentionOptions {
+  std::optional<double> scale = std::nullopt;  // default 1 / sqrt(d)
+  double softcap = 0;  // > 0: scores become softcap * tanh(score / softcap)
+  bool causal = false;  // row r sees columns up to r + kv_length - q_length
+  Array mask = {};      // bool, true = masked out; broadcasts to [batch, heads, q_length, length]
+  Array bias = {};      // added to the scores; broadcasts likewise
+  std::optional<std::int64_t> kv_length = std::nullopt;  // default: the whole length
+};
+// softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
+// v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length on do not
+// exist (it may change without a new plan). Scale, softcap, mask, causal, bias, in this order; a
+// row that is masked out completely gives 0.
+HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
+                           const AttentionOptions& options = {});
+
+enum class Reduction : std::uint8_t { none, mean, sum };
+// -log softmax(logits)[target] in nats: logits [..., classes], integer targets [...]. Rows whose
+// target is `ignore_index` give 0 and do not count in the mean. Half logits give f32. A target out
+// of range gives NaN. `label_smoothing` (0 to 1) of the target is spread evenly over all classes.
+HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
+                               Reduction reduction = Reduction::mean,
+                               std::int64_t ignore_index = -100, double label_smoothing = 0);
+
+// ---- Creation ------------------------------------------------------------------------------------
+// Constants; their memory is one element where readers take views.
+
+HEARTH_API Array full(const Shape& shape, const Array& value, DType dtype = DType::f32,
+                      Device device = Device());
+HEARTH_API Array zeros(const Shape& shape, DType dtype = DType::f32, Device device = Device());
+HEARTH_API Array ones(const Shape& shape, DType dtype = DType::f32, Device device = Device());
+HEARTH_API Array full_like(const Array& x, const Array& value);
+HEARTH_API Array zeros_like(const Array& x);
+HEARTH_API Array ones_like(const Array& x);
+// start, start + step, ... before `end`: max(0, ceil((end - start) / step)) elements. A step of 0 is
+// an Error{invalid_argument}.
+HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step = 1,
+                        DType dtype = DType::i64, Device device = Device());
+// count values start + i * step in a float dtype.
+HEARTH_API Array linear_ramp(std::int64_t count, double start, double step,
+                             DType dtype = DType::f32, Device device = Device());
+HEARTH_API Array eye(std::int64_t size, DType dtype = DType::f32, Device device = Device());
+// bool [rows, cols]: false on and above (triu) or on and below (tril) the diagonal that is
+// `diagonal` right of the main one, true elsewhere: what mask_fill would erase.
+HEARTH_API Array triu_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
+                           Device device = Device());
+HEARTH_API Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
+                           Device device = Device());
+// x [..., rows, cols] with the other triangle set to 0.
+HEARTH_API Array triu(const Array& x, std::int64_t diagonal = 0);
+HEARTH_API Array tril(const Array& x, std::int64_t diagonal = 0);
+
+// ---- Operators -----------------------------------------------------------------------------------
+
+inline Array operator+(const Array& a, const Array& b) { return add(a, b); }
+inline Array operator-(const Array& a, const Array& b) { return sub(a, b); }
+inline Array operator*(const Array& a, const Array& b) { return mul(a, b); }
+inline Array operator/(const Array& a, const Array& b) { return div(a, b); }
+inline Array operator%(const Array& a, const Array& b) { return remainder(a, b); }
+inline Array operator-(const Array& x) { return neg(x); }
+
+}  // namespace v0
+}  // namespace hearth

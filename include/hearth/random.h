@@ -1,0 +1,60 @@
+// Random numbers: Philox4x32-10 keyed by a seed, counted by op.
+//
+// What an op draws is fixed when it is recorded: it depends on the generator's seed and counter at
+// that moment and on the element's index, never on the device, the plan or other threads.
+#pragma once
+
+#include <cstdint>
+
+#include "hearth/array.h"
+#include "hearth/error.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// The whole state of a stream of random ops; copying it saves the state, assigning restores it.
+// One op takes one counter value. Not for use by two threads at once.
+struct Generator {
+  std::uint64_t seed = 0;
+  std::uint64_t counter = 0;
+
+  friend bool operator==(const Generator& a, const Generator& b) = default;
+};
+
+// The generator that random ops use when none is given: one for each thread, split from the
+// process seed. Assign to it to restore a saved state.
+HEARTH_API Generator& generator();
+
+// Sets the process seed. The calling thread's generator becomes {value, 0}; each other thread's is
+// split from `value` anew at its next use.
+HEARTH_API void seed(std::uint64_t value);
+
+// The ops below take `source`, or the thread's generator where it is null. float dtypes only,
+// unless said.
+
+// Uniform in [low, high).
+HEARTH_API Array random_uniform(const Shape& shape, double low = 0, double high = 1,
+                                DType dtype = DType::f32, Device device = Device(),
+                                Generator* source = nullptr);
+HEARTH_API Array random_normal(const Shape& shape, double mean = 0, double deviation = 1,
+                               DType dtype = DType::f32, Device device = Device(),
+                               Generator* source = nullptr);
+// 1 (true) with `probability`, else 0, in any dtype.
+HEARTH_API Array random_bernoulli(const Shape& shape, double probability,
+                                  DType dtype = DType::bool_, Device device = Device(),
+                                  Generator* source = nullptr);
+// Uniform integers in [low, high), in any integer dtype. Error{invalid_argument} if low >= high.
+HEARTH_API Array random_integers(const Shape& shape, std::int64_t low, std::int64_t high,
+                                 DType dtype = DType::i64, Device device = Device(),
+                                 Generator* source = nullptr);
+// The generator's raw words; dtype u32 or u64.
+HEARTH_API Array random_bits(const Shape& shape, DType dtype = DType::u32,
+                             Device device = Device(), Generator* source = nullptr);
+
+// Zeroes elements with `probability` and scales the others by 1 / (1 - probability); `x` itself when
+// not training or when probability is 0. Error{invalid_argument} unless 0 <= probability <= 1.
+HEARTH_API Array dropout(const Array& x, double probability, bool training = true,
+                         Generator* source = nullptr);
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,123 @@
+// argmax and argmin over one axis: the lowest index of the extreme; a NaN wins, the first one first.
+//
+// Bound by memory. Lines along the last axis are searched block by block; over an outer axis the best
+// value and its index are kept for a run of neighbouring columns while rows stream by.
+#include <limits>
+
+#include "devices/cpu/columns.h"
+#include "devices/cpu/elements.h"
+#include "devices/cpu/kernels.h"
+#include "ops/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+void store_index(const Operand& output, std::int64_t at, std::int64_t index) {
+  with_element_type(output.dtype(), [&]<class E>() {
+    if constexpr (std::is_integral_v<E>) {
+      *reinterpret_cast<E*>(output.at(at)) = static_cast<E>(index);
+    } else {
+      *reinterpret_cast<E*>(output.at(at)) = E(static_cast<float>(index));
+    }
+  });
+}
+
+template <class T>
+void float_lines(const Operand& input, const Operand& output, int axis, bool smallest) {
+  const AxisView view(input, axis);
+  const RowMath<T>& math = row_math<T>();
+  for_chunks(view.outer() * view.inner(), view.length(), [&](std::int64_t first, std::int64_t last) {
+    T* const copy = scratch<T>(0, view.length());
+    for (std::int64_t line = first; line < last; ++line) {
+      const T* const x = view.line(line / view.inner(), line % view.inner(), copy);
+      store_index(output, line, math.arg_extreme(x, view.length(), smallest));
+    }
+  });
+}
+
+template <class T>
+void float_columns(const Operand& input, const Operand& output, int axis, bool smallest) {
+  constexpr std::int64_t kWidth = 1024;
+  const AxisView view(input, axis);
+  const OffsetMap outer_map(input.shape(), input.strides(), 0, axis);
+  const OffsetMap inner_map(input.shape(), input.strides(), axis + 1, input.shape().rank());
+  const bool dense = inner_map.linear() && inner_map.stride() == 1;
+  const std::int64_t n = view.length(), inner = view.inner();
+  const RowMath<T>& math = row_math<T>();
+  for_tiles(view.outer(), n, inner, kWidth, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+    T* const best = scratch<T>(0, width);
+    T* const copy = scratch<T>(1, width);
+    std::int32_t* const index = scratch<std::int32_t>(0, width);
+    std::fill_n(index, width, 0);
+    view.load(outer, 0, begin, width, best);
+    for (std::int64_t at = 1; at < n; ++at) {
+      const T* row = copy;
+      if (dense) {
+        row = read_row(input, outer_map.at(outer) + begin + at * input.stride(axis), 1, width, copy);
+      } else {
+        view.load(outer, at, begin, width, copy);
+      }
+      math.arg_extreme_to(row, best, index, static_cast<std::int32_t>(at), width, smallest);
+    }
+    for (std::int64_t i = 0; i < width; ++i) store_index(output, outer * inner + begin + i, index[i]);
+  });
+}
+
+template <class E>
+void int_lines(const Operand& input, const Operand& output, int axis, bool smallest) {
+  const OffsetMap outer(input.shape(), input.strides(), 0, axis);
+  const OffsetMap inner(input.shape(), input.strides(), axis + 1, input.shape().rank());
+  const std::int64_t n = input.shape()[axis], stride = input.stride(axis);
+  const auto search = [=](const E* x, auto better) {
+    E best = x[0];
+    std::int64_t index = 0;
+    for (std::int64_t i = 1; i < n; ++i) {
+      if (better(x[i * stride], best)) {
+        best = x[i * stride];
+        index = i;
+      }
+    }
+    return index;
+  };
+  for_chunks(outer.count() * inner.count(), n, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t line = first; line < last; ++line) {
+      const auto* x = reinterpret_cast<const E*>(
+          input.at(outer.at(line / inner.count()) + inner.at(line % inner.count())));
+      const std::int64_t index = smallest ? search(x, [](E a, E b) { return a < b; })
+                                          : search(x, [](E a, E b) { return a > b; });
+      store_index(output, line, index);
+    }
+  });
+}
+
+template <bool smallest>
+void launch_arg(const Launch& launch) {
+  const Operand input = input_of(launch, 0), output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  if (element_count(input.shape()) == 0) return;
+  if (!is_float(input.dtype())) {
+    with_element_type(input.dtype(), [&]<class E>() {
+      if constexpr (std::is_integral_v<E>) int_lines<E>(input, output, axis, smallest);
+    });
+    return;
+  }
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < input.shape().rank(); ++i) inner *= input.shape()[i];
+  const bool fits = input.shape()[axis] <= std::numeric_limits<std::int32_t>::max();
+  with_compute_type(input.dtype(), [&]<class T>() {
+    if (inner >= kMinWidth && fits) {
+      float_columns<T>(input, output, axis, smallest);
+    } else {
+      float_lines<T>(input, output, axis, smallest);
+    }
+  });
+}
+
+}  // namespace
+
+void add_arg_reduce_kernels(KernelTable& table) {
+  table.add({.op = &defs::argmax_op, .launch = launch_arg<false>});
+  table.add({.op = &defs::argmin_op, .launch = launch_arg<true>});
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,100 @@
+// Reductions over an axis that is not the last: the axis with a run of neighbouring inner positions
+// is copied into a dense tile [length][width] that stays in the L2 cache, and row math runs across
+// the width.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "devices/cpu/rows.h"
+
+namespace hearth::cpu {
+
+// An operand seen as [outer, length, inner] around `axis`.
+class AxisView {
+ public:
+  AxisView(const Operand& operand, int axis)
+      : operand_(operand),
+        outer_(operand.shape(), operand.strides(), 0, axis),
+        inner_(operand.shape(), operand.strides(), axis + 1, operand.shape().rank()),
+        length_(operand.shape()[axis]),
+        axis_stride_(operand.stride(axis)) {}
+
+  std::int64_t outer() const { return outer_.count(); }
+  std::int64_t length() const { return length_; }
+  std::int64_t inner() const { return inner_.count(); }
+
+  // Elements along the axis at one position of the other axes.
+  template <class T>
+  const T* line(std::int64_t outer, std::int64_t inner, T* copy) const {
+    return read_row(operand_, outer_.at(outer) + inner_.at(inner), axis_stride_, length_, copy);
+  }
+
+  // Elements [begin, begin + width) of the inner positions at place `at` of the axis, into `row`.
+  template <class T>
+  void load(std::int64_t outer, std::int64_t at, std::int64_t begin, std::int64_t width, T* row) const {
+    const std::int64_t base = outer_.at(outer) + at * axis_stride_;
+    if (inner_.linear()) {
+      load_row(operand_.dtype(), operand_.at(base + begin * inner_.stride()), inner_.stride(), width,
+               row);
+      return;
+    }
+    for (std::int64_t i = 0; i < width; ++i) {
+      load_row(operand_.dtype(), operand_.at(base + inner_.at(begin + i)), 1, 1, row + i);
+    }
+  }
+
+  template <class T>
+  void load_tile(std::int64_t outer, std::int64_t begin, std::int64_t width, T* tile) const {
+    constexpr std::int64_t kAhead = 12;
+    const bool prefetches = inner_.linear() && inner_.stride() == 1;
+    const std::int64_t line = 64 / size_of(operand_.dtype());
+    const std::int64_t base = outer_.at(outer) + begin;
+    for (std::int64_t at = 0; at < length_; ++at) {
+      if (prefetches && at + kAhead < length_) {
+        for (std::int64_t i = 0; i < width; i += line) {
+          __builtin_prefetch(operand_.at(base + (at + kAhead) * axis_stride_ + i));
+        }
+      }
+      load(outer, at, begin, width, tile + at * width);
+    }
+  }
+
+ private:
+  Operand operand_;
+  OffsetMap outer_, inner_;
+  std::int64_t length_, axis_stride_;
+};
+
+// Inner positions below which lines are gathered one by one instead.
+inline constexpr std::int64_t kMinWidth = 16;
+
+inline std::int64_t tile_width(std::int64_t length, std::int64_t inner, std::int64_t bytes) {
+  constexpr std::int64_t kTileBytes = std::int64_t{512} << 10;
+  const std::int64_t fits = kTileBytes / bytes / std::max<std::int64_t>(1, length);
+  return std::min(inner, std::clamp<std::int64_t>(fits & ~std::int64_t{15}, 16, 512));
+}
+
+// Calls body(outer, begin, width) for every tile, in parallel.
+template <class Body>
+void for_tiles(std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t width,
+               Body&& body) {
+  if (outer <= 0 || inner <= 0) return;
+  const std::int64_t tiles = (inner + width - 1) / width;
+  for_chunks(outer * tiles, length * width, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t begin = task % tiles * width;
+      body(task / tiles, begin, std::min(width, inner - begin));
+    }
+  });
+}
+
+// A dense row to elements `stride` apart.
+template <class T>
+void store_strided(DType dtype, const T* row, std::int64_t n, Address out, std::int64_t stride) {
+  if (stride == 1) return store_row(dtype, row, n, out);
+  const std::int64_t bytes = size_of(dtype) * stride;
+  for (std::int64_t i = 0; i < n; ++i) store_row(dtype, row + i, 1, out + i * bytes);
+}
+
+}  // namespace hearth::cpu

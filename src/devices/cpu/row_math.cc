@@ -1,0 +1,708 @@
+#include "devices/cpu/row_math.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/philox.h"
+
+#include <hwy/cache_control.h>
+
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "devices/cpu/row_math.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+// A lambda of a vector loop: compiled for the target at hand and always inlined.
+#undef ROW_BODY
+#define ROW_BODY HWY_ATTR __attribute__((always_inline))
+
+HWY_BEFORE_NAMESPACE();
+namespace hearth::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::int64_t;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+using Vector = hn::Vec<Tag<T>>;
+
+// How a loop body reads and writes: whole vectors, whole vectors past the cache, or the few elements
+// at an end (absent ones read as zero).
+template <class T>
+struct Whole {
+  HWY_INLINE Vector<T> load(const T* p) const { return hn::LoadU(Tag<T>(), p); }
+  HWY_INLINE void store(Vector<T> v, T* p) const { hn::StoreU(v, Tag<T>(), p); }
+};
+template <class T>
+struct Streamed {
+  HWY_INLINE Vector<T> load(const T* p) const { return hn::LoadU(Tag<T>(), p); }
+  HWY_INLINE void store(Vector<T> v, T* p) const { hn::Stream(v, Tag<T>(), p); }
+};
+template <class T>
+struct Part {
+  int64_t count;
+  HWY_INLINE Vector<T> load(const T* p) const {
+    HWY_ALIGN T lanes[hn::MaxLanes(Tag<T>())] = {};
+    std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(T));
+    return hn::Load(Tag<T>(), lanes);
+  }
+  HWY_INLINE void store(Vector<T> v, T* p) const {
+    HWY_ALIGN T lanes[hn::MaxLanes(Tag<T>())];
+    hn::Store(v, Tag<T>(), lanes);
+    std::memcpy(p, lanes, static_cast<size_t>(count) * sizeof(T));
+  }
+};
+
+template <class T, class Body>
+HWY_INLINE void each(int64_t n, Body body) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(Whole<T>{}, i);
+  if (i < n) body(Part<T>{n - i}, i);
+}
+
+template <class T, class Body>
+HWY_INLINE void each(int64_t n, T* out, bool stream, Body body) {
+  if (!stream) return each<T>(n, body);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
+  const auto element = static_cast<int64_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T));
+  int64_t i = -element & (lanes - 1);
+  if (i > n) i = n;
+  if (i > 0) body(Part<T>{i}, 0);
+  for (; i + lanes <= n; i += lanes) body(Streamed<T>{}, i);
+  if (i < n) body(Part<T>{n - i}, i);
+}
+
+// Sum of body(io, i) over the row.
+template <class T, class Body>
+HWY_INLINE T total(int64_t n, Body body) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = hn::Add(s0, body(Whole<T>{}, i));
+    s1 = hn::Add(s1, body(Whole<T>{}, i + lanes));
+    s2 = hn::Add(s2, body(Whole<T>{}, i + 2 * lanes));
+    s3 = hn::Add(s3, body(Whole<T>{}, i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, body(Whole<T>{}, i));
+  if (i < n) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(n - i));
+    s1 = hn::Add(s1, hn::IfThenElseZero(inside, body(Part<T>{n - i}, i)));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+// e^x to 1 ulp: x = k ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, and two scalings so that
+// subnormal results come out right. NaN stays NaN.
+HWY_INLINE Vector<float> exp(Vector<float> x) {
+  const Tag<float> d;
+  const hn::RebindToSigned<Tag<float>> di;
+  const auto low = hn::Set(d, -104.0f);
+  const auto high = hn::Set(d, 89.0f);
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
+  x = hn::IfThenElse(hn::Gt(x, high), high, x);
+  const auto k = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  auto r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x);
+  r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
+  auto p = hn::Set(d, 1.9875691500e-4f);
+  p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
+  p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
+  p = hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), hn::Set(d, 1.0f));
+  const auto whole = hn::ConvertTo(di, k);
+  const auto half = hn::ShiftRight<1>(whole);
+  const auto bias = hn::Set(di, 127);
+  const auto s1 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const auto s2 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
+  return hn::Mul(hn::Mul(p, s1), s2);
+}
+
+HWY_INLINE Vector<double> exp(Vector<double> x) {
+  const Tag<double> d;
+  HWY_ALIGN double lanes[hn::MaxLanes(Tag<double>())];
+  hn::Store(x, d, lanes);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = std::exp(lanes[i]);
+  return hn::Load(d, lanes);
+}
+
+template <class T>
+T max(const T* x, int64_t n) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto m0 = hn::Set(d, -std::numeric_limits<T>::infinity()), m1 = m0, m2 = m0, m3 = m0;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    m0 = hn::Max(m0, hn::LoadU(d, x + i));
+    m1 = hn::Max(m1, hn::LoadU(d, x + i + lanes));
+    m2 = hn::Max(m2, hn::LoadU(d, x + i + 2 * lanes));
+    m3 = hn::Max(m3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) m0 = hn::Max(m0, hn::LoadU(d, x + i));
+  T best = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+  for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+  return best;
+}
+
+template <class T>
+T sum(const T* x, int64_t n) {
+  return total<T>(n, [=](auto io, int64_t i) ROW_BODY { return io.load(x + i); });
+}
+
+template <class T>
+T dot(const T* a, const T* b, int64_t n) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+    s1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), s1);
+    s2 = hn::MulAdd(hn::LoadU(d, a + i + 2 * lanes), hn::LoadU(d, b + i + 2 * lanes), s2);
+    s3 = hn::MulAdd(hn::LoadU(d, a + i + 3 * lanes), hn::LoadU(d, b + i + 3 * lanes), s3);
+  }
+  for (; i + lanes <= n; i += lanes) {
+    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+  }
+  if (i < n) {
+    const Part<T> io{n - i};
+    s1 = hn::MulAdd(io.load(a + i), io.load(b + i), s1);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+template <class T>
+T square_sum(const T* x, T mean, int64_t n) {
+  const auto m = hn::Set(Tag<T>(), mean);
+  return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    const auto v = hn::Sub(io.load(x + i), m);
+    return hn::Mul(v, v);
+  });
+}
+
+template <class T>
+T exp_sum(const T* x, T shift, T* out, int64_t n) {
+  const auto s = hn::Set(Tag<T>(), shift);
+  if (out == nullptr) {
+    return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
+      return exp(hn::Sub(io.load(x + i), s));
+    });
+  }
+  return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    const auto v = exp(hn::Sub(io.load(x + i), s));
+    io.store(v, out + i);
+    return v;
+  });
+}
+
+// Blocks are small enough to stay in the L1 cache: the extreme of each is found without indices, and
+// only a block that beats all before is looked at again.
+template <class T, bool kSmallest>
+int64_t arg_extreme_of(const T* x, int64_t n) {
+  constexpr int64_t kBlock = 2048;
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr T kWorst =
+      kSmallest ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
+  T best = kWorst;
+  int64_t best_block = -1;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = begin + kBlock < n ? begin + kBlock : n;
+    auto m0 = hn::Set(d, kWorst), m1 = m0;
+    auto bad = hn::MaskFromVec(hn::Zero(d));
+    const auto better = [](auto a, auto b) ROW_BODY {
+      if constexpr (kSmallest) {
+        return hn::Min(a, b);
+      } else {
+        return hn::Max(a, b);
+      }
+    };
+    int64_t i = begin;
+    for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      const auto v0 = hn::LoadU(d, x + i), v1 = hn::LoadU(d, x + i + lanes);
+      m0 = better(m0, v0);
+      m1 = better(m1, v1);
+      // Any NaN of the two makes the sum a NaN; so may infinities, which the scan below sorts out.
+      bad = hn::Or(bad, hn::IsNaN(hn::Add(v0, v1)));
+    }
+    bool nan = !hn::AllFalse(d, bad);
+    m0 = better(m0, m1);
+    T extreme = kSmallest ? hn::GetLane(hn::MinOfLanes(d, m0)) : hn::GetLane(hn::MaxOfLanes(d, m0));
+    for (; i < end; ++i) {
+      nan = nan || x[i] != x[i];
+      if (kSmallest ? x[i] < extreme : x[i] > extreme) extreme = x[i];
+    }
+    if (nan) {
+      for (i = begin; i < end; ++i) {
+        if (x[i] != x[i]) return i;
+      }
+    }
+    if (best_block < 0 || (kSmallest ? extreme < best : extreme > best)) {
+      best = extreme;
+      best_block = begin;
+    }
+  }
+  int64_t i = best_block;
+  while (x[i] != best) ++i;
+  return i;
+}
+
+template <class T>
+int64_t arg_extreme(const T* x, int64_t n, bool smallest) {
+  return smallest ? arg_extreme_of<T, true>(x, n) : arg_extreme_of<T, false>(x, n);
+}
+
+template <class T>
+void scale(const T* x, T factor, T* out, int64_t n, bool stream) {
+  const auto f = hn::Set(Tag<T>(), factor);
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Mul(io.load(x + i), f), out + i);
+  });
+}
+
+template <class T>
+void shift(const T* x, T a, T b, T* out, int64_t n, bool stream) {
+  const auto va = hn::Set(Tag<T>(), a), vb = hn::Set(Tag<T>(), b);
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Sub(hn::Sub(io.load(x + i), va), vb), out + i);
+  });
+}
+
+template <class T>
+void normalize(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, int64_t n,
+               bool stream) {
+  const auto m = hn::Set(Tag<T>(), mean), f = hn::Set(Tag<T>(), factor);
+  if (weight != nullptr && bias != nullptr) {
+    each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      io.store(hn::MulAdd(h, io.load(weight + i), io.load(bias + i)), out + i);
+    });
+  } else if (weight != nullptr) {
+    each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      io.store(hn::Mul(h, io.load(weight + i)), out + i);
+    });
+  } else {
+    each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      if (bias != nullptr) h = hn::Add(h, io.load(bias + i));
+      io.store(h, out + i);
+    });
+  }
+}
+
+template <class T>
+void softmax_backward(const T* grad, const T* y, T dot, T* out, int64_t n, bool stream) {
+  const auto s = hn::Set(Tag<T>(), dot);
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Mul(io.load(y + i), hn::Sub(io.load(grad + i), s)), out + i);
+  });
+}
+
+template <class T>
+void log_softmax_backward(const T* grad, const T* y, T sum, T* out, int64_t n, bool stream) {
+  const auto s = hn::Set(Tag<T>(), sum);
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::NegMulAdd(exp(io.load(y + i)), s, io.load(grad + i)), out + i);
+  });
+}
+
+template <class T>
+void norm_backward_sums(const T* grad, const T* x, const T* weight, T mean, T factor, T* dweight,
+                        T* dbias, int64_t n, T* sums) {
+  const Tag<T> d;
+  const auto m = hn::Set(d, mean), f = hn::Set(d, factor);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d);
+  each<T>(n, [&, m, f](auto io, int64_t i) ROW_BODY {
+    auto g = io.load(grad + i);
+    auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+    io.store(hn::MulAdd(g, h, io.load(dweight + i)), dweight + i);
+    if (dbias != nullptr) io.store(hn::Add(g, io.load(dbias + i)), dbias + i);
+    if (weight != nullptr) g = hn::Mul(g, io.load(weight + i));
+    s0 = hn::Add(s0, g);
+    s1 = hn::MulAdd(g, h, s1);
+  });
+  sums[0] = hn::GetLane(hn::SumOfLanes(d, s0));
+  sums[1] = hn::GetLane(hn::SumOfLanes(d, s1));
+}
+
+template <class T>
+void norm_backward(const T* grad, const T* x, const T* weight, T mean, T factor, T a, T b, T* out,
+                   int64_t n, bool stream) {
+  const Tag<T> d;
+  const auto m = hn::Set(d, mean), f = hn::Set(d, factor), va = hn::Set(d, a), vb = hn::Set(d, b);
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    auto g = io.load(grad + i);
+    if (weight != nullptr) g = hn::Mul(g, io.load(weight + i));
+    const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+    io.store(hn::Mul(f, hn::NegMulAdd(h, vb, hn::Sub(g, va))), out + i);
+  });
+}
+
+template <class T>
+void add_to(T* sum, const T* x, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Add(io.load(sum + i), io.load(x + i)), sum + i);
+  });
+}
+
+template <class T>
+void axpy(T* sum, T factor, const T* x, int64_t n) {
+  const auto f = hn::Set(Tag<T>(), factor);
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::MulAdd(f, io.load(x + i), io.load(sum + i)), sum + i);
+  });
+}
+
+template <class T>
+void rotate(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    const auto a = io.load(x0 + i), b = io.load(x1 + i);
+    const auto vc = io.load(c + i), vs = io.load(s + i);
+    io.store(hn::NegMulAdd(b, vs, hn::Mul(a, vc)), y0 + i);
+    io.store(hn::MulAdd(a, vs, hn::Mul(b, vc)), y1 + i);
+  });
+}
+
+template <class T>
+void max_to(T* max, const T* x, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Max(io.load(max + i), io.load(x + i)), max + i);
+  });
+}
+
+template <class T>
+void exp_to(const T* x, const T* shift, T* out, T* sum, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    const auto v = exp(hn::Sub(io.load(x + i), io.load(shift + i)));
+    if (out != nullptr) io.store(v, out + i);
+    io.store(hn::Add(io.load(sum + i), v), sum + i);
+  });
+}
+
+template <class T>
+void dot_to(T* sum, const T* a, const T* b, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::MulAdd(io.load(a + i), io.load(b + i), io.load(sum + i)), sum + i);
+  });
+}
+
+template <class T>
+void scale_by(const T* x, const T* factor, T* out, int64_t n, bool stream) {
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Mul(io.load(x + i), io.load(factor + i)), out + i);
+  });
+}
+
+template <class T>
+void shift_by(const T* x, const T* a, const T* b, T* out, int64_t n, bool stream) {
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Sub(hn::Sub(io.load(x + i), io.load(a + i)), io.load(b + i)), out + i);
+  });
+}
+
+template <class T>
+void softmax_backward_by(const T* grad, const T* y, const T* dot, T* out, int64_t n, bool stream) {
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::Mul(io.load(y + i), hn::Sub(io.load(grad + i), io.load(dot + i))), out + i);
+  });
+}
+
+template <class T>
+void log_softmax_backward_by(const T* grad, const T* y, const T* sum, T* out, int64_t n,
+                             bool stream) {
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    io.store(hn::NegMulAdd(exp(io.load(y + i)), io.load(sum + i), io.load(grad + i)), out + i);
+  });
+}
+
+template <class T, bool kSmallest>
+HWY_INLINE void arg_extreme_to_of(const T* x, T* best, std::int32_t* index, std::int32_t at,
+                                  int64_t n) {
+  // x replaces best unless best is at least as good; an unordered pair counts as x being better,
+  // except where best is the NaN.
+  const auto wins = [](T value, T old) {
+    return !(kSmallest ? value >= old : value <= old) && old == old;
+  };
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    const Tag<float> d;
+    const hn::RebindToSigned<Tag<float>> di;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const auto place = hn::Set(di, at);
+    for (; i + lanes <= n; i += lanes) {
+      const auto v = hn::LoadU(d, x + i), b = hn::LoadU(d, best + i);
+      const auto keeps = kSmallest ? hn::Ge(v, b) : hn::Le(v, b);
+      const auto better = hn::AndNot(hn::Or(keeps, hn::IsNaN(b)), hn::FirstN(d, hn::Lanes(d)));
+      hn::StoreU(hn::IfThenElse(better, v, b), d, best + i);
+      hn::StoreU(hn::IfThenElse(hn::RebindMask(di, better), place, hn::LoadU(di, index + i)), di,
+                 index + i);
+    }
+  }
+  for (; i < n; ++i) {
+    if (wins(x[i], best[i])) {
+      best[i] = x[i];
+      index[i] = at;
+    }
+  }
+}
+
+template <class T>
+void arg_extreme_to(const T* x, T* best, std::int32_t* index, std::int32_t at, int64_t n,
+                    bool smallest) {
+  if (smallest) {
+    arg_extreme_to_of<T, true>(x, best, index, at, n);
+  } else {
+    arg_extreme_to_of<T, false>(x, best, index, at, n);
+  }
+}
+
+template <class T>
+constexpr RowMath<T> make_row_math() {
+  return {.max = max<T>,
+          .sum = sum<T>,
+          .dot = dot<T>,
+          .square_sum = square_sum<T>,
+          .exp_sum = exp_sum<T>,
+          .arg_extreme = arg_extreme<T>,
+          .scale = scale<T>,
+          .shift = shift<T>,
+          .normalize = normalize<T>,
+          .softmax_backward = softmax_backward<T>,
+          .log_softmax_backward = log_softmax_backward<T>,
+          .norm_backward_sums = norm_backward_sums<T>,
+          .norm_backward = norm_backward<T>,
+          .add_to = add_to<T>,
+          .axpy = axpy<T>,
+          .rotate = rotate<T>,
+          .max_to = max_to<T>,
+          .exp_to = exp_to<T>,
+          .dot_to = dot_to<T>,
+          .scale_by = scale_by<T>,
+          .shift_by = shift_by<T>,
+          .softmax_backward_by = softmax_backward_by<T>,
+          .log_softmax_backward_by = log_softmax_backward_by<T>,
+          .arg_extreme_to = arg_extreme_to<T>};
+}
+
+constexpr RowMath<float> kRowMathF32 = make_row_math<float>();
+constexpr RowMath<double> kRowMathF64 = make_row_math<double>();
+
+const RowMath<float>* math_f32() { return &kRowMathF32; }
+const RowMath<double>* math_f64() { return &kRowMathF64; }
+
+// The parts of a row that fill whole vectors are converted here; returns how many elements that are.
+int64_t load_bf16(const std::uint16_t* source, int64_t n, float* out) {
+  const Tag<float> d;
+  const hn::Rebind<std::uint32_t, Tag<float>> du;
+  const hn::Rebind<std::uint16_t, Tag<float>> dh;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto wide = hn::PromoteTo(du, hn::LoadU(dh, source + i));
+    hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(wide)), d, out + i);
+  }
+  return i;
+}
+
+int64_t store_bf16(const float* row, int64_t n, std::uint16_t* out) {
+  const Tag<float> d;
+  const hn::Rebind<std::uint32_t, Tag<float>> du;
+  const hn::Rebind<std::int32_t, Tag<float>> di;
+  const hn::Rebind<std::uint16_t, Tag<float>> dh;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto value = hn::LoadU(d, row + i);
+    const auto bits = hn::BitCast(du, value);
+    const auto high = hn::ShiftRight<16>(bits);
+    const auto odd = hn::And(high, hn::Set(du, 1u));
+    const auto rounded =
+        hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffu))));
+    const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
+    const auto result =
+        hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
+    hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, result)), dh, out + i);
+  }
+  return i;
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+int64_t load_f16(const std::uint16_t* source, int64_t n, float* out) {
+  const Tag<float> d;
+  const hn::Rebind<hwy::float16_t, Tag<float>> dh;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto half = hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(source + i));
+    hn::StoreU(hn::PromoteTo(d, half), d, out + i);
+  }
+  return i;
+}
+
+int64_t store_f16(const float* row, int64_t n, std::uint16_t* out) {
+  const Tag<float> d;
+  const hn::Rebind<hwy::float16_t, Tag<float>> dh;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, row + i)), dh,
+               reinterpret_cast<hwy::float16_t*>(out + i));
+  }
+  return i;
+}
+#else
+int64_t load_f16(const std::uint16_t*, int64_t, float*) { return 0; }
+int64_t store_f16(const float*, int64_t, std::uint16_t*) { return 0; }
+#endif
+
+void philox_vector(std::uint64_t seed, std::uint64_t counter, std::uint64_t first, int64_t blocks,
+                   std::uint32_t* out) {
+  int64_t at = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<std::uint32_t> d;
+  const hn::ScalableTag<std::uint64_t> dw;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto low = hn::Set(dw, 0xffffffffull);
+  // Carries from the low into the high word of the block number are left to the scalar loop.
+  const auto wide = [&](std::uint64_t value) { return hn::Set(d, static_cast<std::uint32_t>(value)); };
+  const auto product = [&](auto x, auto multiplier, auto& high_half, auto& low_half) ROW_BODY {
+    const auto even = hn::BitCast(dw, hn::MulEven(x, multiplier));
+    const auto odd = hn::BitCast(
+        dw, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(dw, x))), multiplier));
+    high_half = hn::BitCast(
+        d, hn::Or(hn::ShiftRight<32>(even), hn::AndNot(low, odd)));
+    low_half = hn::BitCast(d, hn::Or(hn::And(even, low), hn::ShiftLeft<32>(odd)));
+  };
+  for (; at + lanes <= blocks; at += lanes) {
+    const std::uint64_t block = first + static_cast<std::uint64_t>(at);
+    if ((block >> 32) != ((block + static_cast<std::uint64_t>(lanes)) >> 32)) break;
+    auto x0 = hn::Iota(d, static_cast<std::uint32_t>(block)), x1 = wide(block >> 32);
+    auto x2 = wide(counter), x3 = wide(counter >> 32);
+    auto k0 = wide(seed), k1 = wide(seed >> 32);
+    const auto m0 = hn::Set(d, kPhiloxMultiplier0), m1 = hn::Set(d, kPhiloxMultiplier1);
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+      auto h0 = x0, l0 = x0, h1 = x2, l1 = x2;
+      product(x0, m0, h0, l0);
+      product(x2, m1, h1, l1);
+      x0 = hn::Xor(hn::Xor(h1, x1), k0);
+      x1 = l1;
+      x2 = hn::Xor(hn::Xor(h0, x3), k1);
+      x3 = l0;
+      k0 = hn::Add(k0, hn::Set(d, kPhiloxWeyl0));
+      k1 = hn::Add(k1, hn::Set(d, kPhiloxWeyl1));
+    }
+    hn::StoreInterleaved4(x0, x1, x2, x3, d, out + 4 * at);
+  }
+#endif
+  for (; at < blocks; ++at) {
+    const PhiloxBlock words = philox(seed, first + static_cast<std::uint64_t>(at), counter);
+    for (int i = 0; i < 4; ++i) out[4 * at + i] = words[static_cast<size_t>(i)];
+  }
+}
+
+}  // namespace
+}  // namespace hearth::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hearth::cpu {
+namespace {
+
+HWY_EXPORT(math_f32);
+HWY_EXPORT(math_f64);
+HWY_EXPORT(load_bf16);
+HWY_EXPORT(store_bf16);
+HWY_EXPORT(load_f16);
+HWY_EXPORT(store_f16);
+HWY_EXPORT(philox_vector);
+
+template <class From, class To>
+void convert(const void* source, std::int64_t stride, std::int64_t n, To* out) {
+  const auto* from = static_cast<const From*>(source);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<To>(from[i * stride]);
+}
+
+template <class To, class From>
+void convert_back(const From* row, std::int64_t n, void* out) {
+  auto* to = static_cast<To*>(out);
+  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(row[i]);
+}
+
+}  // namespace
+
+template <>
+const RowMath<float>& row_math<float>() {
+  static const RowMath<float>* const table = HWY_DYNAMIC_DISPATCH(math_f32)();
+  return *table;
+}
+template <>
+const RowMath<double>& row_math<double>() {
+  static const RowMath<double>* const table = HWY_DYNAMIC_DISPATCH(math_f64)();
+  return *table;
+}
+
+void load_row(DType dtype, const void* source, std::int64_t stride, std::int64_t n, float* out) {
+  std::int64_t done = 0;
+  switch (dtype) {
+    case DType::f16:
+      if (stride == 1) {
+        done = HWY_DYNAMIC_DISPATCH(load_f16)(static_cast<const std::uint16_t*>(source), n, out);
+      }
+      return convert<float16>(static_cast<const float16*>(source) + done * stride, stride,
+                              n - done, out + done);
+    case DType::bf16:
+      if (stride == 1) {
+        done = HWY_DYNAMIC_DISPATCH(load_bf16)(static_cast<const std::uint16_t*>(source), n, out);
+      }
+      return convert<bfloat16>(static_cast<const bfloat16*>(source) + done * stride, stride,
+                               n - done, out + done);
+    default:
+      if (stride == 1) {
+        std::memcpy(out, source, static_cast<std::size_t>(n) * sizeof(float));
+        return;
+      }
+      return convert<float>(source, stride, n, out);
+  }
+}
+
+void load_row(DType, const void* source, std::int64_t stride, std::int64_t n, double* out) {
+  convert<double>(source, stride, n, out);
+}
+
+void store_row(DType dtype, const float* row, std::int64_t n, void* out) {
+  std::int64_t done = 0;
+  switch (dtype) {
+    case DType::f16:
+      done = HWY_DYNAMIC_DISPATCH(store_f16)(row, n, static_cast<std::uint16_t*>(out));
+      return convert_back<float16>(row + done, n - done, static_cast<float16*>(out) + done);
+    case DType::bf16:
+      done = HWY_DYNAMIC_DISPATCH(store_bf16)(row, n, static_cast<std::uint16_t*>(out));
+      return convert_back<bfloat16>(row + done, n - done, static_cast<bfloat16*>(out) + done);
+    default:
+      std::memcpy(out, row, static_cast<std::size_t>(n) * sizeof(float));
+  }
+}
+
+void store_row(DType, const double* row, std::int64_t n, void* out) {
+  std::memcpy(out, row, static_cast<std::size_t>(n) * sizeof(double));
+}
+
+void finish_stream() { hwy::FlushStream(); }
+
+void philox_words(std::uint64_t seed, std::uint64_t counter, std::uint64_t first,
+                  std::int64_t blocks, std::uint32_t* out) {
+  HWY_DYNAMIC_DISPATCH(philox_vector)(seed, counter, first, blocks, out);
+}
+
+}  // namespace hearth::cpu
+#endif  // HWY_ONCE

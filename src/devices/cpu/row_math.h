@@ -1,0 +1,83 @@
+// Vector loops over dense rows of f32 and f64: what the row kernels of the CPU are made of.
+//
+// Rows need no alignment and may be empty. Pointers named `out` may equal an input. Sums are taken
+// in an order that depends on the length of the row and on the SIMD width only.
+#pragma once
+
+#include <cstdint>
+
+#include "hearth/dtype.h"
+
+namespace hearth::cpu {
+
+// `stream`: write past the caches; for results larger than the last cache.
+template <class T>
+struct RowMath {
+  // A whole row to one value. max of nothing is -inf; with a NaN in the row it is unspecified.
+  T (*max)(const T* x, std::int64_t n);
+  T (*sum)(const T* x, std::int64_t n);
+  T (*dot)(const T* a, const T* b, std::int64_t n);
+  T (*square_sum)(const T* x, T mean, std::int64_t n);                  // sum of (x - mean)^2
+  T (*exp_sum)(const T* x, T shift, T* out, std::int64_t n);            // out = exp(x - shift)
+  // Index of the first largest (or smallest) element; the first NaN wins over all. n > 0.
+  std::int64_t (*arg_extreme)(const T* x, std::int64_t n, bool smallest);
+
+  // Row and numbers to row.
+  void (*scale)(const T* x, T factor, T* out, std::int64_t n, bool stream);    // x * factor
+  void (*shift)(const T* x, T a, T b, T* out, std::int64_t n, bool stream);    // (x - a) - b
+  // (x - mean) * factor * weight + bias; weight and bias may be null.
+  void (*normalize)(const T* x, T mean, T factor, const T* weight, const T* bias, T* out,
+                    std::int64_t n, bool stream);
+  void (*softmax_backward)(const T* grad, const T* y, T dot, T* out, std::int64_t n,
+                           bool stream);  // y * (grad - dot)
+  void (*log_softmax_backward)(const T* grad, const T* y, T sum, T* out, std::int64_t n,
+                               bool stream);  // grad - exp(y) * sum
+  // With h = (x - mean) * factor: adds grad * h to dweight and grad to dbias (may be null), and
+  // gives the sums of grad * weight and of grad * weight * h.
+  void (*norm_backward_sums)(const T* grad, const T* x, const T* weight, T mean, T factor,
+                             T* dweight, T* dbias, std::int64_t n, T* sums);
+  // factor * (grad * weight - a - h * b)
+  void (*norm_backward)(const T* grad, const T* x, const T* weight, T mean, T factor, T a, T b,
+                        T* out, std::int64_t n, bool stream);
+  void (*add_to)(T* sum, const T* x, std::int64_t n);                          // sum += x
+  void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);                  // sum += factor * x
+  // Rotations of (x0, x1) by angles with cosine c and sine s; y may be x.
+  void (*rotate)(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, std::int64_t n);
+
+  // Rows that meet element by element: one step of a reduction over an outer axis.
+  void (*max_to)(T* max, const T* x, std::int64_t n);
+  void (*exp_to)(const T* x, const T* shift, T* out, T* sum, std::int64_t n);  // sum += exp(x-shift)
+  void (*dot_to)(T* sum, const T* a, const T* b, std::int64_t n);
+  void (*scale_by)(const T* x, const T* factor, T* out, std::int64_t n, bool stream);
+  void (*shift_by)(const T* x, const T* a, const T* b, T* out, std::int64_t n, bool stream);
+  void (*softmax_backward_by)(const T* grad, const T* y, const T* dot, T* out, std::int64_t n,
+                              bool stream);
+  void (*log_softmax_backward_by)(const T* grad, const T* y, const T* sum, T* out,
+                                  std::int64_t n, bool stream);
+  // best and index keep the extreme so far; `at` is the index of x.
+  void (*arg_extreme_to)(const T* x, T* best, std::int32_t* index, std::int32_t at,
+                         std::int64_t n, bool smallest);
+};
+
+template <class T>
+const RowMath<T>& row_math();
+template <>
+const RowMath<float>& row_math<float>();
+template <>
+const RowMath<double>& row_math<double>();
+
+// n elements of any float dtype, `stride` elements apart, to a dense row, and back to a dense row.
+// The f64 dtype belongs to double rows, the others to float rows.
+void load_row(DType dtype, const void* source, std::int64_t stride, std::int64_t n, float* out);
+void load_row(DType dtype, const void* source, std::int64_t stride, std::int64_t n, double* out);
+void store_row(DType dtype, const float* row, std::int64_t n, void* out);
+void store_row(DType dtype, const double* row, std::int64_t n, void* out);
+
+// Makes streamed stores visible to other threads; once after the last row of a chunk.
+void finish_stream();
+
+// 32-bit words of blocks [first, first + blocks) of the Philox stream (core/philox.h).
+void philox_words(std::uint64_t seed, std::uint64_t counter, std::uint64_t first,
+                  std::int64_t blocks, std::uint32_t* out);
+
+}  // namespace hearth::cpu

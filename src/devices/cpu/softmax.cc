@@ -1,0 +1,220 @@
+// softmax, log_softmax and logsumexp over any axis, and the gradients of the first two.
+//
+//   softmax      y = e^(x - max) / sum e^(x - max)      dx = y * (g - sum(g * y))
+//   log_softmax  y = x - max - log sum e^(x - max)      dx = g - e^y * sum(g)
+//   logsumexp    y = max + log sum e^(x - max)
+//
+// One read of each input and one write of the output: a row (or a tile of columns) stays in the cache
+// between the passes over it. A row of -inf alone gives NaN, and -inf for logsumexp.
+#include <cmath>
+#include <limits>
+
+#include "devices/cpu/columns.h"
+#include "devices/cpu/kernels.h"
+#include "ops/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+enum class Form { softmax, log_softmax, logsumexp };
+
+// What to subtract before e^x so that it cannot overflow.
+template <class T>
+T finite_shift(T max) {
+  return std::isfinite(max) ? max : T(0);
+}
+
+template <class T>
+void forward_row(const RowMath<T>& math, Form form, const T* x, std::int64_t n, T* buffer, T* y,
+                 bool stream) {
+  const T max = math.max(x, n);
+  switch (form) {
+    case Form::softmax: {
+      T* const e = stream ? buffer : y;
+      const T sum = math.exp_sum(x, max, e, n);
+      return math.scale(e, T(1) / sum, y, n, stream);
+    }
+    case Form::log_softmax: {
+      const T sum = math.exp_sum(x, max, nullptr, n);
+      return math.shift(x, max, std::log(sum), y, n, stream);
+    }
+    case Form::logsumexp: {
+      const T shift = finite_shift(max);
+      *y = shift + std::log(math.exp_sum(x, shift, nullptr, n));
+    }
+  }
+}
+
+template <class T>
+void forward_lines(const Operand& input, const Operand& output, int axis, Form form) {
+  const AxisView view(input, axis);
+  const std::int64_t n = view.length(), inner = view.inner();
+  const bool stream = streams(output) && output.dtype() == dtype_of_v<T> && inner == 1;
+  const RowMath<T>& math = row_math<T>();
+  for_chunks(view.outer() * inner, n, [&](std::int64_t first, std::int64_t last) {
+    T* const copy = scratch<T>(0, n);
+    T* const result = scratch<T>(1, n + 1);
+    for (std::int64_t line = first; line < last; ++line) {
+      const std::int64_t at = form == Form::logsumexp ? line : line / inner * n * inner + line % inner;
+      T* const y = inner == 1 || form == Form::logsumexp ? row_to_write(output, at, result) : result;
+      forward_row(math, form, view.line(line / inner, line % inner, copy), n, copy, y, stream);
+      if (inner > 1 && form != Form::logsumexp) {
+        store_strided(output.dtype(), y, n, output.at(at), inner);
+      } else {
+        write_row(output, at, y, form == Form::logsumexp ? 1 : n);
+      }
+    }
+    if (stream) finish_stream();
+  });
+}
+
+template <class T>
+void forward_columns(const Operand& input, const Operand& output, int axis, Form form) {
+  const AxisView view(input, axis);
+  const std::int64_t n = view.length(), inner = view.inner();
+  const std::int64_t wide = tile_width(n, inner, sizeof(T));
+  const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
+  const RowMath<T>& math = row_math<T>();
+  for_tiles(view.outer(), n, inner, wide, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+    T* const tile = scratch<T>(0, n * width);
+    T* const shift = scratch<T>(1, width);
+    T* const sum = scratch<T>(2, width);
+    T* const result = scratch<T>(3, width);
+    std::fill_n(shift, width, -std::numeric_limits<T>::infinity());
+    std::fill_n(sum, width, T(0));
+    view.load_tile(outer, begin, width, tile);
+    for (std::int64_t at = 0; at < n; ++at) math.max_to(shift, tile + at * width, width);
+    if (form == Form::logsumexp) {
+      for (std::int64_t i = 0; i < width; ++i) shift[i] = finite_shift(shift[i]);
+    }
+    for (std::int64_t at = 0; at < n; ++at) {
+      T* const row = tile + at * width;
+      math.exp_to(row, shift, form == Form::softmax ? row : nullptr, sum, width);
+    }
+    if (form == Form::logsumexp) {
+      for (std::int64_t i = 0; i < width; ++i) sum[i] = shift[i] + std::log(sum[i]);
+      return write_row(output, outer * inner + begin, sum, width);
+    }
+    for (std::int64_t i = 0; i < width; ++i) {
+      sum[i] = form == Form::softmax ? T(1) / sum[i] : std::log(sum[i]);
+    }
+    for (std::int64_t at = 0; at < n; ++at) {
+      const std::int64_t place = (outer * n + at) * inner + begin;
+      T* const y = row_to_write(output, place, result);
+      if (form == Form::softmax) {
+        math.scale_by(tile + at * width, sum, y, width, stream);
+      } else {
+        math.shift_by(tile + at * width, shift, sum, y, width, stream);
+      }
+      write_row(output, place, y, width);
+    }
+    if (stream) finish_stream();
+  });
+}
+
+template <Form form>
+void launch_forward(const Launch& launch) {
+  const Operand input = input_of(launch, 0), output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < input.shape().rank(); ++i) inner *= input.shape()[i];
+  with_compute_type(input.dtype(), [&]<class T>() {
+    if (inner >= kMinWidth) {
+      forward_columns<T>(input, output, axis, form);
+    } else {
+      forward_lines<T>(input, output, axis, form);
+    }
+  });
+}
+
+template <class T>
+void backward_lines(const Operand& grad, const Operand& result, const Operand& output, int axis,
+                    bool log) {
+  const AxisView g(grad, axis), y(result, axis);
+  const std::int64_t n = g.length(), inner = g.inner();
+  const bool stream = streams(output) && output.dtype() == dtype_of_v<T> && inner == 1;
+  const RowMath<T>& math = row_math<T>();
+  for_chunks(g.outer() * inner, 2 * n, [&](std::int64_t first, std::int64_t last) {
+    T* const copies[3] = {scratch<T>(0, n), scratch<T>(1, n), scratch<T>(2, n)};
+    for (std::int64_t line = first; line < last; ++line) {
+      const T* const grads = g.line(line / inner, line % inner, copies[0]);
+      const T* const values = y.line(line / inner, line % inner, copies[1]);
+      const std::int64_t at = line / inner * n * inner + line % inner;
+      T* const out = inner == 1 ? row_to_write(output, at, copies[2]) : copies[2];
+      if (log) {
+        math.log_softmax_backward(grads, values, math.sum(grads, n), out, n, stream);
+      } else {
+        math.softmax_backward(grads, values, math.dot(grads, values, n), out, n, stream);
+      }
+      if (inner > 1) {
+        store_strided(output.dtype(), out, n, output.at(at), inner);
+      } else {
+        write_row(output, at, out, n);
+      }
+    }
+    if (stream) finish_stream();
+  });
+}
+
+template <class T>
+void backward_columns(const Operand& grad, const Operand& result, const Operand& output, int axis,
+                      bool log) {
+  const AxisView g(grad, axis), y(result, axis);
+  const std::int64_t n = g.length(), inner = g.inner();
+  const std::int64_t wide = tile_width(n, inner, 2 * sizeof(T));
+  const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
+  const RowMath<T>& math = row_math<T>();
+  for_tiles(g.outer(), 2 * n, inner, wide, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+    T* const grads = scratch<T>(0, n * width);
+    T* const values = scratch<T>(1, n * width);
+    T* const sum = scratch<T>(2, width);
+    T* const copy = scratch<T>(3, width);
+    g.load_tile(outer, begin, width, grads);
+    y.load_tile(outer, begin, width, values);
+    std::fill_n(sum, width, T(0));
+    for (std::int64_t at = 0; at < n; ++at) {
+      const T* const row = grads + at * width;
+      if (log) {
+        math.add_to(sum, row, width);
+      } else {
+        math.dot_to(sum, row, values + at * width, width);
+      }
+    }
+    const auto finish = log ? math.log_softmax_backward_by : math.softmax_backward_by;
+    for (std::int64_t at = 0; at < n; ++at) {
+      const std::int64_t place = (outer * n + at) * inner + begin;
+      T* const out = row_to_write(output, place, copy);
+      finish(grads + at * width, values + at * width, sum, out, width, stream);
+      write_row(output, place, out, width);
+    }
+    if (stream) finish_stream();
+  });
+}
+
+template <bool log>
+void launch_backward(const Launch& launch) {
+  const Operand grad = input_of(launch, 0), result = input_of(launch, 1);
+  const Operand output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i < grad.shape().rank(); ++i) inner *= grad.shape()[i];
+  with_compute_type(grad.dtype(), [&]<class T>() {
+    if (inner >= kMinWidth) {
+      backward_columns<T>(grad, result, output, axis, log);
+    } else {
+      backward_lines<T>(grad, result, output, axis, log);
+    }
+  });
+}
+
+}  // namespace
+
+void add_softmax_kernels(KernelTable& table) {
+  table.add({.op = &defs::softmax_op, .launch = launch_forward<Form::softmax>});
+  table.add({.op = &defs::log_softmax_op, .launch = launch_forward<Form::log_softmax>});
+  table.add({.op = &defs::logsumexp_op, .launch = launch_forward<Form::logsumexp>});
+  table.add({.op = &defs::softmax_backward_op, .launch = launch_backward<false>});
+  table.add({.op = &defs::log_softmax_backward_op, .launch = launch_backward<true>});
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,228 @@
+// Submission: sample what is wanted, find the plan, acquire memory, launch, publish results.
+#include <algorithm>
+#include <string>
+
+#include "graph/mix.h"
+#include "graph/plan.h"
+#include "graph/switches.h"
+#include "graph/tape.h"
+
+namespace hearth {
+namespace {
+
+// Reused between submissions of a thread, so that a hit allocates nothing but results.
+struct Scratch {
+  std::vector<bool> wanted;
+  std::vector<std::uint64_t> key;
+  std::vector<ExternalFact> facts;
+  std::vector<Address> bases;
+  std::vector<Storage*> storages;
+  std::vector<Address> operands;
+};
+
+// True if the storage of `node` is this node's alone and the whole of it: it may be overwritten.
+bool is_donatable(const Node& node) {
+  const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
+  return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
+         node.storage->references.load(std::memory_order_acquire) == 1 &&
+         node.layout.offset == 0 && is_dense(node.shape, node.layout.strides) &&
+         node.storage->bytes == std::max<std::int64_t>(
+                                    1, element_count(node.shape) * size_of(node.dtype));
+}
+
+// Appends what the plan may depend on beyond the recording's own words.
+std::uint64_t describe(const Recording& recording, Scratch& scratch) {
+  std::vector<std::uint64_t>& key = scratch.key;
+  const std::size_t first = key.size();
+  key.push_back(recording.nodes.size());
+  key.push_back(recording.externals.size());
+  key.push_back(switches().word());
+  std::uint64_t bits = 0;
+  int filled = 0;
+  for (std::size_t i = 0; i < recording.nodes.size(); ++i) {
+    bits |= (scratch.wanted[i] ? std::uint64_t{1} : 0) << filled;
+    if (++filled == 64) {
+      key.push_back(bits);
+      bits = 0;
+      filled = 0;
+    }
+  }
+  key.push_back(bits);
+  scratch.facts.clear();
+  for (const Node* node : recording.externals) {
+    ExternalFact fact;
+    fact.donatable = is_donatable(*node);
+    scratch.facts.push_back(fact);
+    const bool dense = is_dense(node->shape, node->layout.strides);
+    const auto rank = static_cast<std::uint64_t>(node->shape.rank());
+    key.push_back(static_cast<std::uint64_t>(node->dtype) | rank << 8 |
+                  (fact.donatable ? 1u << 16 : 0u) | (dense ? 1u << 17 : 0u) |
+                  (fact.donatable ? static_cast<std::uint64_t>(node->storage->bytes) << 20 : 0));
+    for (const std::int64_t extent : node->shape) key.push_back(static_cast<std::uint64_t>(extent));
+    // Where an axis has one element its stride says nothing, but views may keep it: it is part of
+    // the pattern all the same.
+    for (const std::int64_t stride : node->layout.strides) {
+      key.push_back(static_cast<std::uint64_t>(stride));
+    }
+  }
+  std::uint64_t hash = recording.hash;
+  for (std::size_t i = first; i < key.size(); ++i) hash = mix(hash, key[i]);
+  return hash;
+}
+
+[[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan) {
+  // Names the largest values, since those are what the caller can change.
+  std::vector<const Node*> largest;
+  for (const PlanEscape& escape : plan.escapes) largest.push_back(recording.nodes[escape.node]);
+  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
+    return element_count(a->shape) * size_of(a->dtype) > element_count(b->shape) * size_of(b->dtype);
+  });
+  std::string text = std::string(error.what()) + "; the plan needs " +
+                     std::to_string(plan.arena_bytes) + " bytes of arena and " +
+                     std::to_string(plan.storage_bytes) + " bytes of results";
+  for (std::size_t i = 0; i < largest.size() && i < 3; ++i) {
+    text += (i == 0 ? ", largest: " : ", ") + std::string(largest[i]->op->name.text) + " " +
+            std::string(name(largest[i]->dtype)) + " " + to_string(largest[i]->shape);
+  }
+  throw Error(ErrorCode::out_of_memory, text);
+}
+
+// Storage of the results; released again if anything throws.
+struct Results {
+  std::vector<Storage*>& storages;
+  ~Results() {
+    for (Storage* storage : storages) release(storage);
+    storages.clear();
+  }
+};
+
+Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bases,
+                const std::uint64_t* dynamics) {
+  if (operand.base == PlanOperand::kNone) return nullptr;
+  Address address = bases[operand.base] + operand.offset_bytes;
+  for (int i = 0; i < operand.dynamic_count; ++i) {
+    const DynamicOffset& offset =
+        plan.dynamic_offsets[static_cast<std::size_t>(operand.first_dynamic + i)];
+    address += dynamic_i64(dynamics[offset.dynamic]) * offset.stride_bytes;
+  }
+  return address;
+}
+
+void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Scratch& scratch) {
+  const Address* bases = scratch.bases.data();
+  const std::uint64_t* dynamics = recording.dynamics.data();
+  for (const Step& step : plan.steps) {
+    const auto count = static_cast<std::size_t>(step.operand_count);
+    if (scratch.operands.size() < count) scratch.operands.resize(count);
+    const PlanOperand* operands = plan.operands.data() + step.first_operand;
+    for (std::size_t i = 0; i < count; ++i) {
+      scratch.operands[i] = resolve(operands[i], plan, bases, dynamics);
+    }
+    Launch call;
+    call.signature = step.signature.get();
+    call.state = step.state.get();
+    call.operands = scratch.operands.data();
+    call.operand_count = step.operand_count;
+    call.workspace = resolve(step.workspace, plan, bases, dynamics);
+    call.dynamics = dynamics;
+    call.dynamic_count = static_cast<int>(recording.dynamics.size());
+    device.dispatch(step.launch, call);
+  }
+}
+
+void publish(const Plan& plan, const Recording& recording, Scratch& scratch) {
+  for (const PlanEscape& escape : plan.escapes) {
+    Node& node = *recording.nodes[escape.node];
+    Storage* storage = nullptr;
+    std::int64_t offset = escape.layout.offset;
+    if (escape.base > plan.external_count) {
+      storage = scratch.storages[static_cast<std::size_t>(escape.base - 1 - plan.external_count)];
+    } else {
+      const Node& external = *recording.externals[static_cast<std::size_t>(escape.base - 1)];
+      storage = external.storage;
+      offset += external.layout.offset;
+    }
+    for (int i = 0; i < escape.dynamic_count; ++i) {
+      const DynamicOffset& dynamic =
+          plan.dynamic_offsets[static_cast<std::size_t>(escape.first_dynamic + i)];
+      offset += dynamic_i64(recording.dynamics[static_cast<std::size_t>(dynamic.dynamic)]) *
+                (dynamic.stride_bytes / size_of(node.dtype));
+    }
+    retain(storage);
+    node.storage = storage;
+    node.layout.offset = offset;
+    node.layout.strides = escape.layout.strides;
+    node.state.store(NodeState::ready, std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+void execute(DeviceImpl& device, Recording& recording) {
+  thread_local Scratch scratch;
+  bool any = false;
+  scratch.wanted.resize(recording.nodes.size());
+  for (std::size_t i = 0; i < recording.nodes.size(); ++i) {
+    const bool wanted = has_handles(*recording.nodes[i]);
+    scratch.wanted[i] = wanted;
+    any |= wanted;
+  }
+  if (!any) return;
+  for (const Node* node : recording.externals) {
+    if (node->state.load(std::memory_order_acquire) == NodeState::failed) {
+      throw Error(node->failure->error);
+    }
+  }
+  scratch.key.assign(recording.words.begin(), recording.words.end());
+  const std::uint64_t hash = describe(recording, scratch);
+  Counters& count = counters();
+  std::shared_ptr<const Plan> plan = find_plan(hash, scratch.key, device);
+  if (plan != nullptr) {
+    count.plan_hits.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    count.plan_misses.fetch_add(1, std::memory_order_relaxed);
+    auto built = build_plan(device, recording, scratch.wanted, scratch.facts);
+    std::const_pointer_cast<Plan>(built)->key = scratch.key;
+    keep_plan(hash, device, built);
+    plan = std::move(built);
+  }
+
+  // The caller's lists may be in use by a submission further up this thread's stack only if a kernel
+  // recorded ops, which kernels must not do.
+  Results results{scratch.storages};
+  {
+    const std::lock_guard lock(device.queue_mutex());
+    try {
+      scratch.bases.assign(1, nullptr);
+      if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);
+      for (const Node* node : recording.externals) {
+        scratch.bases.push_back(node->storage->address + node->layout.offset * size_of(node->dtype));
+      }
+      for (const PlanStorage& planned : plan->storages) {
+        Storage* storage = nullptr;
+        if (planned.donor >= 0) {
+          storage = recording.externals[static_cast<std::size_t>(planned.donor)]->storage;
+          retain(storage);
+        } else {
+          storage = allocate_storage(device, planned.bytes);
+        }
+        scratch.storages.push_back(storage);
+        scratch.bases.push_back(storage->address);
+      }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::out_of_memory) out_of_memory(error, recording, *plan);
+      throw;
+    }
+    device.begin_plan(plan->arena_bytes);
+    launch(device, *plan, recording, scratch);
+    device.end_plan();
+  }
+  publish(*plan, recording, scratch);
+  count.dispatches.fetch_add(static_cast<std::int64_t>(plan->steps.size()),
+                             std::memory_order_relaxed);
+  count.fused.fetch_add(plan->fused, std::memory_order_relaxed);
+  count.copies.fetch_add(plan->copies, std::memory_order_relaxed);
+  count.donations.fetch_add(plan->donations, std::memory_order_relaxed);
+}
+
+}  // namespace hearth

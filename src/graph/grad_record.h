@@ -1,0 +1,46 @@
+// One differentiable step of the past: what backward() walks.
+//
+// A record is made when an op with a tracked input is recorded. It owns the values that the op's rule
+// saves and references to the records of its inputs; nothing owns a record but arrays and later
+// records. Release is iterative: chains may be long.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace hearth {
+
+struct GradRecord {
+  std::atomic<std::uint32_t> references{1};
+  std::uint64_t sequence = 0;  // grows with every record of the process; backward goes downwards
+  const OpDef* op = nullptr;   // null for a leaf
+  std::uint64_t leaf_id = 0;   // stable id of a leaf
+  Params params;
+  std::vector<GradRecord*> parents;  // per input; null where untracked
+  std::vector<Array> saved;          // per input; undefined where not saved
+  std::vector<Shape> shapes;         // per input
+  std::vector<DType> dtypes;         // per input
+  std::vector<bool> given;           // per input
+  Array output;                      // with Saves::output; holds the node only, not this record
+  Shape output_shape;
+  DType output_dtype = DType::f32;
+  DeviceImpl* device = nullptr;
+  bool released = false;             // backward() has used the saved values up
+};
+
+void retain(GradRecord* record) noexcept;
+void release(GradRecord* record) noexcept;
+
+// A leaf record with a fresh id, or with `id` where a parameter keeps its identity.
+GradRecord* make_leaf(std::uint64_t id = 0);
+
+std::uint64_t next_grad_sequence() noexcept;
+
+// Whether ops recorded on this thread are tracked. set_grad_enabled() returns what it was.
+bool grad_enabled() noexcept;
+bool set_grad_enabled(bool enabled) noexcept;
+
+}  // namespace hearth

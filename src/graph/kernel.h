@@ -1,0 +1,94 @@
+// What a device launches, and the table a device registers.
+//
+// Operands of a launch are numbered: the inputs, then the outputs. Pointers are device addresses;
+// on the CPU they are host pointers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/region.h"
+#include "hearth/dtype.h"
+#include "hearth/shape.h"
+#include "runtime/device_spec.h"
+
+namespace hearth {
+
+struct OpDef;
+
+// An operand as a plan knows it. Strides are in elements.
+struct TensorSpec {
+  DType dtype = DType::f32;
+  Shape shape;
+  Strides strides;
+  bool absent = false;  // an optional input that was not given
+};
+
+// One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
+// parameters are the words from `dynamic` on in the dynamic block.
+struct Signature {
+  const OpDef* op = nullptr;
+  std::span<const std::uint64_t> statics;
+  std::vector<TensorSpec> inputs;
+  TensorSpec output;  // dense row-major
+  int dynamic = 0;
+};
+
+struct Launch {
+  const Signature* signature;       // lives as long as the plan
+  const void* state;                // what prepare() made
+  const Address* operands;          // signature->inputs.size() inputs (null where absent),
+                                    // then the output; for regions: inputs, outputs, reduction
+  int operand_count;
+  Address workspace;                // Prepared::workspace_bytes, 64-byte aligned
+  const std::uint64_t* dynamics;    // the plan's dynamic block
+  int dynamic_count;
+
+  Address input(int i) const { return operands[i]; }
+  Address output() const { return operands[operand_count - 1]; }
+};
+
+struct Prepared {
+  std::shared_ptr<const void> state;
+  std::int64_t workspace_bytes = 0;
+};
+
+// What a kernel can read. The planner copies an input (and counts it) where it does not fit.
+enum class LayoutNeed : std::uint8_t { strided, last_axis_dense, dense };
+
+struct Kernel {
+  const OpDef* op;
+  // Depends on dtypes, ranks, extents and static parameters only, never on strides. Null: always.
+  bool (*accepts)(const Signature&) = nullptr;
+  LayoutNeed layout = LayoutNeed::strided;
+  int priority = 0;
+  Prepared (*prepare)(const Signature&) = nullptr;  // at plan time
+  void (*launch)(const Launch&) = nullptr;
+};
+
+// How a device runs fused regions.
+struct RegionKernel {
+  Prepared (*prepare)(const Region&) = nullptr;
+  void (*launch)(const Launch&) = nullptr;  // Launch::signature is null
+};
+
+// Read-only once its device is registered. Thread-safe for reading.
+class KernelTable {
+ public:
+  RegionKernel region;
+  // True where kernels get host pointers: an op's own host_kernel may then run.
+  bool host_memory = false;
+
+  void add(const Kernel& kernel);
+  // The kernel of highest priority that accepts, or null.
+  const Kernel* find(const Signature& signature) const;
+  bool has(const OpDef* op) const { return kernels_.contains(op); }
+
+ private:
+  std::unordered_map<const OpDef*, std::vector<Kernel>> kernels_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,188 @@
+// What an op is. An op is declared once, as one constant OpDef; nodes, kernels, gradient rules, tests
+// and bindings all start from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/params.h"
+#include "hearth/array.h"
+
+namespace hearth {
+
+struct Kernel;
+struct OpDef;
+
+// An op's one name, with its hash worked out at compile time.
+struct OpName {
+  const char* text;
+  std::uint64_t hash;
+
+  template <std::size_t N>
+  consteval OpName(const char (&literal)[N])  // NOLINT(google-explicit-constructor)
+      : text(literal), hash(hash_of(literal)) {}
+  struct Runtime {};
+  OpName(const char* name, Runtime) : text(name), hash(hash_of(name)) {}
+
+  static constexpr std::uint64_t hash_of(const char* name) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name != '\0'; ++name) {
+      hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
+    }
+    return hash;
+  }
+};
+
+enum class OpKind : std::uint8_t {
+  leaf,         // data or a scalar
+  elementwise,  // a scalar formula; fuses
+  reduce,       // elements combined over axes; ends a fused region
+  view,         // the same elements seen differently; no kernel
+  contraction,  // matmul
+  indexed,      // gather, scatter and friends
+  random,       // counter-based generators
+  opaque,       // anything else with a kernel of its own
+  sync,         // the shape depends on the data
+};
+
+// The function of kernels/scalar_ops.h that computes an elementwise op, or that combines two
+// elements of a reduction.
+struct Formula {
+  const char* name = nullptr;
+  int arity = 0;
+};
+
+// What infer() sees and sets. Inputs may be scalars without a dtype (`is_scalar()`); infer() sets
+// `scalar_dtype` to what they become.
+struct Inference {
+  const OpDef& op;
+  std::span<const Array* const> inputs;  // null or undefined where an optional input is absent
+  const Params& params;
+  Shape shape;
+  DType dtype = DType::f32;
+  DType scalar_dtype = DType::f32;
+
+  bool has(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return at < inputs.size() && inputs[at] != nullptr && inputs[at]->defined();
+  }
+  const Array& input(int i) const { return *inputs[static_cast<std::size_t>(i)]; }
+  // Throws Error{code} with "<op>: what; got ..., expected ...".
+  [[noreturn]] void fail(ErrorCode code, const std::string& text) const;
+};
+
+// Which values a gradient rule reads. Only these are kept until backward.
+enum class Saves : std::uint32_t {
+  none = 0,
+  input0 = 1,
+  input1 = 2,
+  input2 = 4,
+  input3 = 8,
+  all_inputs = 0xffff,
+  output = 1u << 16,
+};
+constexpr Saves operator|(Saves a, Saves b) {
+  return static_cast<Saves>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
+constexpr bool has(Saves set, Saves one) {
+  return (static_cast<std::uint32_t>(set) & static_cast<std::uint32_t>(one)) != 0;
+}
+
+// What a gradient rule sees. The rule returns one gradient per input, undefined where there is none
+// or where needs(i) is false. A gradient has its input's shape and dtype.
+struct Vjp {
+  const GradRecord& record;
+  const Array& grad;  // of the output: same shape and dtype
+  const Array& out;   // only with Saves::output
+
+  int input_count() const;
+  const Array& input(int i) const;  // only what Saves names
+  const Shape& shape(int i) const;  // of input i
+  DType dtype(int i) const;
+  bool has(int i) const;    // input i was given
+  bool needs(int i) const;  // a gradient of input i is wanted
+  ParamReader statics() const;
+  std::uint64_t dynamic(int i) const;  // the i-th dynamic parameter's word
+};
+using Grads = std::vector<Array>;
+
+// What a composite sees: the same arguments as the op itself.
+struct Composite {
+  std::span<const Array* const> inputs;
+  const Params& params;
+  Device device;
+
+  bool has(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return at < inputs.size() && inputs[at] != nullptr && inputs[at]->defined();
+  }
+  const Array& input(int i) const { return *inputs[static_cast<std::size_t>(i)]; }
+  ParamReader statics() const { return ParamReader(params.statics().span()); }
+};
+
+// Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in elements.
+struct Layout {
+  std::int64_t offset = 0;
+  Strides strides;
+};
+
+// A view rule: from the input's shape and layout to the output's. False: a copy is needed.
+using ViewRule = bool (*)(std::span<const std::uint64_t> statics, const Shape& in_shape,
+                          const Layout& in, const Shape& out_shape, Layout* out);
+
+// Inputs that the table-driven tests build, in every dtype and layout that applies.
+struct SampleInput {
+  Shape shape;
+  double lo = -2;
+  double hi = 2;
+  int dtype = -1;        // a DType that does not vary with the case, such as i64 for indices
+  bool distinct = false; // no two elements alike: argmax, max gradients
+};
+struct SampleCase {
+  std::vector<SampleInput> inputs;
+  Params params;
+  // The error the case must give; kValid for none.
+  static constexpr int kValid = -1;
+  int error = kValid;
+};
+
+struct OpDef {
+  OpName name;
+  int revision = 1;
+  const char* summary = "";
+  OpKind kind = OpKind::opaque;
+  std::span<const ParamSpec> params = {};
+  int min_inputs = 1;
+  int max_inputs = 1;  // -1: any number
+  void (*infer)(Inference&) = nullptr;
+  Formula formula = {};
+  Grads (*vjp)(const Vjp&) = nullptr;
+  Saves saves = Saves::none;
+  // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset of
+  // `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
+  Saves (*saves_for)(std::uint32_t needs) = nullptr;
+  // The op in terms of other ops: used on a device without a kernel, as the gradient where vjp is
+  // null, and as an oracle.
+  Array (*composite)(const Composite&) = nullptr;
+  ViewRule view = nullptr;
+  // For views whose start is dynamic: dynamic parameter d moves the start along axis d.
+  bool dynamic_offset = false;
+  // The input whose storage the output takes over: the kernel sees the output already filled with
+  // that input's value and changes part of it. -1: none.
+  int overwrites = -1;
+  bool differentiable = true;
+  // A kernel that works on host memory and comes with the op, for ops registered at run time.
+  const Kernel* host_kernel = nullptr;
+  bool (*accepts_dtype)(DType) = nullptr;  // of the first input, for tests and docs; null: all
+  std::vector<SampleCase> (*samples)() = nullptr;
+};
+
+// Records one op. `inputs` may hold null or undefined arrays for absent optional inputs. `device` is
+// for ops without inputs; otherwise the inputs decide. Throws what infer() throws, and
+// Error{device} for inputs on different devices.
+Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
+             const Device* device = nullptr);
+
+}  // namespace hearth

@@ -1,0 +1,208 @@
+// record(): the one way into the graph. Checks, infers, appends to the tape, keeps what a gradient
+// needs.
+#include <array>
+
+#include "graph/grad_record.h"
+#include "graph/kernel.h"
+#include "graph/node.h"
+#include "graph/op_def.h"
+#include "graph/switches.h"
+#include "graph/tape.h"
+
+namespace hearth {
+namespace {
+
+bool is_given(const Array* input) { return input != nullptr && input->defined(); }
+
+DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, const Device* asked) {
+  DeviceImpl* device = asked != nullptr ? &asked->impl() : nullptr;
+  for (const Array* input : inputs) {
+    if (!is_given(input)) continue;
+    DeviceImpl* own = input->node()->device;
+    if (own == nullptr || own == device) continue;
+    if (device != nullptr) {
+      throw Error(ErrorCode::device, std::string(op.name.text) + ": inputs on different devices; got " +
+                                         Device(device).name() + " and " + Device(own).name() +
+                                         ", expected one: use to_device");
+    }
+    device = own;
+  }
+  return device != nullptr ? *device : Device().impl();
+}
+
+void check_count(const OpDef& op, std::span<const Array* const> inputs) {
+  const auto count = static_cast<int>(inputs.size());
+  if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op.name.text) + ": wrong number of inputs; got " +
+                    std::to_string(count) + ", expected " + std::to_string(op.min_inputs) +
+                    (op.max_inputs < 0 ? " or more" : " to " + std::to_string(op.max_inputs)));
+  }
+  for (int i = 0; i < op.min_inputs; ++i) {
+    if (!is_given(inputs[static_cast<std::size_t>(i)])) {
+      throw Error(ErrorCode::invalid_argument, std::string(op.name.text) + ": input " +
+                                                   std::to_string(i) +
+                                                   " has no value; got an undefined Array");
+    }
+  }
+}
+
+bool has_kernel(const DeviceImpl& device, const Inference& inference) {
+  if (switches().composites || !device.kernels().has(&inference.op)) return false;
+  Signature signature;
+  signature.op = &inference.op;
+  signature.statics = inference.params.statics().span();
+  signature.output.dtype = inference.dtype;
+  signature.output.shape = inference.shape;
+  signature.output.strides = contiguous_strides(inference.shape);
+  for (std::size_t i = 0; i < inference.inputs.size(); ++i) {
+    TensorSpec spec;
+    spec.absent = !inference.has(static_cast<int>(i));
+    if (!spec.absent) {
+      spec.dtype = inference.inputs[i]->dtype();
+      spec.shape = inference.inputs[i]->shape();
+      spec.strides = contiguous_strides(spec.shape);
+    }
+    signature.inputs.push_back(std::move(spec));
+  }
+  return device.kernels().find(signature) != nullptr;
+}
+
+GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) {
+  const OpDef& op = inference.op;
+  auto* record = new GradRecord;
+  record->sequence = next_grad_sequence();
+  record->op = &op;
+  record->params = inference.params;
+  const std::size_t count = inference.inputs.size();
+  record->parents.resize(count, nullptr);
+  record->saved.resize(count);
+  record->shapes.resize(count);
+  record->dtypes.resize(count, DType::f32);
+  record->given.resize(count, false);
+  std::uint32_t needs = 0;
+  for (std::size_t i = 0; i < count && i < 32; ++i) {
+    const Array* input = inference.inputs[i];
+    if (is_given(input) && input->grad() != nullptr) needs |= 1u << i;
+  }
+  const Saves wanted = op.saves_for != nullptr ? op.saves_for(needs) : op.saves;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!inference.has(static_cast<int>(i))) continue;
+    const Array& input = *inference.inputs[i];
+    record->given[i] = true;
+    record->shapes[i] = input.shape();
+    record->dtypes[i] = is_scalar(*input.node()) ? inference.scalar_dtype : input.dtype();
+    if (input.grad() != nullptr) {
+      retain(input.grad());
+      record->parents[i] = input.grad();
+    }
+    const auto bit = static_cast<Saves>(1u << (i < 15 ? i : 15));
+    const bool saves = op.vjp == nullptr || has(wanted, bit);
+    if (saves) record->saved[i] = input;
+  }
+  if (has(wanted, Saves::output)) {
+    retain_handle(output);
+    record->output = Array(output, nullptr);
+  }
+  record->output_shape = inference.shape;
+  record->output_dtype = inference.dtype;
+  record->device = &device;
+  return record;
+}
+
+// A scalar as an array of rank 0, for ops whose kernels read memory.
+constinit const OpDef as_array_op = {
+    .name = "as_array",
+    .summary = "A scalar as an array of rank 0.",
+    .kind = OpKind::view,
+    .params = {},
+    .infer =
+        [](Inference& inference) {
+          inference.shape = Shape();
+          inference.dtype = inference.params.statics().size() > 0
+                                ? ParamReader(inference.params.statics().span()).dtype()
+                                : inference.input(0).dtype();
+          inference.scalar_dtype = inference.dtype;
+        },
+    .differentiable = false,
+};
+
+}  // namespace
+
+Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
+             const Device* asked) {
+  check_count(op, inputs);
+  DeviceImpl& device = device_of(op, inputs, asked);
+  Inference inference{op, inputs, params, Shape(), DType::f32, DType::f32};
+  op.infer(inference);
+
+  bool tracked = false;
+  bool foreign = false;
+  Tape& tape = Tape::of(device);
+  for (const Array* input : inputs) {
+    if (!is_given(input)) continue;
+    tracked |= input->grad() != nullptr;
+    const Node& node = *input->node();
+    const NodeState state = node.state.load(std::memory_order_acquire);
+    if (state == NodeState::failed) {
+      return make_failed(device, inference.dtype, inference.shape, node.failure);
+    }
+    foreign |= state == NodeState::pending && node.tape != &tape;
+  }
+  if (foreign) {
+    for (const Array* input : inputs) {
+      if (!is_given(input)) continue;
+      const Node& node = *input->node();
+      if (node.state.load(std::memory_order_acquire) == NodeState::pending && node.tape != &tape) {
+        node.tape->submit();
+      }
+    }
+  }
+  tracked = tracked && grad_enabled() && op.differentiable && is_float(inference.dtype);
+
+  if (op.composite != nullptr && !has_kernel(device, inference)) {
+    const bool before = set_grad_enabled(false);
+    Array result;
+    try {
+      result = op.composite(Composite{inputs, params, Device(&device)});
+    } catch (...) {
+      set_grad_enabled(before);
+      throw;
+    }
+    set_grad_enabled(before);
+    if (!tracked) return result;
+    GradRecord* record = track(inference, device, result.node());
+    retain_handle(result.node());
+    return Array(result.node(), record);
+  }
+
+  // Kernels read memory only: scalars become arrays of rank 0.
+  const bool takes_scalars = op.kind == OpKind::elementwise || op.kind == OpKind::view;
+  if (!takes_scalars) {
+    bool any = false;
+    for (const Array* input : inputs) any |= is_given(input) && is_scalar(*input->node());
+    if (any) {
+      std::vector<Array> arrays(inputs.size());
+      std::vector<const Array*> pointers(inputs.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        pointers[i] = inputs[i];
+        if (!is_given(inputs[i]) || !is_scalar(*inputs[i]->node())) continue;
+        const DType dtype = inputs[i]->node()->weak ? inference.scalar_dtype : inputs[i]->dtype();
+        const Device on(&device);
+        arrays[i] = record(as_array_op, {&inputs[i], 1}, Params().dtype(dtype), &on);
+        pointers[i] = &arrays[i];
+      }
+      return record(op, pointers, params, asked);
+    }
+  }
+
+  Node* node = tape.append(op, inputs, params, inference.shape, inference.dtype,
+                           inference.scalar_dtype);
+  Array result(node, nullptr);
+  if (!tracked) return result;
+  GradRecord* record = track(inference, device, node);
+  retain_handle(node);
+  return Array(node, record);
+}
+
+}  // namespace hearth

@@ -1,0 +1,24 @@
+// Choices that change how plans are built. They are part of every plan's identity.
+#pragma once
+
+#include <cstdint>
+
+namespace hearth {
+
+struct Switches {
+  bool fuse_elementwise = true;  // HEARTH_FUSION=0 turns both off
+  bool fuse_reductions = true;
+  bool exact = false;            // HEARTH_EXACT=1: every result is rounded to its dtype
+  bool donate = true;            // outputs may take over storage that is no longer wanted
+  bool composites = false;       // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
+
+  std::uint64_t word() const noexcept {
+    return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
+           (donate ? 8u : 0u);
+  }
+};
+
+// This thread's switches; a new thread starts with those of the environment.
+Switches& switches() noexcept;
+
+}  // namespace hearth

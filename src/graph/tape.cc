@@ -1,0 +1,248 @@
+#include "graph/tape.h"
+
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "graph/mix.h"
+
+namespace hearth {
+namespace {
+
+// A tape is cut from kSoftLimit nodes on where a contraction or reduction meets the mask, so that
+// equal code is cut at equal places, and at kHardLimit in any case.
+constexpr std::size_t kSoftLimit = 4096;
+constexpr std::size_t kHardLimit = 8192;
+constexpr std::uint64_t kCutMask = 15;
+
+}  // namespace
+
+Counters& counters() noexcept {
+  static auto* counters = new Counters;
+  return *counters;
+}
+
+// A thread's tapes. Tapes are never destroyed: nodes of a thread that has ended may still name one.
+// They are submitted at the thread's end and then serve another thread.
+class TapeList {
+ public:
+  Tape& of(DeviceImpl& device) {
+    for (Tape* tape : tapes_) {
+      if (&tape->device() == &device) return *tape;
+    }
+    Idle& idle = idle_tapes();
+    {
+      const std::lock_guard lock(idle.mutex);
+      for (std::size_t i = 0; i < idle.tapes.size(); ++i) {
+        if (&idle.tapes[i]->device() != &device) continue;
+        tapes_.push_back(idle.tapes[i]);
+        idle.tapes.erase(idle.tapes.begin() + static_cast<std::ptrdiff_t>(i));
+        return *tapes_.back();
+      }
+    }
+    tapes_.push_back(new Tape(device));
+    return *tapes_.back();
+  }
+  void submit_all() {
+    for (Tape* tape : tapes_) tape->submit();
+  }
+  ~TapeList() {
+    submit_all();
+    Idle& idle = idle_tapes();
+    const std::lock_guard lock(idle.mutex);
+    idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
+  }
+
+ private:
+  struct Idle {
+    std::mutex mutex;
+    std::vector<Tape*> tapes;
+  };
+  static Idle& idle_tapes() {
+    static auto* idle = new Idle;
+    return *idle;
+  }
+  std::vector<Tape*> tapes_;
+};
+
+namespace {
+TapeList& thread_tapes() {
+  thread_local TapeList tapes;
+  return tapes;
+}
+}  // namespace
+
+Tape& Tape::of(DeviceImpl& device) {
+  thread_local Tape* last = nullptr;
+  if (last != nullptr && &last->device_ == &device) return *last;
+  last = &thread_tapes().of(device);
+  return *last;
+}
+
+void Tape::submit_all() { thread_tapes().submit_all(); }
+
+void Tape::lock() noexcept {
+  std::uint32_t expected = 0;
+  if (locked_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
+  for (int spin = 0; spin < 256; ++spin) {
+    expected = 0;
+    if (locked_.compare_exchange_weak(expected, 1, std::memory_order_acquire)) return;
+  }
+  while (locked_.exchange(2, std::memory_order_acquire) != 0) {
+    locked_.wait(2, std::memory_order_relaxed);
+  }
+}
+
+void Tape::unlock() noexcept {
+  if (locked_.exchange(0, std::memory_order_release) == 2) locked_.notify_one();
+}
+
+void Tape::grow_table() {
+  std::vector<Entry> bigger(table_.size() * 2);
+  const std::size_t mask = bigger.size() - 1;
+  for (const Entry& entry : table_) {
+    if (entry.epoch != epoch_) continue;
+    std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(entry.node)) & mask;
+    while (bigger[at].epoch == epoch_) at = (at + 1) & mask;
+    bigger[at] = entry;
+  }
+  table_.swap(bigger);
+}
+
+std::uint32_t Tape::external_slot(Node* node) {
+  if (node == last_external_) return last_slot_;
+  const std::size_t mask = table_.size() - 1;
+  std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(node)) & mask;
+  while (table_[at].epoch == epoch_ && table_[at].node != node) at = (at + 1) & mask;
+  if (table_[at].epoch != epoch_) {
+    node->counts.fetch_add(kReference, std::memory_order_relaxed);
+    table_[at] = {node, static_cast<std::uint32_t>(recording_.externals.size()), epoch_};
+    recording_.externals.push_back(node);
+    last_slot_ = table_[at].slot;
+    if (recording_.externals.size() * 2 > table_.size()) grow_table();
+  } else {
+    last_slot_ = table_[at].slot;
+  }
+  last_external_ = node;
+  return last_slot_;
+}
+
+Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
+                   const Shape& shape, DType dtype, DType scalar_dtype) {
+  const auto input_count = static_cast<std::uint32_t>(inputs.size());
+  const std::span<const std::uint64_t> statics = params.statics().span();
+  const std::span<const std::uint64_t> dynamics = params.dynamics().span();
+  if (input_count > DescriptorCounts::kMax || statics.size() > DescriptorCounts::kMax) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op.name.text) + ": too many inputs or parameters; got " +
+                    std::to_string(input_count) + " inputs, expected at most 4095");
+  }
+  for (const Array* input : inputs) {  // throws before anything has changed
+    if (input == nullptr || !input->defined() || is_float(scalar_dtype)) continue;
+    const Node& operand = *input->node();
+    if (is_scalar(operand) && operand.weak) scalar_word(op.name.text, operand, scalar_dtype);
+  }
+  Node* node = new_node(kHandle + kReference);
+  node->op = &op;
+  node->tape = this;
+  node->device = &device_;
+  node->dtype = dtype;
+  node->shape = shape;
+
+  lock();
+  Recording& rec = recording_;
+  node->index = static_cast<std::uint32_t>(rec.nodes.size());
+  rec.nodes.push_back(node);
+
+  const std::size_t first = rec.words.size();
+  rec.words.resize(first + 2 + input_count / 2 + statics.size());
+  std::uint64_t* out = rec.words.data() + first;
+  std::uint32_t dynamic_count = 0;
+  // The reference halves: position 0 is the counts, operand i is at position i + 1.
+  std::uint64_t pending_half = 0;
+  std::uint64_t* at = out + 1;
+  for (std::uint32_t i = 0; i < input_count; ++i) {
+    OperandRef ref = OperandRef::make(OperandRef::absent, 0);
+    if (inputs[i] != nullptr && inputs[i]->defined()) {
+      Node* input = inputs[i]->node();
+      if (is_scalar(*input)) {
+        const DType to = input->weak ? scalar_dtype : input->dtype;
+        ref = OperandRef::make(OperandRef::scalar, static_cast<std::uint32_t>(to));
+        rec.dynamics.push_back(to == input->dtype ? input->scalar
+                                                  : scalar_word(op.name.text, *input, to));
+        ++dynamic_count;
+      } else if (input->state.load(std::memory_order_acquire) == NodeState::pending) {
+        ref = OperandRef::make(OperandRef::local, input->index);
+      } else {
+        ref = OperandRef::make(OperandRef::external, external_slot(input));
+      }
+    }
+    if ((i & 1) == 0) {
+      *at++ = pending_half | (static_cast<std::uint64_t>(ref.word) << 32);
+    } else {
+      pending_half = ref.word;
+    }
+    if ((i & 1) == 1 && i + 1 == input_count) *at++ = pending_half;
+  }
+  if (input_count == 0) ++at;
+  for (const std::uint64_t word : statics) *at++ = word;
+  for (const std::uint64_t word : dynamics) rec.dynamics.push_back(word);
+  dynamic_count += static_cast<std::uint32_t>(dynamics.size());
+  const DescriptorCounts counts{input_count, static_cast<std::uint32_t>(statics.size()),
+                                dynamic_count};
+  out[0] = op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
+  out[1] = (out[1] & ~std::uint64_t{0xffffffff}) | counts.pack();
+  std::uint64_t hash = rec.hash;
+  for (const std::uint64_t* word = out; word != at; ++word) hash = mix(hash, *word);
+  rec.hash = hash;
+  rec.words.resize(first + static_cast<std::size_t>(at - out));
+
+  window_ = (window_ << 16) | (op.name.hash >> 48);
+  if (rec.nodes.size() >= kSoftLimit) {
+    const bool may_cut = op.kind == OpKind::contraction || op.kind == OpKind::reduce;
+    if (rec.nodes.size() >= kHardLimit || (may_cut && (mix(1, window_) & kCutMask) == 0)) {
+      counters().automatic_cuts.fetch_add(1, std::memory_order_relaxed);
+      submit_locked();
+    }
+  }
+  unlock();
+  return node;
+}
+
+void Tape::submit() noexcept {
+  lock();
+  submit_locked();
+  unlock();
+}
+
+void Tape::submit_locked() noexcept {
+  if (recording_.nodes.empty()) return;
+  Counters& count = counters();
+  count.recorded.fetch_add(static_cast<std::int64_t>(recording_.nodes.size()),
+                           std::memory_order_relaxed);
+  count.submissions.fetch_add(1, std::memory_order_relaxed);
+  Failure* failure = nullptr;
+  try {
+    execute(device_, recording_);
+  } catch (const Error& error) {
+    failure = new Failure{{1}, error};
+  } catch (const std::exception& error) {
+    failure = new Failure{{1}, Error(ErrorCode::internal, error.what())};
+  }
+  for (Node* node : recording_.nodes) {
+    if (failure != nullptr && node->state.load(std::memory_order_relaxed) == NodeState::pending) {
+      failure->references.fetch_add(1, std::memory_order_relaxed);
+      node->failure = failure;
+      node->state.store(NodeState::failed, std::memory_order_release);
+    }
+    release(node, kReference);
+  }
+  for (Node* node : recording_.externals) release(node, kReference);
+  if (failure != nullptr) release(failure);
+  recording_.clear();
+  ++epoch_;
+  last_external_ = nullptr;
+  window_ = 0;
+}
+
+}  // namespace hearth

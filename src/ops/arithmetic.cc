@@ -1,0 +1,376 @@
+// Functions of two and three arrays, element by element: arithmetic, comparison, logic, choice.
+#include "hearth/ops.h"
+#include "ops/defs.h"
+#include "ops/rules.h"
+
+namespace hearth {
+namespace {
+
+constexpr std::uint32_t kFirst = 1;
+constexpr std::uint32_t kSecond = 2;
+
+Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
+  return v.needs(input) ? rule(v) : Array();
+}
+
+// b a^(b - 1), and 0 for b = 0 whatever a is.
+Array pow_base_gradient(const Vjp& v) {
+  const Array& a = v.input(0);
+  const Array& b = v.input(1);
+  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, sub(b, 1.0)))));
+}
+
+// a^b log a, and its limit 0 for a = 0, b >= 0.
+Array pow_exponent_gradient(const Vjp& v) {
+  const Array& a = v.input(0);
+  const Array at_zero = logical_and(equal(a, 0.0), greater_equal(v.input(1), 0.0));
+  return mul(v.grad, where(at_zero, 0.0, mul(v.out, log(a))));
+}
+
+// Where both are equal each gets half; where one is NaN, the result is, and both get all.
+template <Array (*loses)(const Array&, const Array&), int input>
+Array extreme_gradient(const Vjp& v) {
+  const Array& self = v.input(input);
+  const Array& other = v.input(1 - input);
+  return where(loses(self, other), 0.0,
+               where(equal(self, other), mul(v.grad, 0.5), v.grad));
+}
+
+Grads clamp_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Array& low = v.input(1);
+  const Array& high = v.input(2);
+  // NaN compares false everywhere, so it counts as inside.
+  const Array above = greater(x, high);
+  const Array capped = where(above, high, x);
+  const Array below = less(capped, low);
+  Grads list(3);
+  if (v.needs(0)) list[0] = where(logical_or(above, below), 0.0, v.grad);
+  if (v.needs(1)) list[1] = where(below, v.grad, 0.0);
+  if (v.needs(2)) list[2] = where(logical_and(above, logical_not(below)), v.grad, 0.0);
+  return list;
+}
+
+void infer_where(Inference& inference) {
+  for (int i = 0; i < 3; ++i) require_input(inference, i);
+  const Node& condition = *inference.input(0).node();
+  if (!is_bool(condition.dtype)) {
+    inference.fail(ErrorCode::dtype, "condition is not bool; got " +
+                                         std::string(name(condition.dtype)) + ", expected bool");
+  }
+  inference.dtype = operand_dtype(inference, 1, 2);
+  inference.scalar_dtype = inference.dtype;
+  inference.shape = condition.shape;
+  for (int i = 1; i < 3; ++i) {
+    const Shape& shape = inference.input(i).node()->shape;
+    if (shape.rank() != 0 && shape != inference.shape) {
+      inference.shape = broadcast_shapes("where", inference.shape, shape);
+    }
+  }
+}
+
+std::vector<SampleCase> where_samples() {
+  const auto make = [](Shape condition, Shape a, Shape b) {
+    SampleCase sample;
+    sample.inputs = {{.shape = condition, .dtype = static_cast<int>(DType::bool_)},
+                     {.shape = a},
+                     {.shape = b}};
+    return sample;
+  };
+  std::vector<SampleCase> samples = {make({2, 3}, {2, 3}, {2, 3}), make({3}, {2, 1}, {2, 3}),
+                                     make({2, 1}, {}, {3}), make({0, 3}, {3}, {1, 3}),
+                                     make({2, 3}, {4}, {3})};
+  samples.back().error = static_cast<int>(ErrorCode::shape);
+  return samples;
+}
+
+std::vector<SampleCase> clamp_samples() {
+  std::vector<SampleCase> samples;
+  const Shape shapes[][3] = {{{5, 4}, {}, {}}, {{5, 4}, {4}, {5, 1}}, {{0, 2}, {2}, {1, 2}}};
+  for (const auto& shape : shapes) {
+    SampleCase sample;
+    sample.inputs = {{.shape = shape[0], .lo = -3, .hi = 3},
+                     {.shape = shape[1], .lo = -2, .hi = -1},
+                     {.shape = shape[2], .lo = 1, .hi = 2}};
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+std::vector<SampleCase> divisor_samples() {
+  std::vector<SampleCase> samples = elementwise_samples(2, -3, 3);
+  for (SampleCase& sample : samples) {
+    sample.inputs[1].lo = 1;
+    sample.inputs[1].hi = 4;
+  }
+  return samples;
+}
+
+Array binary(const OpDef& op, const Array& a, const Array& b) {
+  const Array* const inputs[] = {&a, &b};
+  return record(op, inputs, kNoParams);
+}
+
+bool is_number(const Array& x) { return x.defined() && x.node()->weak; }
+
+}  // namespace
+
+namespace defs {
+
+constinit const OpDef add_op = {
+    .name = "add",
+    .summary = "a + b.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"add", 2},
+    .vjp = [](const Vjp& v) { return grads(v.grad, v.grad); },
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2>,
+};
+
+constinit const OpDef sub_op = {
+    .name = "sub",
+    .summary = "a - b.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"sub", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) { return neg(w.grad); }));
+    },
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2>,
+};
+
+constinit const OpDef mul_op = {
+    .name = "mul",
+    .summary = "a * b.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"mul", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(
+          gradient_if(v, 0, [](const Vjp& w) { return mul(w.grad, w.input(1)); }),
+          gradient_if(v, 1, [](const Vjp& w) { return mul(w.grad, w.input(0)); }));
+    },
+    .saves = Saves::input0 | Saves::input1,
+    .saves_for = [](std::uint32_t needs) {
+      return ((needs & kFirst) != 0 ? Saves::input1 : Saves::none) |
+             ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
+    },
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2>,
+};
+
+constinit const OpDef div_op = {
+    .name = "div",
+    .summary = "a / b; integers truncate, and give 0 for b = 0.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"div", 2},
+    .vjp = [](const Vjp& v) {
+      const Array scaled = div(v.grad, v.input(1));
+      return grads(scaled, v.needs(1) ? neg(mul(scaled, v.out)) : Array());
+    },
+    .saves = Saves::input1 | Saves::output,
+    .saves_for = [](std::uint32_t needs) {
+      return Saves::input1 | ((needs & kSecond) != 0 ? Saves::output : Saves::none);
+    },
+    .accepts_dtype = numeric_dtype,
+    .samples = divisor_samples,
+};
+
+constinit const OpDef pow_op = {
+    .name = "pow",
+    .summary = "a^b; real for negative a and whole b; integers wrap.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"pow", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(gradient_if(v, 0, pow_base_gradient), gradient_if(v, 1, pow_exponent_gradient));
+    },
+    .saves = Saves::input0 | Saves::input1 | Saves::output,
+    .saves_for = [](std::uint32_t needs) {
+      return Saves::input0 | Saves::input1 |
+             ((needs & kSecond) != 0 ? Saves::output : Saves::none);
+    },
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2, 2, 30>,
+};
+
+constinit const OpDef remainder_op = {
+    .name = "remainder",
+    .summary = "a - b * floor(a / b): the sign of b. Integers give 0 for b = 0.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"remainder", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
+                     return neg(mul(w.grad, floor(div(w.input(0), w.input(1)))));
+                   }));
+    },
+    .saves = Saves::input0 | Saves::input1,
+    .saves_for = [](std::uint32_t needs) {
+      return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
+    },
+    .accepts_dtype = numeric_dtype,
+    .samples = divisor_samples,
+};
+
+constinit const OpDef maximum_op = {
+    .name = "maximum",
+    .summary = "The larger of a and b; NaN if either is.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"maximum", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(gradient_if(v, 0, extreme_gradient<less, 0>),
+                   gradient_if(v, 1, extreme_gradient<less, 1>));
+    },
+    .saves = Saves::input0 | Saves::input1,
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2>,
+};
+
+constinit const OpDef minimum_op = {
+    .name = "minimum",
+    .summary = "The smaller of a and b; NaN if either is.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_elementwise,
+    .formula = {"minimum", 2},
+    .vjp = [](const Vjp& v) {
+      return grads(gradient_if(v, 0, extreme_gradient<greater, 0>),
+                   gradient_if(v, 1, extreme_gradient<greater, 1>));
+    },
+    .saves = Saves::input0 | Saves::input1,
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<2>,
+};
+
+#define HEARTH_BOOL_OP(token, text, accepted)   \
+  constinit const OpDef token##_op = {          \
+      .name = #token,                           \
+      .summary = text,                          \
+      .kind = OpKind::elementwise,              \
+      .min_inputs = 2,                          \
+      .max_inputs = 2,                          \
+      .infer = infer_elementwise_bool,          \
+      .formula = {#token, 2},                   \
+      .differentiable = false,                  \
+      .accepts_dtype = accepted,                \
+      .samples = elementwise_samples<2>,        \
+  };
+HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", nullptr)
+HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", nullptr)
+HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", nullptr)
+HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", nullptr)
+HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", nullptr)
+HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", nullptr)
+HEARTH_BOOL_OP(logical_and, "Whether a and b.", bool_dtype)
+HEARTH_BOOL_OP(logical_or, "Whether a or b.", bool_dtype)
+HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", bool_dtype)
+#undef HEARTH_BOOL_OP
+
+constinit const OpDef where_op = {
+    .name = "where",
+    .summary = "a where the condition is true, else b.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_where,
+    .formula = {"where", 3},
+    .vjp = [](const Vjp& v) {
+      return grads(
+          Array(),
+          gradient_if(v, 1, [](const Vjp& w) { return where(w.input(0), w.grad, 0.0); }),
+          gradient_if(v, 2, [](const Vjp& w) { return where(w.input(0), 0.0, w.grad); }));
+    },
+    .saves = Saves::input0,
+    .samples = where_samples,
+};
+
+constinit const OpDef clamp_op = {
+    .name = "clamp",
+    .summary = "x limited to [low, high]; low wins; NaN stays.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_elementwise,
+    .formula = {"clamp", 3},
+    .vjp = clamp_gradient,
+    .saves = Saves::input0 | Saves::input1 | Saves::input2,
+    .accepts_dtype = numeric_dtype,
+    .samples = clamp_samples,
+};
+
+}  // namespace defs
+
+inline namespace v0 {
+
+Array add(const Array& a, const Array& b) { return binary(defs::add_op, a, b); }
+Array sub(const Array& a, const Array& b) { return binary(defs::sub_op, a, b); }
+Array mul(const Array& a, const Array& b) { return binary(defs::mul_op, a, b); }
+Array div(const Array& a, const Array& b) { return binary(defs::div_op, a, b); }
+Array remainder(const Array& a, const Array& b) { return binary(defs::remainder_op, a, b); }
+Array maximum(const Array& a, const Array& b) { return binary(defs::maximum_op, a, b); }
+Array minimum(const Array& a, const Array& b) { return binary(defs::minimum_op, a, b); }
+
+Array pow(const Array& a, const Array& b) {
+  if (is_number(b) && a.defined() && a.node()->device != nullptr &&
+      numeric_dtype(a.node()->dtype)) {
+    const double exponent = scalar_as_double(*b.node());
+    if (exponent == 1) return a;
+    if (exponent == 2) return square(a);
+    if (is_float(a.node()->dtype)) {
+      if (exponent == -1) return recip(a);
+      if (exponent == -2) return recip(square(a));
+    }
+  }
+  return binary(defs::pow_op, a, b);
+}
+
+Array equal(const Array& a, const Array& b) { return binary(defs::equal_op, a, b); }
+Array not_equal(const Array& a, const Array& b) { return binary(defs::not_equal_op, a, b); }
+Array less(const Array& a, const Array& b) { return binary(defs::less_op, a, b); }
+Array less_equal(const Array& a, const Array& b) { return binary(defs::less_equal_op, a, b); }
+Array greater(const Array& a, const Array& b) { return binary(defs::greater_op, a, b); }
+Array greater_equal(const Array& a, const Array& b) {
+  return binary(defs::greater_equal_op, a, b);
+}
+Array logical_and(const Array& a, const Array& b) { return binary(defs::logical_and_op, a, b); }
+Array logical_or(const Array& a, const Array& b) { return binary(defs::logical_or_op, a, b); }
+Array logical_xor(const Array& a, const Array& b) { return binary(defs::logical_xor_op, a, b); }
+
+Array where(const Array& condition, const Array& a, const Array& b) {
+  if (condition.defined() && condition.node()->device == nullptr) {
+    // A scalar operand takes the dtype of a and b; a condition must not.
+    return where(cast(condition, DType::bool_), a, b);
+  }
+  const Array* const inputs[] = {&condition, &a, &b};
+  return record(defs::where_op, inputs, kNoParams);
+}
+
+Array clamp(const Array& x, const Array& low, const Array& high) {
+  const Array* const inputs[] = {&x, &low, &high};
+  return record(defs::clamp_op, inputs, kNoParams);
+}
+Array clamp_min(const Array& x, const Array& low) { return maximum(x, low); }
+Array clamp_max(const Array& x, const Array& high) { return minimum(x, high); }
+
+}  // namespace v0
+}  // namespace hearth

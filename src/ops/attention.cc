@@ -1,0 +1,397 @@
+// attention: softmax(q k^T * scale) v with grouped heads, masks and a dynamic number of keys.
+
+#include <cmath>
+#include <limits>
+
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+
+namespace {
+
+constexpr ParamSpec kAttention[] = {
+    {"scale", ParamType::f64},
+    {.name = "softcap", .type = ParamType::f64, .optional = true},
+    {.name = "causal", .type = ParamType::boolean, .optional = true},
+    {.name = "kv_length", .type = ParamType::i64, .dynamic = true}};
+
+struct Settings {
+  double scale;
+  double softcap;
+  bool causal;
+  std::int64_t kv_length;
+};
+
+Settings settings_of(ParamReader statics, std::uint64_t kv_length) {
+  Settings s{};
+  s.scale = statics.f64();
+  s.softcap = statics.f64();
+  s.causal = statics.boolean();
+  s.kv_length = dynamic_i64(kv_length);
+  return s;
+}
+
+std::string shapes(const Inference& inference, int first) {
+  return "q " + to_string(inference.input(first).shape()) + ", k " +
+         to_string(inference.input(first + 1).shape()) + ", v " +
+         to_string(inference.input(first + 2).shape());
+}
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  if (from.rank() > to.rank()) return false;
+  const int extra = to.rank() - from.rank();
+  for (int i = 0; i < from.rank(); ++i) {
+    if (from[i] != 1 && from[i] != to[i + extra]) return false;
+  }
+  return true;
+}
+
+void check_added(const Inference& inference, int input, const char* what, const Shape& scores) {
+  if (!inference.has(input) || broadcasts_to(inference.input(input).shape(), scores)) return;
+  inference.fail(ErrorCode::shape, std::string(what) + " does not fit; got " +
+                                       to_string(inference.input(input).shape()) +
+                                       ", expected something that broadcasts to " +
+                                       to_string(scores));
+}
+
+// Checks q, k, v, mask and bias, the inputs from `first` on, and the parameters. Returns the shape
+// of the result.
+Shape check_attention(const Inference& inference, int first) {
+  const char* const kNames[] = {"q", "k", "v"};
+  require_inputs(inference);
+  const DType dtype = inference.input(first).dtype();
+  for (int i = 0; i < 3; ++i) {
+    require_rank(inference, first + i, 4, kNames[i]);
+    require_float(inference, first + i, kNames[i]);
+    if (inference.input(first + i).dtype() == dtype) continue;
+    inference.fail(ErrorCode::dtype, std::string("q and ") + kNames[i] + " differ; got " +
+                                         std::string(name(dtype)) + " and " +
+                                         std::string(name(inference.input(first + i).dtype())) +
+                                         ", expected one dtype");
+  }
+  const Shape& q = inference.input(first).shape();
+  const Shape& k = inference.input(first + 1).shape();
+  const Shape& v = inference.input(first + 2).shape();
+  if (q[0] != k[0] || k[0] != v[0] || k[1] != v[1] || k[2] != v[2] || q[3] != k[3]) {
+    inference.fail(ErrorCode::shape,
+                   "extents differ; got " + shapes(inference, first) +
+                       ", expected q [batch, heads, q_length, d], k [batch, kv_heads, length, d]"
+                       " and v [batch, kv_heads, length, dv]");
+  }
+  if (k[1] == 0 ? q[1] != 0 : q[1] % k[1] != 0) {
+    inference.fail(ErrorCode::shape, "heads cannot be shared out; got " + shapes(inference, first) +
+                                         ", expected heads to be a multiple of kv_heads");
+  }
+  const Shape scores = {q[0], q[1], q[2], k[2]};
+  check_added(inference, first + 3, "mask", scores);
+  check_added(inference, first + 4, "bias", scores);
+  if (inference.has(first + 3) && !is_bool(inference.input(first + 3).dtype())) {
+    inference.fail(ErrorCode::dtype, "mask is not bool; got " +
+                                         std::string(name(inference.input(first + 3).dtype())) +
+                                         ", expected bool, true where masked out");
+  }
+  if (inference.has(first + 4) && inference.input(first + 4).dtype() != dtype) {
+    inference.fail(ErrorCode::dtype, "bias differs from q; got " +
+                                         std::string(name(inference.input(first + 4).dtype())) +
+                                         ", expected " + std::string(name(dtype)));
+  }
+  const Settings s = settings_of(ParamReader(inference.params.statics().span()),
+                                 inference.params.dynamics()[0]);
+  if (!std::isfinite(s.scale)) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "scale is not finite; got " + std::to_string(s.scale) + ", expected a number");
+  }
+  if (!(s.softcap >= 0) || !std::isfinite(s.softcap)) {
+    inference.fail(ErrorCode::invalid_argument, "softcap is out of range; got " +
+                                                    std::to_string(s.softcap) +
+                                                    ", expected 0 for none or a positive number");
+  }
+  if (s.kv_length < 0 || s.kv_length > k[2]) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "kv_length is out of range; got " + std::to_string(s.kv_length) +
+                       ", expected at least 0 and at most " + std::to_string(k[2]));
+  }
+  return {q[0], q[1], q[2], v[3]};
+}
+
+void infer_attention(Inference& inference) {
+  inference.shape = check_attention(inference, 0);
+  inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
+}
+
+void infer_attention_backward(Inference& inference) {
+  const Shape out = check_attention(inference, 2);
+  const DType dtype = inference.input(2).dtype();
+  for (int i = 0; i < 2; ++i) {
+    const Array& x = inference.input(i);
+    if (x.shape() != out || x.dtype() != dtype) {
+      inference.fail(x.dtype() == dtype ? ErrorCode::shape : ErrorCode::dtype,
+                     std::string(i == 0 ? "grad" : "out") + " does not fit; got " +
+                         to_string(x.shape()) + " " + std::string(name(x.dtype())) +
+                         ", expected " + to_string(out) + " " + std::string(name(dtype)));
+    }
+  }
+  inference.shape = {inference.input(2).size() + inference.input(3).size() +
+                     inference.input(4).size()};
+  inference.dtype = inference.scalar_dtype = dtype;
+}
+
+// The operands in the dtype of the computation, as the math below wants them: keys and values that
+// do not exist are 0, whatever their memory holds; heads that share keys lie among the rows.
+struct Operands {
+  Array q, k, v, mask, bias;
+  Settings settings;
+
+  Shape grouped(std::int64_t columns) const {  // [batch, kv_heads, group * q_length, columns]
+    const Shape& kv = k.shape();
+    return {kv[0], kv[1], kv[1] == 0 ? 0 : q.shape()[1] / kv[1] * q.shape()[2], columns};
+  }
+  Shape plain(std::int64_t columns) const {  // [batch, heads, q_length, columns]
+    return {q.shape()[0], q.shape()[1], q.shape()[2], columns};
+  }
+};
+
+Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
+
+Array columns(const Operands& o) {
+  return arange(0, o.k.shape()[2], 1, DType::i64, o.k.device());
+}
+
+Operands operands(const Array& q, const Array& k, const Array& v, const Array& mask,
+                  const Array& bias, const Settings& settings) {
+  Operands o{wide(q), wide(k), wide(v), mask, bias.defined() ? wide(bias) : bias, settings};
+  if (settings.kv_length < k.shape()[2]) {
+    const Array exists = unsqueeze(less(columns(o), settings.kv_length), {1});
+    o.k = where(exists, o.k, 0.0);
+    o.v = where(exists, o.v, 0.0);
+  }
+  return o;
+}
+
+// True where a key is masked out, of a shape that broadcasts to the scores; undefined: nowhere.
+Array masked_out(const Operands& o) {
+  Array masked = o.mask;
+  const auto also = [&masked](const Array& more) {
+    masked = masked.defined() ? logical_or(masked, more) : more;
+  };
+  const std::int64_t length = o.settings.kv_length;
+  const std::int64_t rows = o.q.shape()[2];
+  if (length < o.k.shape()[2]) also(greater_equal(columns(o), length));
+  if (o.settings.causal) {
+    const Array row = unsqueeze(arange(0, rows, 1, DType::i64, o.q.device()), {1});
+    also(greater(sub(columns(o), row), length - rows));
+  }
+  return masked;
+}
+
+struct Weights {
+  Array weights;  // [batch, heads, q_length, length]; rows add up to 1, or to 0 if masked out
+  Array tanh;     // of score / softcap; undefined without softcap
+};
+
+Weights weights_of(const Operands& o) {
+  const std::int64_t length = o.k.shape()[2];
+  Weights w;
+  Array scores = matmul(reshape(o.q, o.grouped(o.q.shape()[3])), transpose(o.k));
+  scores = reshape(mul(scores, o.settings.scale), o.plain(length));
+  if (o.settings.softcap > 0) {
+    w.tanh = tanh(div(scores, o.settings.softcap));
+    scores = mul(w.tanh, o.settings.softcap);
+  }
+  if (o.bias.defined()) scores = add(scores, o.bias);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Array masked = masked_out(o);
+  if (masked.defined()) scores = where(masked, -infinity, scores);
+  Array shift = max(scores.detach(), {3}, true);
+  shift = where(equal(shift, -infinity), 0.0, shift);
+  const Array e = exp(sub(scores, shift));
+  const Array total = sum(e, {3}, true);
+  w.weights = div(e, where(equal(total, 0.0), 1.0, total));
+  return w;
+}
+
+bool is_empty(const Operands& o) {
+  return o.q.size() == 0 || o.k.size() == 0 || o.v.size() == 0 || o.settings.kv_length == 0;
+}
+
+Array attention_composite(const Composite& c) {
+  const Operands o = operands(
+      c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
+      c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const Shape shape = o.plain(o.v.shape()[3]);
+  const DType dtype = c.input(0).dtype();
+  // Without a key there is nothing to weigh; with d = 0 all keys weigh the same.
+  const bool nothing = element_count(shape) == 0 || o.settings.kv_length == 0;
+  if (nothing) return contiguous(zeros(shape, dtype, c.device));
+  const std::int64_t length = o.k.shape()[2];
+  const Array out = matmul(reshape(weights_of(o).weights, o.grouped(length)), o.v);
+  return cast(reshape(out, shape), dtype);
+}
+
+struct Gradients4 {
+  Array q, k, v, bias;
+};
+
+Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
+  const std::int64_t d = o.q.shape()[3];
+  const std::int64_t dv = o.v.shape()[3];
+  const std::int64_t length = o.k.shape()[2];
+  const Weights w = weights_of(o);
+  const Array grouped_grad = reshape(wide(grad), o.grouped(dv));
+  Gradients4 g;
+  g.v = matmul(transpose(reshape(w.weights, o.grouped(length))), grouped_grad);
+  const Array inner = sum(mul(wide(grad), wide(out)), {3}, true);
+  const Array along = reshape(matmul(grouped_grad, transpose(o.v)), o.plain(length));
+  Array scores = mul(w.weights, sub(along, inner));
+  g.bias = scores;
+  if (w.tanh.defined()) scores = mul(scores, sub(1.0, square(w.tanh)));
+  scores = reshape(mul(scores, o.settings.scale), o.grouped(length));
+  g.q = reshape(matmul(scores, o.k), o.plain(d));
+  g.k = matmul(transpose(scores), reshape(o.q, o.grouped(d)));
+  return g;
+}
+
+Array flat(const Array& x) { return reshape(x, {x.size()}); }
+
+Array attention_backward_composite(const Composite& c) {
+  const Operands o = operands(
+      c.input(2), c.input(3), c.input(4), c.has(5) ? c.input(5) : Array(),
+      c.has(6) ? c.input(6) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const DType dtype = c.input(2).dtype();
+  if (is_empty(o)) {
+    return contiguous(zeros({o.q.size() + o.k.size() + o.v.size()}, dtype, c.device));
+  }
+  const Gradients4 g = gradients(o, c.input(0), c.input(1));
+  return cast(cat({flat(g.q), flat(g.k), flat(g.v)}, 0), dtype);
+}
+
+Grads attention_vjp(const Vjp& v) {
+  Grads grads(static_cast<std::size_t>(v.input_count()));
+  const bool has_mask = v.input_count() > 3 && v.has(3);
+  const bool has_bias = v.input_count() > 4 && v.has(4);
+  const Array mask = has_mask ? v.input(3) : Array();
+  const Array bias = has_bias ? v.input(4) : Array();
+  if (has_bias && v.needs(4)) {
+    const Operands o = operands(v.input(0), v.input(1), v.input(2), mask, bias,
+                                settings_of(v.statics(), v.dynamic(0)));
+    if (is_empty(o)) {
+      for (int i = 0; i < 5; ++i) {
+        if (v.needs(i)) {
+          grads[static_cast<std::size_t>(i)] =
+              zeros(v.shape(i), v.dtype(i), v.input(0).device());
+        }
+      }
+      return grads;
+    }
+    const Gradients4 g = gradients(o, v.grad, v.out);
+    const Array* const parts[] = {&g.q, &g.k, &g.v, nullptr, &g.bias};
+    for (int i = 0; i < 5; ++i) {
+      if (v.needs(i)) {
+        grads[static_cast<std::size_t>(i)] = cast(sum_to(*parts[i], v.shape(i)), v.dtype(i));
+      }
+    }
+    return grads;
+  }
+  const Array packed = call(defs::attention_backward_op, v.record.params,
+                            {&v.grad, &v.out, &v.input(0), &v.input(1), &v.input(2),
+                             optional_input(mask), optional_input(bias)});
+  std::int64_t start = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::int64_t count = element_count(v.shape(i));
+    if (v.needs(i)) {
+      grads[static_cast<std::size_t>(i)] = reshape(narrow(packed, 0, start, count), v.shape(i));
+    }
+    start += count;
+  }
+  return grads;
+}
+
+Params attention_params(double scale, double softcap, bool causal, std::int64_t kv_length) {
+  return Params().f64(scale).f64(softcap).boolean(causal).dynamic_i64(kv_length);
+}
+
+std::vector<SampleCase> attention_samples() {
+  const auto shape_error = static_cast<int>(ErrorCode::shape);
+  const auto argument_error = static_cast<int>(ErrorCode::invalid_argument);
+  const auto bool_dtype = static_cast<int>(DType::bool_);
+  const SampleInput mask = {{1, 1, 4, 5}, 0, 1, bool_dtype};
+  return {
+      {{{{2, 2, 4, 8}}, {{2, 2, 5, 8}}, {{2, 2, 5, 6}}}, attention_params(0.35, 0, false, 5)},
+      {{{{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}}, attention_params(0.35, 0, true, 4)},
+      {{{{1, 2, 1, 8}}, {{1, 1, 7, 8}}, {{1, 1, 7, 8}}}, attention_params(0.35, 0, true, 3)},
+      {{{{1, 2, 4, 8}}, {{1, 2, 5, 8}}, {{1, 2, 5, 8}}, mask}, attention_params(0.35, 2, false, 5)},
+      {{{{1, 2, 4, 8}}, {{1, 2, 5, 8}}, {{1, 2, 5, 8}}, mask, {{2, 1, 5}}},
+       attention_params(0.35, 0, true, 5)},
+      {{{{1, 2, 4, 8}}, {{1, 2, 3, 8}}, {{1, 2, 3, 8}}}, attention_params(0.35, 0, true, 2)},
+      {{{{1, 2, 0, 8}}, {{1, 2, 3, 8}}, {{1, 2, 3, 8}}}, attention_params(0.35, 0, false, 3)},
+      {{{{1, 2, 3, 8}}, {{1, 2, 0, 8}}, {{1, 2, 0, 8}}}, attention_params(0.35, 0, false, 0)},
+      {{{{1, 3, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(1, 0, false, 4),
+       shape_error},
+      {{{{1, 2, 4, 8}}, {{1, 2, 4, 6}}, {{1, 2, 4, 6}}},
+       attention_params(1, 0, false, 4),
+       shape_error},
+      {{{{2, 4, 8}}, {{2, 4, 8}}, {{2, 4, 8}}}, attention_params(1, 0, false, 4), shape_error},
+      {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(1, 0, false, 5),
+       argument_error},
+      {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(1, -1, false, 4),
+       argument_error},
+  };
+}
+
+std::vector<SampleCase> attention_backward_samples() {
+  return {
+      {{{{2, 2, 4, 6}}, {{2, 2, 4, 6}}, {{2, 2, 4, 8}}, {{2, 2, 5, 8}}, {{2, 2, 5, 6}}},
+       attention_params(0.35, 0, false, 5)},
+      {{{{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(0.35, 3, true, 4)},
+      {{{{1, 4, 4, 7}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(0.35, 0, true, 4),
+       static_cast<int>(ErrorCode::shape)},
+  };
+}
+
+}  // namespace
+
+constinit const OpDef defs::attention_op = {
+    .name = "attention",
+    .summary = "softmax(q k^T * scale) v, with softcap, mask, causal order and bias.",
+    .params = kAttention,
+    .min_inputs = 3,
+    .max_inputs = 5,
+    .infer = infer_attention,
+    .vjp = attention_vjp,
+    .saves = Saves::all_inputs | Saves::output,
+    .composite = attention_composite,
+    .accepts_dtype = is_float,
+    .samples = attention_samples,
+};
+
+constinit const OpDef defs::attention_backward_op = {
+    .name = "attention_backward",
+    .summary = "Gradients of attention for q, k and v, one after the other.",
+    .params = kAttention,
+    .min_inputs = 5,
+    .max_inputs = 7,
+    .infer = infer_attention_backward,
+    .composite = attention_backward_composite,
+    .accepts_dtype = is_float,
+    .samples = attention_backward_samples,
+};
+
+inline namespace v0 {
+
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
+  const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
+  const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
+  return call(defs::attention_op,
+              attention_params(scale, options.softcap, options.causal, length),
+              {&q, &k, &v, optional_input(options.mask), optional_input(options.bias)});
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,48 @@
+// Short forms that op definitions share: recording an op, checking its inputs, casting for
+// computation, and undoing a broadcast.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "graph/grad_record.h"
+#include "graph/node.h"
+#include "graph/op_def.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+
+// Records `op` over the arrays pointed to; null stands for an absent optional input.
+inline Array call(const OpDef& op, const Params& params,
+                  std::initializer_list<const Array*> inputs) {
+  return record(op, std::span<const Array* const>(inputs.begin(), inputs.size()), params);
+}
+
+// The dtype that values of `dtype` are computed in: f32 for the half types.
+inline DType compute_dtype(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+// Null for an undefined array, as call() wants it.
+inline const Array* optional_input(const Array& x) { return x.defined() ? &x : nullptr; }
+
+// `x`, of a shape that `shape` broadcasts to, summed over the stretched axes: has `shape`.
+Array sum_to(const Array& x, const Shape& shape);
+
+// Index arrays as the indexed ops take them: integers other than i32 become i64. Leaves the error
+// for everything else to the op.
+Array as_indices(const Array& indices);
+
+// Throws Error{invalid_argument} unless the op's first min_inputs inputs were given.
+void require_inputs(const Inference& inference);
+// Fail with Error{dtype} or Error{shape} in the house's words.
+void require_float(const Inference& inference, int input, const char* what);
+void require_numeric(const Inference& inference, int input, const char* what);
+void require_indices(const Inference& inference, int input, const char* what);
+void require_rank(const Inference& inference, int input, int rank, const char* what);
+// A static axis parameter of an op over input 0: in [0, rank).
+int require_axis(const Inference& inference, std::int64_t axis, int rank);
+
+}  // namespace hearth

@@ -1,0 +1,433 @@
+// Functions of one array, element by element.
+#include "hearth/ops.h"
+#include "ops/defs.h"
+#include "ops/rules.h"
+
+namespace hearth {
+namespace {
+
+constexpr double kTwoOverSqrtPi = 1.1283791670955126;
+constexpr double kSqrtHalf = 0.7071067811865476;
+constexpr double kInverseSqrtTwoPi = 0.3989422804014327;
+constexpr double kSqrtTwoOverPi = 0.7978845608028654;
+constexpr double kGeluCubic = 0.044715;
+
+// Of a function that is constant between its jumps.
+Grads zero_gradient(const Vjp& v) { return grads(zeros_like(v.grad)); }
+
+Grads gelu_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Array phi = mul(add(erf(mul(x, kSqrtHalf)), 1.0), 0.5);
+  const Array density = mul(exp(mul(square(x), -0.5)), kInverseSqrtTwoPi);
+  return grads(mul(v.grad, add(phi, mul(x, density))));
+}
+
+// With t = tanh(u(x)): y = x (1 + t) / 2, y' = (1 + t) / 2 + x (1 - t^2) u' / 2.
+Grads gelu_tanh_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Array squared = square(x);
+  const Array t =
+      tanh(mul(mul(x, add(mul(squared, kGeluCubic), 1.0)), kSqrtTwoOverPi));
+  const Array slope = mul(add(mul(squared, 3 * kGeluCubic), 1.0), kSqrtTwoOverPi);
+  const Array tail = mul(mul(x, sub(1.0, square(t))), slope);
+  return grads(mul(v.grad, mul(add(add(t, 1.0), tail), 0.5)));
+}
+
+Grads silu_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Array s = sigmoid(x);
+  return grads(mul(v.grad, mul(s, add(mul(x, sub(1.0, s)), 1.0))));
+}
+
+void infer_cast(Inference& inference) {
+  require_input(inference, 0);
+  const Node& x = *inference.input(0).node();
+  inference.shape = x.shape;
+  inference.dtype = ParamReader(inference.params.statics().span()).dtype();
+  // A number is converted when it is recorded, so that no device needs the wider dtype.
+  inference.scalar_dtype = inference.dtype;
+}
+
+Grads cast_gradient(const Vjp& v) {
+  if (!is_float(v.dtype(0)) || !is_float(v.grad.dtype())) return grads(Array());
+  return grads(cast(v.grad, v.dtype(0)));
+}
+
+std::vector<SampleCase> cast_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8,
+                            DType::bool_}) {
+    SampleCase sample;
+    sample.inputs = {{.shape = {2, 3}, .lo = -3, .hi = 3}};
+    sample.params.dtype(dtype);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+constexpr ParamSpec kCastParams[] = {{.name = "dtype", .type = ParamType::dtype}};
+
+Array unary(const OpDef& op, const Array& x) {
+  const Array* const inputs[] = {&x};
+  return record(op, inputs, kNoParams);
+}
+
+}  // namespace
+
+namespace defs {
+
+constinit const OpDef neg_op = {
+    .name = "neg",
+    .summary = "-x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"neg", 1},
+    .vjp = [](const Vjp& v) { return grads(neg(v.grad)); },
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef abs_op = {
+    .name = "abs",
+    .summary = "|x|; the least signed integer stays.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"abs", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, sign(v.input(0)))); },
+    .saves = Saves::input0,
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef sign_op = {
+    .name = "sign",
+    .summary = "-1, +0 or 1; 0 for NaN.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"sign", 1},
+    .vjp = zero_gradient,
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef square_op = {
+    .name = "square",
+    .summary = "x * x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"square", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.input(0), 2.0))); },
+    .saves = Saves::input0,
+    .accepts_dtype = numeric_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef sqrt_op = {
+    .name = "sqrt",
+    .summary = "The square root.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"sqrt", 1},
+    .vjp = [](const Vjp& v) { return grads(div(mul(v.grad, 0.5), v.out)); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1, 2, 40>,
+};
+
+constinit const OpDef rsqrt_op = {
+    .name = "rsqrt",
+    .summary = "1 / sqrt(x).",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"rsqrt", 1},
+    .vjp = [](const Vjp& v) {
+      return grads(mul(mul(v.grad, -0.5), mul(v.out, square(v.out))));
+    },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1, 2, 40>,
+};
+
+constinit const OpDef recip_op = {
+    .name = "recip",
+    .summary = "1 / x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"recip", 1},
+    .vjp = [](const Vjp& v) { return grads(neg(mul(v.grad, square(v.out)))); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1, 3, 40>,
+};
+
+constinit const OpDef exp_op = {
+    .name = "exp",
+    .summary = "e^x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"exp", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, v.out)); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef expm1_op = {
+    .name = "expm1",
+    .summary = "e^x - 1, exact near 0.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"expm1", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, add(v.out, 1.0))); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef log_op = {
+    .name = "log",
+    .summary = "The natural logarithm.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"log", 1},
+    .vjp = [](const Vjp& v) { return grads(div(v.grad, v.input(0))); },
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1, 2, 40>,
+};
+
+constinit const OpDef log1p_op = {
+    .name = "log1p",
+    .summary = "log(1 + x), exact near 0.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"log1p", 1},
+    .vjp = [](const Vjp& v) { return grads(div(v.grad, add(v.input(0), 1.0))); },
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1, -8, 40>,
+};
+
+constinit const OpDef tanh_op = {
+    .name = "tanh",
+    .summary = "The hyperbolic tangent.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"tanh", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, sub(1.0, square(v.out)))); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef sigmoid_op = {
+    .name = "sigmoid",
+    .summary = "1 / (1 + e^-x), without overflow.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"sigmoid", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.out, sub(1.0, v.out)))); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef erf_op = {
+    .name = "erf",
+    .summary = "The error function.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"erf", 1},
+    .vjp = [](const Vjp& v) {
+      return grads(mul(v.grad, mul(exp(neg(square(v.input(0)))), kTwoOverSqrtPi)));
+    },
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef sin_op = {
+    .name = "sin",
+    .summary = "The sine of x in radians.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"sin", 1},
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, cos(v.input(0)))); },
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef cos_op = {
+    .name = "cos",
+    .summary = "The cosine of x in radians.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"cos", 1},
+    .vjp = [](const Vjp& v) { return grads(neg(mul(v.grad, sin(v.input(0))))); },
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef floor_op = {
+    .name = "floor",
+    .summary = "The largest whole number not above x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"floor", 1},
+    .vjp = zero_gradient,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef ceil_op = {
+    .name = "ceil",
+    .summary = "The smallest whole number not below x.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"ceil", 1},
+    .vjp = zero_gradient,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef round_op = {
+    .name = "round",
+    .summary = "The nearest whole number; ties to even.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"round", 1},
+    .vjp = zero_gradient,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef relu_op = {
+    .name = "relu",
+    .summary = "x where x > 0, else 0; NaN stays.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"relu", 1},
+    .vjp = [](const Vjp& v) { return grads(where(greater(v.out, 0.0), v.grad, 0.0)); },
+    .saves = Saves::output,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef gelu_op = {
+    .name = "gelu",
+    .summary = "x * (1 + erf(x / sqrt(2))) / 2.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"gelu", 1},
+    .vjp = gelu_gradient,
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef gelu_tanh_op = {
+    .name = "gelu_tanh",
+    .summary = "x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"gelu_tanh", 1},
+    .vjp = gelu_tanh_gradient,
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef silu_op = {
+    .name = "silu",
+    .summary = "x * sigmoid(x).",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise,
+    .formula = {"silu", 1},
+    .vjp = silu_gradient,
+    .saves = Saves::input0,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef logical_not_op = {
+    .name = "logical_not",
+    .summary = "Whether x is false.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise_bool,
+    .formula = {"logical_not", 1},
+    .differentiable = false,
+    .accepts_dtype = bool_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef is_nan_op = {
+    .name = "is_nan",
+    .summary = "Whether x is not a number.",
+    .kind = OpKind::elementwise,
+    .infer = infer_elementwise_bool,
+    .formula = {"is_nan", 1},
+    .differentiable = false,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<1>,
+};
+
+constinit const OpDef cast_op = {
+    .name = "cast",
+    .summary = "Another dtype: truncates and saturates to integers, != 0 to bool.",
+    .kind = OpKind::elementwise,
+    .params = kCastParams,
+    .infer = infer_cast,
+    .formula = {"cast", 1},
+    .vjp = cast_gradient,
+    .samples = cast_samples,
+};
+
+}  // namespace defs
+
+inline namespace v0 {
+
+Array neg(const Array& x) { return unary(defs::neg_op, x); }
+Array abs(const Array& x) { return unary(defs::abs_op, x); }
+Array sign(const Array& x) { return unary(defs::sign_op, x); }
+Array square(const Array& x) { return unary(defs::square_op, x); }
+Array sqrt(const Array& x) { return unary(defs::sqrt_op, x); }
+Array rsqrt(const Array& x) { return unary(defs::rsqrt_op, x); }
+Array recip(const Array& x) { return unary(defs::recip_op, x); }
+Array exp(const Array& x) { return unary(defs::exp_op, x); }
+Array expm1(const Array& x) { return unary(defs::expm1_op, x); }
+Array log(const Array& x) { return unary(defs::log_op, x); }
+Array log1p(const Array& x) { return unary(defs::log1p_op, x); }
+Array tanh(const Array& x) { return unary(defs::tanh_op, x); }
+Array sigmoid(const Array& x) { return unary(defs::sigmoid_op, x); }
+Array erf(const Array& x) { return unary(defs::erf_op, x); }
+Array sin(const Array& x) { return unary(defs::sin_op, x); }
+Array cos(const Array& x) { return unary(defs::cos_op, x); }
+Array floor(const Array& x) { return unary(defs::floor_op, x); }
+Array ceil(const Array& x) { return unary(defs::ceil_op, x); }
+Array round(const Array& x) { return unary(defs::round_op, x); }
+Array relu(const Array& x) { return unary(defs::relu_op, x); }
+Array gelu(const Array& x, bool approximate) {
+  return unary(approximate ? defs::gelu_tanh_op : defs::gelu_op, x);
+}
+Array silu(const Array& x) { return unary(defs::silu_op, x); }
+Array logical_not(const Array& x) { return unary(defs::logical_not_op, x); }
+Array is_nan(const Array& x) { return unary(defs::is_nan_op, x); }
+
+Array cast(const Array& x, DType dtype) {
+  if (x.defined()) {
+    const Node& node = *x.node();
+    if (node.device != nullptr) {
+      if (node.dtype == dtype) return x;
+    } else if (is_int(dtype) && is_float(node.dtype) && scalar_is_fractional(node)) {
+      // A fractional number has no integer of its own: it takes the way of arrays.
+      return cast(cast(x, node.dtype), dtype);
+    }
+  }
+  const Array* const inputs[] = {&x};
+  return record(defs::cast_op, inputs, Params().dtype(dtype));
+}
+
+}  // namespace v0
+}  // namespace hearth

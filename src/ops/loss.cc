@@ -1,0 +1,196 @@
+// cross_entropy of logits against class indices.
+
+#include <limits>
+
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+
+namespace {
+
+constexpr ParamSpec kIgnore[] = {
+    {.name = "ignore_index", .type = ParamType::i64, .optional = true, .default_value = -100}};
+
+// Logits are input `logits`, targets the next one.
+void check_targets(const Inference& inference, int logits) {
+  require_inputs(inference);
+  require_rank(inference, logits, 2, "logits");
+  require_float(inference, logits, "logits");
+  require_rank(inference, logits + 1, 1, "targets");
+  require_indices(inference, logits + 1, "targets");
+  const Shape& shape = inference.input(logits).shape();
+  if (inference.input(logits + 1).shape()[0] == shape[0]) return;
+  inference.fail(ErrorCode::shape, "one target a row is needed; got logits " + to_string(shape) +
+                                       " and targets " +
+                                       to_string(inference.input(logits + 1).shape()) +
+                                       ", expected " + to_string(Shape{shape[0]}));
+}
+
+void infer_cross_entropy(Inference& inference) {
+  check_targets(inference, 0);
+  inference.shape = {inference.input(0).shape()[0]};
+  inference.dtype = compute_dtype(inference.input(0).dtype());
+  inference.scalar_dtype = inference.input(0).dtype();
+}
+
+void infer_cross_entropy_backward(Inference& inference) {
+  check_targets(inference, 1);
+  const Array& grad = inference.input(0);
+  const Array& logits = inference.input(1);
+  if (grad.shape() != Shape{logits.shape()[0]}) {
+    inference.fail(ErrorCode::shape, "grad does not fit; got " + to_string(grad.shape()) +
+                                         ", expected " + to_string(Shape{logits.shape()[0]}));
+  }
+  if (grad.dtype() != compute_dtype(logits.dtype())) {
+    inference.fail(ErrorCode::dtype,
+                   "grad does not fit; got " + std::string(name(grad.dtype())) + ", expected " +
+                       std::string(name(compute_dtype(logits.dtype()))));
+  }
+  inference.shape = logits.shape();
+  inference.dtype = inference.scalar_dtype = logits.dtype();
+}
+
+// Targets as i64, which rows count, and which of them name a class.
+struct Rows {
+  Array target;
+  Array counts;
+  Array valid;
+};
+
+Rows rows_of(const Array& targets, std::int64_t classes, std::int64_t ignore_index) {
+  Rows rows;
+  rows.target = cast(targets, DType::i64);
+  rows.counts = not_equal(rows.target, ignore_index);
+  rows.valid = logical_and(greater_equal(rows.target, std::int64_t{0}), less(rows.target, classes));
+  return rows;
+}
+
+Array cross_entropy_composite(const Composite& c) {
+  const Array& logits = c.input(0);
+  const DType dtype = compute_dtype(logits.dtype());
+  const std::int64_t count = logits.shape()[0];
+  const std::int64_t classes = logits.shape()[1];
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Rows rows = rows_of(c.input(1), classes, c.statics().i64());
+  Array loss;
+  if (logits.size() == 0) {
+    loss = full({count}, nan, dtype, c.device);
+  } else {
+    const Array x = cast(logits, dtype);
+    const Array safe = unsqueeze(where(rows.valid, rows.target, std::int64_t{0}), {1});
+    loss = sub(logsumexp(x, 1), squeeze(gather(x, safe, 1), {1}));
+    loss = where(rows.valid, loss, nan);
+  }
+  return where(rows.counts, loss, 0.0);
+}
+
+Array cross_entropy_backward_composite(const Composite& c) {
+  const Array& logits = c.input(1);
+  if (logits.size() == 0) return contiguous(logits);
+  const DType dtype = compute_dtype(logits.dtype());
+  const std::int64_t classes = logits.shape()[1];
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Rows rows = rows_of(c.input(2), classes, c.statics().i64());
+  const Array hit = equal(unsqueeze(rows.target, {1}), arange(0, classes, 1, DType::i64, c.device));
+  const Array weights = sub(softmax(cast(logits, dtype), 1), cast(hit, dtype));
+  const Array scale = unsqueeze(where(rows.valid, c.input(0), nan), {1});
+  return cast(where(unsqueeze(rows.counts, {1}), mul(weights, scale), 0.0), logits.dtype());
+}
+
+Grads cross_entropy_vjp(const Vjp& v) {
+  return {call(defs::cross_entropy_backward_op, v.record.params,
+               {&v.grad, &v.input(0), &v.input(1)}),
+          Array()};
+}
+
+constexpr auto kI64 = static_cast<int>(DType::i64);
+constexpr auto kI32 = static_cast<int>(DType::i32);
+
+std::vector<SampleCase> cross_entropy_samples() {
+  return {
+      {{{{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100)},
+      {{{{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
+      {{{{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
+      {{{{3, 1}}, {{3}, 0, 0, kI64}}, Params().i64(-100)},
+      {{{{6, 5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
+      {{{{5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
+      {{{{6, 5}}, {{6}, 0, 4, static_cast<int>(DType::f32)}},
+       Params().i64(-100),
+       static_cast<int>(ErrorCode::dtype)},
+  };
+}
+
+}  // namespace
+
+constinit const OpDef defs::cross_entropy_op = {
+    .name = "cross_entropy",
+    .summary = "-log softmax(logits)[target] of each row.",
+    .params = kIgnore,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_cross_entropy,
+    .vjp = cross_entropy_vjp,
+    .saves = Saves::input0 | Saves::input1,
+    .composite = cross_entropy_composite,
+    .accepts_dtype = is_float,
+    .samples = cross_entropy_samples,
+};
+
+// Its first input has the dtype of the loss, f32 for half logits, so samples of one dtype do not fit.
+constinit const OpDef defs::cross_entropy_backward_op = {
+    .name = "cross_entropy_backward",
+    .summary = "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad.",
+    .params = kIgnore,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_cross_entropy_backward,
+    .composite = cross_entropy_backward_composite,
+    .accepts_dtype = is_float,
+};
+
+inline namespace v0 {
+
+Array cross_entropy(const Array& logits, const Array& targets, Reduction reduction,
+                    std::int64_t ignore_index, double label_smoothing) {
+  const Shape& shape = targets.shape();
+  if (logits.rank() < 1 || logits.rank() != shape.rank() + 1) {
+    throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
+                                      to_string(logits.shape()) + " and " + to_string(shape) +
+                                      ", expected logits [.., classes] and targets [..]");
+  }
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (logits.shape()[i] == shape[i]) continue;
+    throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
+                                      to_string(logits.shape()) + " and " + to_string(shape) +
+                                      ", expected logits [.., classes] and targets [..]");
+  }
+  if (!(label_smoothing >= 0 && label_smoothing <= 1)) {
+    throw Error(ErrorCode::invalid_argument,
+                "cross_entropy: label_smoothing out of range; got " +
+                    std::to_string(label_smoothing) + ", expected a number from 0 to 1");
+  }
+  const std::int64_t classes = logits.shape().back();
+  const Array rows = reshape(logits, {targets.size(), classes});
+  const Array ids = reshape(as_indices(targets), {targets.size()});
+  Array loss = call(defs::cross_entropy_op, Params().i64(ignore_index), {&rows, &ids});
+  const Array counts = not_equal(cast(ids, DType::i64), ignore_index);
+  if (label_smoothing > 0 && rows.size() > 0) {
+    // The other part of the target is spread evenly over all classes.
+    const Array x = cast(rows, loss.dtype());
+    const Array even = where(counts, sub(logsumexp(x, 1), mean(x, {1})), 0.0);
+    loss = add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing));
+  }
+  switch (reduction) {
+    case Reduction::none:
+      return reshape(loss, shape);
+    case Reduction::sum:
+      return sum(loss);
+    case Reduction::mean:
+      break;
+  }
+  return div(sum(loss), sum(cast(counts, loss.dtype())));
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,183 @@
+// matmul and what is built from it.
+
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+
+namespace {
+
+Shape batch_of(const Shape& shape) {
+  return {shape.data(), static_cast<std::size_t>(shape.rank() - 2)};
+}
+
+Shape with_matrix(const Shape& batch, std::int64_t rows, std::int64_t cols) {
+  Shape shape = batch;
+  shape.push_back(rows);
+  shape.push_back(cols);
+  return shape;
+}
+
+bool all_ones(const Shape& shape) {
+  for (const std::int64_t extent : shape) {
+    if (extent != 1) return false;
+  }
+  return true;
+}
+
+void infer_matmul(Inference& inference) {
+  require_inputs(inference);
+  const DType dtype = common_dtype(inference);
+  const Shape& a = inference.input(0).shape();
+  const Shape& b = inference.input(1).shape();
+  if (a.rank() < 2 || b.rank() < 2) {
+    inference.fail(ErrorCode::shape, "operands are matrices; got " + to_string(a) + " and " +
+                                         to_string(b) + ", expected rank 2 or more");
+  }
+  require_numeric(inference, 0, "the left operand");
+  const std::int64_t inner = a.back();
+  const std::int64_t other = b[b.rank() - 2];
+  if (inner != other) {
+    inference.fail(ErrorCode::shape, "inner extents differ; got " + to_string(a) + " and " +
+                                         to_string(b) + ", expected [.., m, k] and [.., k, n]");
+  }
+  const Shape batch = broadcast_shapes("matmul", batch_of(a), batch_of(b));
+  inference.shape = with_matrix(batch, a[a.rank() - 2], b.back());
+  inference.dtype = dtype;
+  inference.scalar_dtype = dtype;
+}
+
+Array multiply(const Array& a, const Array& b) { return call(defs::matmul_op, Params(), {&a, &b}); }
+
+// Whether the right operand is a transpose, as of a linear layer's weight: then its gradient is best
+// laid out transposed too, so that the weight's own is dense.
+bool is_transposed_weight(const Vjp& v) {
+  const GradRecord* parent = v.record.parents[1];
+  return v.shape(1).rank() == 2 && parent != nullptr && parent->op == &defs::permute_op;
+}
+
+// [.., m, k] as [rows, k]: what a right operand without a batch of its own is multiplied by.
+Array fold_rows(const Array& x, const Shape& batch) {
+  const Shape full = with_matrix(batch, x.shape()[x.rank() - 2], x.shape().back());
+  const std::int64_t rows = element_count(batch) * full[full.rank() - 2];
+  return reshape(x.shape() == full ? x : expand(x, full), {rows, full.back()});
+}
+
+Array left_gradient(const Array& grad, const Array& b, const Shape& shape) {
+  return sum_to(multiply(grad, transpose(b)), shape);
+}
+
+Array right_gradient(const Vjp& v) {
+  const Shape& shape = v.shape(1);
+  const Shape batch = batch_of(v.grad.shape());
+  Array left = v.input(0);
+  Array right = v.grad;
+  const bool fold = !batch.empty() && all_ones(batch_of(shape));
+  if (fold) {
+    left = fold_rows(left, batch);
+    right = fold_rows(right, batch);
+  }
+  if (is_transposed_weight(v)) return transpose(multiply(transpose(right), left));
+  const Array product = multiply(transpose(left), right);
+  return fold ? reshape(product, shape) : sum_to(product, shape);
+}
+
+Grads matmul_vjp(const Vjp& v) {
+  Grads grads(2);
+  if (v.needs(0)) grads[0] = left_gradient(v.grad, v.input(1), v.shape(0));
+  if (v.needs(1)) grads[1] = right_gradient(v);
+  return grads;
+}
+
+// Each factor is kept for the other's gradient only.
+Saves matmul_saves(std::uint32_t needs) {
+  Saves saves = Saves::none;
+  if ((needs & 1) != 0) saves = saves | Saves::input1;
+  if ((needs & 2) != 0) saves = saves | Saves::input0;
+  return saves;
+}
+
+std::vector<SampleCase> matmul_samples() {
+  const auto shape_error = static_cast<int>(ErrorCode::shape);
+  return {
+      {{{{3, 4}}, {{4, 5}}}, Params()},
+      {{{{2, 3, 4}}, {{2, 4, 2}}}, Params()},
+      {{{{2, 1, 3, 4}}, {{3, 4, 2}}}, Params()},
+      {{{{5, 3, 4}}, {{4, 2}}}, Params()},
+      {{{{1, 7}}, {{7, 1}}}, Params()},
+      {{{{0, 4}}, {{4, 3}}}, Params()},
+      {{{{3, 0}}, {{0, 2}}}, Params()},
+      {{{{3, 4}}, {{3, 4}}}, Params(), shape_error},
+      {{{{4}}, {{4, 3}}}, Params(), shape_error},
+      {{{{2, 3, 4}}, {{3, 4, 2}}}, Params(), shape_error},
+  };
+}
+
+bool is_numeric(DType dtype) { return !is_bool(dtype); }
+
+}  // namespace
+
+constinit const OpDef defs::matmul_op = {
+    .name = "matmul",
+    .summary = "Matrix product of the last two axes; leading axes broadcast.",
+    .kind = OpKind::contraction,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_matmul,
+    .vjp = matmul_vjp,
+    .saves = Saves::input0 | Saves::input1,
+    .saves_for = matmul_saves,
+    .accepts_dtype = is_numeric,
+    .samples = matmul_samples,
+};
+
+inline namespace v0 {
+
+Array matmul(const Array& a, const Array& b) {
+  if (a.rank() == 0 || b.rank() == 0) return multiply(a, b);
+  const bool row = a.rank() == 1;
+  const bool column = b.rank() == 1;
+  const Array left = row ? unsqueeze(a, {0}) : a;
+  const Array right = column ? unsqueeze(b, {1}) : b;
+  Array product;
+  // One product of all rows instead of a batch of small ones with the same right operand.
+  if (left.rank() > 2 && right.rank() == 2 && left.shape().back() == right.shape()[0]) {
+    const Shape& shape = left.shape();
+    const Array rows = fold_rows(left, batch_of(shape));
+    product = reshape(multiply(rows, right),
+                      with_matrix(batch_of(shape), shape[shape.rank() - 2], right.shape()[1]));
+  } else {
+    product = multiply(left, right);
+  }
+  if (row) product = squeeze(product, {-2});
+  if (column) product = squeeze(product, {-1});
+  return product;
+}
+
+Array linear(const Array& x, const Array& weight, const Array& bias) {
+  if (weight.rank() != 2 || x.rank() < 1 || x.shape().back() != weight.shape()[1]) {
+    throw Error(ErrorCode::shape, "linear: operands do not fit; got x " + to_string(x.shape()) +
+                                      " and weight " + to_string(weight.shape()) +
+                                      ", expected x [.., in] and weight [out, in]");
+  }
+  const std::int64_t in = weight.shape()[1];
+  const std::int64_t out = weight.shape()[0];
+  if (bias.defined() && bias.shape() != Shape{out}) {
+    throw Error(ErrorCode::shape, "linear: bias does not fit; got " + to_string(bias.shape()) +
+                                      ", expected " + to_string(Shape{out}));
+  }
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = out;
+  Array rows = x;
+  if (x.rank() != 2) {
+    std::int64_t count = 1;
+    for (int i = 0; i + 1 < x.rank(); ++i) count *= x.shape()[i];
+    rows = reshape(x, {count, in});
+  }
+  Array y = multiply(rows, transpose(weight));
+  if (bias.defined()) y = add(y, bias);
+  return x.rank() == 2 ? y : reshape(y, shape);
+}
+
+}  // namespace v0
+}  // namespace hearth

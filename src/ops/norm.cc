@@ -1,0 +1,343 @@
+// layer_norm, rms_norm and rope: ops over rows, the last axis.
+
+#include <cmath>
+
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+
+namespace {
+
+constexpr ParamSpec kEpsilon[] = {
+    {.name = "epsilon", .type = ParamType::f64, .optional = true, .default_value = 1e-5}};
+constexpr ParamSpec kRope[] = {
+    {.name = "base", .type = ParamType::f64, .optional = true, .default_value = 10000},
+    {.name = "interleaved", .type = ParamType::boolean, .optional = true},
+    {.name = "inverse", .type = ParamType::boolean, .optional = true},
+    {.name = "offset", .type = ParamType::i64, .dynamic = true, .optional = true}};
+
+// x is input `x`; the inputs behind it are vectors as long as its last axis. Returns that extent.
+std::int64_t infer_rows(Inference& inference, int x) {
+  require_inputs(inference);
+  const DType dtype = common_dtype(inference);
+  require_float(inference, x, "x");
+  const Shape& shape = inference.input(x).shape();
+  if (shape.rank() == 0) {
+    inference.fail(ErrorCode::shape, "x has no last axis; got shape [], expected rank 1 or more");
+  }
+  const std::int64_t extent = shape.back();
+  for (int i = x + 1; i < static_cast<int>(inference.inputs.size()); ++i) {
+    if (!inference.has(i) || inference.input(i).shape() == Shape{extent}) continue;
+    inference.fail(ErrorCode::shape, std::string(i == x + 1 ? "weight" : "bias") +
+                                         " does not fit x " + to_string(shape) + "; got " +
+                                         to_string(inference.input(i).shape()) + ", expected " +
+                                         to_string(Shape{extent}));
+  }
+  const double epsilon = ParamReader(inference.params.statics().span()).f64();
+  if (!(epsilon >= 0)) {
+    inference.fail(ErrorCode::invalid_argument, "epsilon is negative; got " +
+                                                    std::to_string(epsilon) +
+                                                    ", expected 0 or more");
+  }
+  inference.shape = shape;
+  inference.dtype = inference.scalar_dtype = dtype;
+  return extent;
+}
+
+void infer_norm(Inference& inference) { infer_rows(inference, 0); }
+
+// The gradients one after the other: of x, then `vectors` of them as long as a row.
+void infer_packed(Inference& inference, int vectors) {
+  const std::int64_t extent = infer_rows(inference, 1);
+  if (inference.input(0).shape() != inference.input(1).shape()) {
+    inference.fail(ErrorCode::shape,
+                   "grad and x differ; got " + to_string(inference.input(0).shape()) + " and " +
+                       to_string(inference.input(1).shape()) + ", expected one shape");
+  }
+  inference.shape = {inference.input(1).size() + vectors * extent};
+}
+
+void infer_layer_norm_backward(Inference& inference) { infer_packed(inference, 2); }
+void infer_rms_norm_backward(Inference& inference) { infer_packed(inference, 1); }
+
+Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
+
+Array row_mean(const Array& x) { return mean(x, {-1}, true); }
+
+Array flat(const Array& x) { return reshape(x, {x.size()}); }
+
+// Summed over all axes but the last.
+Array column_sum(const Array& x) {
+  return sum_to(x, {x.shape().back()});
+}
+
+// What forward and backward share: the rows centred (or not) and divided by their deviation.
+struct Normalized {
+  Array value;
+  Array scale;  // 1 / deviation, [.., 1]
+};
+
+Normalized normalize(const Array& x, double epsilon, bool centred) {
+  const Array rows = centred ? sub(x, row_mean(x)) : x;
+  const Array scale = rsqrt(add(row_mean(square(rows)), make_scalar(epsilon, x.dtype())));
+  return {mul(rows, scale), scale};
+}
+
+Array norm_composite(const Composite& c, bool centred) {
+  const Array& x = c.input(0);
+  if (x.size() == 0) return contiguous(x);
+  Array y = normalize(wide(x), c.statics().f64(), centred).value;
+  if (c.has(1)) y = mul(y, wide(c.input(1)));
+  if (c.has(2)) y = add(y, wide(c.input(2)));
+  return cast(y, x.dtype());
+}
+
+Array layer_norm_composite(const Composite& c) { return norm_composite(c, true); }
+Array rms_norm_composite(const Composite& c) { return norm_composite(c, false); }
+
+Array norm_backward_composite(const Composite& c, bool centred) {
+  const DType dtype = c.input(1).dtype();
+  const std::int64_t extent = c.input(1).shape().back();
+  const Array grad = wide(c.input(0));
+  const Array x = wide(c.input(1));
+  if (x.size() == 0) return zeros({(centred ? 2 : 1) * extent}, dtype, c.device);
+  const Normalized norm = normalize(x, c.statics().f64(), centred);
+  const Array inner = c.has(2) ? mul(grad, wide(c.input(2))) : grad;
+  Array dx = sub(inner, mul(norm.value, row_mean(mul(inner, norm.value))));
+  if (centred) dx = sub(dx, row_mean(inner));
+  std::vector<Array> parts = {flat(mul(dx, norm.scale)), column_sum(mul(grad, norm.value))};
+  if (centred) parts.push_back(column_sum(grad));
+  return cast(cat(parts, 0), dtype);
+}
+
+Array layer_norm_backward_composite(const Composite& c) { return norm_backward_composite(c, true); }
+Array rms_norm_backward_composite(const Composite& c) { return norm_backward_composite(c, false); }
+
+Grads unpack(const Vjp& v, const Array& packed) {
+  Grads grads(static_cast<std::size_t>(v.input_count()));
+  std::int64_t start = 0;
+  for (int i = 0; i < v.input_count(); ++i) {
+    const std::int64_t count =
+        i == 0 ? element_count(v.shape(0)) : (v.shape(0).rank() > 0 ? v.shape(0).back() : 0);
+    if (v.needs(i)) {
+      grads[static_cast<std::size_t>(i)] = reshape(narrow(packed, 0, start, count), v.shape(i));
+    }
+    start += count;
+  }
+  return grads;
+}
+
+Grads norm_vjp(const Vjp& v, const OpDef& backward) {
+  const Array* weight = v.has(1) ? &v.input(1) : nullptr;
+  return unpack(v, call(backward, v.record.params, {&v.grad, &v.input(0), weight}));
+}
+
+Grads layer_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::layer_norm_backward_op); }
+Grads rms_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::rms_norm_backward_op); }
+
+void infer_rope(Inference& inference) {
+  require_inputs(inference);
+  require_float(inference, 0, "x");
+  const Array& x = inference.input(0);
+  if (x.rank() < 2) {
+    inference.fail(ErrorCode::shape, "x has no sequence axis; got " + to_string(x.shape()) +
+                                         ", expected [.., sequence, dim]");
+  }
+  if (x.shape().back() % 2 != 0) {
+    inference.fail(ErrorCode::shape, "the last extent is odd; got " + to_string(x.shape()) +
+                                         ", expected [.., sequence, dim] with dim even");
+  }
+  const double base = ParamReader(inference.params.statics().span()).f64();
+  if (!(base > 0) || !std::isfinite(base)) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "base is not a positive number; got " + std::to_string(base) +
+                       ", expected something like 10000");
+  }
+  inference.shape = x.shape();
+  inference.dtype = inference.scalar_dtype = x.dtype();
+}
+
+// The angles are worked out in f64: in f32 a position of 10^5 has lost 3 digits of its turn.
+Array rope_composite(const Composite& c) {
+  ParamReader statics = c.statics();
+  const double base = statics.f64();
+  const bool interleaved = statics.boolean();
+  const bool inverse = statics.boolean();
+  const std::int64_t offset = dynamic_i64(c.params.dynamics()[0]);
+  const Array& x = c.input(0);
+  if (x.size() == 0) return contiguous(x);
+  const Shape& shape = x.shape();
+  const std::int64_t rows = shape[shape.rank() - 2];
+  const std::int64_t half = shape.back() / 2;
+  const Array position =
+      linear_ramp(rows, static_cast<double>(offset), 1, DType::f64, c.device);
+  const Array exponent = linear_ramp(half, 0, -1 / static_cast<double>(half), DType::f64, c.device);
+  const Array frequency = pow(make_scalar(base, DType::f64), exponent);
+  const Array angle = mul(unsqueeze(position, {1}), frequency);
+  const Array value = wide(x);
+  const Array cosine = cast(cos(angle), value.dtype());
+  Array sine = cast(sin(angle), value.dtype());
+  if (inverse) sine = neg(sine);
+  Shape pairs = shape;
+  pairs[pairs.rank() - 1] = interleaved ? half : 2;
+  pairs.push_back(interleaved ? 2 : half);
+  const int axis = interleaved ? shape.rank() : shape.rank() - 1;
+  const Array paired = reshape(value, pairs);
+  const Array first = squeeze(narrow(paired, axis, 0, 1), {axis});
+  const Array second = squeeze(narrow(paired, axis, 1, 1), {axis});
+  const Array turned = stack({sub(mul(first, cosine), mul(second, sine)),
+                              add(mul(second, cosine), mul(first, sine))},
+                             axis);
+  return cast(reshape(turned, shape), x.dtype());
+}
+
+Array turn(const Array& x, double base, bool interleaved, bool inverse, std::int64_t offset) {
+  return call(
+      defs::rope_op,
+      Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset), {&x});
+}
+
+Grads rope_vjp(const Vjp& v) {
+  ParamReader statics = v.statics();
+  const double base = statics.f64();
+  const bool interleaved = statics.boolean();
+  const bool inverse = statics.boolean();
+  return {turn(v.grad, base, interleaved, !inverse, dynamic_i64(v.dynamic(0)))};
+}
+
+constexpr auto kShapeError = static_cast<int>(ErrorCode::shape);
+constexpr auto kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
+
+std::vector<SampleCase> layer_norm_samples() {
+  return {
+      {{{{4, 6}}, {{6}}, {{6}}}, Params().f64(1e-5)},
+      {{{{2, 3, 5}}, {{5}}}, Params().f64(1e-5)},
+      {{{{7}}}, Params().f64(1e-3)},
+      {{{{0, 3}}, {{3}}, {{3}}}, Params().f64(1e-5)},
+      {{{{4, 6}}, {{5}}, {{6}}}, Params().f64(1e-5), kShapeError},
+      {{{{4, 6}}, {{6}}, {{4, 6}}}, Params().f64(1e-5), kShapeError},
+      {{{Shape{}}}, Params().f64(1e-5), kShapeError},
+      {{{{4, 6}}}, Params().f64(-1), kArgumentError},
+  };
+}
+
+std::vector<SampleCase> rms_norm_samples() {
+  return {
+      {{{{4, 6}}, {{6}}}, Params().f64(1e-6)},
+      {{{{2, 3, 5}}}, Params().f64(1e-5)},
+      {{{{7}}, {{7}}}, Params().f64(1e-3)},
+      {{{{0, 3}}, {{3}}}, Params().f64(1e-5)},
+      {{{{4, 6}}, {{1}}}, Params().f64(1e-5), kShapeError},
+      {{{Shape{}}}, Params().f64(1e-5), kShapeError},
+  };
+}
+
+std::vector<SampleCase> backward_samples() {
+  return {
+      {{{{4, 6}}, {{4, 6}}, {{6}}}, Params().f64(1e-5)},
+      {{{{2, 3, 5}}, {{2, 3, 5}}}, Params().f64(1e-5)},
+      {{{{0, 3}}, {{0, 3}}, {{3}}}, Params().f64(1e-5)},
+      {{{{4, 6}}, {{4, 5}}}, Params().f64(1e-5), kShapeError},
+  };
+}
+
+Params rope_params(double base, bool interleaved, bool inverse, std::int64_t offset) {
+  return Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset);
+}
+
+std::vector<SampleCase> rope_samples() {
+  return {
+      {{{{5, 4}}}, rope_params(10000, false, false, 0)},
+      {{{{2, 3, 5, 6}}}, rope_params(500000, false, false, 17)},
+      {{{{2, 5, 8}}}, rope_params(10000, true, false, 3)},
+      {{{{2, 5, 8}}}, rope_params(10000, true, true, 3)},
+      {{{{2, 0, 8}}}, rope_params(10000, false, false, 0)},
+      {{{{5, 3}}}, rope_params(10000, false, false, 0), kShapeError},
+      {{{{4}}}, rope_params(10000, false, false, 0), kShapeError},
+      {{{{5, 4}}}, rope_params(0, false, false, 0), kArgumentError},
+  };
+}
+
+}  // namespace
+
+constinit const OpDef defs::layer_norm_op = {
+    .name = "layer_norm",
+    .summary = "(x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis.",
+    .params = kEpsilon,
+    .min_inputs = 1,
+    .max_inputs = 3,
+    .infer = infer_norm,
+    .vjp = layer_norm_vjp,
+    .saves = Saves::input0 | Saves::input1,
+    .composite = layer_norm_composite,
+    .accepts_dtype = is_float,
+    .samples = layer_norm_samples,
+};
+
+constinit const OpDef defs::layer_norm_backward_op = {
+    .name = "layer_norm_backward",
+    .summary = "Gradients of layer_norm for x, weight and bias, one after the other.",
+    .params = kEpsilon,
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .infer = infer_layer_norm_backward,
+    .composite = layer_norm_backward_composite,
+    .accepts_dtype = is_float,
+    .samples = backward_samples,
+};
+
+constinit const OpDef defs::rms_norm_op = {
+    .name = "rms_norm",
+    .summary = "x / sqrt(mean(x^2) + epsilon) * weight over the last axis.",
+    .params = kEpsilon,
+    .min_inputs = 1,
+    .max_inputs = 2,
+    .infer = infer_norm,
+    .vjp = rms_norm_vjp,
+    .saves = Saves::input0 | Saves::input1,
+    .composite = rms_norm_composite,
+    .accepts_dtype = is_float,
+    .samples = rms_norm_samples,
+};
+
+constinit const OpDef defs::rms_norm_backward_op = {
+    .name = "rms_norm_backward",
+    .summary = "Gradients of rms_norm for x and weight, one after the other.",
+    .params = kEpsilon,
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .infer = infer_rms_norm_backward,
+    .composite = rms_norm_backward_composite,
+    .accepts_dtype = is_float,
+    .samples = backward_samples,
+};
+
+constinit const OpDef defs::rope_op = {
+    .name = "rope",
+    .summary = "Rotary position embedding of [.., sequence, dim].",
+    .params = kRope,
+    .infer = infer_rope,
+    .vjp = rope_vjp,
+    .composite = rope_composite,
+    .accepts_dtype = is_float,
+    .samples = rope_samples,
+};
+
+inline namespace v0 {
+
+Array layer_norm(const Array& x, const Array& weight, const Array& bias, double epsilon) {
+  return call(defs::layer_norm_op, Params().f64(epsilon),
+              {&x, optional_input(weight), optional_input(bias)});
+}
+
+Array rms_norm(const Array& x, const Array& weight, double epsilon) {
+  return call(defs::rms_norm_op, Params().f64(epsilon), {&x, optional_input(weight)});
+}
+
+Array rope(const Array& x, const RopeOptions& options) {
+  return turn(x, options.base, options.interleaved, false, options.offset);
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,368 @@
+// Reductions over axes: sum, prod, max, min, any, all, argmax, argmin, and what is made of them.
+#include "hearth/ops.h"
+#include "ops/call.h"
+#include "ops/defs.h"
+#include "ops/rules.h"
+
+namespace hearth {
+namespace {
+
+constexpr ParamSpec kReduceParams[] = {
+    {.name = "axes", .type = ParamType::i64_list},
+    {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
+constexpr ParamSpec kArgParams[] = {
+    {.name = "axis", .type = ParamType::i64},
+    {.name = "keepdim", .type = ParamType::boolean, .optional = true},
+    {.name = "dtype", .type = ParamType::dtype, .optional = true,
+     .default_value = static_cast<double>(DType::i64)}};
+
+// Which axes a reduction covers, bit by bit. Throws for axes that are out of range or named twice.
+std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {
+  std::uint32_t bits = 0;
+  for (const std::int64_t axis : axes) {
+    const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
+    if ((bits & bit) != 0) {
+      throw Error(ErrorCode::invalid_argument, std::string(op) + ": axis named twice; got axes " +
+                                                   to_string(axes) + ", expected each once");
+    }
+    bits |= bit;
+  }
+  return bits;
+}
+
+Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdim) {
+  Shape out;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if ((axes >> i & 1u) == 0) {
+      out.push_back(shape[i]);
+    } else if (keepdim) {
+      out.push_back(1);
+    }
+  }
+  return out;
+}
+
+void infer_reduce(Inference& inference) {
+  const Shape& shape = inference.input(0).shape();
+  ParamReader statics(inference.params.statics().span());
+  const Dims axes = statics.list();
+  const bool keepdim = statics.boolean();
+  const std::uint32_t bits = axis_bits(inference.op.name.text, axes, shape.rank());
+  inference.dtype = inference.scalar_dtype = operand_dtype(inference, 0, 0);
+  require_accepted(inference, inference.dtype);
+  inference.shape = reduced_shape(shape, bits, keepdim);
+}
+
+void infer_reduce_bool(Inference& inference) {
+  infer_reduce(inference);
+  inference.dtype = DType::bool_;
+}
+
+void fail_empty(const Inference& inference) {
+  inference.fail(ErrorCode::invalid_argument, "nothing to choose from; got shape " +
+                                                  to_string(inference.input(0).shape()) +
+                                                  ", expected reduced axes of at least 1");
+}
+
+void infer_extreme(Inference& inference) {
+  infer_reduce(inference);
+  const Shape& shape = inference.input(0).shape();
+  for (const std::int64_t axis : ParamReader(inference.params.statics().span()).list()) {
+    if (shape[normalize_axis(inference.op.name.text, axis, shape.rank())] == 0) {
+      fail_empty(inference);
+    }
+  }
+}
+
+void infer_arg(Inference& inference) {
+  const Shape& shape = inference.input(0).shape();
+  ParamReader statics(inference.params.statics().span());
+  const int axis = normalize_axis(inference.op.name.text, statics.i64(), shape.rank());
+  const bool keepdim = statics.boolean();
+  const DType dtype = statics.dtype();
+  inference.scalar_dtype = operand_dtype(inference, 0, 0);
+  require_accepted(inference, inference.scalar_dtype);
+  if (!is_int(dtype)) {
+    inference.fail(ErrorCode::dtype, "indices are integers; got " + std::string(name(dtype)) +
+                                         ", expected an integer dtype");
+  }
+  if (shape[axis] == 0) fail_empty(inference);
+  inference.shape = reduced_shape(shape, 1u << axis, keepdim);
+  inference.dtype = dtype;
+}
+
+// `x`, of the shape of the op's result, with the reduced axes back as extents of 1.
+Array kept(const Vjp& v, const Array& x) {
+  const Shape& shape = v.shape(0);
+  const Shape wanted =
+      reduced_shape(shape, axis_bits("sum", v.statics().list(), shape.rank()), true);
+  return reshape(x, wanted);
+}
+
+Grads sum_gradient(const Vjp& v) { return grads(expand(kept(v, v.grad), v.shape(0))); }
+
+// The product of the other elements, by division where no element is 0. Exact for up to one zero in
+// a slice to any order, and in value for any number.
+Grads prod_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Dims axes = v.statics().list();
+  const Array zero = equal(x, 0.0);
+  const Array count = sum(cast(zero, DType::i64), axes, true);
+  const Array others = where(zero, 1.0, x);
+  const Array nonzero = prod(others, axes, true);
+  const Array zeros_only = prod(where(zero, x, 1.0), axes, true);
+  const Array at_zero = where(equal(count, 1), nonzero, 0.0);
+  const Array elsewhere = mul(div(nonzero, others), zeros_only);
+  return grads(mul(kept(v, v.grad), where(zero, at_zero, elsewhere)));
+}
+
+Grads extreme_gradient(const Vjp& v) {
+  const Array& x = v.input(0);
+  const Array winners = cast(equal(x, kept(v, v.out)), compute_dtype(x.dtype()));
+  const Array share = div(winners, sum(winners, v.statics().list(), true));
+  return grads(mul(kept(v, v.grad), cast(share, x.dtype())));
+}
+
+SampleCase reduce_sample(const Shape& shape, const Dims& axes, bool keepdim) {
+  SampleCase sample;
+  sample.inputs = {{.shape = shape, .lo = -1.5, .hi = 1.5, .distinct = true}};
+  sample.params.list(axes).boolean(keepdim);
+  return sample;
+}
+
+std::vector<SampleCase> reduce_samples() {
+  return {reduce_sample({3, 4}, {0, 1}, false), reduce_sample({3, 4}, {0}, false),
+          reduce_sample({3, 4}, {1}, true),     reduce_sample({2, 3, 4}, {0, 2}, false),
+          reduce_sample({2, 3, 4}, {1}, true),  reduce_sample({2, 0, 4}, {2}, false),
+          reduce_sample({5}, {0}, false)};
+}
+
+std::vector<SampleCase> total_samples() {
+  std::vector<SampleCase> samples = reduce_samples();
+  samples.push_back(reduce_sample({0, 3}, {1}, false));
+  samples.push_back(reduce_sample({0, 3}, {0}, true));
+  return samples;
+}
+
+std::vector<SampleCase> extreme_samples() {
+  std::vector<SampleCase> samples = reduce_samples();
+  samples.push_back(reduce_sample({2, 0}, {1}, false));
+  samples.back().error = static_cast<int>(ErrorCode::invalid_argument);
+  return samples;
+}
+
+std::vector<SampleCase> arg_samples() {
+  const auto make = [](const Shape& shape, std::int64_t axis, bool keepdim, DType dtype) {
+    SampleCase sample;
+    sample.inputs = {{.shape = shape, .distinct = true}};
+    sample.params.i64(axis).boolean(keepdim).dtype(dtype);
+    return sample;
+  };
+  std::vector<SampleCase> samples = {
+      make({5}, 0, false, DType::i64), make({3, 4}, 1, true, DType::i32),
+      make({2, 3, 4}, 1, false, DType::i64), make({0, 3}, 1, false, DType::i64),
+      make({3, 0}, 1, false, DType::i64)};
+  samples.back().error = static_cast<int>(ErrorCode::invalid_argument);
+  return samples;
+}
+
+const Shape& shape_of(const OpDef& op, const Array& x) {
+  if (!x.defined()) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op.name.text) + ": no value; got an undefined array");
+  }
+  return x.shape();
+}
+
+Array reduce(const OpDef& op, const Array& x, std::uint32_t bits, bool keepdim) {
+  Dims axes;
+  for (int i = 0; bits >> i != 0; ++i) {
+    if ((bits >> i & 1u) != 0) axes.push_back(i);
+  }
+  const Array* const inputs[] = {&x};
+  return record(op, inputs, Params().list(axes).boolean(keepdim));
+}
+
+Array reduce(const OpDef& op, const Array& x) {
+  const Shape& shape = shape_of(op, x);
+  return reduce(op, x, (1u << shape.rank()) - 1, false);
+}
+
+Array reduce(const OpDef& op, const Array& x, const Dims& axes, bool keepdim) {
+  const Shape& shape = shape_of(op, x);
+  return reduce(op, x, axis_bits(op.name.text, axes, shape.rank()), keepdim);
+}
+
+Array mean_over(const Array& x, std::uint32_t bits, bool keepdim) {
+  const Shape& shape = x.shape();
+  std::int64_t count = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if ((bits >> i & 1u) != 0) count *= shape[i];
+  }
+  const DType dtype = x.dtype();
+  if (is_bool(dtype)) {
+    throw Error(ErrorCode::dtype, "mean: bool has no mean; got bool, expected a numeric dtype");
+  }
+  if (is_int(dtype) && count == 0) {
+    throw Error(ErrorCode::invalid_argument, "mean: no integer is the mean of nothing; got shape " +
+                                                 to_string(shape) + ", expected elements");
+  }
+  // Half sums may overflow where the mean does not.
+  const DType wide = compute_dtype(dtype);
+  const Array total = reduce(defs::sum_op, cast(x, wide), bits, keepdim);
+  return cast(div(total, count), dtype);
+}
+
+Array arg_extreme(const OpDef& op, const Array& x, std::int64_t axis, bool keepdim, DType dtype) {
+  const Shape& shape = shape_of(op, x);
+  const int at = normalize_axis(op.name.text, axis, shape.rank());
+  const Array* const inputs[] = {&x};
+  return record(op, inputs, Params().i64(at).boolean(keepdim).dtype(dtype));
+}
+
+}  // namespace
+
+namespace defs {
+
+constinit const OpDef sum_op = {
+    .name = "sum",
+    .summary = "The sum over axes; integers keep their dtype and wrap.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_reduce,
+    .formula = {"add", 2},
+    .vjp = sum_gradient,
+    .accepts_dtype = numeric_dtype,
+    .samples = total_samples,
+};
+
+constinit const OpDef prod_op = {
+    .name = "prod",
+    .summary = "The product over axes.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_reduce,
+    .formula = {"mul", 2},
+    .vjp = prod_gradient,
+    .saves = Saves::input0,
+    .accepts_dtype = numeric_dtype,
+    .samples = total_samples,
+};
+
+constinit const OpDef max_op = {
+    .name = "max",
+    .summary = "The largest element over axes; NaN wins.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_extreme,
+    .formula = {"maximum", 2},
+    .vjp = extreme_gradient,
+    .saves = Saves::input0 | Saves::output,
+    .accepts_dtype = numeric_dtype,
+    .samples = extreme_samples,
+};
+
+constinit const OpDef min_op = {
+    .name = "min",
+    .summary = "The smallest element over axes; NaN wins.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_extreme,
+    .formula = {"minimum", 2},
+    .vjp = extreme_gradient,
+    .saves = Saves::input0 | Saves::output,
+    .accepts_dtype = numeric_dtype,
+    .samples = extreme_samples,
+};
+
+constinit const OpDef any_op = {
+    .name = "any",
+    .summary = "Whether any element over axes is not 0.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_reduce_bool,
+    .formula = {"logical_or", 2},
+    .differentiable = false,
+    .samples = total_samples,
+};
+
+constinit const OpDef all_op = {
+    .name = "all",
+    .summary = "Whether all elements over axes are not 0.",
+    .kind = OpKind::reduce,
+    .params = kReduceParams,
+    .infer = infer_reduce_bool,
+    .formula = {"logical_and", 2},
+    .differentiable = false,
+    .samples = total_samples,
+};
+
+constinit const OpDef argmax_op = {
+    .name = "argmax",
+    .summary = "The lowest index of the largest element along an axis; NaN wins.",
+    .kind = OpKind::opaque,
+    .params = kArgParams,
+    .infer = infer_arg,
+    .differentiable = false,
+    .accepts_dtype = numeric_dtype,
+    .samples = arg_samples,
+};
+
+constinit const OpDef argmin_op = {
+    .name = "argmin",
+    .summary = "The lowest index of the smallest element along an axis; NaN wins.",
+    .kind = OpKind::opaque,
+    .params = kArgParams,
+    .infer = infer_arg,
+    .differentiable = false,
+    .accepts_dtype = numeric_dtype,
+    .samples = arg_samples,
+};
+
+}  // namespace defs
+
+inline namespace v0 {
+
+Array sum(const Array& x) { return reduce(defs::sum_op, x); }
+Array sum(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::sum_op, x, axes, keepdim);
+}
+Array prod(const Array& x) { return reduce(defs::prod_op, x); }
+Array prod(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::prod_op, x, axes, keepdim);
+}
+Array max(const Array& x) { return reduce(defs::max_op, x); }
+Array max(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::max_op, x, axes, keepdim);
+}
+Array min(const Array& x) { return reduce(defs::min_op, x); }
+Array min(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::min_op, x, axes, keepdim);
+}
+Array any(const Array& x) { return reduce(defs::any_op, x); }
+Array any(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::any_op, x, axes, keepdim);
+}
+Array all(const Array& x) { return reduce(defs::all_op, x); }
+Array all(const Array& x, const Dims& axes, bool keepdim) {
+  return reduce(defs::all_op, x, axes, keepdim);
+}
+
+Array mean(const Array& x) {
+  const Shape& shape = shape_of(defs::sum_op, x);
+  return mean_over(x, (1u << shape.rank()) - 1, false);
+}
+Array mean(const Array& x, const Dims& axes, bool keepdim) {
+  const Shape& shape = shape_of(defs::sum_op, x);
+  return mean_over(x, axis_bits("mean", axes, shape.rank()), keepdim);
+}
+
+Array argmax(const Array& x, std::int64_t axis, bool keepdim, DType dtype) {
+  return arg_extreme(defs::argmax_op, x, axis, keepdim, dtype);
+}
+Array argmin(const Array& x, std::int64_t axis, bool keepdim, DType dtype) {
+  return arg_extreme(defs::argmin_op, x, axis, keepdim, dtype);
+}
+
+}  // namespace v0
+}  // namespace hearth

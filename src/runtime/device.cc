@@ -1,0 +1,91 @@
+#include "hearth/device.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "runtime/device_spec.h"
+
+namespace hearth {
+namespace {
+
+struct DeviceRegistry {
+  std::mutex mutex;
+  std::vector<DeviceImpl*> devices;
+};
+
+DeviceRegistry& registry() {
+  static auto* registry = new DeviceRegistry;
+  return *registry;
+}
+
+std::atomic<DeviceImpl*> default_device{nullptr};
+
+std::string full_name(const DeviceImpl& device) {
+  return device.kind() + ":" + std::to_string(device.index());
+}
+
+}  // namespace
+
+void register_device(DeviceImpl* device) {
+  const std::lock_guard lock(registry().mutex);
+  registry().devices.push_back(device);
+}
+
+// Defined by the devices that are linked in: registers them, once.
+void register_builtin_devices();
+
+namespace {
+const std::vector<DeviceImpl*>& devices(std::unique_lock<std::mutex>& lock) {
+  static std::once_flag once;
+  std::call_once(once, register_builtin_devices);
+  lock = std::unique_lock(registry().mutex);
+  return registry().devices;
+}
+}  // namespace
+
+inline namespace v0 {
+
+Device::Device() : impl_(default_device.load(std::memory_order_acquire)) {
+  if (impl_ != nullptr) return;
+  const char* asked = std::getenv("HEARTH_DEVICE");  // NOLINT(concurrency-mt-unsafe)
+  set_default(asked != nullptr && *asked != '\0' ? named(asked) : cpu());
+  impl_ = default_device.load(std::memory_order_acquire);
+}
+
+Device Device::cpu() { return named("cpu"); }
+
+Device Device::named(std::string_view name) {
+  std::unique_lock<std::mutex> lock;
+  std::string known;
+  for (DeviceImpl* device : devices(lock)) {
+    if (name == full_name(*device) || (name == device->kind() && device->index() == 0)) {
+      return Device(device);
+    }
+    known += (known.empty() ? "" : ", ") + full_name(*device);
+  }
+  throw Error(ErrorCode::device, "device: unknown name; got \"" + std::string(name) +
+                                     "\", expected one of " + known);
+}
+
+std::vector<Device> Device::all() {
+  std::unique_lock<std::mutex> lock;
+  std::vector<Device> all;
+  for (DeviceImpl* device : devices(lock)) all.emplace_back(device);
+  return all;
+}
+
+void Device::set_default(Device device) {
+  default_device.store(&device.impl(), std::memory_order_release);
+}
+
+std::string Device::name() const { return full_name(*impl_); }
+std::string Device::description() const { return impl_->description(); }
+MemoryStatistics Device::memory() const { return impl_->memory(); }
+void Device::reset_peak() const { impl_->reset_peak(); }
+void Device::set_memory_limit(std::int64_t bytes) const { impl_->set_memory_limit(bytes); }
+void Device::trim() const { impl_->trim(); }
+void Device::synchronize() const { impl_->synchronize(); }
+
+}  // namespace v0
+}  // namespace hearth

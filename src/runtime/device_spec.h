@@ -1,0 +1,90 @@
+// What a device is to the rest of Hearth. Written for who ports Hearth to a new device: fulfil
+// DeviceImpl, register kernels (graph/kernel.h), call register_device() once. Nothing above this
+// file may assume that an Address can be read by the host.
+//
+// Invariants
+//   1. One in-order queue: what is dispatched or copied later sees the effects of what came before.
+//   2. dispatch() and copy_to_device() may return before the work is done; copy_to_host() and
+//      synchronize() return after. The caller holds queue_mutex() around one plan's dispatches.
+//   3. allocate() gives 64-byte aligned addresses with at least kPadding readable bytes behind
+//      the last one. Memory freed while queued work still names it stays valid for that work.
+//   4. No call aborts the process. Faults are thrown as Error{device} by the next copy_to_host() or
+//      synchronize().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "hearth/device.h"
+
+namespace hearth {
+
+class KernelTable;  // graph/kernel.h
+struct Launch;      // graph/kernel.h
+
+// Device memory. A number to the host unless the device says host_visible().
+using Address = std::byte*;
+
+inline constexpr std::int64_t kAlignment = 64;
+inline constexpr std::int64_t kPadding = 64;
+
+using LaunchFunction = void (*)(const Launch&);
+
+inline namespace v0 {
+
+class DeviceImpl {
+ public:
+  DeviceImpl(std::string kind, int index) : kind_(std::move(kind)), index_(index) {}
+  virtual ~DeviceImpl() = default;
+  DeviceImpl(const DeviceImpl&) = delete;
+  DeviceImpl& operator=(const DeviceImpl&) = delete;
+
+  const std::string& kind() const noexcept { return kind_; }
+  int index() const noexcept { return index_; }
+  virtual std::string description() const = 0;
+
+  // True where an Address is a host pointer and queued work is done when dispatch() returns.
+  virtual bool host_visible() const noexcept = 0;
+
+  // Memory. allocate() throws Error{out_of_memory}; `bytes` is at least 1.
+  virtual Address allocate(std::int64_t bytes) = 0;
+  virtual void free(Address address, std::int64_t bytes) noexcept = 0;
+  virtual MemoryStatistics memory() const = 0;
+  virtual void reset_peak() = 0;
+  virtual void set_memory_limit(std::int64_t bytes) = 0;
+  virtual void trim() = 0;
+
+  // The arena for values that die inside a plan: at least `bytes` long, its base never moves.
+  // Throws Error{out_of_memory}. Called with queue_mutex() held.
+  virtual Address arena(std::int64_t bytes) = 0;
+
+  // Runs or queues one kernel. `launch` and what it points to are only valid during the call.
+  virtual void dispatch(LaunchFunction function, const Launch& launch) = 0;
+  virtual void copy_to_device(Address target, const void* source, std::int64_t bytes) = 0;
+  virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
+  virtual void synchronize() = 0;
+
+  // Called before the first and after the last dispatch of a plan, with queue_mutex() held.
+  virtual void begin_plan(std::int64_t /*arena_bytes*/) {}
+  virtual void end_plan() {}
+
+  virtual const KernelTable& kernels() const = 0;
+
+  std::mutex& queue_mutex() noexcept { return queue_mutex_; }
+
+ private:
+  std::string kind_;
+  int index_;
+  std::mutex queue_mutex_;
+};
+
+}  // namespace v0
+
+// Makes a device known; it lives as long as the process. Thread-safe. The first device of kind
+// "cpu" is the default.
+void register_device(DeviceImpl* device);
+
+}  // namespace hearth

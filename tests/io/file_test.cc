@@ -1,0 +1,244 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hearth::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "hearth_file_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string text(const std::string& file) const {
+    const std::vector<std::byte> bytes = read_file(file, 1 << 30);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  int entries() const {
+    return static_cast<int>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+std::string message_of(ErrorCode expected, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), expected) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+// Lets this process write files of at most `bytes` bytes while it lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    old_handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
+    rlimit limit = old_limit_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
+    ::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_limit_{};
+  void (*old_handler_)(int);
+};
+
+TEST_F(FileTest, MapsTheBytes) {
+  replace_file(path("a"), "hello");
+  const MappedFile file = MappedFile::open(path("a"));
+  ASSERT_EQ(file.bytes().size(), 5u);
+  EXPECT_EQ(std::memcmp(file.bytes().data(), "hello", 5), 0);
+}
+
+TEST_F(FileTest, MapsAnEmptyFile) {
+  replace_file(path("a"), "");
+  EXPECT_TRUE(MappedFile::open(path("a")).bytes().empty());
+  EXPECT_TRUE(read_file(path("a"), 0).empty());
+}
+
+TEST_F(FileTest, MappingSurvivesReplacement) {
+  replace_file(path("a"), "old");
+  const MappedFile file = MappedFile::open(path("a"));
+  replace_file(path("a"), "a new version");
+  EXPECT_EQ(std::memcmp(file.bytes().data(), "old", 3), 0);
+  EXPECT_EQ(text(path("a")), "a new version");
+}
+
+TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
+  const std::string missing = message_of(ErrorCode::io, [&] { MappedFile::open(path("no")); });
+  EXPECT_NE(missing.find(path("no")), std::string::npos) << missing;
+  EXPECT_NE(missing.find("No such file"), std::string::npos) << missing;
+  message_of(ErrorCode::io, [&] { read_file(path("no"), 10); });
+  message_of(ErrorCode::io, [&] { MappedFile::open(folder_.string()); });
+  message_of(ErrorCode::io, [&] { read_file(folder_.string(), 10); });
+  message_of(ErrorCode::io, [&] { MappedFile::open(path("no/such/folder")); });
+}
+
+TEST_F(FileTest, MappingAPipeDoesNotHang) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  message_of(ErrorCode::io, [&] { MappedFile::open(path("pipe")); });
+}
+
+TEST_F(FileTest, ReadsAPipe) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const std::string sent(1'000'000, 'x');
+  std::thread writer([&] {
+    const int descriptor = ::open(path("pipe").c_str(), O_WRONLY);
+    write_all(descriptor, std::as_bytes(std::span(sent)), "pipe");
+    ::close(descriptor);
+  });
+  EXPECT_EQ(text(path("pipe")), sent);
+  writer.join();
+}
+
+TEST_F(FileTest, ReadRespectsTheLimit) {
+  replace_file(path("a"), "12345");
+  EXPECT_EQ(read_file(path("a"), 5).size(), 5u);
+  message_of(ErrorCode::io, [&] { read_file(path("a"), 4); });
+  message_of(ErrorCode::io, [&] { read_file("/dev/zero", 1'000'000); });
+}
+
+TEST_F(FileTest, WritesPiecesOfAllSizes) {
+  std::string expected;
+  AtomicFileWriter writer(path("a"));
+  for (const std::size_t size : {0, 1, 1000, 300'000, 5, 262'144, 262'143, 1, 2'000'000}) {
+    const std::string piece(size, static_cast<char>('a' + size % 26));
+    writer.write(piece);
+    expected += piece;
+  }
+  EXPECT_FALSE(fs::exists(path("a")));
+  writer.commit();
+  EXPECT_EQ(text(path("a")), expected);
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, AbandonedWriterLeavesTheOldFile) {
+  replace_file(path("a"), "old");
+  {
+    AtomicFileWriter writer(path("a"));
+    writer.write(std::string(1'000'000, 'n'));
+  }
+  EXPECT_EQ(text(path("a")), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, FullDiskLeavesTheOldFile) {
+  replace_file(path("a"), "old");
+  for (const std::size_t piece : {100u, 5'000'000u}) {
+    const FileSizeLimit limit(65536);
+    AtomicFileWriter writer(path("a"));
+    message_of(ErrorCode::io, [&] {
+      for (int i = 0; i < 1000; ++i) writer.write(std::string(piece, 'n'));
+      writer.commit();
+    });
+    message_of(ErrorCode::io, [&] { writer.write("more"); });
+    message_of(ErrorCode::io, [&] { writer.commit(); });
+  }
+  EXPECT_EQ(text(path("a")), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, FullDiskAtCommitLeavesTheOldFile) {
+  replace_file(path("a"), "old");
+  const FileSizeLimit limit(10);
+  message_of(ErrorCode::io, [&] { replace_file(path("a"), "longer than ten bytes"); });
+  EXPECT_EQ(text(path("a")), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, FullDeviceIsAnError) {
+  const int descriptor = ::open("/dev/full", O_WRONLY);
+  if (descriptor < 0) GTEST_SKIP() << "no /dev/full";
+  const std::string text = "x";
+  const std::string message = message_of(
+      ErrorCode::io, [&] { write_all(descriptor, std::as_bytes(std::span(text)), "/dev/full"); });
+  EXPECT_NE(message.find("No space left"), std::string::npos) << message;
+  ::close(descriptor);
+}
+
+TEST_F(FileTest, RefusesWhatIsNoRegularFile) {
+  message_of(ErrorCode::io, [&] { AtomicFileWriter writer("/dev/null"); });
+  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(folder_.string()); });
+  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/a")); });
+  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/")); });
+  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(""); });
+}
+
+TEST_F(FileTest, KilledWriterLeavesTheOldFileAndItsRemainsAreTakenOver) {
+  replace_file(path("a"), "old");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFileWriter writer(path("a"));
+    writer.write(std::string(1'000'000, 'n'));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(text(path("a")), "old");
+  EXPECT_EQ(entries(), 2);
+  replace_file(path("a"), "new");
+  EXPECT_EQ(text(path("a")), "new");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, SeveralWritersOfOnePathDoNotMix) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        replace_file(path("a"), std::string(100'000, static_cast<char>('a' + t)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string last = text(path("a"));
+  EXPECT_EQ(last, std::string(100'000, last[0]));
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, KeepsLinksAndPermissions) {
+  replace_file(path("target"), "old");
+  ASSERT_EQ(::chmod(path("target").c_str(), 0640), 0);
+  fs::create_symlink("target", path("link"));
+  replace_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(text(path("target")), "new");
+  struct stat status{};
+  ASSERT_EQ(::stat(path("target").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+}  // namespace
+}  // namespace hearth::io
