@@ -9,6 +9,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hearth/device.h"
@@ -91,6 +92,9 @@ class HEARTH_API Array {
   bool is_require_grad() const noexcept { return grad_ != nullptr; }
   // The same value, cut off from differentiation.
   Array detach() const;
+  // Takes the value of `value`, but stays the leaf that it is: id and flag are kept. This is how a
+  // parameter is updated; `w.assign(w.detach() - step)` reuses w's memory where nothing else holds it.
+  void assign(Array value) noexcept { std::swap(node_, value.node_); }
 
   // For Hearth itself.
   Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}  // takes over a handle
@@ -110,6 +114,10 @@ HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.
 HEARTH_API void eval(std::span<const Array> arrays);
+
+// Starts everything that this thread has recorded, on all devices, and waits for nothing. What fails
+// is thrown when it is read.
+HEARTH_API void submit();
 
 // While one lives, ops recorded on this thread are not tracked for differentiation.
 class HEARTH_API NoGrad {

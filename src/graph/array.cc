@@ -277,5 +277,7 @@ void eval(std::span<const Array> arrays) {
   }
 }
 
+void submit() { Tape::submit_all(); }
+
 }  // namespace v0
 }  // namespace hearth

@@ -194,7 +194,6 @@ void execute(DeviceImpl& device, Recording& recording) {
     const std::lock_guard lock(device.queue_mutex());
     try {
       scratch.bases.assign(1, nullptr);
-      if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);
       for (const Node* node : recording.externals) {
         scratch.bases.push_back(node->storage->address + node->layout.offset * size_of(node->dtype));
       }
@@ -209,11 +208,13 @@ void execute(DeviceImpl& device, Recording& recording) {
         scratch.storages.push_back(storage);
         scratch.bases.push_back(storage->address);
       }
+      // Last, so that the device sees what the plan needs in all: its results and its arena.
+      if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::out_of_memory) out_of_memory(error, recording, *plan);
       throw;
     }
-    device.begin_plan(plan->arena_bytes);
+    device.begin_plan(plan, plan->arena_bytes);
     launch(device, *plan, recording, scratch);
     device.end_plan();
   }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -28,6 +29,8 @@ struct GradRecord {
   Shape output_shape;
   DType output_dtype = DType::f32;
   DeviceImpl* device = nullptr;
+  // Where set, computes the op's output again from `saved`: its gradient is that computation's.
+  std::function<Array(const GradRecord&)> replay;
   bool released = false;             // backward() has used the saved values up
 };
 

@@ -42,7 +42,8 @@ void release(Failure* failure) noexcept;
 
 enum class NodeState : std::uint8_t { pending, ready, failed, scalar };
 
-struct Node {
+// What recording touches comes first and fits one cache line.
+struct alignas(64) Node {
   const OpDef* op = nullptr;
   std::atomic<std::uint64_t> counts{0};
   Tape* tape = nullptr;
@@ -51,10 +52,10 @@ struct Node {
   DType dtype = DType::f32;
   bool weak = false;             // a scalar whose dtype gives way to that of arrays
   std::uint32_t index = 0;       // on its tape
-  std::uint64_t scalar = 0;      // f64 bits of a float scalar, else the integer
-  Shape shape;
   Storage* storage = nullptr;
   Failure* failure = nullptr;
+  std::uint64_t scalar = 0;      // f64 bits of a float scalar, else the integer
+  Shape shape;
   Layout layout;
 };
 

@@ -109,16 +109,16 @@ class Params {
     return *this;
   }
 
-  const WordList<4>& statics() const noexcept { return statics_; }
-  const WordList<2>& dynamics() const noexcept { return dynamics_; }
+  const WordList<12>& statics() const noexcept { return statics_; }
+  const WordList<8>& dynamics() const noexcept { return dynamics_; }
 
  private:
   Params& word(std::uint64_t value) {
     statics_.push_back(value);
     return *this;
   }
-  WordList<4> statics_;
-  WordList<2> dynamics_;
+  WordList<12> statics_;
+  WordList<8> dynamics_;
 };
 
 // Reads static parameters one after the other.

@@ -137,25 +137,18 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
   op.infer(inference);
 
   bool tracked = false;
-  bool foreign = false;
   Tape& tape = Tape::of(device);
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
     tracked |= input->grad() != nullptr;
     const Node& node = *input->node();
-    const NodeState state = node.state.load(std::memory_order_acquire);
+    NodeState state = node.state.load(std::memory_order_acquire);
+    if (state == NodeState::pending && node.tape != &tape) {  // of another thread
+      node.tape->submit();
+      state = node.state.load(std::memory_order_acquire);
+    }
     if (state == NodeState::failed) {
       return make_failed(device, inference.dtype, inference.shape, node.failure);
-    }
-    foreign |= state == NodeState::pending && node.tape != &tape;
-  }
-  if (foreign) {
-    for (const Array* input : inputs) {
-      if (!is_given(input)) continue;
-      const Node& node = *input->node();
-      if (node.state.load(std::memory_order_acquire) == NodeState::pending && node.tape != &tape) {
-        node.tape->submit();
-      }
     }
   }
   tracked = tracked && grad_enabled() && op.differentiable && is_float(inference.dtype);

@@ -2,9 +2,11 @@
 
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "graph/mix.h"
+#include "graph/switches.h"
 
 namespace hearth {
 namespace {
@@ -36,6 +38,7 @@ class TapeList {
       for (std::size_t i = 0; i < idle.tapes.size(); ++i) {
         if (&idle.tapes[i]->device() != &device) continue;
         tapes_.push_back(idle.tapes[i]);
+        tapes_.back()->owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         idle.tapes.erase(idle.tapes.begin() + static_cast<std::ptrdiff_t>(i));
         return *tapes_.back();
       }
@@ -47,8 +50,21 @@ class TapeList {
     for (Tape* tape : tapes_) tape->submit();
   }
   ~TapeList() {
-    submit_all();
+    // On another thread: this one's kernels may keep scratch that is gone by now.
+    for (Tape* tape : tapes_) {
+      if (tape->is_empty()) continue;
+      try {
+        const Switches mine = switches();
+        std::thread([tape, mine] {
+          switches() = mine;
+          tape->submit();
+        }).join();
+      } catch (const std::system_error&) {
+        // No thread to be had: what is recorded runs when somebody reads it.
+      }
+    }
     Idle& idle = idle_tapes();
+    for (Tape* tape : tapes_) tape->owner_.store({}, std::memory_order_relaxed);
     const std::lock_guard lock(idle.mutex);
     idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
   }
@@ -80,22 +96,6 @@ Tape& Tape::of(DeviceImpl& device) {
 }
 
 void Tape::submit_all() { thread_tapes().submit_all(); }
-
-void Tape::lock() noexcept {
-  std::uint32_t expected = 0;
-  if (locked_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
-  for (int spin = 0; spin < 256; ++spin) {
-    expected = 0;
-    if (locked_.compare_exchange_weak(expected, 1, std::memory_order_acquire)) return;
-  }
-  while (locked_.exchange(2, std::memory_order_acquire) != 0) {
-    locked_.wait(2, std::memory_order_relaxed);
-  }
-}
-
-void Tape::unlock() noexcept {
-  if (locked_.exchange(0, std::memory_order_release) == 2) locked_.notify_one();
-}
 
 void Tape::grow_table() {
   std::vector<Entry> bigger(table_.size() * 2);
@@ -149,18 +149,17 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
   node->dtype = dtype;
   node->shape = shape;
 
-  lock();
+  lock_.lock_as_owner();
   Recording& rec = recording_;
   node->index = static_cast<std::uint32_t>(rec.nodes.size());
   rec.nodes.push_back(node);
 
-  const std::size_t first = rec.words.size();
-  rec.words.resize(first + 2 + input_count / 2 + statics.size());
-  std::uint64_t* out = rec.words.data() + first;
+  std::uint64_t* const out = rec.words.reserve(2 + input_count / 2 + statics.size());
   std::uint32_t dynamic_count = 0;
   // The reference halves: position 0 is the counts, operand i is at position i + 1.
   std::uint64_t pending_half = 0;
   std::uint64_t* at = out + 1;
+  out[1] = 0;
   for (std::uint32_t i = 0; i < input_count; ++i) {
     OperandRef ref = OperandRef::make(OperandRef::absent, 0);
     if (inputs[i] != nullptr && inputs[i]->defined()) {
@@ -192,10 +191,8 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
                                 dynamic_count};
   out[0] = op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
   out[1] = (out[1] & ~std::uint64_t{0xffffffff}) | counts.pack();
-  std::uint64_t hash = rec.hash;
-  for (const std::uint64_t* word = out; word != at; ++word) hash = mix(hash, *word);
-  rec.hash = hash;
-  rec.words.resize(first + static_cast<std::size_t>(at - out));
+  rec.hash = mix_words(rec.hash, out, at);
+  rec.words.set_end(at);
 
   window_ = (window_ << 16) | (op.name.hash >> 48);
   if (rec.nodes.size() >= kSoftLimit) {
@@ -205,14 +202,27 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
       submit_locked();
     }
   }
-  unlock();
+  lock_.unlock_as_owner();
   return node;
 }
 
+bool Tape::is_empty() noexcept {
+  lock_.lock_as_owner();
+  const bool empty = recording_.nodes.empty();
+  lock_.unlock_as_owner();
+  return empty;
+}
+
 void Tape::submit() noexcept {
-  lock();
-  submit_locked();
-  unlock();
+  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    lock_.lock_as_owner();
+    submit_locked();
+    lock_.unlock_as_owner();
+  } else {
+    lock_.lock_as_visitor();
+    submit_locked();
+    lock_.unlock_as_visitor();
+  }
 }
 
 void Tape::submit_locked() noexcept {

@@ -14,9 +14,11 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/tape_lock.h"
 
 namespace hearth {
 
@@ -44,11 +46,39 @@ struct DescriptorCounts {
   }
 };
 
+// A growing array of words whose space is asked for before it is filled.
+class WordStream {
+ public:
+  std::uint64_t* data() noexcept { return words_.data(); }
+  const std::uint64_t* data() const noexcept { return words_.data(); }
+  std::size_t size() const noexcept { return size_; }
+  const std::uint64_t* begin() const noexcept { return words_.data(); }
+  const std::uint64_t* end() const noexcept { return words_.data() + size_; }
+  std::uint64_t operator[](std::size_t i) const noexcept { return words_[i]; }
+  // Room for `count` more; set_end() then says how far it was used.
+  std::uint64_t* reserve(std::size_t count) {
+    if (size_ + count > words_.size()) words_.resize(2 * words_.size() + count);
+    return words_.data() + size_;
+  }
+  void set_end(const std::uint64_t* end) noexcept {
+    size_ = static_cast<std::size_t>(end - words_.data());
+  }
+  void push_back(std::uint64_t word) {
+    *reserve(1) = word;
+    ++size_;
+  }
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>(256);
+  std::size_t size_ = 0;
+};
+
 // Everything a plan is built from and run with.
 struct Recording {
   std::vector<Node*> nodes;
-  std::vector<std::uint64_t> words;
-  std::vector<std::uint64_t> dynamics;
+  WordStream words;
+  WordStream dynamics;
   std::vector<Node*> externals;
   std::uint64_t hash = 0;
 
@@ -75,6 +105,7 @@ class Tape {
 
   // Runs all that is recorded. Never throws: what fails marks its nodes failed.
   void submit() noexcept;
+  bool is_empty() noexcept;
 
   DeviceImpl& device() noexcept { return device_; }
 
@@ -82,14 +113,13 @@ class Tape {
   friend class TapeList;
   explicit Tape(DeviceImpl& device) : device_(device) {}
 
-  void lock() noexcept;
-  void unlock() noexcept;
   std::uint32_t external_slot(Node* node);
   void submit_locked() noexcept;
   void grow_table();
 
   DeviceImpl& device_;
-  std::atomic<std::uint32_t> locked_{0};
+  TapeLock lock_;
+  std::atomic<std::thread::id> owner_{std::this_thread::get_id()};
   Recording recording_;
   std::uint64_t window_ = 0;  // the last four ops, 16 bits each
   // Open addressing from external node to slot; entries of older recordings are recognised by epoch.

@@ -59,7 +59,6 @@ void check_added(const Inference& inference, int input, const char* what, const 
 // of the result.
 Shape check_attention(const Inference& inference, int first) {
   const char* const kNames[] = {"q", "k", "v"};
-  require_inputs(inference);
   const DType dtype = inference.input(first).dtype();
   for (int i = 0; i < 3; ++i) {
     require_rank(inference, first + i, 4, kNames[i]);

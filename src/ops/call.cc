@@ -1,7 +1,5 @@
 #include "ops/call.h"
 
-#include "ops/rules.h"
-
 namespace hearth {
 
 namespace {
@@ -24,10 +22,6 @@ Array as_indices(const Array& indices) {
   if (!indices.defined() || !is_int(indices.dtype())) return indices;
   if (indices.dtype() == DType::i64 || indices.dtype() == DType::i32) return indices;
   return cast(indices, DType::i64);
-}
-
-void require_inputs(const Inference& inference) {
-  for (int i = 0; i < inference.op.min_inputs; ++i) require_input(inference, i);
 }
 
 void require_float(const Inference& inference, int input, const char* what) {

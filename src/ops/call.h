@@ -35,8 +35,6 @@ Array sum_to(const Array& x, const Shape& shape);
 // for everything else to the op.
 Array as_indices(const Array& indices);
 
-// Throws Error{invalid_argument} unless the op's first min_inputs inputs were given.
-void require_inputs(const Inference& inference);
 // Fail with Error{dtype} or Error{shape} in the house's words.
 void require_float(const Inference& inference, int input, const char* what);
 void require_numeric(const Inference& inference, int input, const char* what);

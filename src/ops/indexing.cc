@@ -35,7 +35,6 @@ void set_result(Inference& inference, const Shape& shape) {
 // ---- slice_assign --------------------------------------------------------------------------------
 
 void infer_slice_assign(Inference& inference) {
-  require_inputs(inference);
   const Array& x = inference.input(0);
   const Array& value = inference.input(1);
   if (!value.is_scalar()) require_same_dtype(inference, 0, 1);
@@ -133,7 +132,6 @@ void check_not_nothing(const Inference& inference, int axis, std::int64_t count)
 }
 
 void infer_gather(Inference& inference) {
-  require_inputs(inference);
   const int axis = axis_of(inference);
   require_indices(inference, 1, "indices");
   require_rank(inference, 1, inference.input(0).rank(), "indices");
@@ -143,7 +141,6 @@ void infer_gather(Inference& inference) {
 }
 
 void infer_scatter_add(Inference& inference) {
-  require_inputs(inference);
   const int axis = axis_of(inference);
   require_indices(inference, 1, "indices");
   require_rank(inference, 1, inference.input(0).rank(), "indices");
@@ -162,7 +159,6 @@ void infer_scatter_add(Inference& inference) {
 
 // The shape of what `indices` selects from x.
 Shape infer_selection(Inference& inference) {
-  require_inputs(inference);
   const int axis = axis_of(inference);
   require_indices(inference, 1, "indices");
   require_rank(inference, 1, 1, "indices");
@@ -406,6 +402,20 @@ Array embedding(const Array& weight, const Array& indices) {
   shape.push_back(weight.shape()[1]);
   const Array rows = select(weight, reshape(indices, {indices.size()}), 0);
   return indices.rank() == 1 ? rows : reshape(rows, shape);
+}
+
+Array one_hot(const Array& indices, std::int64_t classes, DType dtype) {
+  if (!is_int(indices.dtype())) {
+    throw Error(ErrorCode::dtype, "one_hot: indices are no integers; got " +
+                                      std::string(name(indices.dtype())) +
+                                      ", expected an integer dtype");
+  }
+  if (classes < 0) {
+    throw Error(ErrorCode::invalid_argument, "one_hot: negative number of classes; got " +
+                                                 std::to_string(classes) + ", expected 0 or more");
+  }
+  const Array ids = unsqueeze(cast(indices, DType::i64), {-1});
+  return cast(equal(ids, arange(0, classes, 1, DType::i64, indices.device())), dtype);
 }
 
 }  // namespace v0

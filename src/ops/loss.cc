@@ -14,7 +14,6 @@ constexpr ParamSpec kIgnore[] = {
 
 // Logits are input `logits`, targets the next one.
 void check_targets(const Inference& inference, int logits) {
-  require_inputs(inference);
   require_rank(inference, logits, 2, "logits");
   require_float(inference, logits, "logits");
   require_rank(inference, logits + 1, 1, "targets");

@@ -19,7 +19,6 @@ constexpr ParamSpec kRope[] = {
 
 // x is input `x`; the inputs behind it are vectors as long as its last axis. Returns that extent.
 std::int64_t infer_rows(Inference& inference, int x) {
-  require_inputs(inference);
   const DType dtype = common_dtype(inference);
   require_float(inference, x, "x");
   const Shape& shape = inference.input(x).shape();
@@ -137,7 +136,6 @@ Grads layer_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::layer_norm_backwar
 Grads rms_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::rms_norm_backward_op); }
 
 void infer_rope(Inference& inference) {
-  require_inputs(inference);
   require_float(inference, 0, "x");
   const Array& x = inference.input(0);
   if (x.rank() < 2) {

@@ -19,7 +19,6 @@ constexpr ParamSpec kAxisKeepdim[] = {{"axis", ParamType::i64},
                                        .optional = true}};
 
 void infer_along_axis(Inference& inference) {
-  require_inputs(inference);
   require_float(inference, 0, "x");
   const Array& x = inference.input(0);
   require_axis(inference, ParamReader(inference.params.statics().span()).i64(), x.rank());
@@ -28,7 +27,6 @@ void infer_along_axis(Inference& inference) {
 }
 
 void infer_backward(Inference& inference) {
-  require_inputs(inference);
   const DType dtype = common_dtype(inference);
   const Array& grad = inference.input(0);
   if (grad.shape() != inference.input(1).shape()) {

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -61,14 +62,18 @@ class DeviceImpl {
   // Throws Error{out_of_memory}. Called with queue_mutex() held.
   virtual Address arena(std::int64_t bytes) = 0;
 
-  // Runs or queues one kernel. `launch` and what it points to are only valid during the call.
+  // Runs or queues one kernel. `launch`, its operand list and its dynamic block are only valid
+  // during the call; its signature and state as long as the plan.
   virtual void dispatch(LaunchFunction function, const Launch& launch) = 0;
   virtual void copy_to_device(Address target, const void* source, std::int64_t bytes) = 0;
   virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
   virtual void synchronize() = 0;
 
-  // Called before the first and after the last dispatch of a plan, with queue_mutex() held.
-  virtual void begin_plan(std::int64_t /*arena_bytes*/) {}
+  // Called before the first and after the last dispatch of a plan, with queue_mutex() held. `plan`
+  // owns the signatures and states of its launches: a device whose work outlives dispatch() keeps
+  // it until that work is done, since the plan cache may forget it.
+  virtual void begin_plan(const std::shared_ptr<const void>& /*plan*/,
+                          std::int64_t /*arena_bytes*/) {}
   virtual void end_plan() {}
 
   virtual const KernelTable& kernels() const = 0;

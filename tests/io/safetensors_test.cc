@@ -14,6 +14,7 @@ namespace hearth::io {
 namespace {
 
 namespace fs = std::filesystem;
+using std::string_literals::operator""s;
 
 std::string file_of(const std::string& json, const std::string& data = {}) {
   std::string file;
@@ -142,7 +143,86 @@ TEST(SafetensorsReader, RefusesBrokenJson) {
     expect_bad_json(json, "");
   }
   expect_error(file_of(std::string("{}\0\0", 4)), "bytes after the JSON object");
+  expect_error(file_of(std::string("{\"a\":\0}", 7)), "expected '{'");
   expect_bad_json("{\"\xff\":{}}", "UTF-8");
+  expect_bad_json("{//\n}", "broken JSON");
+  expect_bad_json("{/**/}", "broken JSON");
+}
+
+TEST(SafetensorsReader, ReadsStrings) {
+  const auto read = [](const std::string& json) {
+    const SafetensorsFile file = parse(file_of("{\"__metadata__\":{\"\":" + json + "}}"));
+    return file.metadata().at("");
+  };
+  EXPECT_EQ(read("\"\""), "");
+  EXPECT_EQ(read(R"("\"\\\/\b\f\n\r\t")"), "\"\\/\b\f\n\r\t");
+  EXPECT_EQ(read(R"("\u0041\u00e9\u20AC\ud83d\ude00")"), "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(read(R"("\u0000")"), std::string(1, '\0'));
+  EXPECT_EQ(read("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f\""),
+            "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f");
+}
+
+TEST(SafetensorsReader, RefusesBrokenStrings) {
+  for (const std::string& text : {"\""s,
+                                  "\"abc"s,
+                                  "abc"s,
+                                  ""s,
+                                  "\"\\"s,
+                                  "\"\\\""s,
+                                  "\"\\x\""s,
+                                  "\"\\u12\""s,
+                                  "\"\\u12g4\""s,
+                                  "\"\\ud800\""s,
+                                  "\"\\ud800\\u0041\""s,
+                                  "\"\\udc00\""s,
+                                  "\"\\u123"s,
+                                  "\"\n\""s,
+                                  "\"\0\""s,
+                                  "\"\x1f\""s,
+                                  "\"\x80\""s,
+                                  "\"\xc0\x80\""s,
+                                  "\"\xc3\""s,
+                                  "\"\xe0\x80\x80\""s,
+                                  "\"\xed\xa0\x80\""s,
+                                  "\"\xf0\x80\x80\x80\""s,
+                                  "\"\xf4\x90\x80\x80\""s,
+                                  "\"\xf5\x80\x80\x80\""s,
+                                  "\"\xe2\x82"s,
+                                  "\"\xff\""s}) {
+    for (const char* end : {"", "}}"}) {
+      expect_bad_json("{\"__metadata__\":{\"a\":" + text + end, "broken JSON: value");
+      if (text.empty()) continue;
+      expect_bad_json("{\"__metadata__\":{" + text + end, "broken JSON: object key");
+    }
+  }
+}
+
+TEST(SafetensorsReader, SaysWhereTheFaultIs) {
+  const auto expect_at = [](const std::string& json, std::size_t at) {
+    expect_bad_json(json, "; at byte " + std::to_string(8 + at), "12345678");
+  };
+  const std::string start = R"({ "t" : {"dtype": "U8" , "data_offsets":[0,8],)";
+  for (const char* value : {"null", "{}", "3", "3}", "\"3\"", "false", "-1"}) {
+    expect_at(start + " \"shape\" :\n " + value, start.size() + 12);
+  }
+  for (const char* value : {"null", "{}", "[]", "\"3\"", "-1", "0.5", "1e999", "x"}) {
+    expect_at(start + "\"shape\":[ 1, 2 ,3," + value + "]}}", start.size() + 18);
+  }
+  expect_at(start + "\"shape\":[1,2,3]x", start.size() + 15);  // the byte itself
+  expect_at(start + "\"shape\":[1,", start.size() + 11);       // where the header ends
+  expect_at(start + "\"shape\":[1,\"\xff\"", start.size() + 12);
+  expect_at(start + "\"shape\":[1, 2]  } }", start.size() + 16);  // where the description ends
+  expect_at(start + "\"shape\":[8],\"x\":1}}", start.size() + 12);
+  expect_at(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", 1);
+  expect_at(R"({"__metadata__":{"a":"1", "a":"2"}})", 26);
+  expect_at("{}  x", 4);
+}
+
+TEST(SafetensorsReader, RefusesFloodsOfLineBreaks) {
+  expect_bad_json("{\"a\":" + std::string(70'000, '\n') + "x}", "too much white space");
+  const SafetensorsFile blank =
+      parse(file_of("{" + std::string(60'000, '\n') + "}" + std::string(99'999, ' ')));
+  EXPECT_TRUE(blank.tensors().empty());
 }
 
 TEST(SafetensorsReader, RefusesWrongMetadata) {
@@ -173,8 +253,20 @@ TEST(SafetensorsReader, RefusesWrongTensors) {
   refuse(R"("dtype":"F32","shape":[2,],"data_offsets":[0,8])", "expected an integer");
   refuse(R"("dtype":"F32","shape":[3],"data_offsets":[0,8])", "do not fit its shape");
   refuse(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])", "do not fit its shape");
-  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0])", "expected ','");
-  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0,4,8])", "expected ']'");
+  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0])", "less than two data offsets");
+  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0,4,8])", "more or less than two");
+  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[])", "less than two data offsets");
+  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0,8.0])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":[2],"data_offsets":[0,1e999])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":[1e3],"data_offsets":[0,8])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":[-0],"data_offsets":[0,8])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":["2"],"data_offsets":[0,8])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":[true],"data_offsets":[0,8])", "expected an integer");
+  refuse(R"("dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,8])", "integer");
+  for (const char* number : {"02", "00", "+2", "2.", ".2", "2e", "0x2", "NaN", "Infinity", "-"}) {
+    refuse("\"dtype\":\"F32\",\"data_offsets\":[0,8],\"shape\":[" + std::string(number) + "]",
+           "broken JSON");
+  }
   refuse(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])", "outside the data");
   refuse(R"("dtype":"F32","shape":[2],"data_offsets":[1,9])", "outside the data");
   refuse(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])", "follows a hole");
@@ -288,6 +380,20 @@ TEST_F(SafetensorsWriter, HeaderIsCompactOrderedAndPadded) {
             R"("a":{"dtype":"U8","shape":[8],"data_offsets":[16,24]}})");
 }
 
+TEST_F(SafetensorsWriter, EscapesOnlyWhatItMust) {
+  std::vector<SafetensorsView> none;
+  const std::string header =
+      safetensors_header(none, {{"\x01\x1f\b\t\n\f\r\"\\/", "\x7f\xc3\xa9\xf0\x9f\x98\x80"}});
+  EXPECT_EQ(header.substr(8, header.find_last_not_of(' ') - 7),
+            R"({"__metadata__":{"\u0001\u001f\b\t\n\f\r\"\\/":")"
+            "\x7f\xc3\xa9\xf0\x9f\x98\x80\"}}");
+  std::string all;
+  for (int c = 0; c < 128; ++c) all += static_cast<char>(c);
+  all += "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+  const SafetensorsFile file = parse(safetensors_header(none, {{all, all}}));
+  EXPECT_EQ(file.metadata(), (SafetensorsMetadata{{all, all}}));
+}
+
 TEST_F(SafetensorsWriter, RefusesWhatCannotBeWritten) {
   const std::string data(8, 'x');
   const auto refuse = [&](std::vector<SafetensorsView> tensors,
@@ -310,6 +416,15 @@ TEST_F(SafetensorsWriter, RefusesWhatCannotBeWritten) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   refuse({{"a", DType::f64, {kHuge, kHuge}, bytes_of(data)}});
   refuse({good}, {{"key", "\xff"}});
+  refuse({good}, {{"\xe2\x82", "value"}});
+  refuse({good}, {{"\xed\xa0\x80", "value"}});
+  try {
+    write_safetensors(path_, {{"w\xff\n", DType::u8, {8}, bytes_of(data)}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(R"(not UTF-8; got "w\ufffd\n")"), std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

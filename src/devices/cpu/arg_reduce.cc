@@ -39,9 +39,6 @@ template <class T>
 void float_columns(const Operand& input, const Operand& output, int axis, bool smallest) {
   constexpr std::int64_t kWidth = 1024;
   const AxisView view(input, axis);
-  const OffsetMap outer_map(input.shape(), input.strides(), 0, axis);
-  const OffsetMap inner_map(input.shape(), input.strides(), axis + 1, input.shape().rank());
-  const bool dense = inner_map.linear() && inner_map.stride() == 1;
   const std::int64_t n = view.length(), inner = view.inner();
   const RowMath<T>& math = row_math<T>();
   for_tiles(view.outer(), n, inner, kWidth, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
@@ -51,12 +48,7 @@ void float_columns(const Operand& input, const Operand& output, int axis, bool s
     std::fill_n(index, width, 0);
     view.load(outer, 0, begin, width, best);
     for (std::int64_t at = 1; at < n; ++at) {
-      const T* row = copy;
-      if (dense) {
-        row = read_row(input, outer_map.at(outer) + begin + at * input.stride(axis), 1, width, copy);
-      } else {
-        view.load(outer, at, begin, width, copy);
-      }
+      const T* const row = view.row(outer, at, begin, width, copy);
       math.arg_extreme_to(row, best, index, static_cast<std::int32_t>(at), width, smallest);
     }
     for (std::int64_t i = 0; i < width; ++i) store_index(output, outer * inner + begin + i, index[i]);

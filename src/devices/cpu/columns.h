@@ -44,6 +44,17 @@ class AxisView {
     }
   }
 
+  // The same in place where it can be read as it is.
+  template <class T>
+  const T* row(std::int64_t outer, std::int64_t at, std::int64_t begin, std::int64_t width,
+               T* copy) const {
+    if (inner_.linear() && inner_.stride() == 1) {
+      return read_row(operand_, outer_.at(outer) + at * axis_stride_ + begin, 1, width, copy);
+    }
+    load(outer, at, begin, width, copy);
+    return copy;
+  }
+
   template <class T>
   void load_tile(std::int64_t outer, std::int64_t begin, std::int64_t width, T* tile) const {
     constexpr std::int64_t kAhead = 12;

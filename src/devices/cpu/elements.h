@@ -58,6 +58,20 @@ inline std::int64_t index_at(const Operand& operand, std::int64_t offset) {
   }
 }
 
+inline void load_indices(const Operand& operand, std::int64_t offset, std::int64_t stride,
+                         std::int64_t n, std::int64_t* out) {
+  const auto copy = [=](const auto* from) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<std::int64_t>(from[i * stride]);
+  };
+  if (operand.dtype() == DType::i64) {
+    return copy(reinterpret_cast<const std::int64_t*>(operand.at(offset)));
+  }
+  if (operand.dtype() == DType::i32) {
+    return copy(reinterpret_cast<const std::int32_t*>(operand.at(offset)));
+  }
+  for (std::int64_t i = 0; i < n; ++i) out[i] = index_at(operand, offset + i * stride);
+}
+
 // Whether x[index] exists in an axis of that extent.
 inline bool inside(std::int64_t index, std::int64_t extent) {
   return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(extent);

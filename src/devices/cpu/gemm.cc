@@ -16,39 +16,62 @@ namespace {
 constexpr double kForkFlops = 4e5;
 // A chunk of a loop over the pool should be at least this much work.
 constexpr double kChunkFlops = 1e5;
-// The part of k that is multiplied before the sums go back to C. Part of the result's rounding.
-constexpr std::int64_t kDepth = 384;
-// Most bytes of packed B at a time, and that a thread keeps afterwards.
-constexpr std::int64_t kPackBytes = std::int64_t{8} << 20;
-constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
+// Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
+constexpr std::int64_t kDepthBytes = 1536;
+// A task's part of C. With the panels of B for it, it stays in a second-level cache.
+constexpr std::int64_t kTaskRows = 384;
+constexpr std::int64_t kTaskCols = 256;
+// Rows of A that are packed and multiplied at a time.
+constexpr std::int64_t kBlockRows = 96;
 
-thread_local GemmScratch t_pack;  // panels of B, filled by the thread that asked
-thread_local GemmScratch t_rows;  // rows of A of a task
-thread_local GemmScratch t_tile;  // sums of a task, where C is narrower
+thread_local GemmScratch t_panels;  // packed B of a task
+thread_local GemmScratch t_rows;    // packed A
+thread_local GemmScratch t_tile;    // sums, where C is narrower
 
 double flops(const GemmArgs& g) {
   return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
 }
 
+WorkerPool::Wake wake_for(double work) {
+  return work < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
+}
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// The kernels of a source type S, and the type T that it is multiplied in.
+// How values of type S are multiplied.
 template <class S>
-struct Compute {
-  using T = float;
+struct Converted {  // in f32, whatever S is
+  using Source = S;
+  static const auto& kernels() { return cpu_gemm().f32; }
+  static const auto& copies() {
+    if constexpr (std::is_same_v<S, float16>) {
+      return cpu_gemm().from_f16;
+    } else if constexpr (std::is_same_v<S, bfloat16>) {
+      return cpu_gemm().from_bf16;
+    } else {
+      return cpu_gemm().from_f32;
+    }
+  }
 };
-template <>
-struct Compute<double> {
-  using T = double;
+struct Doubles {
+  using Source = double;
+  static const auto& kernels() { return cpu_gemm().f64; }
+  static const auto& copies() { return cpu_gemm().from_f64; }
+};
+struct Bf16Pairs {
+  using Source = bfloat16;
+  static const auto& kernels() { return bf16_gemm()->kernels; }
+  static const auto& copies() { return bf16_gemm()->copies; }
 };
 
-const GemmKernels<float>& kernels_for(float) { return cpu_gemm().f32; }
-const GemmKernels<double>& kernels_for(double) { return cpu_gemm().f64; }
-const GemmCopies<float, float>& copies_for(float) { return cpu_gemm().from_f32; }
-const GemmCopies<double, double>& copies_for(double) { return cpu_gemm().from_f64; }
-const GemmCopies<float16, float>& copies_for(float16) { return cpu_gemm().from_f16; }
-const GemmCopies<bfloat16, float>& copies_for(bfloat16) { return cpu_gemm().from_bf16; }
-
+void widen(const float16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols, float* tile,
+           std::int64_t stride) {
+  cpu_gemm().from_f16.copy(c, c_stride, 1, rows, cols, tile, stride);
+}
+void widen(const bfloat16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
+           float* tile, std::int64_t stride) {
+  cpu_gemm().from_bf16.copy(c, c_stride, 1, rows, cols, tile, stride);
+}
 void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols, float16* c,
             std::int64_t c_stride) {
   cpu_gemm().to_f16(tile, stride, 1, rows, cols, c, c_stride);
@@ -58,51 +81,53 @@ void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int6
   cpu_gemm().to_bf16(tile, stride, 1, rows, cols, c, c_stride);
 }
 
-// One product, S times S to R, multiplied and added in T.
-template <class S, class R>
+// One product, multiplied the way `How` says, into elements of type R.
+template <class How, class R>
 class Product {
  public:
-  using T = typename Compute<S>::T;
+  using S = typename How::Source;
+  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
+  using X = typename Kernels::X;
+  using P = typename Kernels::P;
+  using T = typename Kernels::T;
 
   Product(const GemmArgs& args, std::int64_t batch)
-      : g_(args), batch_(batch), kernels_(kernels_for(T{})) {
+      : g_(args), batch_(batch), kernels_(How::kernels()) {
     const std::int64_t lanes = kernels_.lanes;
-    direct_b_ = std::is_same_v<S, T> && g_.b_col_stride == 1 &&
+    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
-    direct_a_ = std::is_same_v<S, T> && a_reads_well();
+    direct_a_ = std::is_same_v<S, X> && a_reads_well();
     panel_ = kernels_.vectors * lanes;
   }
 
   void run() {
     const int threads = usable_threads();
     choose_tasks(threads);
-    if (direct_b_) {
-      run_tasks(threads, nullptr, 0, groups_);
+    const std::int64_t down = ceil_div(g_.m, rows_);
+    const std::int64_t chunks = down * ceil_div(g_.n, cols_);
+    const auto task = [&](std::int64_t chunk) {
+      run_task(chunk % down * rows_, chunk / down * cols_);
+    };
+    if (threads <= 1 || chunks <= 1) {
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) task(chunk);
       return;
     }
-    // Pack as many column groups as fit, multiply by them, go on.
-    const std::int64_t group_bytes = g_.k * cols_ * static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t at_once =
-        std::clamp<std::int64_t>(kPackBytes / std::max<std::int64_t>(group_bytes, 1), 1, groups_);
-    T* panels = t_pack.take<T>(at_once * g_.k * cols_);
-    for (std::int64_t first = 0; first < groups_; first += at_once) {
-      const std::int64_t groups = std::min(at_once, groups_ - first);
-      pack(threads, panels, first, groups);
-      run_tasks(threads, panels, first, groups);
-    }
-    t_pack.trim(kKeepBytes);
+    const ThreadLimit limit(threads);
+    WorkerPool::global().parallel_for(chunks, task, wake_for(flops(g_)));
   }
 
  private:
   // Whether reading B where it lies, once for each few rows of A, beats packing it first.
   bool b_stays_cached() const {
-    if (g_.m <= 12) return true;
+    if (g_.m <= 128) return true;
     const std::int64_t bytes = g_.n * g_.k * static_cast<std::int64_t>(sizeof(T));
     return bytes <= 256 * 1024;
   }
 
   bool a_reads_well() const {
-    if (g_.a_col_stride == 1 || g_.n <= panel_) return true;
+    if (g_.a_col_stride == 1) return true;
+    if (kGroup != 1) return false;
+    if (g_.n <= panel_) return true;
     return g_.k * (g_.m + g_.n) <= 16 * 1024;
   }
 
@@ -112,120 +137,121 @@ class Product {
     return g_.threads > 0 ? std::min(g_.threads, pool) : pool;
   }
 
+  // Splits change nothing in the result: every element is one chain over k.
   void choose_tasks(int threads) {
-    rows_ = 96;
-    cols_ = direct_a_ ? 4 * panel_ : 8 * panel_;
+    constexpr std::int64_t kMost = std::is_same_v<R, T> ? kTaskRows : kTaskRows / 2;
+    rows_ = even_part(g_.m, kMost, kRowPanel);
+    cols_ = even_part(g_.n, kTaskCols, panel_);
+    const std::int64_t least_rows = direct_b_ ? kRowPanel : kTaskRows / 2;
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
     const auto few = [&] {
-      return threads > 1 && tasks() < 4 * threads && flops(g_) / tasks() > 2 * kChunkFlops;
+      return threads > 1 && tasks() < 4 * threads &&
+             flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
-    while (few() && cols_ > panel_) cols_ /= 2;
-    while (few() && rows_ > 12) rows_ /= 2;
-    groups_ = ceil_div(g_.n, cols_);
+    while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
+    while (few() && rows_ > least_rows) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
   }
 
-  void pack(int threads, T* panels, std::int64_t first, std::int64_t groups) {
-    const std::int64_t slices = ceil_div(g_.k, kPackRows);
-    const auto* b = static_cast<const S*>(g_.b);
-    const auto pack_slice = [&](std::int64_t chunk) {
-      const std::int64_t group = chunk / slices;
-      const std::int64_t p = chunk % slices * kPackRows;
-      const std::int64_t j = (first + group) * cols_;
-      copies_for(S{}).pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
-                           g_.b_col_stride, p, std::min(kPackRows, g_.k - p),
-                           std::min(cols_, g_.n - j), g_.k, panels + group * g_.k * cols_);
-    };
-    loop(threads, groups * slices, pack_slice);
-  }
-
-  void run_tasks(int threads, const T* panels, std::int64_t first, std::int64_t groups) {
-    const std::int64_t blocks = ceil_div(g_.m, rows_);
-    const auto task = [&](std::int64_t chunk) {
-      const std::int64_t group = chunk / blocks;
-      run_task(chunk % blocks * rows_, (first + group) * cols_,
-               panels == nullptr ? nullptr : panels + group * g_.k * cols_);
-    };
-    loop(threads, blocks * groups, task);
-  }
-
-  template <class Body>
-  void loop(int threads, std::int64_t chunks, const Body& body) {
-    if (threads <= 1 || chunks <= 1) {
-      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
-      return;
-    }
-    const ThreadLimit limit(threads);
-    const auto wake = flops(g_) < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
-    WorkerPool::global().parallel_for(chunks, body, wake);
+  // The size of equal parts of `extent`, in whole units, about `most` large.
+  static std::int64_t even_part(std::int64_t extent, std::int64_t most, std::int64_t unit) {
+    const std::int64_t parts = std::max<std::int64_t>(ceil_div(extent, most), 1);
+    return std::max(ceil_div(ceil_div(extent, parts), unit), std::int64_t{1}) * unit;
   }
 
   // Rows from i and columns from j of C.
-  void run_task(std::int64_t i, std::int64_t j, const T* panels) {
+  void run_task(std::int64_t i, std::int64_t j) {
     const std::int64_t m = std::min(rows_, g_.m - i);
     const std::int64_t n = std::min(cols_, g_.n - j);
-    R* c = static_cast<R*>(g_.c) + i * g_.c_row_stride + j;
-    GemmBlock<T> block{};
-    block.m = m;
-    block.n = n;
-    block.packed = panels != nullptr;
+    R* const c = static_cast<R*>(g_.c) + i * g_.c_row_stride + j;
+    T* sums = nullptr;
+    std::int64_t sums_stride = g_.c_row_stride;
     if constexpr (std::is_same_v<R, T>) {
-      block.c = c;
-      block.c_row_stride = g_.c_row_stride;
+      sums = c;
     } else {
-      block.c_row_stride = cols_;
-      block.c = t_tile.take<T>(rows_ * cols_);
-      if (g_.accumulate) {
-        copies_for(R{}).copy(c, g_.c_row_stride, 1, m, n, block.c, block.c_row_stride);
-      }
+      sums_stride = cols_;
+      sums = t_tile.take<T>(rows_ * cols_);
+      if (g_.accumulate) widen(c, g_.c_row_stride, m, n, sums, sums_stride);
     }
-    const auto* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride;
+
+    GemmBlock<X, P, T> block{};
+    block.n = n;
+    block.c_row_stride = sums_stride;
     for (std::int64_t p = 0; p == 0 || p < g_.k; p += kDepth) {
       block.k = std::min(kDepth, g_.k - p);
       block.accumulate = g_.accumulate || p > 0;
-      const S* a_part = a + p * g_.a_col_stride;
-      if (direct_a_) {
-        block.a = reinterpret_cast<const T*>(a_part);
-        block.a_row_stride = g_.a_row_stride;
-        block.a_col_stride = g_.a_col_stride;
-      } else {
-        block.a_row_stride = kDepth + kRowPad;
-        block.a_col_stride = 1;
-        T* rows = t_rows.take<T>(rows_ * block.a_row_stride);
-        copies_for(S{}).copy(a_part, g_.a_row_stride, g_.a_col_stride, m, block.k, rows,
-                             block.a_row_stride);
-        block.a = rows;
+      place_b(p, j, block);
+      for (std::int64_t row = 0; row < m; row += kBlockRows) {
+        // Nothing to keep in the cache between blocks where nothing is packed.
+        const std::int64_t rows = direct_a_ && direct_b_ ? m : kBlockRows;
+        block.m = std::min(rows, m - row);
+        block.c = sums + row * sums_stride;
+        place_a(i + row, p, block);
+        kernels_.block(block);
+        if (rows == m) break;
       }
-      if (panels != nullptr) {
-        // Panels are k rows high; those of this part begin p rows down, whatever their width.
-        block.b = panels;
-        block.b_panel_stride = g_.k;
-        block.b_row = p;
-      } else {
-        block.b = reinterpret_cast<const T*>(static_cast<const S*>(g_.b)) + j + p * g_.b_row_stride;
-        block.b_panel_stride = 1;
-        block.b_step = g_.b_row_stride;
-        block.b_row = 0;
-      }
-      kernels_.block(block);
     }
     if (g_.epilogue.apply != nullptr) {
-      g_.epilogue.apply(g_.epilogue.context, block.c, block.c_row_stride, batch_, i, j, m, n);
+      g_.epilogue.apply(g_.epilogue.context, sums, sums_stride, batch_, i, j, m, n);
     }
-    if constexpr (!std::is_same_v<R, T>) narrow(block.c, block.c_row_stride, m, n, c, g_.c_row_stride);
+    if constexpr (!std::is_same_v<R, T>) narrow(sums, sums_stride, m, n, c, g_.c_row_stride);
   }
 
-  static constexpr std::int64_t kPackRows = 64;
-  static constexpr std::int64_t kRowPad = 16;  // keeps rows off the same cache sets
+  // Rows from p and columns from j of B.
+  void place_b(std::int64_t p, std::int64_t j, GemmBlock<X, P, T>& block) {
+    const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
+    if (direct_b_) {
+      block.b = reinterpret_cast<const P*>(b);
+      block.b_panel_stride = 1;
+      block.b_step = g_.b_row_stride;
+      return;
+    }
+    const std::int64_t height = ceil_div(block.k, kGroup);
+    P* panels = t_panels.take<P>(height * (cols_ + panel_));
+    How::copies().pack(b, g_.b_row_stride, g_.b_col_stride, block.k, block.n, height, 0, panels);
+    block.b = panels;
+    block.b_packed = true;
+    block.b_panel_stride = height;
+  }
+
+  // Rows from i and columns from p of A.
+  void place_a(std::int64_t i, std::int64_t p, GemmBlock<X, P, T>& block) {
+    const S* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+    if (direct_a_) {
+      block.a = reinterpret_cast<const X*>(a);
+      block.a_row_stride = g_.a_row_stride;
+      block.a_panel_stride = kRowPanel * g_.a_row_stride;
+      block.a_step = kGroup * g_.a_col_stride;
+    } else if (g_.a_col_stride == 1) {
+      constexpr std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
+      X* rows = t_rows.take<X>(kBlockRows * kStride);
+      How::copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, kStride);
+      block.a = rows;
+      block.a_row_stride = kStride;
+      block.a_panel_stride = kRowPanel * kStride;
+      block.a_step = kGroup;
+    } else {
+      const std::int64_t height = ceil_div(block.k, kGroup);
+      P* rows = t_rows.take<P>(kBlockRows * height);
+      How::copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel, rows);
+      block.a = reinterpret_cast<const X*>(rows);
+      block.a_packed = true;
+      block.a_row_stride = kGroup;
+      block.a_panel_stride = kGroup * kRowPanel * height;
+      block.a_step = kGroup * kRowPanel;
+    }
+  }
+
+  static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
+  static constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
 
   const GemmArgs& g_;
   std::int64_t batch_;
-  const GemmKernels<T>& kernels_;
+  const Kernels& kernels_;
   bool direct_a_ = false;
   bool direct_b_ = false;
-  std::int64_t panel_ = 0;
-  std::int64_t rows_ = 0;  // of a task
+  std::int64_t panel_ = 0;   // columns of a whole panel
+  std::int64_t rows_ = 0;   // of a task
   std::int64_t cols_ = 0;
-  std::int64_t groups_ = 0;
 };
 
 void run_integer(const GemmArgs& g) {
@@ -237,16 +263,23 @@ void run_integer(const GemmArgs& g) {
   WorkerPool::global().parallel_for_range(g.m, grain, rows);
 }
 
+template <class How>
+void run_half(const GemmArgs& g, std::int64_t batch) {
+  if (g.c_dtype == DType::f32) {
+    Product<How, float>(g, batch).run();
+  } else {
+    Product<How, typename How::Source>(g, batch).run();
+  }
+}
+
 void run_one(const GemmArgs& g, std::int64_t batch) {
-  const bool same = g.c_dtype == g.dtype;
   switch (g.dtype) {
-    case DType::f32: return Product<float, float>(g, batch).run();
-    case DType::f64: return Product<double, double>(g, batch).run();
-    case DType::f16:
-      return same ? Product<float16, float16>(g, batch).run() : Product<float16, float>(g, batch).run();
+    case DType::f32: return Product<Converted<float>, float>(g, batch).run();
+    case DType::f64: return Product<Doubles, double>(g, batch).run();
+    case DType::f16: return run_half<Converted<float16>>(g, batch);
     case DType::bf16:
-      return same ? Product<bfloat16, bfloat16>(g, batch).run()
-                  : Product<bfloat16, float>(g, batch).run();
+      if (bf16_gemm() != nullptr) return run_half<Bf16Pairs>(g, batch);
+      return run_half<Converted<bfloat16>>(g, batch);
     default: return run_integer(g);
   }
 }

@@ -2,6 +2,7 @@
 #include "devices/cpu/gemm_kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 // The baseline, AVX2 and AVX3 or NEON: what lies between is rare and would cost build time.
@@ -47,7 +48,7 @@ template <class T>
 struct Tile {
   std::int64_t k;
   const T* a;
-  std::int64_t a_row_stride, a_col_stride;
+  std::int64_t a_row_stride, a_step;
   const T* b;
   std::int64_t b_step;
   T* c;
@@ -92,7 +93,7 @@ void run_tile(const Tile<T>& t) {
       HEARTH_UNROLL
       for (int v = 0; v < NV; ++v) sum[i][v] = hn::MulAdd(x, row[v], sum[i][v]);
     }
-    at += t.a_col_stride;
+    at += t.a_step;
     b += t.b_step;
   }
 
@@ -145,42 +146,45 @@ void run_rows(int rows, const Tile<T>& t, std::integer_sequence<int, MR...>) {
 }
 
 template <int NV, class T>
-void run_panel(std::int64_t m, Tile<T>& t) {
+void run_panel(const GemmBlock<T, T, T>& g, Tile<T>& t) {
   constexpr int kRows = rows_of(NV);
-  for (; m >= kRows; m -= kRows) {
-    run_tile<kRows, NV, T>(t);
-    t.a += kRows * t.a_row_stride;
+  static_assert(kRowPanel % kRows == 0);
+  for (std::int64_t i = 0; i < g.m; i += kRows) {
+    t.a = g.a + i / kRowPanel * g.a_panel_stride + i % kRowPanel * g.a_row_stride;
+    if (g.m - i >= kRows) {
+      run_tile<kRows, NV, T>(t);
+    } else {
+      run_rows<NV>(static_cast<int>(g.m - i), t, std::make_integer_sequence<int, kRows - 1>());
+    }
     t.c += kRows * t.c_row_stride;
   }
-  if (m > 0) run_rows<NV>(static_cast<int>(m), t, std::make_integer_sequence<int, kRows - 1>());
 }
 
 template <class T>
-void run_block(const GemmBlock<T>& g) {
+void run_block(const GemmBlock<T, T, T>& g) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Full<T>()));
   Tile<T> t;
   t.k = g.k;
   t.a_row_stride = g.a_row_stride;
-  t.a_col_stride = g.a_col_stride;
+  t.a_step = g.a_step;
   t.c_row_stride = g.c_row_stride;
   t.accumulate = g.accumulate;
   for (std::int64_t j = 0; j < g.n;) {
     const std::int64_t left = (g.n - j + lanes - 1) / lanes;
     const std::int64_t width = panel_vectors(left, kVectors);
-    t.a = g.a;
-    t.b_step = g.packed ? width * lanes : g.b_step;
-    t.b = g.b + j * g.b_panel_stride + g.b_row * t.b_step;
+    t.b_step = g.b_packed ? width * lanes : g.b_step;
+    t.b = g.b + j * g.b_panel_stride;
     t.c = g.c + j;
     t.last = std::min(g.n - j - (width - 1) * lanes, lanes);
     if (width == 1) {
-      run_panel<1>(g.m, t);
+      run_panel<1>(g, t);
     } else if (width == 2) {
-      run_panel<2>(g.m, t);
+      run_panel<2>(g, t);
     } else if constexpr (kVectors > 2) {
       if (width == 3) {
-        run_panel<3>(g.m, t);
+        run_panel<3>(g, t);
       } else {
-        run_panel<4>(g.m, t);
+        run_panel<4>(g, t);
       }
     }
     j += width * lanes;
@@ -205,29 +209,42 @@ hn::Vec<D> load_as(D d, const bfloat16* src) {
   return hn::BitCast(d, hn::ShiftLeft<16>(bits));
 }
 
-inline float load_one(const float* src) { return *src; }
-inline double load_one(const double* src) { return *src; }
-inline float load_one(const float16* src) { return static_cast<float>(*src); }
-inline float load_one(const bfloat16* src) { return static_cast<float>(*src); }
+template <class T, class S>
+T load_one(const S* src) {
+  return static_cast<T>(*src);
+}
 
 #if HWY_TARGET == HWY_SCALAR
-constexpr bool kTranspose = false;
+constexpr std::int64_t kTurn = 0;
 template <class S, class T>
-void transpose_4(const S*, std::int64_t, T*, std::int64_t) {}
+void transpose(const S*, std::int64_t, T*, std::int64_t) {}
 #else
-constexpr bool kTranspose = true;
-// Four vectors of four source rows each, transposed in blocks of 4 x 4: dst[p] gets column p of
-// `lanes` source rows.
+// Rows that transpose() takes at once.
+constexpr std::int64_t kTurn = HWY_MAX_BYTES / 4 < 16 ? HWY_MAX_BYTES / 4 : 16;
+
+// Four values from each of the rows 0, 4, 8 ... of the source, one behind the other.
+template <class D, class S>
+hn::Vec<D> gather_rows(D d, const S* src, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return load_as(d, src);
+  } else {
+    const hn::Half<D> dh;
+    constexpr auto kHalf = static_cast<std::int64_t>(hn::MaxLanes(hn::Half<D>()));
+    return hn::Combine(d, gather_rows(dh, src + kHalf * stride, stride),
+                       gather_rows(dh, src, stride));
+  }
+}
+
+// dst[i * dst_stride + j] = src[i + j * stride] for i < 4 and j < kTurn.
 template <class S, class T>
-void transpose_4(const S* src, std::int64_t stride, T* dst, std::int64_t dst_stride) {
-  // Vectors of 4 (f32) or 2 (f64) elements: one step of a transposition through registers.
-  if constexpr (sizeof(T) == 4) {
-    const hn::FixedTag<float, 4> d;
+void transpose(const S* src, std::int64_t stride, T* dst, std::int64_t dst_stride) {
+  if constexpr (std::is_same_v<T, float>) {
+    const hn::CappedTag<float, kTurn> d;
     const hn::RepartitionToWide<decltype(d)> dw;
-    const auto r0 = load_as(d, src);
-    const auto r1 = load_as(d, src + stride);
-    const auto r2 = load_as(d, src + 2 * stride);
-    const auto r3 = load_as(d, src + 3 * stride);
+    const auto r0 = gather_rows(d, src, stride);
+    const auto r1 = gather_rows(d, src + stride, stride);
+    const auto r2 = gather_rows(d, src + 2 * stride, stride);
+    const auto r3 = gather_rows(d, src + 3 * stride, stride);
     const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1));
     const auto b = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
     const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1));
@@ -236,40 +253,41 @@ void transpose_4(const S* src, std::int64_t stride, T* dst, std::int64_t dst_str
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, a, b)), d, dst + dst_stride);
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, e, f)), d, dst + 2 * dst_stride);
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, e, f)), d, dst + 3 * dst_stride);
-  } else {
+  } else if constexpr (std::is_same_v<T, double>) {
     const hn::FixedTag<double, 2> d;
-    for (int h = 0; h < 4; h += 2) {
-      for (int q = 0; q < 4; q += 2) {
-        const auto r0 = hn::LoadU(d, src + q * stride + h);
-        const auto r1 = hn::LoadU(d, src + (q + 1) * stride + h);
-        hn::StoreU(hn::InterleaveLower(d, r0, r1), d, dst + h * dst_stride + q);
-        hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, dst + (h + 1) * dst_stride + q);
+    for (int i = 0; i < 4; i += 2) {
+      for (std::int64_t j = 0; j < kTurn; j += 2) {
+        const auto r0 = hn::LoadU(d, src + j * stride + i);
+        const auto r1 = hn::LoadU(d, src + (j + 1) * stride + i);
+        hn::StoreU(hn::InterleaveLower(d, r0, r1), d, dst + i * dst_stride + j);
+        hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, dst + (i + 1) * dst_stride + j);
       }
+    }
+  } else {
+    for (int i = 0; i < 4; ++i) {
+      for (std::int64_t j = 0; j < kTurn; ++j) dst[i * dst_stride + j] = src[i + j * stride];
     }
   }
 }
-
 #endif
 
 // dst[i * dst_stride + j] = src[i * row_stride + j * col_stride].
 template <class S, class T>
 void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
                  std::int64_t cols, T* HWY_RESTRICT dst, std::int64_t dst_stride) {
-  const Full<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (kTranspose && row_stride == 1 && col_stride != 1) {
+  if constexpr (kTurn != 0) {
     // Whole cache lines of the source at a time.
     constexpr std::int64_t kLine = 16;
-    for (; rows >= kLine; rows -= kLine) {
+    for (; row_stride == 1 && col_stride != 1 && rows >= kLine; rows -= kLine) {
       std::int64_t j = 0;
-      for (; j + 4 <= cols; j += 4) {
+      for (; j + kTurn <= cols; j += kTurn) {
         for (std::int64_t i = 0; i < kLine; i += 4) {
-          transpose_4(src + i + j * col_stride, col_stride, dst + i * dst_stride + j, dst_stride);
+          transpose(src + i + j * col_stride, col_stride, dst + i * dst_stride + j, dst_stride);
         }
       }
       for (; j < cols; ++j) {
         for (std::int64_t i = 0; i < kLine; ++i) {
-          dst[i * dst_stride + j] = load_one(src + i + j * col_stride);
+          dst[i * dst_stride + j] = load_one<T>(src + i + j * col_stride);
         }
       }
       src += kLine;
@@ -280,26 +298,41 @@ void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride,
     const S* row = src + i * row_stride;
     T* out = dst + i * dst_stride;
     std::int64_t j = 0;
-    if (col_stride == 1) {
-      for (; j + lanes <= cols; j += lanes) hn::StoreU(load_as(d, row + j), d, out + j);
+    if constexpr (!std::is_same_v<T, bfloat16>) {
+      const Full<T> d;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      if (col_stride == 1) {
+        for (; j + lanes <= cols; j += lanes) hn::StoreU(load_as(d, row + j), d, out + j);
+        const hn::CappedTag<T, 4> d4;
+        constexpr auto kFour = static_cast<std::int64_t>(hn::MaxLanes(hn::CappedTag<T, 4>()));
+        for (; j + kFour <= cols; j += kFour) hn::StoreU(load_as(d4, row + j), d4, out + j);
+      }
     }
-    for (; j < cols; ++j) out[j] = load_one(row + j * col_stride);
+    for (; j < cols; ++j) out[j] = load_one<T>(row + j * col_stride);
   }
 }
 
 template <class S, class T>
-void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride,
-                 std::int64_t k_begin, std::int64_t rows, std::int64_t n, std::int64_t k, T* dst) {
+void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
+                 std::int64_t n, std::int64_t height, std::int64_t fixed_width, T* dst) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Full<T>()));
-  for (std::int64_t j = 0; j < n;) {
-    const std::int64_t width = panel_vectors((n - j + lanes - 1) / lanes, kVectors) * lanes;
-    const std::int64_t cols = std::min(width, n - j);
-    T* panel = dst + j * k + k_begin * width;
-    copy_matrix(src + j * col_stride, row_stride, col_stride, rows, cols, panel, width);
-    for (std::int64_t p = 0; cols < width && p < rows; ++p) {
-      std::fill(panel + p * width + cols, panel + (p + 1) * width, T{0});
+  // A few rows at a time, so that the lines two panels share are read once.
+  constexpr std::int64_t kRows = 16;
+  for (std::int64_t p = 0; p < rows; p += kRows) {
+    const std::int64_t some = std::min(kRows, rows - p);
+    for (std::int64_t j = 0; j < n;) {
+      const std::int64_t left = (n - j + lanes - 1) / lanes;
+      const std::int64_t width =
+          fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * lanes;
+      const std::int64_t cols = std::min(width, n - j);
+      T* panel = dst + j * height + p * width;
+      copy_matrix(src + p * row_stride + j * col_stride, row_stride, col_stride, some, cols, panel,
+                  width);
+      for (std::int64_t i = 0; cols < width && i < some; ++i) {
+        std::fill(panel + i * width + cols, panel + (i + 1) * width, T{0});
+      }
+      j += width;
     }
-    j += width;
   }
 }
 
@@ -339,7 +372,7 @@ void narrow_rows(const float* src, std::int64_t row_stride, std::int64_t col_str
 }
 
 template <class T>
-GemmKernels<T> kernels_of() {
+GemmKernels<T, T, T> kernels_of() {
   return {static_cast<std::int64_t>(hn::Lanes(Full<T>())), kVectors, kPartial, run_block<T>};
 }
 
@@ -350,6 +383,7 @@ CpuGemm make_cpu_gemm() {
           {pack_panels<double, double>, copy_matrix<double, double>},
           {pack_panels<float16, float>, copy_matrix<float16, float>},
           {pack_panels<bfloat16, float>, copy_matrix<bfloat16, float>},
+          copy_matrix<bfloat16, bfloat16>,
           narrow_rows<float16>,
           narrow_rows<bfloat16>};
 }

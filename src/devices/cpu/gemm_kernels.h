@@ -7,24 +7,33 @@
 
 namespace hearth::cpu {
 
+// Rows of A in a packed panel.
+inline constexpr std::int64_t kRowPanel = 12;
+
 // A block of C = A * B whose operands are ready: A strided, B in panels.
 //
 // The columns of a block are cut into panels of whole vectors (see panel_vectors). Row p of the
-// panel that starts at column j is at b + j * b_panel_stride + (b_row + p) * b_step. For packed
-// panels b_step is the width of the panel, whatever the field says, and the last one is filled with
+// panel that starts at column j is at b + j * b_panel_stride + p * b_step. Where B
+// is packed b_step is the width of the panel, whatever the field says, and the last one is filled with
 // zeros to a whole vector. A matrix with contiguous rows is its own panels: b_panel_stride = 1 and b_step its
 // row stride; its columns must be whole vectors unless the target reads partial ones.
-template <class T>
+//
+// A holds elements of type X, a row of a panel elements of type P, C sums of type T. P is X, or a
+// group of values of X that follow one another in k; b_step counts rows of such groups, and
+// the last group is filled with zeros.
+template <class X, class P, class T>
 struct GemmBlock {
   std::int64_t m, n, k;
-  const T* a;
-  std::int64_t a_row_stride, a_col_stride;
-  const T* b;
+  // Row i begins at a + (i / kRowPanel) * a_panel_stride + (i % kRowPanel) * a_row_stride, and the
+  // step to the next value of k, or group of values, is a_step.
+  const X* a;
+  std::int64_t a_row_stride, a_panel_stride, a_step;
+  const P* b;
   std::int64_t b_panel_stride, b_step;
-  std::int64_t b_row;  // where the block begins in k
   T* c;
   std::int64_t c_row_stride;
-  bool packed;
+  bool a_packed;
+  bool b_packed;
   bool accumulate;
 };
 
@@ -35,43 +44,56 @@ constexpr std::int64_t panel_vectors(std::int64_t left, std::int64_t most) {
   return left < most ? left : most;
 }
 
-// Copies rows [k_begin, k_begin + rows) of a group of columns into panels `k` rows high. `src` is
-// the element of B in row k_begin and the first column.
-template <class S, class T>
+// Copies `rows` rows and n columns of B, the first at `src`, into panels `height` rows high. Panels
+// are `width` columns wide, or as panel_vectors says if it is 0. A is packed like this too, its rows
+// taken for columns.
+template <class S, class P>
 using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
-                            std::int64_t k_begin, std::int64_t rows, std::int64_t n, std::int64_t k,
-                            T* dst);
+                            std::int64_t rows, std::int64_t n, std::int64_t height,
+                            std::int64_t width, P* dst);
 
 // dst[i * dst_stride + j] = src[i * row_stride + j * col_stride], converted.
-template <class S, class T>
+template <class S, class D>
 using CopyRows = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
-                          std::int64_t rows, std::int64_t cols, T* dst, std::int64_t dst_stride);
+                          std::int64_t rows, std::int64_t cols, D* dst, std::int64_t dst_stride);
 
-template <class T>
+template <class X_, class P_, class T_>
 struct GemmKernels {
-  std::int64_t lanes;    // elements in a vector
+  using X = X_;
+  using P = P_;
+  using T = T_;
+  std::int64_t lanes;    // elements of C in a vector
   std::int64_t vectors;  // most vectors in a panel
   bool partial_vectors;  // panels that are not packed may end in a partial vector
-  void (*block)(const GemmBlock<T>&);
+  void (*block)(const GemmBlock<X, P, T>&);
 };
 
-template <class S, class T>
+template <class S, class X, class P>
 struct GemmCopies {
-  PackPanels<S, T> pack;
-  CopyRows<S, T> copy;
+  PackPanels<S, P> pack;
+  CopyRows<S, X> copy;
 };
 
 // Kernels for the best target that this processor has.
 struct CpuGemm {
-  GemmKernels<float> f32;
-  GemmKernels<double> f64;
-  GemmCopies<float, float> from_f32;
-  GemmCopies<double, double> from_f64;
-  GemmCopies<float16, float> from_f16;
-  GemmCopies<bfloat16, float> from_bf16;
+  GemmKernels<float, float, float> f32;
+  GemmKernels<double, double, double> f64;
+  GemmCopies<float, float, float> from_f32;
+  GemmCopies<double, double, double> from_f64;
+  GemmCopies<float16, float, float> from_f16;
+  GemmCopies<bfloat16, float, float> from_bf16;
+  CopyRows<bfloat16, bfloat16> copy_bf16;
   CopyRows<float, float16> to_f16;
   CopyRows<float, bfloat16> to_bf16;
 };
 const CpuGemm& cpu_gemm();
+
+// Products of pairs of bf16 in one instruction.
+struct Bf16Gemm {
+  GemmKernels<bfloat16, std::uint32_t, float> kernels;
+  GemmCopies<bfloat16, bfloat16, std::uint32_t> copies;
+};
+// Null where the processor lacks it.
+const Bf16Gemm* bf16_gemm();
 
 }  // namespace hearth::cpu

@@ -1,0 +1,62 @@
+// An op of one's own, with a gradient: Huber's loss, element by element.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "hearth/custom_op.h"
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+
+using hearth::Array;
+using hearth::HostTensor;
+
+namespace {
+
+constexpr float kDelta = 1.0f;
+
+float load(const HostTensor& tensor, std::int64_t i) {
+  float value;
+  std::memcpy(&value, tensor.data + i * tensor.strides[0] * 4, sizeof value);
+  return value;
+}
+
+hearth::TensorType infer(std::span<const Array> inputs) {
+  if (inputs[0].dtype() != hearth::DType::f32 || inputs[0].rank() != 1) {
+    throw hearth::Error(hearth::ErrorCode::shape,
+                        "example.huber: wrong input; expected f32 of rank 1");
+  }
+  return {hearth::DType::f32, inputs[0].shape()};
+}
+
+void compute(std::span<const HostTensor> inputs, HostTensor output) {
+  for (std::int64_t i = 0; i < output.shape[0]; ++i) {
+    const float x = std::fabs(load(inputs[0], i));
+    const float y = x <= kDelta ? 0.5f * x * x : kDelta * (x - 0.5f * kDelta);
+    std::memcpy(output.data + i * 4, &y, sizeof y);
+  }
+}
+
+std::vector<Array> vjp(std::span<const Array> inputs, const Array& /*output*/, const Array& grad) {
+  return {hearth::mul(grad, hearth::clamp(inputs[0], -kDelta, kDelta))};
+}
+
+}  // namespace
+
+int main() {
+  const hearth::CustomOp huber({.name = "example.huber",
+                                .summary = "Huber's loss of each element.",
+                                .infer = infer,
+                                .compute = compute,
+                                .vjp = vjp});
+  const std::vector<float> values = {-3, -0.5f, 0, 0.5f, 3};
+  const Array x = Array::from_data(values, {5}).require_grad();
+  const Array loss = huber({x});
+  const Array gradient = hearth::backward(hearth::sum(loss)).get(x);
+  const std::vector<float> expected = {-1, -0.5f, 0, 0.5f, 1};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::printf("x %5.2f  loss %5.3f  gradient %5.2f\n", static_cast<double>(values[i]),
+                static_cast<double>(loss.to_vector<float>()[i]),
+                static_cast<double>(gradient.to_vector<float>()[i]));
+  }
+  return gradient.to_vector<float>() == expected ? 0 : 1;
+}

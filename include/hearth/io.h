@@ -1,0 +1,31 @@
+// Arrays in files.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "hearth/array.h"
+#include "hearth/parameter.h"
+
+namespace hearth {
+inline namespace v0 {
+
+using Metadata = std::map<std::string, std::string>;
+
+struct SafetensorsContents {
+  NamedArrays arrays;  // in the order of their names
+  Metadata metadata;
+};
+
+// Evaluates the arrays and writes them as one safetensors file: afterwards `path` holds either its
+// old contents or all of the new ones, whatever happens meanwhile. Throws Error{io}, and
+// Error{invalid_argument} for names that are used twice, reserved or not UTF-8.
+HEARTH_API void save_safetensors(const std::string& path, const NamedArrays& arrays,
+                                 const Metadata& metadata = {});
+
+// Throws Error{io}; Error{corrupt_file} with the byte offset where the contents break the format;
+// Error{unsupported} for dtypes and ranks that Hearth lacks.
+HEARTH_API SafetensorsContents load_safetensors(const std::string& path, Device device = Device());
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,128 @@
+// Modules: value structs whose parameters are visited by name.
+//
+//   struct Gate {
+//     nn::Linear up, down;
+//     template <class Self, class Visitor>
+//     static void members(Self& self, Visitor&& visitor) {
+//       visitor("up", self.up);
+//       visitor("down", self.down);
+//     }
+//   };
+//
+// That is all a module declares; names are joined with dots ("up.weight"), elements of a vector are
+// named by their index ("layers.0.up.weight"). A parameter is an Array made by require_grad(): it
+// keeps its id when it is assign()ed to. A member without a value (a bias that is not there) is no
+// parameter. Copies of a module share its arrays, which never change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// A parameter of a module that lives elsewhere.
+struct Parameter {
+  std::string name;
+  Array* array;
+};
+
+struct NamedArray {
+  std::string name;
+  Array array;
+};
+using NamedArrays = std::vector<NamedArray>;
+
+namespace parameter_detail {
+
+template <class F>
+struct Walk {
+  F& f;
+  std::string path;
+
+  template <class Member>
+  void operator()(std::string_view name, Member& member) {
+    const std::size_t length = path.size();
+    if (!path.empty()) path += '.';
+    path += name;
+    visit_here(member);
+    path.resize(length);
+  }
+
+  template <class Member>
+  void visit_here(Member& member) {
+    if constexpr (std::is_same_v<std::remove_const_t<Member>, Array>) {
+      if (member.defined()) f(static_cast<const std::string&>(path), member);
+    } else if constexpr (requires { member.begin(); }) {
+      std::size_t index = 0;
+      for (auto& element : member) (*this)(std::to_string(index++), element);
+    } else {
+      std::remove_const_t<Member>::members(member, *this);
+    }
+  }
+};
+
+}  // namespace parameter_detail
+
+// Calls f(name, array) for every parameter of `module`, in the order the modules declare them.
+template <class Module, class F>
+void visit(Module& module, F&& f) {
+  parameter_detail::Walk<std::remove_reference_t<F>> walk{f, {}};
+  walk.visit_here(module);
+}
+
+template <class Module>
+std::vector<Parameter> parameters(Module& module) {
+  std::vector<Parameter> out;
+  visit(module, [&](const std::string& name, Array& array) { out.push_back({name, &array}); });
+  return out;
+}
+
+// The number of elements of all parameters.
+template <class Module>
+std::int64_t parameter_count(const Module& module) {
+  std::int64_t count = 0;
+  visit(module, [&](const std::string&, const Array& array) { count += array.size(); });
+  return count;
+}
+
+// The values by name, cut off from differentiation.
+template <class Module>
+NamedArrays state_dict(const Module& module) {
+  NamedArrays out;
+  visit(module, [&](const std::string& name, const Array& array) {
+    out.push_back({name, array.detach()});
+  });
+  return out;
+}
+
+// Gives every parameter the value of its name. Ids and flags are kept, and on an error nothing has
+// changed. Throws Error{invalid_argument} with the names that are missing or, unless
+// `allow_unexpected`, that no parameter has; Error{shape} or Error{dtype} for values that differ.
+HEARTH_API void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,
+                                bool allow_unexpected = false);
+template <class Module>
+void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexpected = false) {
+  load_state_dict(parameters(module), values, allow_unexpected);
+}
+
+// Takes the parameters out of training and back in; unfrozen parameters have new ids.
+template <class Module>
+void freeze(Module& module) {
+  visit(module, [](const std::string&, Array& array) { array = array.detach(); });
+}
+template <class Module>
+void unfreeze(Module& module) {
+  visit(module, [](const std::string&, Array& array) { array = array.require_grad(); });
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,51 @@
+#include "autodiff/walk.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+inline namespace v0 {
+
+Array Gradients::get(std::uint64_t leaf_id) const {
+  const auto found = by_id_.find(leaf_id);
+  return found == by_id_.end() ? Array() : found->second;
+}
+
+Array Gradients::get(const Array& leaf) const { return get(gradient_id(leaf)); }
+
+Array Gradients::take(const Array& leaf) {
+  const auto found = by_id_.find(gradient_id(leaf));
+  if (found == by_id_.end()) return Array();
+  Array gradient = std::move(found->second);
+  by_id_.erase(found);
+  return gradient;
+}
+
+void Gradients::set(std::uint64_t leaf_id, const Array& gradient) { by_id_[leaf_id] = gradient; }
+
+void Gradients::set(const Array& leaf, const Array& gradient) {
+  const std::uint64_t id = gradient_id(leaf);
+  if (id == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "set: not a leaf; got an array without an id, expected one of require_grad()");
+  }
+  set(id, gradient);
+}
+
+std::uint64_t gradient_id(const Array& array) noexcept {
+  return array.grad() != nullptr && array.grad()->op == nullptr ? array.grad()->leaf_id : 0;
+}
+
+Gradients backward(const Array& loss, bool retain, bool create_graph) {
+  check_loss("backward", loss);
+  if (loss.grad() == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "backward: nothing to differentiate; got a loss that depends on no array of "
+                "require_grad(), expected one that does");
+  }
+  Gradients gradients;
+  Walk walk({.retain = retain, .create_graph = create_graph});
+  walk.run(loss, ones_like(loss), gradients);
+  return gradients;
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,146 @@
+// Functions to gradient functions, and recomputation.
+#include <memory>
+#include <unordered_set>
+
+#include "autodiff/walk.h"
+#include "hearth/ops.h"
+#include "hearth/random.h"
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+namespace {
+
+// A stand-in for `x` with a record of its own, at which a walk can stop. It passes on what gradients
+// of gradients depend on: a tracked x stays its parent.
+Array stand_in(const Array& x) {
+  if (x.grad() != nullptr) return call(defs::reshape_op, Params().list(x.shape()), {&x});
+  return x.require_grad();
+}
+
+// Whether `result` depends on tracked arrays beyond the records from `floor` on.
+bool depends_on_older(const Array& result, std::uint64_t floor) {
+  std::vector<GradRecord*> open{result.grad()};
+  std::unordered_set<GradRecord*> seen{result.grad()};
+  while (!open.empty()) {
+    const GradRecord* record = open.back();
+    open.pop_back();
+    if (record->sequence < floor || record->replay) return true;
+    for (GradRecord* parent : record->parents) {
+      if (parent != nullptr && seen.insert(parent).second) open.push_back(parent);
+    }
+  }
+  return false;
+}
+
+std::pair<Array, std::vector<Array>> differentiate(const FunctionOfMany& f,
+                                                   std::span<const Array> at) {
+  const bool outer = grad_enabled();
+  std::vector<Array> arguments;
+  arguments.reserve(at.size());
+  Array value;
+  const std::uint64_t floor = next_grad_sequence();
+  {
+    const GradMode tracked(true);
+    for (const Array& x : at) arguments.push_back(stand_in(x));
+    value = f(arguments);
+  }
+  check_loss("grad", value);
+  std::vector<Array> gradients(at.size());
+  bool create_graph = false;
+  if (value.grad() != nullptr) {
+    create_graph = outer && depends_on_older(value, floor);
+    Walk walk({.retain = false, .create_graph = create_graph, .floor = floor});
+    for (const Array& argument : arguments) walk.collect_at(argument.grad());
+    Gradients others;
+    walk.run(value, ones_like(value), others);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      gradients[i] = walk.collected(arguments[i].grad());
+    }
+  }
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (!gradients[i].defined()) gradients[i] = zeros_like(at[i]);
+  }
+  return {create_graph ? value : value.detach(), std::move(gradients)};
+}
+
+FunctionOfMany of_one(Function f) {
+  return [f = std::move(f)](std::span<const Array> x) { return f(x[0]); };
+}
+
+// The checkpoint of a function as an op: it is never recorded on a tape, only walked back over.
+constinit const OpDef kCheckpointOp = {
+    .name = "checkpoint",
+    .summary = "A function whose inner values are computed again for its gradient.",
+    .max_inputs = -1,
+};
+
+}  // namespace
+
+inline namespace v0 {
+
+std::function<std::pair<Array, std::vector<Array>>(std::span<const Array>)> value_and_grad(
+    FunctionOfMany f) {
+  return [f = std::move(f)](std::span<const Array> x) { return differentiate(f, x); };
+}
+
+std::function<std::vector<Array>(std::span<const Array>)> grad(FunctionOfMany f) {
+  return [f = std::move(f)](std::span<const Array> x) { return differentiate(f, x).second; };
+}
+
+std::function<std::pair<Array, Array>(const Array&)> value_and_grad(Function f) {
+  return [many = of_one(std::move(f))](const Array& x) {
+    auto [value, gradients] = differentiate(many, {&x, 1});
+    return std::pair<Array, Array>(std::move(value), std::move(gradients[0]));
+  };
+}
+
+Function grad(Function f) {
+  return [many = of_one(std::move(f))](const Array& x) {
+    return differentiate(many, {&x, 1}).second[0];
+  };
+}
+
+FunctionOfMany checkpoint(FunctionOfMany f) {
+  auto shared = std::make_shared<const FunctionOfMany>(std::move(f));
+  return [shared](std::span<const Array> inputs) {
+    if (!grad_enabled()) return (*shared)(inputs);
+    const Generator before = generator();
+    Array value;
+    {
+      const NoGrad untracked;
+      value = (*shared)(inputs);
+    }
+    if (!value.defined() || !is_float(value.dtype())) return value;
+    struct Release {
+      void operator()(GradRecord* held) const noexcept { hearth::release(held); }
+    };
+    std::unique_ptr<GradRecord, Release> record(new GradRecord);
+    record->sequence = next_grad_sequence();
+    record->op = &kCheckpointOp;
+    for (const Array& input : inputs) {
+      record->saved.push_back(input);
+      record->parents.push_back(input.grad());
+      if (input.grad() != nullptr) retain(input.grad());
+      record->given.push_back(input.defined());
+      record->shapes.push_back(input.defined() ? input.shape() : Shape());
+      record->dtypes.push_back(input.defined() ? input.dtype() : DType::f32);
+    }
+    record->output_shape = value.shape();
+    record->output_dtype = value.dtype();
+    record->device = value.node()->device;
+    record->replay = [shared, before](const GradRecord& self) {
+      struct Restore {
+        Generator state = generator();
+        ~Restore() { generator() = state; }
+      } const restore;
+      generator() = before;
+      return (*shared)(self.saved);
+    };
+    retain_handle(value.node());
+    return Array(value.node(), record.release());
+  };
+}
+
+}  // namespace v0
+}  // namespace hearth

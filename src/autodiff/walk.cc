@@ -1,0 +1,126 @@
+#include "autodiff/walk.h"
+
+#include "hearth/ops.h"
+#include "ops/call.h"
+
+namespace hearth {
+
+Walk::~Walk() {
+  for (; !queue_.empty(); queue_.pop()) release(queue_.top());
+}
+
+void Walk::accumulate(GradRecord* record, const Array& gradient) {
+  if (record->sequence < options_.floor) return;
+  Array& sum = waiting_[record];
+  if (sum.defined()) {
+    sum = add(sum, gradient);
+    return;
+  }
+  sum = gradient;
+  retain(record);
+  queue_.push(record);
+}
+
+void Walk::step(GradRecord& record, const Array& gradient) {
+  if (record.released) {
+    throw Error(ErrorCode::invalid_argument,
+                "backward: the values of " + std::string(record.op->name.text) +
+                    " were released; got a second backward through the same ops, expected the "
+                    "first to be called with retain");
+  }
+  if (record.replay || record.op->vjp == nullptr) {
+    Array again;
+    {
+      const GradMode tracked(true);
+      if (record.replay) {
+        again = record.replay(record);
+      } else if (record.op->composite != nullptr) {
+        std::vector<const Array*> inputs;
+        inputs.reserve(record.saved.size());
+        for (const Array& saved : record.saved) inputs.push_back(saved.defined() ? &saved : nullptr);
+        again = record.op->composite(Composite{inputs, record.params, Device(record.device)});
+      } else {
+        throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
+                                                ": no gradient; got an op without vjp and "
+                                                "composite, expected one of them");
+      }
+    }
+    if (again.grad() != nullptr) accumulate(again.grad(), gradient);
+    return;
+  }
+
+  Array out;
+  if (record.output.defined()) {
+    if (options_.create_graph) {
+      retain_handle(record.output.node());
+      retain(&record);
+      out = Array(record.output.node(), &record);
+    } else {
+      out = record.output;
+    }
+  }
+  const Grads gradients = record.op->vjp(Vjp{record, gradient, out});
+  for (std::size_t i = 0; i < record.parents.size() && i < gradients.size(); ++i) {
+    if (record.parents[i] == nullptr || !gradients[i].defined()) continue;
+    accumulate(record.parents[i],
+               cast(sum_to(gradients[i], record.shapes[i]), record.dtypes[i]));
+  }
+}
+
+void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
+  const GradMode mode(options_.create_graph);
+  GradRecord* const root = result.grad();
+  accumulate(root, gradient);
+  while (!queue_.empty()) {
+    GradRecord* const record = queue_.top();
+    queue_.pop();
+    // The reference of the queue, given back however this turn ends.
+    struct Turn {
+      GradRecord* record;
+      ~Turn() { release(record); }
+    } const turn{record};
+    const auto entry = waiting_.find(record);
+    const Array whole = std::move(entry->second);
+    waiting_.erase(entry);
+
+    if (const auto target = targets_.find(record); target != targets_.end()) {
+      target->second = whole;
+      continue;
+    }
+    if (record->op == nullptr) {
+      const Array before = leaves.get(record->leaf_id);
+      leaves.set(record->leaf_id, before.defined() ? add(before, whole) : whole);
+      continue;
+    }
+    step(*record, whole);
+    if (options_.retain || options_.create_graph) continue;
+    bool held = record == root || record->replay != nullptr || record->output.defined();
+    for (const Array& saved : record->saved) held = held || saved.defined();
+    if (!held) continue;
+    record->released = true;
+    record->output = Array();
+    record->saved.assign(record->saved.size(), Array());
+    record->replay = nullptr;
+  }
+}
+
+Array Walk::collected(GradRecord* target) const {
+  const auto found = targets_.find(target);
+  return found == targets_.end() ? Array() : found->second;
+}
+
+void check_loss(const char* op, const Array& loss) {
+  if (!loss.defined()) {
+    throw Error(ErrorCode::invalid_argument, std::string(op) + ": no loss; got an undefined array");
+  }
+  if (loss.size() != 1) {
+    throw Error(ErrorCode::shape, std::string(op) + ": the loss is not one number; got shape " +
+                                      to_string(loss.shape()) + ", expected one element: reduce it");
+  }
+  if (!is_float(loss.dtype())) {
+    throw Error(ErrorCode::dtype, std::string(op) + ": the loss is not a float; got " +
+                                      std::string(name(loss.dtype())) + ", expected a float dtype");
+  }
+}
+
+}  // namespace hearth

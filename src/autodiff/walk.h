@@ -1,0 +1,68 @@
+// The walk of reverse mode: from a result back over the records of the ops that made it.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/grad_record.h"
+#include "hearth/grad.h"
+
+namespace hearth {
+
+// Turns tracking on or off for a scope.
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) noexcept : before_(set_grad_enabled(enabled)) {}
+  ~GradMode() { set_grad_enabled(before_); }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Visits records by falling sequence number, so a record comes after all that depend on it, and
+// hands each one its whole gradient. Ops that are differentiated by computing them again put the
+// records of that computation into the same walk: they are younger than all that waits.
+class Walk {
+ public:
+  struct Options {
+    bool retain = false;        // keep saved values for another walk
+    bool create_graph = false;  // track the gradients themselves; nothing is released then
+    std::uint64_t floor = 0;    // records with a smaller sequence number are left alone
+  };
+  explicit Walk(Options options) : options_(options) {}
+  ~Walk();
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  // Gradients stop at these records and are collected instead.
+  void collect_at(GradRecord* target) { targets_.emplace(target, Array()); }
+  // Starts at `result` with its gradient and walks to the end. Leaves go into `leaves`.
+  void run(const Array& result, const Array& gradient, Gradients& leaves);
+  // The gradient collected at a target; undefined if none arrived.
+  Array collected(GradRecord* target) const;
+
+ private:
+  struct Older {
+    bool operator()(const GradRecord* a, const GradRecord* b) const noexcept {
+      return a->sequence < b->sequence;
+    }
+  };
+
+  void accumulate(GradRecord* record, const Array& gradient);
+  void step(GradRecord& record, const Array& gradient);
+
+  Options options_;
+  std::priority_queue<GradRecord*, std::vector<GradRecord*>, Older> queue_;  // owns references
+  std::unordered_map<GradRecord*, Array> waiting_;
+  std::unordered_map<GradRecord*, Array> targets_;
+};
+
+// `loss` may start a walk: one element of a float dtype. Throws Error{shape} or Error{dtype}.
+void check_loss(const char* op, const Array& loss);
+
+}  // namespace hearth

@@ -1,0 +1,124 @@
+// The vector operations that tile programs are made of, and the table that finds them.
+//
+// A tile is a run of at most kTileElements values in one compute class, held in the first-level
+// cache. A step applies one operation to whole tiles. Its operands are slots: pointers to memory, to
+// tiles, or to a single value in the class of the step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hearth/dtype.h"
+
+namespace hearth::cpu {
+
+inline constexpr std::int64_t kTileElements = 256;
+// Steps between tiles run over a multiple of this, so that only memory needs masked ends.
+inline constexpr std::int64_t kTileQuantum = 16;
+
+// What is computed in. f16 and bf16 are f32; i8, i16, u8, u16 and bool are i32; u32 is i64.
+enum class TileClass : std::uint8_t { f32, f64, i32, i64, u64 };
+inline constexpr int kTileClasses = 5;
+
+inline TileClass class_of(DType dtype) noexcept {
+  constexpr TileClass kClass[kDTypeCount] = {
+      TileClass::f64, TileClass::f32, TileClass::f32, TileClass::f32, TileClass::i64,
+      TileClass::i32, TileClass::i32, TileClass::i32, TileClass::u64, TileClass::i64,
+      TileClass::i32, TileClass::i32, TileClass::i32};
+  return kClass[static_cast<int>(dtype)];
+}
+inline std::int64_t class_size(TileClass type) noexcept {
+  return type == TileClass::f32 || type == TileClass::i32 ? 4 : 8;
+}
+// The dtype whose memory is read and written without conversion.
+inline bool is_native(DType dtype) noexcept {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 ||
+         dtype == DType::i64 || dtype == DType::u64;
+}
+
+// The elementwise ops, by name, and the fused forms a*b+c, a*b-c and c-a*b.
+enum class TileOp : std::uint8_t {
+#define UNARY(name) name,
+#define BINARY(name) name,
+#define COMPARISON(name) name,
+#define LOGICAL(name) name,
+#define TERNARY(name) name,
+#include "ops/op_list.def"
+  logical_not,
+  is_nan,
+  fma,
+  fms,
+  fnma,
+  count
+};
+inline constexpr int kTileOps = static_cast<int>(TileOp::count);
+
+struct TileStep;
+using Slots = std::byte* const*;
+using TileFunction = void (*)(const TileStep& step, Slots slots, std::int64_t n);
+
+struct TileStep {
+  TileFunction function;
+  std::uint16_t target, a, b, c;  // slots
+  std::int32_t stride;            // of strided loads and stores, in elements
+  bool whole;                     // no operand is memory: n is rounded up to kTileQuantum
+  bool spills;                    // the target is a tile: its last vector may be written whole
+};
+
+// From memory of a dtype to a tile and back; strides in elements, 0 repeats one element. Narrowing
+// integers wrap, half floats round.
+using LoadFunction = void (*)(std::byte* tile, const std::byte* memory, std::int64_t n,
+                              std::int64_t stride);
+using StoreFunction = void (*)(std::byte* memory, const std::byte* tile, std::int64_t n,
+                               std::int64_t stride);
+
+enum class Combine : std::uint8_t { sum, prod, max, min };
+inline constexpr int kCombines = 4;
+// Partial results that a row is folded into; a multiple of every vector.
+inline constexpr std::int64_t kFoldLanes = 64;
+
+struct FoldFunctions {
+  // lanes[i % kFoldLanes] combined with values[i], for i < n.
+  void (*row)(std::byte* lanes, const std::byte* values, std::int64_t n);
+  // into[i] combined with values[i + r * stride] for i < n, r < rows in order; stride in elements.
+  void (*columns)(std::byte* into, const std::byte* values, std::int64_t n, std::int64_t rows,
+                  std::int64_t stride);
+  // results[r] = all of values[r * length ... + length), for r < rows.
+  void (*segments)(std::byte* results, const std::byte* values, std::int64_t length,
+                   std::int64_t rows);
+  // *result = the lanes combined in a fixed tree.
+  void (*finish)(std::byte* result, const std::byte* lanes);
+};
+
+struct TileTable {
+  // By op, class of the arguments, and which arguments are single values (bit i = argument i). Null
+  // where there is no such form; the form without single values exists wherever the op does.
+  TileFunction op[kTileOps][kTileClasses][8];
+  TileFunction cast[kTileClasses][kTileClasses];  // saturating from floats, NaN to 0
+  TileFunction cast_to_odd[kTileClasses];  // to f32, inexact values get an odd last bit
+  TileFunction to_bool[kTileClasses];
+  TileFunction narrow[kDTypeCount];    // wraps to a narrow integer, rounds to a half float
+  TileFunction saturate[kDTypeCount];  // clamps to a narrow integer
+  TileFunction copy[kTileClasses];
+  TileFunction fill[kTileClasses];     // repeats a single value
+  TileFunction stream[kTileClasses];   // copies past the cache
+  TileFunction load_dense[kDTypeCount];
+  TileFunction load_strided[kDTypeCount];
+  TileFunction store_dense[kDTypeCount];
+  TileFunction store_strided[kDTypeCount];
+  LoadFunction load[kDTypeCount];
+  StoreFunction store[kDTypeCount];
+  FoldFunctions fold[kCombines][kTileClasses];
+};
+
+// The table for this processor.
+const TileTable& tile_table();
+
+// Each fills its part of the table for this processor.
+void fill_tile_f32(TileTable& table);
+void fill_tile_f64(TileTable& table);
+void fill_tile_integers(TileTable& table);
+void fill_tile_moves(TileTable& table);
+void fill_tile_folds(TileTable& table);
+
+}  // namespace hearth::cpu

@@ -1,0 +1,248 @@
+// Transcendental functions in f32, once for every target. Text for scalar_ops.h: no include guard and
+// no includes; the vocabulary is described there.
+//
+// All are fma-only polynomials without branches. "max n ulp" is the largest error seen against f64,
+// over every 97th of all floats. NaN gives NaN; infinities, zeros (with their signs) and subnormals
+// are exact limits.
+
+// e^x for finite x of moderate size: r = x - n ln 2, e^r = 1 + r + r^2 q(r), times 2^n.
+template <HEARTH_REAL32 T>
+HEARTH_FN T exp_moderate(T x, T correction) {
+  T n = rint(x * T(1.44269502f));
+  T r = fma(n, T(-0.693359375f), x);
+  r = fma(n, T(2.12194442e-4f), r) + correction;
+  T q = fma(T(1.38934941e-3f), r, T(8.37100483e-3f));
+  q = fma(q, r, T(4.16671082e-2f));
+  q = fma(q, r, T(1.66664988e-1f));
+  q = fma(q, r, T(0.499999970f));
+  return scale(fma(r * r, q, r) + T(1.0f), n);
+}
+
+// max 1 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T exp(T x) {
+  T y = at_least(T(-104.0f), at_most(T(89.0f), x));
+  T n = rint(y * T(1.44269502f));
+  T r = fma(n, T(-0.693359375f), y);
+  r = fma(n, T(2.12194442e-4f), r);
+  T q = fma(T(1.38934941e-3f), r, T(8.37100483e-3f));
+  q = fma(q, r, T(4.16671082e-2f));
+  q = fma(q, r, T(1.66664988e-1f));
+  q = fma(q, r, T(0.499999970f));
+  return scale(fma(r * r, q, r) + T(1.0f), n);
+}
+
+// e^x - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) with p = e^r - 1; x in [-30, 89] or NaN.
+template <HEARTH_REAL32 T>
+HEARTH_FN T expm1_moderate(T x) {
+  T n = rint(x * T(1.44269502f));
+  T r = fma(n, T(-0.693359375f), x);
+  r = fma(n, T(2.12194442e-4f), r);
+  T q = fma(T(1.99648371e-4f), r, T(1.39443204e-3f));
+  q = fma(q, r, T(8.33321512e-3f));
+  q = fma(q, r, T(4.16663140e-2f));
+  q = fma(q, r, T(1.66666672e-1f));
+  q = fma(q, r, T(0.500000000f));
+  T p = fma(r * r, q, r);
+  T half_power = power_of_two(n - T(1.0f));
+  T e = fma(half_power, p, half_power - T(0.5f));
+  return e + e;
+}
+
+// max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T expm1(T x) {
+  return copysign(expm1_moderate(at_least(T(-30.0f), at_most(T(89.0f), x))), x);
+}
+
+// m / (m + 2) with m = e^(2|x|) - 1. max 3 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T tanh(T x) {
+  T a = at_most(T(9.1f), abs(x));
+  T m = expm1_moderate(a + a);
+  return copysign(m / (m + T(2.0f)), x);
+}
+
+// log(1 + f) + n ln 2 for f in [-1/3, 1/3].
+template <HEARTH_REAL32 T>
+HEARTH_FN T log_reduced(T f, T n) {
+  T p = fma(T(0.138266668f), f, T(-0.151282057f));
+  p = fma(p, f, T(0.140411988f));
+  p = fma(p, f, T(-0.164714724f));
+  p = fma(p, f, T(0.200079739f));
+  p = fma(p, f, T(-0.250042647f));
+  p = fma(p, f, T(0.333332658f));
+  T f2 = f * f;
+  T low = fma(n, T(-2.12194442e-4f), f2 * f * p);
+  low = fma(f2, T(-0.5f), low);
+  return fma(n, T(0.693359375f), low + f);
+}
+
+// max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T log(T x) {
+  auto tiny = x < T(1.17549435e-38f);
+  auto word = bits(where(tiny, x * T(8388608.0f), x)) - bits(T(0.66666668653f));
+  T n = to_real(shift_right<23>(word)) - where(tiny, T(23.0f), T(0.0f));
+  T m = real_of((word & same_bits(word, 0x007fffff)) + bits(T(0.66666668653f)));
+  T y = log_reduced(m - T(1.0f), n);
+  y = where(x < T(HEARTH_INF), y, x);
+  y = where(x < T(0.0f), T(HEARTH_NAN), y);
+  return where(x == T(0.0f), T(-HEARTH_INF), y);
+}
+
+// With 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1), which loses nothing. max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T log1p(T x) {
+  auto huge = x > T(8.0e37f);
+  T s = where(huge, x * T(0.25f), x);
+  auto word = bits(s + T(1.0f)) - bits(T(0.66666668653f));
+  T n = to_real(shift_right<23>(word));
+  T power = power_of_two(-n);
+  T y = log_reduced(fma(s, power, power - T(1.0f)), n + where(huge, T(2.0f), T(0.0f)));
+  y = where(x < T(HEARTH_INF), y, x);
+  y = where(x < T(-1.0f), T(HEARTH_NAN), y);
+  return copysign(where(x == T(-1.0f), T(-HEARTH_INF), y), x);
+}
+
+// sin r for |r| <= pi / 2.
+template <HEARTH_REAL32 T>
+HEARTH_FN T sin_reduced(T r) {
+  T z = r * r;
+  T p = fma(T(2.60428594e-6f), z, T(-1.98089634e-4f));
+  p = fma(p, z, T(8.33305810e-3f));
+  p = fma(p, z, T(-0.166666597f));
+  return fma(z * p, r, r);
+}
+
+// x - n pi. The first product cancels without rounding, so r is right near multiples of pi too.
+template <HEARTH_REAL32 T>
+HEARTH_FN T minus_pi_times(T x, T n) {
+  T r = fma(n, T(-3.14159274f), x);
+  r = fma(n, T(8.74227766e-8f), r);
+  return fma(n, T(3.43024902e-15f), r);
+}
+
+// (-1)^n sin(x - n pi); arguments beyond 1e5 take the target's slow path. max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T sin(T x) {
+  T shifted = fma(x, T(0.318309873f), T(12582912.0f));
+  T y = sin_reduced(minus_pi_times(x, shifted - T(12582912.0f)));
+  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)));
+  return sin_beyond(where(x == T(0.0f), x, y), x, T(1.0e5f));
+}
+
+// The same with half-integral n. max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T cos(T x) {
+  T shifted = fma(abs(x), T(0.318309873f), T(0.5f)) + T(12582912.0f);
+  T y = sin_reduced(minus_pi_times(abs(x), shifted - T(12582912.0f) - T(0.5f)));
+  // cos x = -(-1)^n sin(x - (n - 1/2) pi)
+  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)) ^ bits(T(-0.0f)));
+  return cos_beyond(y, x, T(1.0e5f));
+}
+
+// x + x^3 P(x^2) for |x| < 0.92, else 1 - e^-Q(|x|). max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T erf(T x) {
+  T a = abs(x);
+  T b = at_most(T(4.0f), a);
+  T z = x * x;
+  T p = fma(T(-5.99298976e-4f), z, T(4.99529688e-3f));
+  p = fma(p, z, T(-2.67698225e-2f));
+  p = fma(p, z, T(0.112819888f));
+  p = fma(p, z, T(-0.376125276f));
+  p = fma(p, z, T(0.128379166f));
+  T q = fma(T(1.95936416e-4f), b, T(-3.04321037e-3f));
+  q = fma(q, b, T(2.22268943e-2f));
+  q = fma(q, b, T(-0.103931546f));
+  q = fma(q, b, T(-0.637182295f));
+  q = fma(q, b, T(-1.12767565f));
+  q = fma(q, b, T(-1.95681677e-4f));
+  T far = copysign(T(1.0f) - exp_moderate(q, T(0.0f)), x);
+  return where(a > T(0.92f), far, fma(x, p, x));
+}
+
+// The normal distribution below -a: erfc(a / sqrt 2) / 2, with u = a / sqrt 2 as
+// e^(-u^2) P((u - 3) / (u + 3)) / (1 + 2u) / 2. a in [0, 15] or NaN; relative error below 6e-7.
+template <HEARTH_REAL32 T>
+HEARTH_FN T normal_tail(T a) {
+  T u = a * T(0.707106769f);
+  T square = a * a;
+  T lost = fma(a, a, -square);
+  T w = (u - T(3.0f)) / (u + T(3.0f));
+  T p = fma(T(-2.59746244e-4f), w, T(-7.56295572e-4f));
+  p = fma(p, w, T(2.01406539e-3f));
+  p = fma(p, w, T(2.55913287e-3f));
+  p = fma(p, w, T(-2.38062888e-2f));
+  p = fma(p, w, T(6.82960525e-2f));
+  p = fma(p, w, T(-0.119269304f));
+  p = fma(p, w, T(0.129646540f));
+  p = fma(p, w, T(-4.75624986e-2f));
+  p = fma(p, w, T(-0.135621145f));
+  p = fma(p, w, T(1.25300801f));
+  T e = exp_moderate(square * T(-0.5f), lost * T(-0.5f));
+  return e * (p / fma(u, T(4.0f), T(2.0f)));
+}
+
+// x times the normal distribution below x; relative error below 1e-6 down to where it underflows.
+template <HEARTH_REAL32 T>
+HEARTH_FN T gelu(T x) {
+  T a = at_most(T(15.0f), abs(x));
+  T tail = a * normal_tail(a);
+  return where(x < T(0.0f), -tail, x - tail);
+}
+
+// e^(-|v|) with the numerator 1 or e^(-|v|): 1 / (1 + e^-v) without loss at either end.
+template <HEARTH_REAL32 T>
+HEARTH_FN T gelu_tanh(T x) {
+  T a = at_least(T(-30.0f), x);
+  T v = a * fma(a * a, T(7.13548163e-2f), T(1.59576912f));
+  T e = exp(-abs(v));
+  return a * (where(v < T(0.0f), e, T(1.0f)) / (T(1.0f) + e));
+}
+
+// log |x| to twice the precision, times y, then e^. Integral exponents of negative bases are real;
+// x^0 and 1^y are 1. max 2 ulp.
+template <HEARTH_REAL32 T>
+HEARTH_FN T pow(T x, T y) {
+  T a = abs(x);
+  auto tiny = a < T(1.17549435e-38f);
+  auto word = bits(where(tiny, a * T(8388608.0f), a)) - bits(T(0.66666668653f));
+  T n = to_real(shift_right<23>(word)) - where(tiny, T(23.0f), T(0.0f));
+  T f = real_of((word & same_bits(word, 0x007fffff)) + bits(T(0.66666668653f))) - T(1.0f);
+  // s = f / (2 + f) and its rest; log(1 + f) = 2 s + s^3 P(s^2)
+  T d = f + T(2.0f);
+  T d_rest = f - (d - T(2.0f));
+  T s = f / d;
+  T s_rest = fma(-s, d_rest, fma(-s, d, f)) / d;
+  T z = s * s;
+  T p = fma(T(0.241025150f), z, T(0.285068631f));
+  p = fma(p, z, T(0.400008649f));
+  p = fma(p, z, T(0.666666627f));
+  T high = n * T(0.693145752f);
+  T sum = high + (s + s);
+  T rest = (s + s) - (sum - high);
+  rest = rest + fma(s_rest, T(2.0f), fma(z * s, p, n * T(1.42860677e-6f)));
+  T log_a = sum + rest;
+  rest = rest - (log_a - sum);
+  T t = y * log_a;
+  T t_rest = fma(y, rest, fma(y, log_a, -t));
+  t_rest = where(abs(t) < T(200.0f), t_rest, T(0.0f));
+  T r = exp_moderate(at_least(T(-105.0f), at_most(T(90.0f), t)), t_rest);
+
+  T zero = T(0.0f);
+  T inf = T(HEARTH_INF);
+  r = where(((a == zero) & (y > zero)) | ((a == inf) & (y < zero)), zero, r);
+  r = where(((a == zero) & (y < zero)) | ((a == inf) & (y > zero)), inf, r);
+  r = where(a == T(1.0f), T(1.0f), r);
+  auto integral = floor(y) == y;
+  T half_y = y * T(0.5f);
+  auto odd = integral & (floor(half_y) != half_y);
+  r = where(odd, copysign(r, x), r);
+  auto negative = (x < zero) & (a < inf);
+  r = where(negative, where(integral, r, T(HEARTH_NAN)), r);
+  r = where(x == x, r, x);
+  r = where(y == y, r, y);
+  return where((y == zero) | (x == T(1.0f)), T(1.0f), r);
+}

@@ -1,0 +1,385 @@
+// Counter-based random numbers; the kernels follow include/hearth/random.h.
+
+#include "hearth/random.h"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <string>
+
+#include "ops/call.h"
+#include "ops/defs.h"
+
+namespace hearth {
+
+namespace {
+
+constexpr ParamSpec kBits[] = {{"shape", ParamType::i64_list},
+                               {"dtype", ParamType::dtype},
+                               {.name = "seed", .type = ParamType::i64, .dynamic = true},
+                               {.name = "counter", .type = ParamType::i64, .dynamic = true}};
+constexpr ParamSpec kUniform[] = {{"shape", ParamType::i64_list},
+                                  {"dtype", ParamType::dtype},
+                                  {.name = "seed", .type = ParamType::i64, .dynamic = true},
+                                  {.name = "counter", .type = ParamType::i64, .dynamic = true},
+                                  {.name = "low", .type = ParamType::f64, .dynamic = true},
+                                  {.name = "high", .type = ParamType::f64, .dynamic = true}};
+constexpr ParamSpec kNormal[] = {{"shape", ParamType::i64_list},
+                                 {"dtype", ParamType::dtype},
+                                 {.name = "seed", .type = ParamType::i64, .dynamic = true},
+                                 {.name = "counter", .type = ParamType::i64, .dynamic = true},
+                                 {.name = "mean", .type = ParamType::f64, .dynamic = true},
+                                 {.name = "deviation", .type = ParamType::f64, .dynamic = true}};
+constexpr ParamSpec kBernoulli[] = {
+    {"shape", ParamType::i64_list},
+    {"dtype", ParamType::dtype},
+    {.name = "seed", .type = ParamType::i64, .dynamic = true},
+    {.name = "counter", .type = ParamType::i64, .dynamic = true},
+    {.name = "probability", .type = ParamType::f64, .dynamic = true}};
+constexpr ParamSpec kIntegers[] = {{"shape", ParamType::i64_list},
+                                   {"dtype", ParamType::dtype},
+                                   {.name = "seed", .type = ParamType::i64, .dynamic = true},
+                                   {.name = "counter", .type = ParamType::i64, .dynamic = true},
+                                   {.name = "low", .type = ParamType::i64, .dynamic = true},
+                                   {.name = "high", .type = ParamType::i64, .dynamic = true}};
+
+// The words behind seed and counter.
+constexpr int kFirst = 2;
+constexpr int kSecond = 3;
+
+double real(const Inference& inference, int i) {
+  return dynamic_f64(inference.params.dynamics()[i]);
+}
+
+bool is_random_word(DType dtype) { return dtype == DType::u32 || dtype == DType::u64; }
+bool any_dtype(DType) { return true; }
+
+void infer_drawn(Inference& inference) {
+  ParamReader statics(inference.params.statics().span());
+  inference.shape = statics.list();
+  inference.dtype = inference.scalar_dtype = statics.dtype();
+  check_shape(inference.op.name.text, inference.shape);
+  if (inference.op.accepts_dtype(inference.dtype)) return;
+  std::string expected;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!inference.op.accepts_dtype(static_cast<DType>(i))) continue;
+    if (!expected.empty()) expected += ", ";
+    expected += name(static_cast<DType>(i));
+  }
+  inference.fail(ErrorCode::dtype, "dtype not supported; got " +
+                                       std::string(name(inference.dtype)) + ", expected one of " +
+                                       expected);
+}
+
+void infer_uniform(Inference& inference) {
+  infer_drawn(inference);
+  const double low = real(inference, kFirst);
+  const double high = real(inference, kSecond);
+  if (std::isfinite(low) && std::isfinite(high) && low <= high) return;
+  inference.fail(ErrorCode::invalid_argument, "no range; got low " + std::to_string(low) +
+                                                  " and high " + std::to_string(high) +
+                                                  ", expected numbers with low <= high");
+}
+
+void infer_normal(Inference& inference) {
+  infer_drawn(inference);
+  const double mean = real(inference, kFirst);
+  const double deviation = real(inference, kSecond);
+  if (std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0) return;
+  inference.fail(ErrorCode::invalid_argument,
+                 "no distribution; got mean " + std::to_string(mean) + " and deviation " +
+                     std::to_string(deviation) + ", expected numbers, and deviation >= 0");
+}
+
+void infer_bernoulli(Inference& inference) {
+  infer_drawn(inference);
+  const double probability = real(inference, kFirst);
+  if (probability >= 0 && probability <= 1) return;
+  inference.fail(ErrorCode::invalid_argument, "probability out of range; got " +
+                                                  std::to_string(probability) +
+                                                  ", expected a number from 0 to 1");
+}
+
+// The least and the highest value of an integer dtype, as far as i64 holds them.
+struct Limits {
+  std::int64_t least;
+  std::int64_t highest;
+};
+
+Limits limits_of(DType dtype) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  const int bits = static_cast<int>(size_of(dtype)) * 8;
+  if (!info(dtype).is_signed) {
+    return {0, bits == 64 ? kHighest : static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1)};
+  }
+  return {kLeast >> (64 - bits), kHighest >> (64 - bits)};
+}
+
+void infer_integers(Inference& inference) {
+  infer_drawn(inference);
+  const std::int64_t low = dynamic_i64(inference.params.dynamics()[kFirst]);
+  const std::int64_t high = dynamic_i64(inference.params.dynamics()[kSecond]);
+  if (low >= high) {
+    inference.fail(ErrorCode::invalid_argument, "range is empty; got low " + std::to_string(low) +
+                                                    " and high " + std::to_string(high) +
+                                                    ", expected low < high");
+  }
+  const Limits limits = limits_of(inference.dtype);
+  if (low < limits.least || high - 1 > limits.highest) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "range does not fit " + std::string(name(inference.dtype)) + "; got low " +
+                       std::to_string(low) + " and high " + std::to_string(high) +
+                       ", expected values from " + std::to_string(limits.least) + " to " +
+                       std::to_string(limits.highest));
+  }
+}
+
+Params drawn(const Shape& shape, DType dtype, std::uint64_t seed, std::uint64_t counter) {
+  Params params;
+  params.list(shape).dtype(dtype);
+  params.dynamic_i64(static_cast<std::int64_t>(seed));
+  params.dynamic_i64(static_cast<std::int64_t>(counter));
+  return params;
+}
+
+// Draws with `params` appended by `add`; the generator moves on only if the op was recorded.
+template <class Add>
+Array draw(const OpDef& op, const Shape& shape, DType dtype, Device device, Generator* source,
+           Add add) {
+  Generator& from = source != nullptr ? *source : generator();
+  Params params = drawn(shape, dtype, from.seed, from.counter);
+  add(params);
+  Array result = record(op, {}, params, &device);
+  ++from.counter;
+  return result;
+}
+
+// ---- The generator of a thread -------------------------------------------------------------------
+
+// A bijection of 64-bit words that leaves no trace of their order (the finalizer of SplitMix64).
+std::uint64_t scramble(std::uint64_t word) {
+  word ^= word >> 30;
+  word *= 0xbf58476d1ce4e5b9u;
+  word ^= word >> 27;
+  word *= 0x94d049bb133111ebu;
+  return word ^ (word >> 31);
+}
+
+struct Process {
+  std::mutex mutex;
+  std::uint64_t seed = 0;               // under the mutex
+  std::atomic<std::uint64_t> epoch{0};  // grows with every seed(); written under the mutex
+  std::atomic<std::uint64_t> threads{0};
+};
+
+Process& process() {
+  static auto* process = new Process;
+  return *process;
+}
+
+struct ThreadGenerator {
+  Generator generator;
+  std::uint64_t index = process().threads.fetch_add(1);
+  std::uint64_t epoch = ~std::uint64_t{0};
+};
+
+ThreadGenerator& thread_generator() {
+  thread_local ThreadGenerator local;
+  return local;
+}
+
+constexpr auto kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
+
+std::vector<SampleCase> bits_samples() {
+  return {
+      {{}, drawn({5}, DType::u32, 1, 2)},
+      {{}, drawn({3, 7}, DType::u64, 1, 2)},
+      {{}, drawn({0}, DType::u32, 1, 2)},
+      {{}, drawn({}, DType::u32, 1, 2)},
+      {{}, drawn({5}, DType::f32, 1, 2), static_cast<int>(ErrorCode::dtype)},
+      {{}, drawn({-1}, DType::u32, 1, 2), static_cast<int>(ErrorCode::shape)},
+  };
+}
+
+Params with(Params params, double a, double b) { return params.dynamic_f64(a).dynamic_f64(b); }
+
+std::vector<SampleCase> uniform_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    samples.push_back({{}, with(drawn({3, 5}, dtype, 1, 2), -1, 2)});
+  }
+  samples.push_back({{}, with(drawn({3}, DType::f32, 1, 2), 2, -1), kArgumentError});
+  samples.push_back(
+      {{}, with(drawn({3}, DType::i32, 1, 2), 0, 1), static_cast<int>(ErrorCode::dtype)});
+  return samples;
+}
+
+std::vector<SampleCase> normal_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    samples.push_back({{}, with(drawn({3, 5}, dtype, 1, 2), 1, 2)});
+  }
+  samples.push_back({{}, with(drawn({3}, DType::f32, 1, 2), 0, -1), kArgumentError});
+  return samples;
+}
+
+std::vector<SampleCase> bernoulli_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType dtype : {DType::bool_, DType::f32, DType::bf16, DType::i64, DType::u8}) {
+    samples.push_back({{}, drawn({3, 5}, dtype, 1, 2).dynamic_f64(0.25)});
+  }
+  samples.push_back({{}, drawn({3}, DType::f32, 1, 2).dynamic_f64(1.5), kArgumentError});
+  return samples;
+}
+
+std::vector<SampleCase> integers_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType dtype : {DType::i64, DType::i32, DType::u8, DType::u64}) {
+    samples.push_back({{}, drawn({3, 5}, dtype, 1, 2).dynamic_i64(3).dynamic_i64(90)});
+  }
+  samples.push_back(
+      {{}, drawn({3}, DType::u8, 1, 2).dynamic_i64(-1).dynamic_i64(9), kArgumentError});
+  samples.push_back(
+      {{}, drawn({3}, DType::i64, 1, 2).dynamic_i64(9).dynamic_i64(9), kArgumentError});
+  return samples;
+}
+
+}  // namespace
+
+constinit const OpDef defs::random_bits_op = {
+    .name = "random_bits",
+    .summary = "Raw words of Philox4x32-10.",
+    .kind = OpKind::random,
+    .params = kBits,
+    .min_inputs = 0,
+    .max_inputs = 0,
+    .infer = infer_drawn,
+    .differentiable = false,
+    .accepts_dtype = is_random_word,
+    .samples = bits_samples,
+};
+
+constinit const OpDef defs::random_uniform_op = {
+    .name = "random_uniform",
+    .summary = "Uniform numbers in [low, high).",
+    .kind = OpKind::random,
+    .params = kUniform,
+    .min_inputs = 0,
+    .max_inputs = 0,
+    .infer = infer_uniform,
+    .differentiable = false,
+    .accepts_dtype = is_float,
+    .samples = uniform_samples,
+};
+
+constinit const OpDef defs::random_normal_op = {
+    .name = "random_normal",
+    .summary = "Normally distributed numbers.",
+    .kind = OpKind::random,
+    .params = kNormal,
+    .min_inputs = 0,
+    .max_inputs = 0,
+    .infer = infer_normal,
+    .differentiable = false,
+    .accepts_dtype = is_float,
+    .samples = normal_samples,
+};
+
+constinit const OpDef defs::random_bernoulli_op = {
+    .name = "random_bernoulli",
+    .summary = "1 with a probability, else 0.",
+    .kind = OpKind::random,
+    .params = kBernoulli,
+    .min_inputs = 0,
+    .max_inputs = 0,
+    .infer = infer_bernoulli,
+    .differentiable = false,
+    .accepts_dtype = any_dtype,
+    .samples = bernoulli_samples,
+};
+
+constinit const OpDef defs::random_integers_op = {
+    .name = "random_integers",
+    .summary = "Uniform integers in [low, high).",
+    .kind = OpKind::random,
+    .params = kIntegers,
+    .min_inputs = 0,
+    .max_inputs = 0,
+    .infer = infer_integers,
+    .differentiable = false,
+    .accepts_dtype = is_int,
+    .samples = integers_samples,
+};
+
+inline namespace v0 {
+
+Generator& generator() {
+  ThreadGenerator& local = thread_generator();
+  Process& shared = process();
+  if (local.epoch != shared.epoch.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(shared.mutex);
+    local.generator = {scramble(shared.seed + 0x9e3779b97f4a7c15u * (local.index + 1)), 0};
+    local.epoch = shared.epoch.load(std::memory_order_relaxed);
+  }
+  return local.generator;
+}
+
+void seed(std::uint64_t value) {
+  ThreadGenerator& local = thread_generator();
+  Process& shared = process();
+  const std::lock_guard lock(shared.mutex);
+  shared.seed = value;
+  local.epoch = shared.epoch.load(std::memory_order_relaxed) + 1;
+  shared.epoch.store(local.epoch, std::memory_order_release);
+  local.generator = {value, 0};
+}
+
+Array random_uniform(const Shape& shape, double low, double high, DType dtype, Device device,
+                     Generator* source) {
+  return draw(defs::random_uniform_op, shape, dtype, device, source,
+              [&](Params& params) { params.dynamic_f64(low).dynamic_f64(high); });
+}
+
+Array random_normal(const Shape& shape, double mean, double deviation, DType dtype, Device device,
+                    Generator* source) {
+  return draw(defs::random_normal_op, shape, dtype, device, source,
+              [&](Params& params) { params.dynamic_f64(mean).dynamic_f64(deviation); });
+}
+
+Array random_bernoulli(const Shape& shape, double probability, DType dtype, Device device,
+                       Generator* source) {
+  return draw(defs::random_bernoulli_op, shape, dtype, device, source,
+              [&](Params& params) { params.dynamic_f64(probability); });
+}
+
+Array random_integers(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype,
+                      Device device, Generator* source) {
+  return draw(defs::random_integers_op, shape, dtype, device, source,
+              [&](Params& params) { params.dynamic_i64(low).dynamic_i64(high); });
+}
+
+Array random_bits(const Shape& shape, DType dtype, Device device, Generator* source) {
+  return draw(defs::random_bits_op, shape, dtype, device, source, [](Params&) {});
+}
+
+Array dropout(const Array& x, double probability, bool training, Generator* source) {
+  if (!(probability >= 0 && probability <= 1)) {
+    throw Error(ErrorCode::invalid_argument, "dropout: probability out of range; got " +
+                                                 std::to_string(probability) +
+                                                 ", expected a number from 0 to 1");
+  }
+  if (!is_float(x.dtype())) {
+    throw Error(ErrorCode::dtype, "dropout: x is not a float array; got " +
+                                      std::string(name(x.dtype())) + ", expected a float dtype");
+  }
+  if (!training || probability == 0) return x;
+  const double keep = 1 - probability;
+  const Array kept = random_bernoulli(x.shape(), keep, DType::bool_, x.device(), source);
+  // Where nothing is kept there is nothing to scale, and 1 / 0 would spoil the gradient.
+  return where(kept, keep > 0 ? mul(x, 1 / keep) : x, 0.0);
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,255 @@
+// Drives one CPU kernel without a graph: operands in any layout between poisoned bytes, a poisoned
+// output, and the same launch on one and on two threads, which must give the same bits.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "devices/cpu/kernels.h"
+#include "graph/kernel.h"
+#include "graph/params.h"
+#include "hearth/dtype.h"
+#include "ops/defs.h"
+#include "runtime/worker_pool.h"
+
+namespace hearth::cpu {
+
+using Values = std::vector<double>;
+
+inline double get_element(const void* data, std::int64_t i, DType dtype) {
+  switch (dtype) {
+    case DType::f64: return static_cast<const double*>(data)[i];
+    case DType::f32: return static_cast<const float*>(data)[i];
+    case DType::f16: return static_cast<float>(static_cast<const float16*>(data)[i]);
+    case DType::bf16: return static_cast<float>(static_cast<const bfloat16*>(data)[i]);
+    case DType::i64: return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
+    case DType::i32: return static_cast<const std::int32_t*>(data)[i];
+    case DType::i16: return static_cast<const std::int16_t*>(data)[i];
+    case DType::i8: return static_cast<const std::int8_t*>(data)[i];
+    case DType::u64: return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
+    case DType::u32: return static_cast<const std::uint32_t*>(data)[i];
+    case DType::u16: return static_cast<const std::uint16_t*>(data)[i];
+    default: return static_cast<const std::uint8_t*>(data)[i];
+  }
+}
+
+inline void set_element(void* data, std::int64_t i, DType dtype, double v) {
+  switch (dtype) {
+    case DType::f64: static_cast<double*>(data)[i] = v; return;
+    case DType::f32: static_cast<float*>(data)[i] = static_cast<float>(v); return;
+    case DType::f16: static_cast<float16*>(data)[i] = float16(static_cast<float>(v)); return;
+    case DType::bf16: static_cast<bfloat16*>(data)[i] = bfloat16(static_cast<float>(v)); return;
+    case DType::i64: static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(v); return;
+    case DType::i32: static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(v); return;
+    case DType::i16: static_cast<std::int16_t*>(data)[i] = static_cast<std::int16_t>(v); return;
+    case DType::i8: static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(v); return;
+    case DType::u64: static_cast<std::uint64_t*>(data)[i] = static_cast<std::uint64_t>(v); return;
+    case DType::u32: static_cast<std::uint32_t*>(data)[i] = static_cast<std::uint32_t>(v); return;
+    case DType::u16: static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(v); return;
+    default: static_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(v);
+  }
+}
+
+inline std::mt19937_64& test_random() {
+  static std::mt19937_64 engine(20260101);
+  return engine;
+}
+inline std::int64_t pick(std::int64_t lo, std::int64_t hi) {
+  return std::uniform_int_distribution<std::int64_t>(lo, hi)(test_random());
+}
+inline Values normal_values(std::int64_t count, double scale = 1) {
+  std::normal_distribution<double> normal(0, scale);
+  Values values(static_cast<std::size_t>(count));
+  for (double& value : values) value = normal(test_random());
+  return values;
+}
+
+enum class Layout { dense, shuffled };
+
+// An operand. Shuffled: axes in random order in memory, gaps, some axes walked backwards.
+class TestTensor {
+ public:
+  TestTensor(DType dtype, const Shape& shape, const Values& values, Layout layout = Layout::shuffled)
+      : TestTensor(dtype, shape) {
+    const int rank = shape.rank();
+    std::vector<int> order;
+    for (int i = 0; i < rank; ++i) order.push_back(i);
+    if (layout == Layout::shuffled) std::shuffle(order.begin(), order.end(), test_random());
+    std::int64_t step = 1, offset = 8;
+    spec.strides = Strides::filled(rank, 0);
+    for (int i = rank - 1; i >= 0; --i) {
+      const int axis = order[static_cast<std::size_t>(i)];
+      if (layout == Layout::shuffled) step += step * pick(0, 1) * (i == rank - 1) + pick(0, 2) * (i < rank - 1);
+      const bool backwards = layout == Layout::shuffled && pick(0, 4) == 0;
+      spec.strides[axis] = backwards ? -step : step;
+      if (backwards) offset += step * std::max<std::int64_t>(0, shape[axis] - 1);
+      step *= std::max<std::int64_t>(1, shape[axis]);
+    }
+    offset_ = offset;
+    bytes_.assign(static_cast<std::size_t>((offset + step + 8) * size_of(dtype)), std::byte{0xff});
+    for (std::int64_t i = 0; i < count(); ++i) {
+      set_element(bytes_.data(), place(i), dtype, values[static_cast<std::size_t>(i)]);
+    }
+  }
+  // Absent.
+  TestTensor() { spec.absent = true; }
+  // One value seen everywhere.
+  static TestTensor broadcast(DType dtype, const Shape& shape, double value) {
+    TestTensor tensor(dtype, shape);
+    tensor.spec.strides = Strides::filled(shape.rank(), 0);
+    tensor.bytes_.assign(64, std::byte{0xff});
+    set_element(tensor.bytes_.data(), 0, dtype, value);
+    return tensor;
+  }
+
+  std::int64_t count() const { return element_count(spec.shape); }
+  Address address() { return spec.absent ? nullptr : bytes_.data() + offset_ * size_of(spec.dtype); }
+  double operator[](std::int64_t i) const { return get_element(bytes_.data(), place(i), spec.dtype); }
+  Values values() const {
+    Values all;
+    for (std::int64_t i = 0; i < count(); ++i) all.push_back((*this)[i]);
+    return all;
+  }
+
+  TensorSpec spec;
+
+ private:
+  TestTensor(DType dtype, const Shape& shape) {
+    spec.dtype = dtype;
+    spec.shape = shape;
+  }
+  std::int64_t place(std::int64_t i) const {
+    std::int64_t at = offset_;
+    for (int axis = spec.shape.rank() - 1; axis >= 0; --axis) {
+      at += i % spec.shape[axis] * spec.strides[axis];
+      i /= spec.shape[axis];
+    }
+    return at;
+  }
+  std::vector<std::byte> bytes_;
+  std::int64_t offset_ = 0;
+};
+
+inline const KernelTable& test_kernels() {
+  static const KernelTable table = [] {
+    KernelTable made;
+    add_cpu_kernels(made);
+    return made;
+  }();
+  return table;
+}
+
+// Memory of `bytes` between guards, all poisoned.
+class Guarded {
+ public:
+  explicit Guarded(std::int64_t bytes)
+      : bytes_(bytes), memory_(static_cast<std::size_t>(bytes + 3 * kGuard), std::byte{0xff}) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data() + kGuard);
+    data_ = memory_.data() + kGuard + (64 - address % 64) % 64;
+  }
+  Address data() { return data_; }
+  bool intact() const {
+    for (const std::byte* at = memory_.data(); at < memory_.data() + memory_.size(); ++at) {
+      if ((at < data_ || at >= data_ + bytes_) && *at != std::byte{0xff}) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t kGuard = 128;
+  std::int64_t bytes_;
+  std::vector<std::byte> memory_;
+  std::byte* data_;
+};
+
+// What the op's kernel makes of the inputs. For ops that overwrite, input 0 is the start of it.
+inline Values run_kernel(const OpDef& op, std::vector<TestTensor> inputs, const Params& params,
+                         DType dtype, const Shape& shape, bool overwrites = false) {
+  Signature signature;
+  signature.op = &op;
+  signature.statics = params.statics().span();
+  std::vector<std::uint64_t> dynamics = {~std::uint64_t{0}};
+  signature.dynamic = 1;
+  for (const std::uint64_t word : params.dynamics().span()) dynamics.push_back(word);
+  std::vector<Address> operands;
+  for (TestTensor& input : inputs) {
+    signature.inputs.push_back(input.spec);
+    operands.push_back(input.address());
+  }
+  signature.output = {dtype, shape, contiguous_strides(shape), false};
+  operands.push_back(nullptr);
+  const Kernel* const kernel = test_kernels().find(signature);
+  if (kernel == nullptr) {
+    ADD_FAILURE() << op.name.text << " has no kernel";
+    return {};
+  }
+  EXPECT_EQ(kernel->layout, LayoutNeed::strided);
+  const Prepared prepared = kernel->prepare != nullptr ? kernel->prepare(signature) : Prepared{};
+  const std::int64_t count = element_count(shape), bytes = count * size_of(dtype);
+  std::vector<std::byte> first;
+  WorkerPool& pool = WorkerPool::global();
+  const int threads = pool.threads();
+  for (const int limit : {1, 2}) {
+    pool.set_threads(limit);
+    Guarded output(bytes), workspace(prepared.workspace_bytes);
+    if (overwrites) {
+      for (std::int64_t i = 0; i < count; ++i) set_element(output.data(), i, dtype, inputs[0][i]);
+    }
+    operands.back() = output.data();
+    const Launch launch{.signature = &signature,
+                        .state = prepared.state.get(),
+                        .operands = operands.data(),
+                        .operand_count = static_cast<int>(operands.size()),
+                        .workspace = workspace.data(),
+                        .dynamics = dynamics.data(),
+                        .dynamic_count = static_cast<int>(dynamics.size())};
+    kernel->launch(launch);
+    EXPECT_TRUE(output.intact()) << op.name.text << " wrote outside its output";
+    EXPECT_TRUE(workspace.intact()) << op.name.text << " wrote outside its workspace";
+    std::vector<std::byte> result(output.data(), output.data() + bytes);
+    if (limit == 1) {
+      first = std::move(result);
+    } else {
+      EXPECT_TRUE(first == result) << op.name.text << " depends on the number of threads";
+    }
+  }
+  pool.set_threads(threads);
+  Values values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(get_element(first.data(), i, dtype));
+  return values;
+}
+
+inline double tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return 1e-12;
+    case DType::f32: return 3e-6;
+    case DType::f16: return 2e-3;
+    case DType::bf16: return 1.2e-2;
+    default: return 0;
+  }
+}
+
+// Equal up to the dtype's precision, relative to the larger of 1 and the value; NaN equals NaN.
+inline void expect_close(const Values& got, const Values& expected, DType dtype, double factor = 1) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(expected[i]) ? std::isnan(got[i]) : got[i] == expected[i]) continue;
+    const double bound = factor * tolerance_of(dtype) * std::max(1.0, std::abs(expected[i]));
+    ASSERT_TRUE(std::abs(got[i] - expected[i]) <= bound)
+        << "element " << i << ": got " << got[i] << ", expected " << expected[i];
+  }
+}
+
+inline constexpr DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
+                                       DType::i32, DType::i16, DType::i8,  DType::u64,  DType::u32,
+                                       DType::u16, DType::u8,  DType::bool_};
+
+}  // namespace hearth::cpu
