@@ -104,7 +104,7 @@ bool Planner::take_over(int into, int from, int step) {
 }
 
 // An output of a region may be written over an input that no later instruction reads.
-void Planner::take_over_in_region(const PlanItem& item, const BuiltRegion& built, int step) {
+void Planner::take_over_in_region(const BuiltRegion& built, int step) {
   const Region& region = built.region;
   const int first_result = region.first_result();
   const auto count = static_cast<int>(region.instructions.size());
@@ -150,7 +150,6 @@ void Planner::take_over_in_region(const PlanItem& item, const BuiltRegion& built
       if (take_over(built.output_roots[o], input.root, step)) break;
     }
   }
-  static_cast<void>(item);
 }
 
 void Planner::place_memory() {
@@ -203,7 +202,7 @@ void Planner::place_memory() {
                                   item.source.layout.strides);
       if (whole && take_over(item.root, item.source.root, s)) item.kind = PlanItem::Kind::dead;
     } else if (item.kind == PlanItem::Kind::region) {
-      take_over_in_region(item, built, s);
+      take_over_in_region(built, s);
     }
   }
   assign_storage();

@@ -176,7 +176,7 @@ void Planner::read_from_memory(const PlanValue& value) {
   if (root.item >= 0) items_[static_cast<std::size_t>(find_item(root.item))].open = false;
 }
 
-PlanValue Planner::scalar_in_memory(const PlanValue& value, const Shape& shape, DType dtype,
+PlanValue Planner::stored(const PlanValue& value, const Shape& shape, DType dtype,
                                     std::int64_t position) {
   const int item = new_item(PlanItem::Kind::copy, position);
   const int root = new_root(dtype, shape, item, -1);
@@ -191,15 +191,24 @@ PlanValue Planner::scalar_in_memory(const PlanValue& value, const Shape& shape, 
 
 PlanValue Planner::dense(const PlanValue& value, const Shape& shape, DType dtype,
                          std::int64_t position) {
-  if (value.scalar >= 0) return scalar_in_memory(value, shape, dtype, position);
+  if (value.scalar >= 0) return stored(value, shape, dtype, position);
   if (is_dense(shape, value.layout.strides)) {
     PlanValue same = value;
     same.layout.strides = contiguous_strides(shape);
     return same;
   }
+  for (const DenseCopy& made : dense_copies_) {
+    if (made.source.root == value.root && made.shape == shape &&
+        made.source.layout.offset == value.layout.offset &&
+        made.source.layout.strides == value.layout.strides && value.dynamic.empty()) {
+      return made.copy;
+    }
+  }
   read_from_memory(value);
   ++plan_->copies;
-  return scalar_in_memory(value, shape, dtype, position);
+  const PlanValue copy = stored(value, shape, dtype, position);
+  if (value.dynamic.empty()) dense_copies_.push_back({value, shape, copy});
+  return copy;
 }
 
 void Planner::trace(std::uint32_t index) {
@@ -333,7 +342,7 @@ void Planner::trace_kernel(std::uint32_t index) {
       if (ref.tag() == OperandRef::local) spec.dtype = nodes_[ref.payload()].dtype;
       if (ref.tag() == OperandRef::external) spec.dtype = recording_.externals[ref.payload()]->dtype;
       if (value.scalar >= 0) {
-        value = scalar_in_memory(value, spec.shape, spec.dtype, position_of(index) - 1);
+        value = stored(value, spec.shape, spec.dtype, position_of(index) - 1);
       }
       spec.strides = value.layout.strides;
     }
@@ -378,7 +387,7 @@ void Planner::want_escapes() {
     PlanNode& node = nodes_[i];
     if (!node.wanted) continue;
     if (node.value.scalar >= 0) {
-      node.value = scalar_in_memory(node.value, node.shape, node.dtype, end);
+      node.value = stored(node.value, node.shape, node.dtype, end);
     }
     PlanRoot& root = roots_[static_cast<std::size_t>(node.value.root)];
     root.in_memory = true;

@@ -40,7 +40,6 @@ struct PlanNode {
   bool needed = false;
   bool wanted = false;
   PlanValue value;
-  int dense_copy = -1;          // root of a dense copy made for readers
 };
 
 struct PlanRoot {
@@ -100,8 +99,8 @@ class Planner {
   void read_from_memory(const PlanValue& value);
   // A dense row-major root with the elements of `value`.
   PlanValue dense(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
-  PlanValue scalar_in_memory(const PlanValue& value, const Shape& shape, DType dtype,
-                             std::int64_t position);
+  // A dense root that a copy item fills with `value`: a scalar, or a strided view.
+  PlanValue stored(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
   int new_root(DType dtype, const Shape& shape, int item, int node);
   int new_item(PlanItem::Kind kind, std::int64_t position);
 
@@ -111,7 +110,7 @@ class Planner {
   void note_read(const PlanValue& value, int step);
   int resolve(int root) const;
   bool take_over(int into, int from, int step);
-  void take_over_in_region(const PlanItem& item, const struct BuiltRegion& built, int step);
+  void take_over_in_region(const struct BuiltRegion& built, int step);
   void assign_storage();
   void encode();
   int push_operand(const PlanValue& value, DType dtype);
@@ -127,6 +126,12 @@ class Planner {
   std::vector<OperandRef> refs_;
   std::vector<PlanRoot> roots_;
   std::deque<PlanItem> items_;
+  struct DenseCopy {
+    PlanValue source;
+    Shape shape;
+    PlanValue copy;
+  };
+  std::vector<DenseCopy> dense_copies_;  // readers of one view share one copy
   std::vector<int> order_;
   std::vector<struct BuiltRegion> built_;  // per entry of order_
   std::vector<bool> donated_;              // per external

@@ -243,8 +243,9 @@ class HeaderEvents {
 
   // Refuses what is cheaper to refuse before parsing.
   void check_bytes() const {
-    if (!text_.starts_with('{'))
+    if (!text_.starts_with('{')) {
       blame_.corrupt(kLengthBytes, "a header that does not begin with '{'");
+    }
     std::size_t breaks = 0;
     for (std::size_t i = 0; i < text_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text_[i]);

@@ -11,10 +11,11 @@ SliceRegion resolve_slices(const char* op, const Shape& shape, const std::vector
                                       to_string(shape) + ", expected at most " +
                                       std::to_string(shape.rank()));
   }
+  const Slice whole;
   SliceRegion region;
   for (int i = 0; i < shape.rank(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const Slice slice = at < slices.size() ? slices[at] : Slice{};
+    const Slice& slice = at < slices.size() ? slices[at] : whole;
     if (slice.step == 0) {
       throw Error(ErrorCode::invalid_argument,
                   std::string(op) + ": step is 0; got it for axis " + std::to_string(i) +

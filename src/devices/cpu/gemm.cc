@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <cstdlib>
 #include <type_traits>
 
 #include "devices/cpu/gemm_integer.h"
@@ -17,12 +18,12 @@ constexpr double kForkFlops = 4e5;
 // A chunk of a loop over the pool should be at least this much work.
 constexpr double kChunkFlops = 1e5;
 // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
-constexpr std::int64_t kDepthBytes = 1536;
+static const std::int64_t kDepthBytes = getenv("DB")?atoi(getenv("DB")):1536;
 // A task's part of C. With the panels of B for it, it stays in a second-level cache.
-constexpr std::int64_t kTaskRows = 384;
-constexpr std::int64_t kTaskCols = 256;
+static const std::int64_t kTaskRows = getenv("TR")?atoi(getenv("TR")):384;
+static const std::int64_t kTaskCols = getenv("TC")?atoi(getenv("TC")):256;
 // Rows of A that are packed and multiplied at a time.
-constexpr std::int64_t kBlockRows = 96;
+static const std::int64_t kBlockRows = getenv("BR")?atoi(getenv("BR")):96;
 
 thread_local GemmScratch t_panels;  // packed B of a task
 thread_local GemmScratch t_rows;    // packed A
@@ -139,7 +140,7 @@ class Product {
 
   // Splits change nothing in the result: every element is one chain over k.
   void choose_tasks(int threads) {
-    constexpr std::int64_t kMost = std::is_same_v<R, T> ? kTaskRows : kTaskRows / 2;
+    const std::int64_t kMost = std::is_same_v<R, T> ? kTaskRows : kTaskRows / 2;
     rows_ = even_part(g_.m, kMost, kRowPanel);
     cols_ = even_part(g_.n, kTaskCols, panel_);
     const std::int64_t least_rows = direct_b_ ? kRowPanel : kTaskRows / 2;
@@ -222,7 +223,7 @@ class Product {
       block.a_panel_stride = kRowPanel * g_.a_row_stride;
       block.a_step = kGroup * g_.a_col_stride;
     } else if (g_.a_col_stride == 1) {
-      constexpr std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
+      const std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
       X* rows = t_rows.take<X>(kBlockRows * kStride);
       How::copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, kStride);
       block.a = rows;
@@ -242,7 +243,7 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
-  static constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
+  const std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
 
   const GemmArgs& g_;
   std::int64_t batch_;

@@ -213,6 +213,24 @@ HEARTH_TARGET void turn(const bfloat16* src, std::int64_t col_stride, std::int64
   }
 }
 
+// Pairs of rows of kRowPanel columns, woven together.
+HEARTH_TARGET void weave_rows(const bfloat16* src, std::int64_t row_stride, std::int64_t pairs,
+                              std::uint32_t* dst) {
+  const auto read = [](const bfloat16* row) HEARTH_TARGET {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row));
+    const __m128i high = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row + 8));
+    return _mm512_cvtepu16_epi32(_mm256_set_m128i(high, low));
+  };
+  constexpr auto kWrite = static_cast<__mmask16>((1u << kRowPanel) - 1);
+  for (std::int64_t p = 0; p < pairs; ++p) {
+    const __m512i both =
+        _mm512_or_si512(read(src), _mm512_slli_epi32(read(src + row_stride), 16));
+    _mm512_mask_storeu_epi32(dst, kWrite, both);
+    src += 2 * row_stride;
+    dst += kRowPanel;
+  }
+}
+
 // One panel; rows is at most 32.
 void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
                 std::int64_t rows, std::int64_t cols, std::int64_t width, std::uint32_t* panel) {
@@ -222,7 +240,12 @@ void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
     }
     return;
   }
-  for (std::int64_t p = 0; p < rows; p += 2) {
+  std::int64_t p = 0;
+  if (col_stride == 1 && cols == kRowPanel && width == kRowPanel) {
+    weave_rows(src, row_stride, rows / 2, panel);
+    p = rows / 2 * 2;
+  }
+  for (; p < rows; p += 2) {
     const bfloat16* low = src + p * row_stride;
     const bfloat16* high = p + 1 < rows ? low + row_stride : nullptr;
     std::uint32_t* out = panel + p / 2 * width;

@@ -216,17 +216,17 @@ T load_one(const S* src) {
 
 #if HWY_TARGET == HWY_SCALAR
 constexpr std::int64_t kTurn = 0;
-template <class S, class T>
-void transpose(const S*, std::int64_t, T*, std::int64_t) {}
+template <class T>
+void transpose(const T*, std::int64_t, T*, std::int64_t) {}
 #else
 // Rows that transpose() takes at once.
 constexpr std::int64_t kTurn = HWY_MAX_BYTES / 4 < 16 ? HWY_MAX_BYTES / 4 : 16;
 
 // Four values from each of the rows 0, 4, 8 ... of the source, one behind the other.
-template <class D, class S>
-hn::Vec<D> gather_rows(D d, const S* src, std::int64_t stride) {
+template <class D>
+HWY_INLINE hn::Vec<D> gather_rows(D d, const hn::TFromD<D>* src, std::int64_t stride) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
-    return load_as(d, src);
+    return hn::LoadU(d, src);
   } else {
     const hn::Half<D> dh;
     constexpr auto kHalf = static_cast<std::int64_t>(hn::MaxLanes(hn::Half<D>()));
@@ -236,8 +236,8 @@ hn::Vec<D> gather_rows(D d, const S* src, std::int64_t stride) {
 }
 
 // dst[i * dst_stride + j] = src[i + j * stride] for i < 4 and j < kTurn.
-template <class S, class T>
-void transpose(const S* src, std::int64_t stride, T* dst, std::int64_t dst_stride) {
+template <class T>
+HWY_INLINE void transpose(const T* src, std::int64_t stride, T* dst, std::int64_t dst_stride) {
   if constexpr (std::is_same_v<T, float>) {
     const hn::CappedTag<float, kTurn> d;
     const hn::RepartitionToWide<decltype(d)> dw;
@@ -271,18 +271,38 @@ void transpose(const S* src, std::int64_t stride, T* dst, std::int64_t dst_strid
 }
 #endif
 
+// dst[j] = src[j].
+template <class S, class T>
+HWY_INLINE void copy_row(const S* src, std::int64_t cols, T* dst) {
+  std::int64_t j = 0;
+  if constexpr (!std::is_same_v<T, bfloat16>) {
+    const Full<T> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (; j + lanes <= cols; j += lanes) hn::StoreU(load_as(d, src + j), d, dst + j);
+    const hn::CappedTag<T, 4> d4;
+    constexpr auto kFour = static_cast<std::int64_t>(hn::MaxLanes(hn::CappedTag<T, 4>()));
+    for (; j + kFour <= cols; j += kFour) hn::StoreU(load_as(d4, src + j), d4, dst + j);
+  }
+  for (; j < cols; ++j) dst[j] = load_one<T>(src + j);
+}
+
 // dst[i * dst_stride + j] = src[i * row_stride + j * col_stride].
 template <class S, class T>
 void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
                  std::int64_t cols, T* HWY_RESTRICT dst, std::int64_t dst_stride) {
   if constexpr (kTurn != 0) {
-    // Whole cache lines of the source at a time.
+    // Whole cache lines of the source at a time, through a buffer: its columns may all lie in one
+    // set of the cache.
     constexpr std::int64_t kLine = 16;
     for (; row_stride == 1 && col_stride != 1 && rows >= kLine; rows -= kLine) {
+      HWY_ALIGN T buffer[std::max<std::int64_t>(kTurn, 1) * kLine];
       std::int64_t j = 0;
       for (; j + kTurn <= cols; j += kTurn) {
+        for (std::int64_t x = 0; x < kTurn; ++x) {
+          copy_row(src + (j + x) * col_stride, kLine, buffer + x * kLine);
+        }
         for (std::int64_t i = 0; i < kLine; i += 4) {
-          transpose(src + i + j * col_stride, col_stride, dst + i * dst_stride + j, dst_stride);
+          transpose(buffer + i, kLine, dst + i * dst_stride + j, dst_stride);
         }
       }
       for (; j < cols; ++j) {
@@ -294,21 +314,29 @@ void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride,
       dst += kLine * dst_stride;
     }
   }
+  if (col_stride == 1) {
+    for (std::int64_t i = 0; i < rows; ++i) copy_row(src + i * row_stride, cols, dst + i * dst_stride);
+    return;
+  }
   for (std::int64_t i = 0; i < rows; ++i) {
     const S* row = src + i * row_stride;
     T* out = dst + i * dst_stride;
-    std::int64_t j = 0;
-    if constexpr (!std::is_same_v<T, bfloat16>) {
-      const Full<T> d;
-      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-      if (col_stride == 1) {
-        for (; j + lanes <= cols; j += lanes) hn::StoreU(load_as(d, row + j), d, out + j);
-        const hn::CappedTag<T, 4> d4;
-        constexpr auto kFour = static_cast<std::int64_t>(hn::MaxLanes(hn::CappedTag<T, 4>()));
-        for (; j + kFour <= cols; j += kFour) hn::StoreU(load_as(d4, row + j), d4, out + j);
-      }
+    for (std::int64_t j = 0; j < cols; ++j) out[j] = load_one<T>(row + j * col_stride);
+  }
+}
+
+// kRowPanel columns.
+template <class S, class T>
+HWY_INLINE void pack_rows(const S* src, std::int64_t row_stride, std::int64_t rows, T* dst) {
+  const hn::CappedTag<T, 4> d4;
+  constexpr auto kFour = static_cast<std::int64_t>(hn::MaxLanes(hn::CappedTag<T, 4>()));
+  for (std::int64_t p = 0; p < rows; ++p) {
+    HEARTH_UNROLL
+    for (std::int64_t j = 0; j < kRowPanel; j += kFour) {
+      hn::StoreU(load_as(d4, src + j), d4, dst + j);
     }
-    for (; j < cols; ++j) out[j] = load_one<T>(row + j * col_stride);
+    src += row_stride;
+    dst += kRowPanel;
   }
 }
 
@@ -326,6 +354,11 @@ void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride,
           fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * lanes;
       const std::int64_t cols = std::min(width, n - j);
       T* panel = dst + j * height + p * width;
+      if (cols == kRowPanel && width == kRowPanel && col_stride == 1) {
+        pack_rows(src + p * row_stride + j, row_stride, some, panel);
+        j += width;
+        continue;
+      }
       copy_matrix(src + p * row_stride + j * col_stride, row_stride, col_stride, some, cols, panel,
                   width);
       for (std::int64_t i = 0; cols < width && i < some; ++i) {

@@ -1,0 +1,151 @@
+// Optimizers, gradient clipping and learning-rate schedules, written with public ops only.
+//
+//   optim::AdamW optimizer({.weight_decay = 0.1});
+//   Gradients gradients = backward(model.loss(batch));
+//   optim::clip_by_norm(gradients, 1.0);
+//   optimizer.step(model, std::move(gradients), schedule(step));
+//
+// step() gives every parameter that has a gradient a new value, in place where nothing else holds
+// the old one; ids and flags stay. It then submits the thread's work, so that a training loop runs
+// one plan a step. Learning rates and other numbers that change from step to step never cost a new
+// plan. Parameters of half dtypes are updated in f32 and rounded once; keep f32 parameters and
+// compute in bf16 for mixed precision. Optimizers are values; not for use by two threads at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hearth/array.h"
+#include "hearth/grad.h"
+#include "hearth/parameter.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace optim {
+
+// What all optimizers share: arrays of state beside the parameters, and a count of steps.
+class HEARTH_API Optimizer {
+ public:
+  virtual ~Optimizer();
+
+  // Parameters without a gradient are left alone. Gradients that are moved in need no memory of
+  // their own past the plan. Throws Error{shape} for a gradient that does not fit its parameter.
+  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate);
+  template <class Module>
+    requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
+  void step(Module& module, Gradients gradients, double learning_rate) {
+    step(parameters(module), std::move(gradients), learning_rate);
+  }
+
+  std::int64_t steps() const noexcept { return steps_; }
+
+  // The state for a checkpoint: "<parameter>.<array>" and "steps" (i64 [1]), in order of names.
+  NamedArrays state_dict() const;
+  // The inverse. Throws Error{invalid_argument} for names that this optimizer does not keep.
+  void load_state_dict(const NamedArrays& state);
+
+ protected:
+  explicit Optimizer(std::vector<std::string> slot_names) : slot_names_(std::move(slot_names)) {}
+  Optimizer(const Optimizer&) = default;
+  Optimizer& operator=(const Optimizer&) = default;
+
+  struct Update {
+    const Array& value;         // in the dtype of computation
+    const Array& gradient;      // likewise
+    std::vector<Array>& slots;  // one for each name; without a value on the first step
+    double learning_rate;
+    std::int64_t step;          // 1 on the first
+  };
+  // The new value; replaces the slots.
+  virtual Array update(const Update& at) const = 0;
+
+ private:
+  std::vector<std::string> slot_names_;
+  std::map<std::string, std::vector<Array>> slots_;  // by parameter
+  std::int64_t steps_ = 0;
+};
+
+// Stochastic gradient descent: g += weight_decay * w; m = momentum * m + (1 - dampening) * g (m = g
+// on the first step); nesterov: g += momentum * m, else g = m; w -= learning_rate * g.
+class HEARTH_API Sgd : public Optimizer {
+ public:
+  struct Options {
+    double momentum = 0;
+    double dampening = 0;
+    bool nesterov = false;
+    double weight_decay = 0;
+  };
+  // Throws Error{invalid_argument} for numbers out of range.
+  explicit Sgd(const Options& options);
+  Sgd() : Sgd(Options()) {}
+
+ protected:
+  Array update(const Update& at) const override;
+
+ private:
+  Options options_;
+};
+
+// Adam (Kingma and Ba 2015): weight_decay is added to the gradient.
+class HEARTH_API Adam : public Optimizer {
+ public:
+  struct Options {
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-5;
+    double weight_decay = 0;
+  };
+  explicit Adam(const Options& options);
+  Adam() : Adam(Options()) {}
+
+ protected:
+  Array update(const Update& at) const override;
+
+ private:
+  Options options_;
+};
+
+// Adam with decoupled weight decay (Loshchilov and Hutter 2019): w *= 1 - learning_rate *
+// weight_decay before the step. Parameters of rank 1 or less (biases, norms) are not decayed where
+// `decay_vectors` is false.
+class HEARTH_API AdamW : public Optimizer {
+ public:
+  struct Options {
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double epsilon = 1e-5;
+    double weight_decay = 1e-4;
+    bool decay_vectors = true;
+  };
+  explicit AdamW(const Options& options);
+  AdamW() : AdamW(Options()) {}
+
+ protected:
+  Array update(const Update& at) const override;
+
+ private:
+  Options options_;
+};
+
+// Scales all gradients by one factor so that their common 2-norm is at most `limit`; nothing is read
+// back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN.
+HEARTH_API Array clip_by_norm(Gradients& gradients, double limit);
+// Limits every element to [-limit, limit].
+HEARTH_API void clip_by_value(Gradients& gradients, double limit);
+
+// The learning rate of each step, counted from 0.
+using Schedule = std::function<double(std::int64_t step)>;
+HEARTH_API Schedule constant(double rate);
+// Half a cosine from `rate` at step 0 to `minimum` at step `steps` and after.
+HEARTH_API Schedule cosine(double rate, std::int64_t steps, double minimum = 0);
+// Rises linearly over `steps` steps to the rate where `then` begins: its step 0 is step `steps`.
+HEARTH_API Schedule linear_warm_up(std::int64_t steps, Schedule then);
+
+}  // namespace optim
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,135 @@
+#include "models/transformer.h"
+
+#include <cmath>
+
+namespace hearth::models {
+namespace {
+
+void require(bool holds, const char* what, std::int64_t value, const char* expected) {
+  if (!holds) {
+    throw Error(ErrorCode::invalid_argument, std::string("transformer: ") + what + "; got " +
+                                                 std::to_string(value) + ", expected " + expected);
+  }
+}
+
+}  // namespace
+
+TransformerConfig TransformerConfig::resolved() const {
+  // Far beyond any model, and small enough that no product of two overflows.
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  TransformerConfig out = *this;
+  const auto size = [](const char* what, std::int64_t value, std::int64_t least) {
+    require(value >= least && value <= kMost, what, value, least == 0 ? "0 to 2^30" : "1 to 2^30");
+  };
+  size("vocabulary out of range", out.vocabulary, 1);
+  size("dim out of range", out.dim, 1);
+  size("layers out of range", out.layers, 1);
+  require(out.layers <= 10000, "too many layers", out.layers, "at most 10000");
+  size("heads out of range", out.heads, 1);
+  size("context out of range", out.context, 1);
+  size("kv_heads out of range", out.kv_heads, 0);
+  size("head_dim out of range", out.head_dim, 0);
+  size("hidden size out of range", out.hidden, 0);
+  if (out.kv_heads == 0) out.kv_heads = out.heads;
+  if (out.hidden == 0) out.hidden = (out.dim * 8 / 3 + 63) / 64 * 64;
+  require(out.heads % out.kv_heads == 0, "kv_heads do not divide heads", out.kv_heads, "a divisor");
+  if (out.head_dim == 0) {
+    require(out.dim % out.heads == 0, "heads do not divide dim", out.heads, "a divisor");
+    out.head_dim = out.dim / out.heads;
+  }
+  require(out.head_dim % 2 == 0, "rotary positions need an even head_dim", out.head_dim,
+          "an even number");
+  if (!(out.rope_base > 0) || !(out.norm_epsilon > 0)) {
+    throw Error(ErrorCode::invalid_argument,
+                "transformer: rope base or norm epsilon out of range; got " +
+                    std::to_string(out.rope_base) + " and " + std::to_string(out.norm_epsilon) +
+                    ", expected numbers > 0");
+  }
+  return out;
+}
+
+Array DecoderLayer::forward(const Array& x, nn::KvCache* cache) const {
+  nn::MultiHeadAttention::Call call;
+  call.causal = true;
+  call.cache = cache;
+  const Array attended = x + self_attn.forward(input_layernorm.forward(x), call);
+  return attended + mlp.forward(post_attention_layernorm.forward(attended));
+}
+
+Transformer::Transformer(const TransformerConfig& shape, DType compute_dtype, Device device,
+                         Generator* generator)
+    : config(shape.resolved()), compute(compute_dtype) {
+  if (!is_float(compute)) {
+    throw Error(ErrorCode::dtype, "transformer: cannot compute in " +
+                                      std::string(hearth::name(compute)) +
+                                      "; got no float dtype, expected one like f32 or bf16");
+  }
+  const nn::ParameterOptions options{DType::f32, device, generator};
+  // Projections start at the scale that keeps activations at unit variance; those that add to the
+  // residual stream are smaller by its depth, so that its variance does not grow with it.
+  const double deviation = 1 / std::sqrt(static_cast<double>(config.dim));
+  const auto inner = nn::Initializer::normal(0, deviation);
+  const auto outer =
+      nn::Initializer::normal(0, deviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
+  const auto table = nn::Initializer::normal(0, 0.02);
+
+  embed_tokens = nn::Embedding(config.vocabulary, config.dim, {table, options});
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    DecoderLayer& layer = layers.emplace_back();
+    layer.input_layernorm = nn::RmsNorm(config.dim, config.norm_epsilon, options);
+    nn::MultiHeadAttention::Options attention;
+    attention.kv_heads = config.kv_heads;
+    attention.head_dim = config.head_dim;
+    attention.rope_base = config.rope_base;
+    attention.initializer = inner;
+    attention.output_initializer = outer;
+    attention.parameters = options;
+    layer.self_attn = nn::MultiHeadAttention(config.dim, config.heads, attention);
+    layer.post_attention_layernorm = nn::RmsNorm(config.dim, config.norm_epsilon, options);
+    nn::FeedForward::Options feed_forward;
+    feed_forward.initializer = inner;
+    feed_forward.output_initializer = outer;
+    feed_forward.parameters = options;
+    layer.mlp = nn::FeedForward(config.dim, config.hidden, feed_forward);
+  }
+  norm = nn::RmsNorm(config.dim, config.norm_epsilon, options);
+  if (!config.tied) lm_head = nn::Linear(config.dim, config.vocabulary, {false, inner, options});
+}
+
+Array Transformer::hidden(const Array& tokens, KvCaches* caches) const {
+  if (tokens.rank() != 2) {
+    throw Error(ErrorCode::shape, "transformer: tokens of wrong rank; got " +
+                                      to_string(tokens.shape()) + ", expected [batch, rows]");
+  }
+  const std::int64_t before = caches != nullptr && !caches->empty() ? caches->front().length : 0;
+  if (before + tokens.shape(1) > config.context) {
+    throw Error(ErrorCode::shape, "transformer: more tokens than the context holds; got " +
+                                      std::to_string(before + tokens.shape(1)) +
+                                      ", expected at most " + std::to_string(config.context));
+  }
+  Array x = cast(embed_tokens.forward(tokens), compute);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    x = layers[i].forward(x, caches != nullptr ? &(*caches)[i] : nullptr);
+  }
+  return norm.forward(x);
+}
+
+Array Transformer::logits(const Array& activations) const {
+  if (!config.tied) return lm_head.forward(activations);
+  return linear(activations, cast(embed_tokens.weight, activations.dtype()));
+}
+
+Array Transformer::loss(const Array& tokens, const Array& targets) const {
+  return cross_entropy(logits(hidden(tokens)), targets);
+}
+
+KvCaches Transformer::make_caches(std::int64_t batch) const {
+  KvCaches caches;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    caches.emplace_back(batch, config.kv_heads, config.context, config.head_dim, compute,
+                        embed_tokens.weight.device());
+  }
+  return caches;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,105 @@
+// Errors: where they appear, and that they hurt nothing else.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "graph/counted.h"
+#include "hearth/custom_op.h"
+#include "hearth/ops.h"
+
+namespace hearth::testing {
+namespace {
+
+ErrorCode code_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorCode::internal;
+}
+
+// Doubles its input, but refuses what starts with 13.
+const CustomOp& unlucky() {
+  static const CustomOp op({
+      .name = "test.unlucky",
+      .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()}; },
+      .compute =
+          [](std::span<const HostTensor> in, HostTensor out) {
+            const auto* from = reinterpret_cast<const float*>(in[0].data);
+            auto* to = reinterpret_cast<float*>(out.data);
+            if (from[0] == 13) throw Error(ErrorCode::invalid_argument, "unlucky: got 13");
+            for (std::int64_t i = 0; i < element_count(out.shape); ++i) to[i] = 2 * from[i];
+          },
+  });
+  return op;
+}
+
+TEST(Failure, RecordingThrowsAtTheCall) {
+  const Array a = iota({2, 3});
+  EXPECT_EQ(code_of([&] { add(a, iota({4})); }), ErrorCode::shape);
+  EXPECT_EQ(code_of([&] { add(a, iota({2, 3}, Device::cpu(), DType::i64)); }), ErrorCode::dtype);
+  EXPECT_EQ(code_of([&] { add(iota({3}, Device::cpu(), DType::i64), 0.5); }), ErrorCode::dtype);
+  EXPECT_EQ(code_of([&] { sum(a, {2}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { add(a, Array()); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { Array().eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { a.to_vector<double>(); }), ErrorCode::dtype);
+  EXPECT_EQ(code_of([&] { a.item(); }), ErrorCode::shape);
+  EXPECT_EQ(add(a, a).to_vector<float>()[5], 10) << "the tape goes on";
+}
+
+TEST(Failure, MixedDevicesAreAnError) {
+  const Array here = iota({3});
+  const Array there = iota({3}, Device::named("hostile"));
+  EXPECT_EQ(code_of([&] { add(here, there); }), ErrorCode::device);
+  EXPECT_EQ(code_of([&] { where(greater(here, 0.0), there, 1.0); }), ErrorCode::device);
+  EXPECT_EQ(code_of([&] { cat({here, there}, 0); }), ErrorCode::device);
+  EXPECT_EQ(add(there, 1.0).to_vector<float>()[2], 3) << "numbers belong to no device";
+}
+
+TEST(Failure, UnknownDevice) {
+  EXPECT_EQ(code_of([] { Device::named("abacus"); }), ErrorCode::device);
+}
+
+TEST(Failure, KernelErrorsAreKeptAndThrownByEveryRead) {
+  const Array bad = unlucky()({full({4}, 13.0)});
+  const Array after = add(bad, 1.0);
+  EXPECT_EQ(code_of([&] { after.eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { bad.to_vector<float>(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { sum(after).item(); }), ErrorCode::invalid_argument) << "derived later";
+  EXPECT_EQ(unlucky()({full({4}, 14.0)}).to_vector<float>()[3], 28) << "the same plan works";
+}
+
+TEST(Failure, AutomaticSubmissionsKeepTheirError) {
+  Array bad = unlucky()({full({4}, 13.0)});
+  Array x = bad;
+  // Recording throws nothing although the tape is cut on the way.
+  for (int i = 0; i < 10000; ++i) x = add(x, 1.0);
+  Array independent = full({4}, 1.0);
+  for (int i = 0; i < 100; ++i) independent = add(independent, 1.0);
+  EXPECT_EQ(code_of([&] { x.eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(independent.to_vector<float>()[0], 101) << "recorded after the failure";
+}
+
+TEST(Failure, FaultsOfAsynchronousDevicesComeWithTheNextWait) {
+  const Device hostile = Device::named("hostile");
+  const Array bad = unlucky()({full({4}, 13.0, DType::f32, hostile)});
+  EXPECT_EQ(code_of([&] { bad.eval(); }), ErrorCode::device);
+  const Array good = unlucky()({full({4}, 3.0, DType::f32, hostile)});
+  EXPECT_EQ(good.to_vector<float>()[0], 6);
+}
+
+TEST(Failure, ForeignFailureStaysWithItsArrays) {
+  Array bad;
+  std::thread other([&] { bad = unlucky()({full({4}, 13.0)}); });
+  other.join();
+  Array mine = add(iota({4}), 1.0);
+  const Array derived = add(bad, mine);
+  EXPECT_EQ(mine.to_vector<float>()[3], 4);
+  EXPECT_EQ(code_of([&] { derived.eval(); }), ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace hearth::testing

@@ -1,0 +1,205 @@
+// Donation, shared storage, peaks and limits.
+#include <gtest/gtest.h>
+
+#include "graph/counted.h"
+#include "graph/node.h"
+#include "hearth/ops.h"
+
+namespace hearth::testing {
+namespace {
+
+TEST(Memory, UpdatesTakeOverTheirInput) {
+  for (const Device device : both_devices()) {
+    Array x = iota({1000}, device);
+    const Statistics count = counted([&] {
+      for (int i = 0; i < 3; ++i) {
+        x = add(x, 1.0);
+        x.eval();
+      }
+    });
+    EXPECT_EQ(count.donations, 3);
+    EXPECT_EQ(x.to_vector<float>()[5], 8);
+  }
+}
+
+TEST(Memory, PartialUpdatesTakeOverTheirInput) {
+  for (const Device device : both_devices()) {
+    Array x = iota({50, 20}, device);
+    const Array row = full({1, 20}, -1.0, DType::f32, device).eval();
+    const Statistics count = counted([&] {
+      x = slice_assign(x, {{3, 4}}, row);
+      x.eval();
+    });
+    EXPECT_EQ(count.donations, 1);
+    EXPECT_EQ(count.dispatches, 1) << "no copy";
+    const std::vector<float> values = x.to_vector<float>();
+    EXPECT_EQ(values[59], 59);
+    EXPECT_EQ(values[60], -1);
+    EXPECT_EQ(values[79], -1);
+    EXPECT_EQ(values[80], 80);
+  }
+}
+
+TEST(Memory, KeptHandlesNeverChange) {
+  for (const Device device : both_devices()) {
+    Array x = iota({1000}, device);
+    const Array kept = x;
+    const Array view = slice(x, {{10, 20}}).eval();
+    const Statistics count = counted([&] {
+      x = add(x, 1.0);
+      x = slice_assign(x, {{0, 500}}, 7.0);
+      x.eval();
+    });
+    EXPECT_EQ(count.donations, 0);
+    EXPECT_EQ(kept.to_vector<float>()[0], 0);
+    EXPECT_EQ(view.to_vector<float>()[0], 10);
+    EXPECT_EQ(x.to_vector<float>()[0], 7);
+    EXPECT_EQ(x.to_vector<float>()[600], 600 % 97 + 1);
+  }
+}
+
+TEST(Memory, LiveViewsKeepTheStorage) {
+  Array x = iota({1000});
+  const Array view = slice(x, {{10, 20}});
+  const Statistics count = counted([&] {
+    x = add(x, 1.0);
+    x.eval();
+  });
+  EXPECT_EQ(count.donations, 0);
+  EXPECT_EQ(view.to_vector<float>()[0], 10);
+  EXPECT_EQ(x.to_vector<float>()[0], 1);
+}
+
+TEST(Memory, ReadersComeBeforeTheUpdate) {
+  for (const Device device : both_devices()) {
+    Array x = iota({64, 64}, device);
+    const Array before = matmul(x, x);
+    x = add(x, 1.0);
+    const Array after = matmul(x, x);
+    x = Array();
+    const Array again = iota({64, 64}, device);
+    EXPECT_EQ(before.to_vector<float>(), matmul(again, again).to_vector<float>());
+    const Array more = add(again, 1.0);
+    EXPECT_EQ(after.to_vector<float>(), matmul(more, more).to_vector<float>());
+  }
+}
+
+TEST(Memory, EscapingViewsShareStorage) {
+  for (const Device device : both_devices()) {
+    const Array a = iota({20, 30}, device);
+    const Array sum_of = add(a, 1.0);
+    const Array row = slice(sum_of, {{3, 4}});
+    const Array turned = transpose(sum_of);
+    sum_of.eval();
+    EXPECT_EQ(row.node()->storage, sum_of.node()->storage);
+    EXPECT_EQ(turned.node()->storage, sum_of.node()->storage);
+    const Array outside = reshape(slice(a, {{2, 4}}), {60}).eval();
+    EXPECT_EQ(outside.node()->storage, a.node()->storage);
+    EXPECT_EQ(row.to_vector<float>()[0], 91);
+    EXPECT_EQ(turned.to_vector<float>()[1], 31);
+    EXPECT_EQ(outside.to_vector<float>()[0], 60);
+  }
+}
+
+TEST(Memory, ReleasedWhenTheLastViewGoes) {
+  for (const Device device : both_devices()) {
+    device.synchronize();
+    const std::int64_t before = device.memory().in_use;
+    {
+      Array a = iota({1000, 100}, device);
+      const Array part = slice(a, {{0, 1}}).eval();
+      a = Array();
+      EXPECT_GE(device.memory().in_use, before + 400000);
+      EXPECT_EQ(part.to_vector<float>()[5], 5);
+    }
+    EXPECT_EQ(device.memory().in_use, before);
+  }
+}
+
+// A chain of matrix products needs two buffers at a time beside the weight, however long it is.
+TEST(Memory, PeakIsThatOfEagerCode) {
+  for (const Device device : both_devices()) {
+    const std::int64_t bytes = 128 * 128 * 4;
+    const Array weight = mul(iota({128, 128}, device), 0.001).eval();
+    device.synchronize();
+    const auto peak = [&](bool eager) {
+      device.trim();
+      device.reset_peak();
+      const std::int64_t before = device.memory().in_use;
+      Array x = tanh(weight);
+      for (int i = 0; i < 20; ++i) {
+        x = tanh(matmul(x, weight));
+        if (eager) x.eval();
+      }
+      x.eval();
+      return device.memory().peak - before;
+    };
+    const std::int64_t eager = peak(true);
+    const std::int64_t lazy = peak(false);
+    EXPECT_GE(eager, 2 * bytes);
+    EXPECT_LE(lazy, std::max(eager, 3 * bytes) + bytes / 8) << device.name();
+  }
+}
+
+TEST(Memory, FusedIntermediatesNeedNone) {
+  const Device device = Device::cpu();
+  const Array a = iota({1 << 16});
+  device.trim();
+  device.reset_peak();
+  const std::int64_t before = device.memory().in_use;
+  const Array end = tanh(mul(add(exp(neg(a)), 1.0), a)).eval();
+  EXPECT_EQ(device.memory().peak - before, 4 << 16);
+}
+
+TEST(Memory, OverTheLimitNamesTheLargestAndKeepsInputs) {
+  for (const Device device : both_devices()) {
+    const Array a = iota({1000}, device);
+    device.synchronize();
+    device.set_memory_limit(device.memory().in_use + device.memory().arena + 100000);
+    std::string text;
+    const Array small = add(a, 1.0);
+    const Array huge = expand(reshape(a, {1, 1000}), {1000, 1000});
+    const Array copy = add(huge, 1.0);
+    try {
+      copy.eval();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+      text = error.what();
+    }
+    EXPECT_NE(text.find("[1000, 1000]"), std::string::npos) << text;
+    EXPECT_NE(text.find("add"), std::string::npos) << text;
+    EXPECT_THROW(copy.eval(), Error) << "kept";
+    device.set_memory_limit(std::int64_t{4} << 30);
+    EXPECT_EQ(a.to_vector<float>()[9], 9);
+    EXPECT_EQ(add(a, 2.0).to_vector<float>()[9], 11);
+    EXPECT_EQ(add(expand(reshape(a, {1, 1000}), {1000, 1000}), 1.0).to_vector<float>()[2005], 6);
+  }
+}
+
+TEST(Memory, DonatedInputsSurviveRunningOutOfMemory) {
+  const Device device = Device::cpu();
+  Array x = iota({1000});
+  const Array kept = x;
+  device.set_memory_limit(device.memory().in_use + device.memory().arena + 100);
+  x = add(x, 1.0);
+  EXPECT_THROW(x.eval(), Error);
+  device.set_memory_limit(std::int64_t{4} << 30);
+  EXPECT_EQ(kept.to_vector<float>()[7], 7);
+}
+
+TEST(Memory, AbsurdShapesAreErrors) {
+  for (const std::int64_t extent : {std::int64_t{1} << 40, std::int64_t{1} << 50}) {
+    try {
+      Array x = add(full({extent}, 1.0), 1.0);
+      x.eval();
+      ADD_FAILURE() << extent;
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::shape);
+    }
+  }
+  EXPECT_EQ(sum(full({1000}, 1.0)).item(), 1000);
+}
+
+}  // namespace
+}  // namespace hearth::testing

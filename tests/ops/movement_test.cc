@@ -1,0 +1,187 @@
+// What views, cat and constants mean at the edges.
+#include "check.h"
+
+namespace hearth {
+namespace {
+
+using check::array;
+using check::expect_error;
+using check::expect_values;
+using check::Values;
+
+Array ramp(const Shape& shape) {
+  return reshape(arange(0, element_count(shape), 1, DType::f32), shape);
+}
+
+TEST(Movement, Reshape) {
+  const Array x = ramp({2, 3});
+  expect_values(reshape(x, {3, -1}), {3, 2}, {0, 1, 2, 3, 4, 5});
+  expect_values(reshape(transpose(x), {6}), {6}, {0, 3, 1, 4, 2, 5});
+  expect_values(reshape(ramp({1}), {}), {}, {0});
+  expect_values(reshape(array({}, {0, 3}, DType::f32), {3, 0}), {3, 0}, {});
+  expect_error(ErrorCode::shape, [&] { reshape(x, {4}); });
+  expect_error(ErrorCode::shape, [&] { reshape(x, {-1, -1}); });
+  expect_error(ErrorCode::shape, [&] { reshape(x, {4, -1}); });
+  expect_error(ErrorCode::shape, [&] { reshape(array({}, {0}, DType::f32), {0, -1}); });
+}
+
+TEST(Movement, ReshapeOfStridedArrays) {
+  // Unit axes in between carry strides of their own.
+  const Array x = permute(ramp({4, 1, 3, 2}), {2, 1, 0, 3});
+  Values expected;
+  for (int c = 0; c < 3; ++c) {
+    for (int a = 0; a < 4; ++a) {
+      for (int d = 0; d < 2; ++d) expected.push_back(a * 6 + c * 2 + d);
+    }
+  }
+  expect_values(x, {3, 1, 4, 2}, expected);
+  expect_values(reshape(x, {3, 4, 1, 2}), {3, 4, 1, 2}, expected);
+  expect_values(reshape(x, {12, 2}), {12, 2}, expected);
+  expect_values(reshape(x, {3, 2, 2, 1, 2}), {3, 2, 2, 1, 2}, expected);
+  expect_values(reshape(expand(ramp({1, 3}), {2, 3}), {6}), {6}, {0, 1, 2, 0, 1, 2});
+  expect_values(reshape(expand(ramp({2, 1}), {2, 3}), {2, 3, 1}), {2, 3, 1}, {0, 0, 0, 1, 1, 1});
+  const Array kept = x.eval();
+  expect_values(reshape(kept, {1, 3, 2, 2, 2}), {1, 3, 2, 2, 2}, expected);
+}
+
+TEST(Movement, PermuteAndExpand) {
+  const Array x = ramp({2, 3});
+  expect_values(permute(x, {-1, 0}), {3, 2}, {0, 3, 1, 4, 2, 5});
+  expect_values(swap_axes(x, 0, -1), {3, 2}, {0, 3, 1, 4, 2, 5});
+  expect_values(expand(ramp({3}), {2, -1}), {2, 3}, {0, 1, 2, 0, 1, 2});
+  expect_values(broadcast_to(Array(2.5), {2}), {2}, {2.5, 2.5});
+  expect_values(expand(ramp({1, 2}), {0, 2}), {0, 2}, {});
+  expect_error(ErrorCode::invalid_argument, [&] { permute(x, {0, 0}); });
+  expect_error(ErrorCode::invalid_argument, [&] { permute(x, {0}); });
+  expect_error(ErrorCode::shape, [&] { expand(x, {2, 4}); });
+  expect_error(ErrorCode::shape, [&] { expand(x, {3}); });
+  expect_error(ErrorCode::shape, [&] { transpose(ramp({3})); });
+}
+
+TEST(Movement, SqueezeUnsqueezeFlatten) {
+  const Array x = ramp({1, 3, 1});
+  expect_values(squeeze(x), {3}, {0, 1, 2});
+  expect_values(squeeze(x, {-1}), {1, 3}, {0, 1, 2});
+  expect_values(unsqueeze(ramp({3}), {0, 2}), {1, 3, 1}, {0, 1, 2});
+  expect_values(unsqueeze(ramp({3}), {-1}), {3, 1}, {0, 1, 2});
+  expect_values(flatten(ramp({2, 3, 2}), 1), {2, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  expect_values(flatten(ramp({})), {1}, {0});
+  expect_error(ErrorCode::shape, [&] { squeeze(x, {1}); });
+  expect_error(ErrorCode::invalid_argument, [&] { unsqueeze(x, {7}); });
+}
+
+TEST(Movement, SlicesWalkTheSameRangeBackwards) {
+  const Array x = ramp({10});
+  expect_values(slice(x, {{0, 5, -1}}), {5}, {4, 3, 2, 1, 0});
+  expect_values(slice(x, {{2, 8, -2}}), {3}, {7, 5, 3});
+  expect_values(slice(x, {{2, 8, 3}}), {2}, {2, 5});
+  expect_values(slice(x, {{-3}}), {3}, {7, 8, 9});
+  expect_values(slice(x, {{0, -7}}), {3}, {0, 1, 2});
+  expect_values(slice(x, {{8, 100}}), {2}, {8, 9});
+  expect_values(slice(x, {{5, 2}}), {0}, {});
+  expect_values(slice(x, {{0, 10, 100}}), {1}, {0});
+  expect_values(slice(x, {{0, 10, INT64_MIN}}), {1}, {9});
+  expect_error(ErrorCode::invalid_argument, [&] { slice(x, {{0, 5, 0}}); });
+  expect_error(ErrorCode::shape, [&] { slice(x, {{0, 1}, {0, 1}}); });
+  const Array y = ramp({3, 4});
+  expect_values(slice(y, {{0, 3, -2}, {1, 4, 2}}), {2, 2}, {9, 11, 1, 3});
+  expect_values(slice(transpose(y), {{1, 3}}), {2, 3}, {1, 5, 9, 2, 6, 10});
+  // Slices of slices, and of reversed ones.
+  expect_values(slice(slice(x, {{0, 10, -1}}), {{2, 8, 2}}), {3}, {7, 5, 3});
+  expect_values(slice(slice(x, {{0, 10, -1}}), {{0, 6, -3}}), {2}, {4, 7});
+}
+
+TEST(Movement, NarrowFlipAndDynamicSlices) {
+  const Array x = ramp({3, 4});
+  expect_values(narrow(x, 1, 1, 2), {3, 2}, {1, 2, 5, 6, 9, 10});
+  expect_values(narrow(x, 0, 3, 0), {0, 4}, {});
+  expect_error(ErrorCode::invalid_argument, [&] { narrow(x, 1, 3, 2); });
+  expect_values(flip(x, {0}), {3, 4}, {8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3});
+  expect_values(flip(x, {0, 1}), {3, 4}, {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0});
+  expect_values(flip(array({}, {0}, DType::f32), {0}), {0}, {});
+  for (int row = 0; row < 2; ++row) {
+    const double first = row * 4 + 1;
+    expect_values(dynamic_slice(x, {row, 1}, {2, 2}), {2, 2},
+                  {first, first + 1, first + 4, first + 5});
+  }
+  expect_values(dynamic_slice(transpose(x), {2, 1}, {2, 2}), {2, 2}, {6, 10, 7, 11});
+  expect_error(ErrorCode::invalid_argument, [&] { dynamic_slice(x, {2, 1}, {2, 2}); });
+  expect_error(ErrorCode::invalid_argument, [&] { dynamic_slice(x, {-1, 1}, {2, 2}); });
+  expect_error(ErrorCode::invalid_argument, [&] { dynamic_slice(x, {0}, {2, 2}); });
+}
+
+TEST(Movement, CatStackSplitChunkRepeat) {
+  const Array x = ramp({2, 2});
+  expect_values(cat({x, narrow(x, 1, 0, 1)}, 1), {2, 3}, {0, 1, 0, 2, 3, 2});
+  expect_values(cat({x, transpose(x)}, -2), {4, 2}, {0, 1, 2, 3, 0, 2, 1, 3});
+  expect_values(cat({narrow(x, 0, 0, 0), x}, 0), {2, 2}, {0, 1, 2, 3});
+  expect_values(stack({x, x}, 0), {2, 2, 2}, {0, 1, 2, 3, 0, 1, 2, 3});
+  expect_values(stack({x, x + 10}, -1), {2, 2, 2}, {0, 10, 1, 11, 2, 12, 3, 13});
+  expect_error(ErrorCode::shape, [&] { cat({x, ramp({3, 3})}, 0); });
+  expect_error(ErrorCode::dtype, [&] { cat({x, cast(x, DType::f64)}, 0); });
+  expect_error(ErrorCode::invalid_argument, [&] { cat(std::vector<Array>(), 0); });
+  expect_error(ErrorCode::invalid_argument, [&] { cat({ramp({}), ramp({})}, 0); });
+  const std::vector<Array> parts = split(ramp({5}), {2, 0, 3}, 0);
+  ASSERT_EQ(parts.size(), 3u);
+  expect_values(parts[0], {2}, {0, 1});
+  expect_values(parts[1], {0}, {});
+  expect_values(parts[2], {3}, {2, 3, 4});
+  expect_error(ErrorCode::invalid_argument, [&] { split(ramp({5}), {2, 2}, 0); });
+  const std::vector<Array> chunks = chunk(ramp({7}), 3, 0);
+  ASSERT_EQ(chunks.size(), 3u);
+  expect_values(chunks[2], {1}, {6});
+  EXPECT_EQ(chunk(ramp({4}), 3, 0).size(), 2u);
+  expect_values(repeat(x, {2, 1}), {4, 2}, {0, 1, 2, 3, 0, 1, 2, 3});
+  expect_values(repeat(x, {1, 2}), {2, 4}, {0, 1, 0, 1, 2, 3, 2, 3});
+  expect_values(repeat(x, {0, 2}), {0, 4}, {});
+  const Array deep = repeat(ramp({1, 1, 1, 1, 1, 1, 1, 2}), {1, 1, 1, 1, 1, 1, 2, 2});
+  expect_values(deep, {1, 1, 1, 1, 1, 1, 2, 4}, {0, 1, 0, 1, 0, 1, 0, 1});
+}
+
+TEST(Movement, CatOfMany) {
+  std::vector<Array> rows;
+  Values expected;
+  for (int i = 0; i < 1500; ++i) {
+    rows.push_back(full({1}, i, DType::f64));
+    expected.push_back(i);
+  }
+  expect_values(cat(rows, 0), {1500}, expected);
+}
+
+TEST(Creation, Constants) {
+  expect_values(zeros({2, 2}), {2, 2}, {0, 0, 0, 0});
+  expect_values(ones({2}, DType::bool_), {2}, {1, 1});
+  expect_values(full({2}, 2.5, DType::bf16), {2}, {2.5, 2.5});
+  expect_values(full({2}, array({7}, {}, DType::i32), DType::f32), {2}, {7, 7});
+  EXPECT_EQ(full({1}, INT64_MAX, DType::i64).to_vector<std::int64_t>()[0], INT64_MAX);
+  expect_values(zeros({0, 3}), {0, 3}, {});
+  expect_error(ErrorCode::shape, [] { zeros({-1}); });
+  expect_error(ErrorCode::shape, [] { zeros({1LL << 40, 1LL << 40}); });
+  expect_values(ones_like(array({3, 4}, {2}, DType::i8)), {2}, {1, 1});
+  EXPECT_EQ(cast(2.7, DType::i32).item(), 2);
+  EXPECT_EQ(cast(-1, DType::f16).dtype(), DType::f16);
+}
+
+TEST(Creation, Ranges) {
+  expect_values(arange(0, 5), {5}, {0, 1, 2, 3, 4});
+  expect_values(arange(5, 0, -2), {3}, {5, 3, 1});
+  expect_values(arange(3, 3), {0}, {});
+  expect_values(arange(0, 7, 3, DType::f32), {3}, {0, 3, 6});
+  expect_values(arange(0, 300, 100, DType::i16), {3}, {0, 100, 200});
+  expect_values(linear_ramp(3, 0.5, 0.25, DType::f64), {3}, {0.5, 0.75, 1});
+  expect_error(ErrorCode::invalid_argument, [] { arange(0, 5, 0); });
+  expect_error(ErrorCode::dtype, [] { arange(0, 5, 1, DType::bool_); });
+}
+
+TEST(Creation, Triangles) {
+  expect_values(eye(2), {2, 2}, {1, 0, 0, 1});
+  const Array x = ramp({3, 3}) + 1;
+  expect_values(triu(x), {3, 3}, {1, 2, 3, 0, 5, 6, 0, 0, 9});
+  expect_values(tril(x, -1), {3, 3}, {0, 0, 0, 4, 0, 0, 7, 8, 0});
+  expect_values(triu(x, 1), {3, 3}, {0, 2, 3, 0, 0, 6, 0, 0, 0});
+  expect_values(tril_mask(2, 3), {2, 3}, {0, 1, 1, 0, 0, 1});
+  expect_values(triu_mask(2, 3), {2, 3}, {0, 0, 0, 1, 0, 0});
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,120 @@
+// What reductions mean at the edges.
+#include "check.h"
+
+namespace hearth {
+namespace {
+
+using check::array;
+using check::expect_error;
+using check::expect_values;
+using check::kInf;
+using check::kNan;
+using check::Values;
+
+TEST(Reduce, AxesAndKeepdim) {
+  const Array x = array({1, 2, 3, 4, 5, 6}, {2, 3}, DType::f32);
+  expect_values(sum(x), {}, {21});
+  expect_values(sum(x, {0}), {3}, {5, 7, 9});
+  expect_values(sum(x, {-1}), {2}, {6, 15});
+  expect_values(sum(x, {1, 0}, true), {1, 1}, {21});
+  expect_values(sum(x, Dims{}), {2, 3}, {1, 2, 3, 4, 5, 6});
+  expect_values(mean(x, {1}), {2}, {2, 5});
+  expect_values(prod(x, {0}), {3}, {4, 10, 18});
+  expect_values(max(x, {0}, true), {1, 3}, {4, 5, 6});
+  expect_values(min(x), {}, {1});
+  expect_error(ErrorCode::invalid_argument, [&] { sum(x, {2}); });
+  expect_error(ErrorCode::invalid_argument, [&] { sum(x, {0, -2}); });
+  expect_error(ErrorCode::invalid_argument, [&] { sum(Array()); });
+  expect_error(ErrorCode::dtype, [&] { sum(array({1}, {1}, DType::bool_)); });
+}
+
+TEST(Reduce, Nothing) {
+  const Array none = array({}, {0, 3}, DType::f32);
+  expect_values(sum(none), {}, {0});
+  expect_values(prod(none), {}, {1});
+  expect_values(mean(none), {}, {kNan});
+  expect_values(sum(none, {1}), {0}, {});
+  expect_values(sum(none, {1}, true), {0, 1}, {});
+  expect_values(sum(none, {0}), {3}, {0, 0, 0});
+  expect_values(any(none), {}, {0});
+  expect_values(all(none), {}, {1});
+  expect_error(ErrorCode::invalid_argument, [&] { max(none); });
+  expect_error(ErrorCode::invalid_argument, [&] { min(none, {0}); });
+  expect_error(ErrorCode::invalid_argument, [&] { argmax(none, 0); });
+  // Also where the result would be empty.
+  expect_error(ErrorCode::invalid_argument, [&] { max(array({}, {0, 0}, DType::f32), {1}); });
+  expect_values(max(none, {1}), {0}, {});
+  expect_error(ErrorCode::invalid_argument, [&] { mean(array({}, {0}, DType::i32)); });
+}
+
+TEST(Reduce, IntegersKeepTheirDtype) {
+  EXPECT_EQ(sum(array({200, 100}, {2}, DType::u8)).dtype(), DType::u8);
+  expect_values(sum(array({200, 100}, {2}, DType::u8)), {}, {44});
+  expect_values(mean(array({-7, 2}, {2}, DType::i32)), {}, {-2});
+  expect_values(mean(array({7, 2}, {2}, DType::i64)), {}, {4});
+  expect_values(prod(array({2, 3, 7}, {3}, DType::i64)), {}, {42});
+}
+
+TEST(Reduce, HalfMeansDoNotOverflow) {
+  const Array x = full({4096}, 100.0, DType::f16);
+  expect_values(mean(x), {}, {100});
+  expect_values(sum(x), {}, {kInf});
+  // 4096 ones: a sum in bf16 would stop at 256.
+  expect_values(sum(full({4096}, 1.0, DType::bf16)), {}, {4096});
+}
+
+TEST(Reduce, ProductsOfNegativesAndZeros) {
+  expect_values(prod(array({-2, 3, -4}, {3}, DType::f32)), {}, {24});
+  expect_values(prod(array({-2, 0, -4}, {3}, DType::f32)), {}, {0});
+}
+
+TEST(Reduce, NanWins) {
+  const Array x = array({1, kNan, 3, 4, 5, 6}, {2, 3}, DType::f32);
+  expect_values(max(x), {}, {kNan});
+  expect_values(min(x), {}, {kNan});
+  expect_values(max(x, {1}), {2}, {kNan, 6});
+  expect_values(min(x, {0}), {3}, {1, kNan, 3});
+  expect_values(argmax(x, 1), {2}, {1, 2});
+  expect_values(argmin(x, 1), {2}, {1, 0});
+}
+
+TEST(Reduce, ViewsDoNotLeakWhatIsOutside) {
+  const Array big = array({kNan, 1, 2, kNan, 3, 4, kNan, 100, 100}, {3, 3}, DType::f32);
+  const Array x = slice(big, {{0, 2}, {1, 3}});
+  expect_values(max(x), {}, {4});
+  expect_values(sum(x, {0}), {2}, {4, 6});
+  expect_values(sum(transpose(x), {0}), {2}, {3, 7});
+}
+
+TEST(Reduce, TiesPickTheLowestIndex) {
+  const Array x = array({2, 5, 5, 1, 1, 5}, {6}, DType::f32);
+  expect_values(argmax(x, 0), {}, {1});
+  expect_values(argmin(x, 0), {}, {3});
+  EXPECT_EQ(argmax(x, 0, true, DType::i32).dtype(), DType::i32);
+  expect_values(argmax(flip(x, {0}), 0), {}, {0});
+  expect_error(ErrorCode::dtype, [&] { argmax(x, 0, false, DType::f32); });
+}
+
+TEST(Reduce, AnyAndAllTakeNanAsTrue) {
+  const Array x = array({0, kNan, 0, 0}, {2, 2}, DType::f32);
+  expect_values(any(x, {1}), {2}, {1, 0});
+  expect_values(all(array({kNan, 1}, {2}, DType::f32)), {}, {1});
+  expect_values(any(array({0, 0}, {2}, DType::i64)), {}, {0});
+  expect_values(all(array({1, 0}, {2}, DType::bool_)), {}, {0});
+  EXPECT_EQ(any(x).dtype(), DType::bool_);
+}
+
+TEST(Reduce, LargeAndLongAxes) {
+  const std::int64_t n = 100003;
+  const Array x = full({n}, 1.0, DType::f32);
+  expect_values(sum(x), {}, {static_cast<double>(n)});
+  const Array y = arange(0, 3 * 5 * 7, 1, DType::f64);
+  const Array cube = reshape(y, {3, 5, 7});
+  Values expected(5, 0);
+  for (int i = 0; i < 105; ++i) expected[static_cast<std::size_t>(i / 7 % 5)] += i;
+  expect_values(sum(cube, {0, 2}), {5}, expected);
+  expect_values(sum(square(cube) * 0 + cube, {0, 2}), {5}, expected);
+}
+
+}  // namespace
+}  // namespace hearth
