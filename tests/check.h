@@ -147,8 +147,8 @@ inline Array weigh(const Array& x) {
   return sum(mul(x, array(random_values(x.size(), 0.5, 1.5, 77), x.shape(), x.dtype())));
 }
 
-// Compares the gradients of weigh(f(inputs)) with central differences. The inputs are f64 arrays;
-// those of other dtypes are passed on as they are.
+// Compares the gradients of weigh(f(inputs)) with central differences. The float inputs are f64
+// arrays; those of other dtypes are passed on as they are.
 inline void check_gradients(const Many& f, const std::vector<Array>& inputs,
                             double tolerance = 1e-6, double step = 1e-5) {
   std::vector<Array> leaves = inputs;
@@ -158,8 +158,9 @@ inline void check_gradients(const Many& f, const std::vector<Array>& inputs,
   const Gradients gradients = backward(weigh(f(leaves)));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_float(inputs[i].dtype())) continue;
-    const Array got = gradients.get(leaves[i]);
-    ASSERT_TRUE(got.defined()) << "no gradient for input " << i;
+    // No gradient stands for zeros.
+    Array got = gradients.get(leaves[i]);
+    if (!got.defined()) got = zeros_like(inputs[i]);
     ASSERT_EQ(got.shape(), inputs[i].shape()) << "input " << i;
     ASSERT_EQ(got.dtype(), inputs[i].dtype()) << "input " << i;
     Values values = inputs[i].to_doubles();
@@ -195,7 +196,7 @@ inline void check_second_gradients(const Many& f, const std::vector<Array>& inpu
     std::vector<Array> parts;
     for (const Array& leaf : tracked) {
       const Array gradient = gradients.get(leaf);
-      parts.push_back(reshape(gradient, {gradient.size()}));
+      if (gradient.defined()) parts.push_back(reshape(gradient, {gradient.size()}));
     }
     return cat(parts, 0);
   };

@@ -52,7 +52,8 @@ HEARTH_FN T expm1_moderate(T x) {
 // max 2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T expm1(T x) {
-  return copysign(expm1_moderate(at_least(T(-30.0f), at_most(T(89.0f), x))), x);
+  T y = copysign(expm1_moderate(at_least(T(-30.0f), at_most(T(89.0f), x))), x);
+  return where(abs(x) < T(1.0e-20f), x, y);
 }
 
 // m / (m + 2) with m = e^(2|x|) - 1. max 3 ulp.
@@ -132,13 +133,12 @@ HEARTH_FN T sin(T x) {
   return sin_beyond(where(x == T(0.0f), x, y), x, T(1.0e5f));
 }
 
-// The same with half-integral n. max 2 ulp.
+// (-1)^n sin(x - (n - 1/2) pi). max 2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T cos(T x) {
   T shifted = fma(abs(x), T(0.318309873f), T(0.5f)) + T(12582912.0f);
   T y = sin_reduced(minus_pi_times(abs(x), shifted - T(12582912.0f) - T(0.5f)));
-  // cos x = -(-1)^n sin(x - (n - 1/2) pi)
-  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)) ^ bits(T(-0.0f)));
+  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)));
   return cos_beyond(y, x, T(1.0e5f));
 }
 

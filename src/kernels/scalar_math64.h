@@ -51,7 +51,8 @@ HEARTH_FN T expm1_moderate(T x) {
 // max 2 ulp.
 template <HEARTH_REAL64 T>
 HEARTH_FN T expm1(T x) {
-  return copysign(expm1_moderate(at_least(T(-60.0), at_most(T(710.0), x))), x);
+  T y = copysign(expm1_moderate(at_least(T(-60.0), at_most(T(710.0), x))), x);
+  return where(abs(x) < T(1.0e-30), x, y);
 }
 
 // max 3 ulp.
@@ -140,7 +141,7 @@ template <HEARTH_REAL64 T>
 HEARTH_FN T cos(T x) {
   T shifted = fma(abs(x), T(0.31830988618379067154), T(0.5)) + T(6755399441055744.0);
   T y = sin_reduced(minus_pi_times(abs(x), shifted - T(6755399441055744.0) - T(0.5)));
-  y = real_of(bits(y) ^ shift_left<63>(bits(shifted)) ^ bits(T(-0.0)));
+  y = real_of(bits(y) ^ shift_left<63>(bits(shifted)));
   return cos_beyond(y, x, T(1.0e8));
 }
 

@@ -93,7 +93,9 @@ Array cross_entropy_backward_composite(const Composite& c) {
   const Rows rows = rows_of(c.input(2), classes, c.statics().i64());
   const Array hit = equal(unsqueeze(rows.target, {1}), arange(0, classes, 1, DType::i64, c.device));
   const Array weights = sub(softmax(cast(logits, dtype), 1), cast(hit, dtype));
-  const Array scale = unsqueeze(where(rows.valid, c.input(0), nan), {1});
+  // Rows that do not count scale by 0, not by NaN: the gradient of this product reads the scale.
+  const Array each = where(rows.counts, where(rows.valid, c.input(0), nan), 0.0);
+  const Array scale = unsqueeze(each, {1});
   return cast(where(unsqueeze(rows.counts, {1}), mul(weights, scale), 0.0), logits.dtype());
 }
 

@@ -239,8 +239,11 @@ TEST_P(Rope, MatchesLoops) {
       for (const std::int64_t offset : {0, 5, 100000}) {
         const RopeOptions options{.base = 10000, .interleaved = interleaved, .offset = offset};
         const Array x = random_array({2, 3, 4, 64}, dtype);
-        expect_values(rope(x, options), {2, 3, 4, 64},
-                      rope_loops(x.to_doubles(), x.shape(), options));
+        // A far position has fewer digits left for its angle.
+        const double bound = tolerance(dtype) + static_cast<double>(offset) * 1e-15;
+        const Array y = rope(x, options);
+        EXPECT_EQ(y.shape(), x.shape());
+        expect_close(y, rope_loops(x.to_doubles(), x.shape(), options), bound);
       }
     }
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <cstdlib>
 #include <type_traits>
 
 #include "devices/cpu/gemm_integer.h"
@@ -18,15 +17,19 @@ constexpr double kForkFlops = 4e5;
 // A chunk of a loop over the pool should be at least this much work.
 constexpr double kChunkFlops = 1e5;
 // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
-static const std::int64_t kDepthBytes = getenv("DB")?atoi(getenv("DB")):1536;
-// A task's part of C. With the panels of B for it, it stays in a second-level cache.
-static const std::int64_t kTaskRows = getenv("TR")?atoi(getenv("TR")):384;
-static const std::int64_t kTaskCols = getenv("TC")?atoi(getenv("TC")):256;
-// Rows of A that are packed and multiplied at a time.
-static const std::int64_t kBlockRows = getenv("BR")?atoi(getenv("BR")):96;
+constexpr std::int64_t kDepthBytes = 1536;
+// A task's part of C; its sums stay in a second-level cache.
+constexpr std::int64_t kTaskRows = 96;
+constexpr std::int64_t kTaskCols = 256;
+// Up to this many rows, a task packs the part of B that it needs, and uses it while it is cached.
+constexpr std::int64_t kLocalRows = 384;
+constexpr std::int64_t kLocalPanels = 2;
+// Most bytes of B that are packed at a time, and that a thread keeps afterwards.
+constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
+constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
 
-thread_local GemmScratch t_panels;  // packed B of a task
-thread_local GemmScratch t_rows;    // packed A
+thread_local GemmScratch t_panels;  // packed B, filled for all tasks of a product
+thread_local GemmScratch t_rows;    // packed A of a task
 thread_local GemmScratch t_tile;    // sums, where C is narrower
 
 double flops(const GemmArgs& g) {
@@ -65,16 +68,16 @@ struct Bf16Pairs {
   static const auto& copies() { return bf16_gemm()->copies; }
 };
 
-void widen(const float16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols, float* tile,
-           std::int64_t stride) {
+void widen(const float16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
+           float* tile, std::int64_t stride) {
   cpu_gemm().from_f16.copy(c, c_stride, 1, rows, cols, tile, stride);
 }
 void widen(const bfloat16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
            float* tile, std::int64_t stride) {
   cpu_gemm().from_bf16.copy(c, c_stride, 1, rows, cols, tile, stride);
 }
-void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols, float16* c,
-            std::int64_t c_stride) {
+void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+            float16* c, std::int64_t c_stride) {
   cpu_gemm().to_f16(tile, stride, 1, rows, cols, c, c_stride);
 }
 void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols,
@@ -97,24 +100,29 @@ class Product {
     const std::int64_t lanes = kernels_.lanes;
     direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
+    local_b_ = !direct_b_ && g_.m <= kLocalRows;
     direct_a_ = std::is_same_v<S, X> && a_reads_well();
     panel_ = kernels_.vectors * lanes;
+    height_ = ceil_div(g_.k, kGroup);
   }
 
   void run() {
     const int threads = usable_threads();
     choose_tasks(threads);
-    const std::int64_t down = ceil_div(g_.m, rows_);
-    const std::int64_t chunks = down * ceil_div(g_.n, cols_);
-    const auto task = [&](std::int64_t chunk) {
-      run_task(chunk % down * rows_, chunk / down * cols_);
-    };
-    if (threads <= 1 || chunks <= 1) {
-      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) task(chunk);
-      return;
+    const std::int64_t groups = ceil_div(g_.n, cols_);
+    if (direct_b_ || local_b_) return run_tasks(threads, nullptr, 0, groups);
+    // Pack as many groups of columns as fit, multiply by them, go on.
+    const std::int64_t group = height_ * cols_;
+    const std::int64_t at_once = std::clamp<std::int64_t>(
+        kPanelBytes / std::max<std::int64_t>(group * static_cast<std::int64_t>(sizeof(P)), 1), 1,
+        groups);
+    P* panels = t_panels.take<P>(at_once * group);
+    for (std::int64_t first = 0; first < groups; first += at_once) {
+      const std::int64_t some = std::min(at_once, groups - first);
+      pack(threads, panels, first, some);
+      run_tasks(threads, panels, first, some);
     }
-    const ThreadLimit limit(threads);
-    WorkerPool::global().parallel_for(chunks, task, wake_for(flops(g_)));
+    t_panels.trim(kKeepBytes);
   }
 
  private:
@@ -140,17 +148,20 @@ class Product {
 
   // Splits change nothing in the result: every element is one chain over k.
   void choose_tasks(int threads) {
-    const std::int64_t kMost = std::is_same_v<R, T> ? kTaskRows : kTaskRows / 2;
-    rows_ = even_part(g_.m, kMost, kRowPanel);
-    cols_ = even_part(g_.n, kTaskCols, panel_);
-    const std::int64_t least_rows = direct_b_ ? kRowPanel : kTaskRows / 2;
+    // Packing A once for twice the columns halves its price.
+    rows_ = even_part(g_.m, kTaskRows, kRowPanel);
+    cols_ = even_part(g_.n, direct_a_ ? kTaskCols : 2 * kTaskCols, panel_);
+    if (local_b_) {
+      rows_ = even_part(g_.m, g_.m, kRowPanel);
+      cols_ = even_part(g_.n, g_.n, panel_);
+    }
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
     const auto few = [&] {
       return threads > 1 && tasks() < 4 * threads &&
              flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
     while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
-    while (few() && rows_ > least_rows) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+    while (few() && rows_ > kRowPanel && !local_b_) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
   }
 
   // The size of equal parts of `extent`, in whole units, about `most` large.
@@ -159,8 +170,40 @@ class Product {
     return std::max(ceil_div(ceil_div(extent, parts), unit), std::int64_t{1}) * unit;
   }
 
+  void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
+    const std::int64_t slices = ceil_div(g_.k, kSlice);
+    const auto* b = static_cast<const S*>(g_.b);
+    loop(threads, groups * slices, [&](std::int64_t chunk) {
+      const std::int64_t group = chunk / slices;
+      const std::int64_t p = chunk % slices * kSlice;
+      const std::int64_t j = (first + group) * cols_;
+      How::copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
+                         g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
+                         height_, 0, p / kGroup, panels + group * height_ * cols_);
+    });
+  }
+
+  void run_tasks(int threads, const P* panels, std::int64_t first, std::int64_t groups) {
+    const std::int64_t down = ceil_div(g_.m, rows_);
+    loop(threads, down * groups, [&](std::int64_t chunk) {
+      const std::int64_t group = chunk / down;
+      run_task(chunk % down * rows_, (first + group) * cols_,
+               panels == nullptr ? nullptr : panels + group * height_ * cols_);
+    });
+  }
+
+  template <class Body>
+  void loop(int threads, std::int64_t chunks, const Body& body) {
+    if (threads <= 1 || chunks <= 1) {
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+      return;
+    }
+    const ThreadLimit limit(threads);
+    WorkerPool::global().parallel_for(chunks, body, wake_for(flops(g_)));
+  }
+
   // Rows from i and columns from j of C.
-  void run_task(std::int64_t i, std::int64_t j) {
+  void run_task(std::int64_t i, std::int64_t j, const P* panels) {
     const std::int64_t m = std::min(rows_, g_.m - i);
     const std::int64_t n = std::min(cols_, g_.n - j);
     R* const c = static_cast<R*>(g_.c) + i * g_.c_row_stride + j;
@@ -175,21 +218,29 @@ class Product {
     }
 
     GemmBlock<X, P, T> block{};
+    block.m = m;
     block.n = n;
+    block.c = sums;
     block.c_row_stride = sums_stride;
     for (std::int64_t p = 0; p == 0 || p < g_.k; p += kDepth) {
       block.k = std::min(kDepth, g_.k - p);
       block.accumulate = g_.accumulate || p > 0;
-      place_b(p, j, block);
-      for (std::int64_t row = 0; row < m; row += kBlockRows) {
-        // Nothing to keep in the cache between blocks where nothing is packed.
-        const std::int64_t rows = direct_a_ && direct_b_ ? m : kBlockRows;
-        block.m = std::min(rows, m - row);
-        block.c = sums + row * sums_stride;
-        place_a(i + row, p, block);
-        kernels_.block(block);
-        if (rows == m) break;
+      place_a(i, p, block);
+      const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
+      if (panels != nullptr) {
+        block.b = panels;
+        block.b_first = p / kGroup;
+        block.b_packed = true;
+        block.b_panel_stride = height_;
+      } else if (direct_b_) {
+        block.b = reinterpret_cast<const P*>(b);
+        block.b_panel_stride = 1;
+        block.b_step = g_.b_row_stride;
+      } else {
+        pack_and_multiply(b, n, block);
+        continue;
       }
+      kernels_.block(block);
     }
     if (g_.epilogue.apply != nullptr) {
       g_.epilogue.apply(g_.epilogue.context, sums, sums_stride, batch_, i, j, m, n);
@@ -197,21 +248,20 @@ class Product {
     if constexpr (!std::is_same_v<R, T>) narrow(sums, sums_stride, m, n, c, g_.c_row_stride);
   }
 
-  // Rows from p and columns from j of B.
-  void place_b(std::int64_t p, std::int64_t j, GemmBlock<X, P, T>& block) {
-    const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
-    if (direct_b_) {
-      block.b = reinterpret_cast<const P*>(b);
-      block.b_panel_stride = 1;
-      block.b_step = g_.b_row_stride;
-      return;
-    }
+  // All columns of a task, a few panels at a time, which stay cached while all rows go by.
+  void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
     const std::int64_t height = ceil_div(block.k, kGroup);
-    P* panels = t_panels.take<P>(height * (cols_ + panel_));
-    How::copies().pack(b, g_.b_row_stride, g_.b_col_stride, block.k, block.n, height, 0, panels);
-    block.b = panels;
+    const std::int64_t most = kLocalPanels * panel_;
+    block.b = t_panels.take<P>(height * most);
     block.b_packed = true;
     block.b_panel_stride = height;
+    for (std::int64_t j = 0; j < n; j += most) {
+      block.n = std::min(most, n - j);
+      How::copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k, block.n,
+                         height, 0, 0, const_cast<P*>(block.b));
+      kernels_.block(block);
+      block.c += most;
+    }
   }
 
   // Rows from i and columns from p of A.
@@ -223,8 +273,8 @@ class Product {
       block.a_panel_stride = kRowPanel * g_.a_row_stride;
       block.a_step = kGroup * g_.a_col_stride;
     } else if (g_.a_col_stride == 1) {
-      const std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
-      X* rows = t_rows.take<X>(kBlockRows * kStride);
+      constexpr std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
+      X* rows = t_rows.take<X>(rows_ * kStride);
       How::copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, kStride);
       block.a = rows;
       block.a_row_stride = kStride;
@@ -232,8 +282,9 @@ class Product {
       block.a_step = kGroup;
     } else {
       const std::int64_t height = ceil_div(block.k, kGroup);
-      P* rows = t_rows.take<P>(kBlockRows * height);
-      How::copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel, rows);
+      P* rows = t_rows.take<P>(rows_ * height);
+      How::copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
+                         0, rows);
       block.a = reinterpret_cast<const X*>(rows);
       block.a_packed = true;
       block.a_row_stride = kGroup;
@@ -243,21 +294,24 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
-  const std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
+  static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
+  static constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
 
   const GemmArgs& g_;
   std::int64_t batch_;
   const Kernels& kernels_;
   bool direct_a_ = false;
   bool direct_b_ = false;
+  bool local_b_ = false;  // each task packs the part of B that it needs
   std::int64_t panel_ = 0;   // columns of a whole panel
-  std::int64_t rows_ = 0;   // of a task
+  std::int64_t height_ = 0;  // rows of a packed panel
+  std::int64_t rows_ = 0;    // of a task
   std::int64_t cols_ = 0;
 };
 
 void run_integer(const GemmArgs& g) {
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(kChunkFlops / (1 + flops(g) / static_cast<double>(g.m))));
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(kChunkFlops / (1 + flops(g) / static_cast<double>(g.m))));
   const auto rows = [&](std::int64_t begin, std::int64_t end) { gemm_integer_rows(g, begin, end); };
   if (flops(g) < kForkFlops) return rows(0, g.m);
   const ThreadLimit limit(g.threads > 0 ? g.threads : WorkerPool::kMaxThreads);
@@ -275,25 +329,29 @@ void run_half(const GemmArgs& g, std::int64_t batch) {
 
 void run_one(const GemmArgs& g, std::int64_t batch) {
   switch (g.dtype) {
-    case DType::f32: return Product<Converted<float>, float>(g, batch).run();
-    case DType::f64: return Product<Doubles, double>(g, batch).run();
-    case DType::f16: return run_half<Converted<float16>>(g, batch);
+    case DType::f32:
+      return Product<Converted<float>, float>(g, batch).run();
+    case DType::f64:
+      return Product<Doubles, double>(g, batch).run();
+    case DType::f16:
+      return run_half<Converted<float16>>(g, batch);
     case DType::bf16:
       if (bf16_gemm() != nullptr) return run_half<Bf16Pairs>(g, batch);
       return run_half<Converted<bfloat16>>(g, batch);
-    default: return run_integer(g);
+    default:
+      return run_integer(g);
   }
 }
 
 void check(const GemmArgs& g) {
   if (g.m < 0 || g.n < 0 || g.k < 0) {
-    throw Error(ErrorCode::shape, "matmul: negative extent; got m=" + std::to_string(g.m) + " n=" +
-                                      std::to_string(g.n) + " k=" + std::to_string(g.k));
+    throw Error(ErrorCode::shape, "matmul: negative extent; got m=" + std::to_string(g.m) +
+                                      " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k));
   }
   const bool half = g.dtype == DType::f16 || g.dtype == DType::bf16;
   if (is_bool(g.dtype) || (g.c_dtype != g.dtype && !(half && g.c_dtype == DType::f32))) {
-    throw Error(ErrorCode::dtype, "matmul: cannot multiply " + std::string(name(g.dtype)) + " into " +
-                                      std::string(name(g.c_dtype)));
+    throw Error(ErrorCode::dtype, "matmul: cannot multiply " + std::string(name(g.dtype)) +
+                                      " into " + std::string(name(g.c_dtype)));
   }
 }
 
@@ -325,7 +383,8 @@ void gemm_batched(const GemmArgs& args, const GemmBatch& batch) {
   if (batch.count == 1) return item(0);
   // One matrix B for rows that follow one another: a single tall product.
   if (batch.b_stride == 0 && args.epilogue.apply == nullptr &&
-      batch.a_stride == args.m * args.a_row_stride && batch.c_stride == args.m * args.c_row_stride) {
+      batch.a_stride == args.m * args.a_row_stride &&
+      batch.c_stride == args.m * args.c_row_stride) {
     GemmArgs tall = args;
     tall.m *= batch.count;
     return run_one(tall, 0);
@@ -340,11 +399,10 @@ void gemm_batched(const GemmArgs& args, const GemmBatch& batch) {
   }
   const auto grain = static_cast<std::int64_t>(kChunkFlops / std::max(flops(args), 1.0));
   const ThreadLimit limit(threads);
-  WorkerPool::global().parallel_for_range(
-      batch.count, std::max<std::int64_t>(grain, 1),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) item(i);
-      });
+  WorkerPool::global().parallel_for_range(batch.count, std::max<std::int64_t>(grain, 1),
+                                          [&](std::int64_t begin, std::int64_t end) {
+                                            for (std::int64_t i = begin; i < end; ++i) item(i);
+                                          });
 }
 
 }  // namespace hearth::cpu

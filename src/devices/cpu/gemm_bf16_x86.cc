@@ -60,6 +60,17 @@ HEARTH_TARGET void run_tile(const Tile& t) {
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) a[i] = t.a + i * t.a_row_stride;
   const std::uint32_t* __restrict b = t.b;
+  // C is needed last and has often left the cache since the previous part of k.
+  if (t.k >= 128) {
+    HEARTH_UNROLL
+    for (int i = 0; i < MR; ++i) {
+      HEARTH_UNROLL
+      for (int v = 0; v < NV; ++v) {
+        _mm_prefetch(reinterpret_cast<const char*>(t.c + i * t.c_row_stride + v * kLanes),
+                     _MM_HINT_T0);
+      }
+    }
+  }
   __m512 sum[MR][NV];
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) {
@@ -142,14 +153,22 @@ void run_block(const Block& g) {
   for (std::int64_t j = 0; j < g.n;) {
     const std::int64_t width = panel_vectors((g.n - j + kLanes - 1) / kLanes, kVectors);
     t.b_step = width * kLanes;
-    t.b = g.b + j * g.b_panel_stride;
+    t.b = g.b + j * g.b_panel_stride + g.b_first * t.b_step;
     t.c = g.c + j;
     t.last = std::min<std::int64_t>(g.n - j - (width - 1) * kLanes, kLanes);
     switch (width) {
-      case 1: run_panel<1>(g, t); break;
-      case 2: run_panel<2>(g, t); break;
-      case 3: run_panel<3>(g, t); break;
-      default: run_panel<4>(g, t); break;
+      case 1:
+        run_panel<1>(g, t);
+        break;
+      case 2:
+        run_panel<2>(g, t);
+        break;
+      case 3:
+        run_panel<3>(g, t);
+        break;
+      default:
+        run_panel<4>(g, t);
+        break;
     }
     j += width * kLanes;
   }
@@ -223,8 +242,7 @@ HEARTH_TARGET void weave_rows(const bfloat16* src, std::int64_t row_stride, std:
   };
   constexpr auto kWrite = static_cast<__mmask16>((1u << kRowPanel) - 1);
   for (std::int64_t p = 0; p < pairs; ++p) {
-    const __m512i both =
-        _mm512_or_si512(read(src), _mm512_slli_epi32(read(src + row_stride), 16));
+    const __m512i both = _mm512_or_si512(read(src), _mm512_slli_epi32(read(src + row_stride), 16));
     _mm512_mask_storeu_epi32(dst, kWrite, both);
     src += 2 * row_stride;
     dst += kRowPanel;
@@ -262,17 +280,21 @@ void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
 }
 
 void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
-          std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::uint32_t* dst) {
+          std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::int64_t first,
+          std::uint32_t* dst) {
   // A few rows at a time, so that the lines two panels share are read once.
   constexpr std::int64_t kRows = 32;
   for (std::int64_t p = 0; p < rows; p += kRows) {
+    const std::int64_t some = std::min(kRows, rows - p);
+    prefetch_rows(src + (p + some) * row_stride, row_stride, col_stride,
+                  std::min(kRows, rows - p - some), n);
     for (std::int64_t j = 0; j < n;) {
       const std::int64_t left = (n - j + kLanes - 1) / kLanes;
       const std::int64_t width =
           fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * kLanes;
       pack_panel(src + p * row_stride + j * col_stride, row_stride, col_stride,
-                 std::min(kRows, rows - p), std::min(width, n - j), width,
-                 dst + j * height + p / 2 * width);
+                 some, std::min(width, n - j), width,
+                 dst + j * height + (first + p / 2) * width);
       j += width;
     }
   }

@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm_kernels.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef HEARTH_UNROLL
@@ -70,6 +71,14 @@ void run_tile(const Tile<T>& t) {
   const T* HWY_RESTRICT b = t.b;
   T* HWY_RESTRICT c = t.c;
 
+  // C is needed last and has often left the cache since the previous part of k.
+  if (t.k >= 64) {
+    HEARTH_UNROLL
+    for (int i = 0; i < MR; ++i) {
+      HEARTH_UNROLL
+      for (int v = 0; v < NV; ++v) hwy::Prefetch(c + i * t.c_row_stride + v * lanes);
+    }
+  }
   V sum[MR][NV];
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) {
@@ -173,7 +182,7 @@ void run_block(const GemmBlock<T, T, T>& g) {
     const std::int64_t left = (g.n - j + lanes - 1) / lanes;
     const std::int64_t width = panel_vectors(left, kVectors);
     t.b_step = g.b_packed ? width * lanes : g.b_step;
-    t.b = g.b + j * g.b_panel_stride;
+    t.b = g.b + j * g.b_panel_stride + g.b_first * t.b_step;
     t.c = g.c + j;
     t.last = std::min(g.n - j - (width - 1) * lanes, lanes);
     if (width == 1) {
@@ -315,7 +324,8 @@ void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride,
     }
   }
   if (col_stride == 1) {
-    for (std::int64_t i = 0; i < rows; ++i) copy_row(src + i * row_stride, cols, dst + i * dst_stride);
+    for (std::int64_t i = 0; i < rows; ++i)
+      copy_row(src + i * row_stride, cols, dst + i * dst_stride);
     return;
   }
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -342,18 +352,21 @@ HWY_INLINE void pack_rows(const S* src, std::int64_t row_stride, std::int64_t ro
 
 template <class S, class T>
 void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
-                 std::int64_t n, std::int64_t height, std::int64_t fixed_width, T* dst) {
+                 std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::int64_t first,
+                 T* dst) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Full<T>()));
   // A few rows at a time, so that the lines two panels share are read once.
   constexpr std::int64_t kRows = 16;
   for (std::int64_t p = 0; p < rows; p += kRows) {
     const std::int64_t some = std::min(kRows, rows - p);
+    prefetch_rows(src + (p + some) * row_stride, row_stride, col_stride,
+                  std::min(kRows, rows - p - some), n);
     for (std::int64_t j = 0; j < n;) {
       const std::int64_t left = (n - j + lanes - 1) / lanes;
       const std::int64_t width =
           fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * lanes;
       const std::int64_t cols = std::min(width, n - j);
-      T* panel = dst + j * height + p * width;
+      T* panel = dst + j * height + (first + p) * width;
       if (cols == kRowPanel && width == kRowPanel && col_stride == 1) {
         pack_rows(src + p * row_stride + j, row_stride, some, panel);
         j += width;

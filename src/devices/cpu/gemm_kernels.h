@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "hearth/dtype.h"
 
@@ -13,10 +14,11 @@ inline constexpr std::int64_t kRowPanel = 12;
 // A block of C = A * B whose operands are ready: A strided, B in panels.
 //
 // The columns of a block are cut into panels of whole vectors (see panel_vectors). Row p of the
-// panel that starts at column j is at b + j * b_panel_stride + p * b_step. Where B
-// is packed b_step is the width of the panel, whatever the field says, and the last one is filled with
-// zeros to a whole vector. A matrix with contiguous rows is its own panels: b_panel_stride = 1 and b_step its
-// row stride; its columns must be whole vectors unless the target reads partial ones.
+// panel that starts at column j is at b + j * b_panel_stride + (b_first + p) * b_step. Where B
+// is packed b_step is the width of the panel, whatever the field says, and the last one is filled
+// with zeros to a whole vector. A matrix with contiguous rows is its own panels: b_panel_stride = 1
+// and b_step its row stride; its columns must be whole vectors unless the target reads partial
+// ones.
 //
 // A holds elements of type X, a row of a panel elements of type P, C sums of type T. P is X, or a
 // group of values of X that follow one another in k; b_step counts rows of such groups, and
@@ -30,6 +32,7 @@ struct GemmBlock {
   std::int64_t a_row_stride, a_panel_stride, a_step;
   const P* b;
   std::int64_t b_panel_stride, b_step;
+  std::int64_t b_first;  // the row of the panels where the block begins
   T* c;
   std::int64_t c_row_stride;
   bool a_packed;
@@ -45,17 +48,35 @@ constexpr std::int64_t panel_vectors(std::int64_t left, std::int64_t most) {
 }
 
 // Copies `rows` rows and n columns of B, the first at `src`, into panels `height` rows high. Panels
-// are `width` columns wide, or as panel_vectors says if it is 0. A is packed like this too, its rows
-// taken for columns.
+// are `width` columns wide, or as panel_vectors says if it is 0; the first row goes to row `first`
+// of them. A is packed like this too, its rows taken for columns.
 template <class S, class P>
 using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                             std::int64_t rows, std::int64_t n, std::int64_t height,
-                            std::int64_t width, P* dst);
+                            std::int64_t width, std::int64_t first, P* dst);
 
 // dst[i * dst_stride + j] = src[i * row_stride + j * col_stride], converted.
 template <class S, class D>
 using CopyRows = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                           std::int64_t rows, std::int64_t cols, D* dst, std::int64_t dst_stride);
+
+// Asks for the part of a matrix that the next step of packing reads: its rows are too short, and too
+// far apart, for the processor to see them coming. One of the strides should be 1.
+template <class S>
+inline void prefetch_rows(const S* src, std::int64_t row_stride, std::int64_t col_stride,
+                          std::int64_t rows, std::int64_t cols) {
+#if defined(__GNUC__)
+  if (col_stride != 1) {
+    std::swap(row_stride, col_stride);
+    std::swap(rows, cols);
+  }
+  constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(S));
+  if (col_stride != 1) return;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; j += kLine) __builtin_prefetch(src + i * row_stride + j);
+  }
+#endif
+}
 
 template <class X_, class P_, class T_>
 struct GemmKernels {

@@ -100,31 +100,28 @@ HWY_INLINE T total(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
-// e^x to 1 ulp: x = k ln 2 + r, |r| <= ln 2 / 2, a polynomial in r, and two scalings so that
-// subnormal results come out right. NaN stays NaN.
+// e^x for what row kernels ask for, x <= 0 or little above: to 1 ulp up to 88.3 and infinite beyond,
+// 0 below -86.9, where results near the subnormals begin. NaN stays NaN. x = k ln 2 + r with
+// |r| <= ln 2 / 2, a polynomial in r, and k added to the exponent.
 HWY_INLINE Vector<float> exp(Vector<float> x) {
   const Tag<float> d;
   const hn::RebindToSigned<Tag<float>> di;
-  const auto low = hn::Set(d, -104.0f);
-  const auto high = hn::Set(d, 89.0f);
-  x = hn::IfThenElse(hn::Lt(x, low), low, x);
-  x = hn::IfThenElse(hn::Gt(x, high), high, x);
-  const auto k = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
+  const auto vanishes = hn::Lt(x, hn::Set(d, -86.9f));
+  x = hn::Min(hn::Set(d, 88.73f), x);  // in this order a NaN passes on x86, too
+  const auto magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: an integer in the low mantissa bits
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
+  const auto k = hn::Sub(shifted, magic);
   auto r = hn::NegMulAdd(k, hn::Set(d, 0.693359375f), x);
   r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4f), r);
-  auto p = hn::Set(d, 1.9875691500e-4f);
-  p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3f));
-  p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
-  p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
-  p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
-  p = hn::Add(hn::MulAdd(hn::Mul(p, r), r, r), hn::Set(d, 1.0f));
-  const auto whole = hn::ConvertTo(di, k);
-  const auto half = hn::ShiftRight<1>(whole);
-  const auto bias = hn::Set(di, 127);
-  const auto s1 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
-  const auto s2 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
-  return hn::Mul(hn::Mul(p, s1), s2);
+  auto p = hn::Set(d, 1.3814336e-3f);
+  p = hn::MulAdd(p, r, hn::Set(d, 8.368852e-3f));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.16684e-2f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.1666652f));
+  p = hn::MulAdd(p, r, hn::Set(d, 0.49999994f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
+  const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(di, shifted)), hn::Set(di, 127 << 23));
+  return hn::IfThenZeroElse(vanishes, hn::Mul(p, hn::BitCast(d, power)));
 }
 
 HWY_INLINE Vector<double> exp(Vector<double> x) {

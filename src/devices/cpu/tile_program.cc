@@ -1,7 +1,7 @@
 #include "devices/cpu/tile_program.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <string>
 #include <unordered_map>
 
@@ -17,25 +17,25 @@ constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
 constexpr double kStreamCost = 0.3;
 constexpr std::int64_t kScratchTarget = 40 << 10;
 
-enum class Shape_ : std::uint8_t { unary, binary, comparison, logical, ternary, cast };
+enum class Form : std::uint8_t { unary, binary, comparison, logical, ternary, cast };
 
 struct OpEntry {
   TileOp op;
-  Shape_ shape;
+  Form shape;
 };
 
 const OpEntry* find_tile_op(const char* name) {
   static const auto* const entries = [] {
     auto* map = new std::unordered_map<std::string, OpEntry>;
-#define UNARY(name) map->emplace(#name, OpEntry{TileOp::name, Shape_::unary});
-#define BINARY(name) map->emplace(#name, OpEntry{TileOp::name, Shape_::binary});
-#define COMPARISON(name) map->emplace(#name, OpEntry{TileOp::name, Shape_::comparison});
-#define LOGICAL(name) map->emplace(#name, OpEntry{TileOp::name, Shape_::logical});
-#define TERNARY(name) map->emplace(#name, OpEntry{TileOp::name, Shape_::ternary});
+#define UNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::unary});
+#define BINARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::binary});
+#define COMPARISON(name) map->emplace(#name, OpEntry{TileOp::name, Form::comparison});
+#define LOGICAL(name) map->emplace(#name, OpEntry{TileOp::name, Form::logical});
+#define TERNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::ternary});
 #include "ops/op_list.def"
-    map->emplace("logical_not", OpEntry{TileOp::logical_not, Shape_::logical});
-    map->emplace("is_nan", OpEntry{TileOp::is_nan, Shape_::comparison});
-    map->emplace("cast", OpEntry{TileOp::count, Shape_::cast});
+    map->emplace("logical_not", OpEntry{TileOp::logical_not, Form::logical});
+    map->emplace("is_nan", OpEntry{TileOp::is_nan, Form::comparison});
+    map->emplace("cast", OpEntry{TileOp::count, Form::cast});
     return map;
   }();
   const auto found = entries->find(name);
@@ -208,7 +208,7 @@ class Compiler {
       const RegionInstruction& instruction = region_.instructions[i];
       const OpEntry* entry = find_tile_op(instruction.op->name.text);
       if (entry == nullptr || (entry->op != TileOp::add && entry->op != TileOp::sub)) continue;
-      if (entry->shape != Shape_::binary || !is_float(instruction.dtype)) continue;
+      if (entry->shape != Form::binary || !is_float(instruction.dtype)) continue;
       if (uses_[static_cast<std::size_t>(region_.first_result()) + i] == 0) continue;
       for (int side = 0; side < 2; ++side) {
         const int arg = instruction.args[side] - region_.first_result();
@@ -285,8 +285,7 @@ class Compiler {
       if (!is_native(operand.dtype)) known = emit_to_tile(table_.load_dense[dtype], type, memory);
     } else {
       const Value target = tile_value(type);
-      emit(table_.load_strided[dtype], code(target), id).stride =
-          static_cast<std::int32_t>(operand.line_stride);
+      emit(table_.load_strided[dtype], code(target), id).stride = operand.line_stride;
       program_.cost += 0.3;
       known = target;
     }
@@ -343,7 +342,7 @@ class Compiler {
       throw Error(ErrorCode::unsupported,
                   std::string(instruction.op->name.text) + ": no formula on the CPU");
     }
-    if (entry->shape == Shape_::cast) {
+    if (entry->shape == Form::cast) {
       const int arg = instruction.args[0];
       return converted(value(arg), region_.value_dtype(arg), instruction.dtype);
     }
@@ -362,8 +361,8 @@ class Compiler {
 
     // The dtype that the arguments are computed in.
     DType work = instruction.dtype;
-    if (entry->shape == Shape_::comparison) work = region_.value_dtype(args[0]);
-    if (entry->shape == Shape_::logical) work = DType::bool_;
+    if (entry->shape == Form::comparison) work = region_.value_dtype(args[0]);
+    if (entry->shape == Form::logical) work = DType::bool_;
     Value x[3];
     for (int k = 0; k < count; ++k) {
       const DType wanted = op == TileOp::where && k == 0 ? DType::bool_ : work;
@@ -388,7 +387,7 @@ class Compiler {
     for (int k = 0; k < count; ++k) {
       if (((mask & ~form) >> k & 1u) != 0) x[k] = filled(x[k]);
     }
-    const bool truth = entry->shape == Shape_::comparison;
+    const bool truth = entry->shape == Form::comparison;
     Value target = tile_value(truth ? TileClass::i32 : type);
     emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
          count > 2 ? code(x[2]) : -1);
@@ -434,6 +433,9 @@ class Compiler {
     for (int s = 0; s < defined_steps; ++s) {
       if (reads_input(s)) last_read = s;
     }
+    for (const RegionOutput& output : region_.outputs) {
+      if (output.value < inputs_) last_read = defined_steps;
+    }
     bound_.assign(tile_types_.size(), -1);
     std::vector<int> late;
     for (std::size_t o = 0; o < region_.outputs.size(); ++o) {
@@ -442,8 +444,8 @@ class Compiler {
       const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
       const Value x = value(output.value);
       const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
-      const bool fits = x.is_tile && x.type == class_of(output.dtype) && is_native(output.dtype) &&
-                        dense && bound_size(x.at) && !is_gathered(x.at);
+      const bool fits = x.is_tile && region_.value_dtype(output.value) == output.dtype &&
+                        is_native(output.dtype) && dense && bound_size(x.at) && !is_gathered(x.at);
       const int defined = fits ? definition(x.at) : -1;
       if (fits && defined >= 0 && !streams(operand) && (!careful_ || last_read <= defined)) {
         bound_[static_cast<std::size_t>(x.at)] = slot;
@@ -496,8 +498,7 @@ class Compiler {
     } else if (dense) {
       emit(table_.store_dense[dtype], slot, code(x));
     } else {
-      emit(table_.store_strided[dtype], slot, code(x)).stride =
-          static_cast<std::int32_t>(operand.line_stride);
+      emit(table_.store_strided[dtype], slot, code(x)).stride = operand.line_stride;
     }
     program_.cost += 0.03;
   }
@@ -596,7 +597,7 @@ class Compiler {
     }
 
     std::int64_t tile = program_.tile;
-    while (tile > 64 && tiles * (tile * widest + 64) > kScratchTarget && tiles > 0) tile /= 2;
+    while (tile > 128 && tiles * (tile * widest + 64) > kScratchTarget && tiles > 0) tile /= 2;
     if (program_.length < tile) {
       tile = program_.length;
     } else if (tile == kTileElements) {
@@ -686,10 +687,11 @@ TileSpace tile_space(const Region& region) {
           axis.strides[j] = -axis.strides[j];
         }
       }
+      const auto rank_of = [k](const TileAxis& axis) {
+        return axis.strides[k] == 0 ? std::numeric_limits<std::int64_t>::max() : axis.strides[k];
+      };
       std::stable_sort(space.axes.begin(), space.axes.end(),
-                       [k](const TileAxis& a, const TileAxis& b) {
-                         return a.strides[k] > b.strides[k] && b.strides[k] != 0;
-                       });
+                       [&](const TileAxis& a, const TileAxis& b) { return rank_of(a) > rank_of(b); });
       break;
     }
   }

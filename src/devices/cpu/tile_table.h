@@ -60,7 +60,7 @@ using TileFunction = void (*)(const TileStep& step, Slots slots, std::int64_t n)
 struct TileStep {
   TileFunction function;
   std::uint16_t target, a, b, c;  // slots
-  std::int32_t stride;            // of strided loads and stores, in elements
+  std::int64_t stride;            // of strided loads and stores, in elements
   bool whole;                     // no operand is memory: n is rounded up to kTileQuantum
   bool spills;                    // the target is a tile: its last vector may be written whole
 };

@@ -69,7 +69,17 @@ struct Vec {
   friend HWY_INLINE Vec operator|(Vec a, Vec b) { return hn::Or(a.raw, b.raw); }
   friend HWY_INLINE Vec operator^(Vec a, Vec b) { return hn::Xor(a.raw, b.raw); }
   friend HWY_INLINE Mask<L> operator==(Vec a, Vec b) { return {hn::Eq(a.raw, b.raw)}; }
-  friend HWY_INLINE Mask<L> operator!=(Vec a, Vec b) { return {hn::Ne(a.raw, b.raw)}; }
+  // True where either is NaN, which hn::Ne is not on every target.
+  friend HWY_INLINE Mask<L> operator!=(Vec a, Vec b) {
+#if HEARTH_NATIVE_MASKS
+    if constexpr (std::is_same_v<L, float>) {
+      return {{_mm512_cmp_ps_mask(a.raw.raw, b.raw.raw, _CMP_NEQ_UQ)}};
+    } else if constexpr (std::is_same_v<L, double>) {
+      return {{_mm512_cmp_pd_mask(a.raw.raw, b.raw.raw, _CMP_NEQ_UQ)}};
+    }
+#endif
+    return {hn::Not(hn::Eq(a.raw, b.raw))};
+  }
   friend HWY_INLINE Mask<L> operator<(Vec a, Vec b) { return {hn::Lt(a.raw, b.raw)}; }
   friend HWY_INLINE Mask<L> operator>(Vec a, Vec b) { return {hn::Gt(a.raw, b.raw)}; }
   friend HWY_INLINE Mask<L> operator<=(Vec a, Vec b) {

@@ -1,0 +1,124 @@
+// `hearth bench`: what Hearth takes beside limits and libraries measured in the same run.
+//
+// A row measures several contestants in turn, round after round, so that all of them meet the same
+// state of the machine; what is reported is the median over the rounds with its 10th and 90th
+// percentile, never a single time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "hearth/error.h"
+
+namespace hearth::tools {
+
+struct BenchOptions {
+  std::string rows;      // a regular expression; empty: all
+  int threads = 0;       // of the rows that use several; 0: two, or one on a single core
+  double seconds = 0.5;  // to spend on a row; large problems take their least number of rounds
+};
+
+struct Summary {
+  double median = 0;
+  double p10 = 0;
+  double p90 = 0;
+};
+// Throws Error{invalid_argument} for no samples.
+Summary summarize(std::vector<double> samples);
+
+// One of those that take turns. `sample` runs once or more and returns the seconds of one run.
+struct Contestant {
+  std::string name;
+  std::function<double()> sample;
+};
+
+// Calls `run` as often as a clock needs to see it.
+Contestant timed(std::string name, std::function<void()> run);
+// Seconds of one call.
+double seconds_of(const std::function<void()>& run);
+
+// What a row is about. The value is seconds * scale, or, for rates, scale / seconds.
+struct RowSpec {
+  std::string row;
+  std::string unit;
+  double scale = 1;
+  bool rate = false;                  // more is better
+  std::optional<double> most = std::nullopt;   // target: the value is at most (rates: at least) this
+  std::optional<double> ratio = std::nullopt;  // target: value / reference is at most (at least) this
+  int threads = 1;
+  bool recording_included = false;
+  std::string note = {};
+  double pause = 0;                   // seconds between turns, where others keep threads spinning
+};
+
+struct BenchRow {
+  std::string row;
+  std::string unit;
+  Summary value;
+  std::string reference;  // empty: none
+  std::optional<double> reference_median;
+  std::optional<double> ratio;  // of the medians, value to reference
+  std::string target;
+  int threads = 1;
+  bool recording_included = false;
+  std::optional<bool> ok;  // unknown where the target needs what is not there
+  std::string note;
+};
+
+class Bench {
+ public:
+  // Throws Error{invalid_argument} for a bad expression or numbers out of range.
+  explicit Bench(const BenchOptions& options);
+
+  bool wants(const std::string& row) const;
+  int threads() const noexcept { return threads_; }
+  const std::vector<BenchRow>& rows() const noexcept { return rows_; }
+
+  // Measures `ours` beside `references` and reports it against the best of them.
+  void measure(const RowSpec& spec, const Contestant& ours,
+               const std::vector<Contestant>& references = {});
+  // Reports samples that were taken elsewhere, in the unit of the row.
+  void report(const RowSpec& spec, std::vector<double> values, const std::string& reference = {},
+              std::optional<double> reference_value = std::nullopt);
+
+ private:
+  void add(const RowSpec& spec, const Summary& value, const std::string& reference,
+           std::optional<double> reference_median);
+
+  std::regex pattern_;
+  int threads_;
+  double seconds_;
+  std::vector<BenchRow> rows_;
+};
+
+// Sets how many threads Hearth uses while it lives.
+class WithThreads {
+ public:
+  explicit WithThreads(int threads);
+  ~WithThreads();
+  WithThreads(const WithThreads&) = delete;
+  WithThreads& operator=(const WithThreads&) = delete;
+
+ private:
+  int before_;
+};
+
+// The rows, by subject.
+void bench_engine(Bench& bench);
+void bench_elementwise(Bench& bench);
+void bench_matmul(Bench& bench);
+void bench_rows(Bench& bench);
+void bench_training(Bench& bench);
+
+// Runs all rows that are wanted.
+Bench run_bench(const BenchOptions& options);
+
+std::string bench_table(const std::vector<BenchRow>& rows);
+// {"device": ..., "model": {...}, "rows": [...]}.
+std::string bench_json(const std::vector<BenchRow>& rows);
+
+}  // namespace hearth::tools

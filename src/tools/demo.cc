@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "models/generation.h"
+#include "tools/commands.h"
+#include "tools/ngram.h"
+#include "tools/trainer.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr double kGenerateSeconds = 20;
+constexpr std::int64_t kGenerateBytes = 800;
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct DemoOptions {
+  std::string text;
+  std::string out;
+  double seconds = 150;
+};
+
+// Lets the model write until it has written enough or its time is up.
+void write_sample(const models::Transformer& model) {
+  const std::string start = "\n";
+  const std::vector<std::int32_t> prompt(start.begin(), start.end());
+  models::SamplerOptions sampler;
+  sampler.temperature = 0.8;
+  sampler.top_p = 0.95;
+  sampler.seed = 1;
+  models::Generation generation(model, prompt, sampler);
+  write_out("---\n");
+  const double end = now_s() + kGenerateSeconds;
+  for (std::int64_t i = 0; i < kGenerateBytes && now_s() < end; ++i) {
+    const char byte = static_cast<char>(generation.next());
+    write_out({&byte, 1});
+  }
+  write_out("\n---\n");
+}
+
+void run_demo(const DemoOptions& demo) {
+  TrainingOptions options;
+  options.text = demo.text;
+  options.out = demo.out;
+  options.seconds = demo.seconds;
+  options.fresh = true;
+  options.model.dim = 192;
+  options.model.layers = 4;
+  options.model.heads = 3;
+  options.model.context = 256;
+  options.batch = 8;
+  options.learning_rate = 3e-3;
+  options.checkpoint_every = 1000;
+  Trainer trainer(options);
+
+  char line[240];
+  std::snprintf(line, sizeof line,
+                "demo: %lld parameters, %zu bytes of text, %.0f s of training\n",
+                static_cast<long long>(parameter_count(trainer.model())),
+                trainer.dataset().train().size(), demo.seconds);
+  write_out(line);
+  const TrainingResult result = trainer.run();
+  std::snprintf(line, sizeof line, "demo: %lld steps, %.1f %% of plans reused\n",
+                static_cast<long long>(result.steps), 100 * result.plan_hit_rate);
+  write_out(line);
+  write_sample(trainer.model());
+
+  const NgramModel ngrams(trainer.dataset().train(), 5);
+  const double trigram = ngrams.nats_per_byte(trainer.dataset().held_out(), 3);
+  const double fivegram = ngrams.nats_per_byte(trainer.dataset().held_out(), 5);
+  trainer.add_baseline("3-gram", trigram);
+  trainer.add_baseline("5-gram", fivegram);
+  trainer.write_curve();
+  const bool ok = result.held_out_loss < trigram;
+  std::snprintf(line, sizeof line, "demo: %s loss=%.3f trigram=%.3f fivegram=%.3f tokens_per_s=%.0f",
+                ok ? "ok" : "failed", result.held_out_loss, trigram, fivegram,
+                result.tokens_per_s);
+  if (!ok) throw CommandFailed(line);
+  write_out(std::string(line) + "\n");
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app) {
+  auto options = std::make_shared<DemoOptions>();
+  options->out = "demo";
+  CLI::App* command = app.add_subcommand(
+      "demo", "Train on a text for a few minutes, let the model write, compare it with n-grams");
+  command->add_option("--text", options->text, "The text")->required();
+  command->add_option("--out", options->out, "Folder for the model")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "Time for training")
+      ->check(CLI::Range(0.1, 1e9))
+      ->capture_default_str();
+  command->callback([options] { run_demo(*options); });
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,72 @@
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "models/generation.h"
+#include "tools/checkpoint.h"
+#include "tools/commands.h"
+
+namespace hearth::tools {
+namespace {
+
+struct GenerateOptions {
+  std::string model;
+  std::string prompt;
+  std::int64_t tokens = 400;
+  std::string dtype = "f32";
+  std::string device;
+  models::SamplerOptions sampler;
+};
+
+void run_generate(const GenerateOptions& options) {
+  const Device device = options.device.empty() ? Device() : Device::named(options.device);
+  Device::set_default(device);
+  const models::Transformer model =
+      load_model(options.model, dtype_from_name(options.dtype), device);
+  if (model.config.vocabulary != 256) {
+    throw Error(ErrorCode::unsupported,
+                options.model + ": no model of bytes; got a vocabulary of " +
+                    std::to_string(model.config.vocabulary) + ", expected 256");
+  }
+  // Without a prompt the text starts as if after a line break.
+  const std::string start = options.prompt.empty() ? "\n" : options.prompt;
+  std::vector<std::int32_t> prompt;
+  for (const char c : start) prompt.push_back(static_cast<unsigned char>(c));
+  models::Generation generation(model, prompt, options.sampler);
+  write_out(options.prompt);
+  for (std::int64_t i = 0; i < options.tokens; ++i) {
+    const char byte = static_cast<char>(generation.next());
+    write_out({&byte, 1});
+  }
+  write_out("\n");
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command = app.add_subcommand("generate", "Write text with a trained model");
+  command->add_option("--model", options->model, "Folder that `hearth train` wrote")->required();
+  command->add_option("--prompt", options->prompt, "What the text starts with");
+  command->add_option("--tokens", options->tokens, "Bytes to write")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--temperature", options->sampler.temperature, "0: the likeliest byte always")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+  command->add_option("--top-p", options->sampler.top_p,
+                      "Of the likeliest that have this probability together")
+      ->check(CLI::Range(1e-9, 1.0))
+      ->capture_default_str();
+  command->add_option("--seed", options->sampler.seed, "Of the draws")->capture_default_str();
+  command->add_option("--dtype", options->dtype, "What activations are computed in")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command->add_option("--device", options->device, "See `hearth devices`");
+  command->callback([options] { run_generate(*options); });
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,85 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "ops/defs.h"
+#include "tools/commands.h"
+
+namespace hearth::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* kind_name(OpKind kind) {
+  switch (kind) {
+    case OpKind::leaf: return "leaf";
+    case OpKind::elementwise: return "elementwise";
+    case OpKind::reduce: return "reduce";
+    case OpKind::view: return "view";
+    case OpKind::contraction: return "contraction";
+    case OpKind::indexed: return "indexed";
+    case OpKind::random: return "random";
+    case OpKind::opaque: return "opaque";
+    case OpKind::sync: return "sync";
+  }
+  return "";
+}
+
+const char* type_name(ParamType type) {
+  switch (type) {
+    case ParamType::boolean: return "bool";
+    case ParamType::i64: return "i64";
+    case ParamType::f64: return "f64";
+    case ParamType::dtype: return "dtype";
+    case ParamType::i64_list: return "i64_list";
+    case ParamType::text: return "text";
+  }
+  return "";
+}
+
+ordered_json describe(const OpDef& op) {
+  ordered_json params = ordered_json::array();
+  for (const ParamSpec& param : op.params) {
+    ordered_json entry = {{"name", param.name},
+                          {"type", type_name(param.type)},
+                          {"dynamic", param.dynamic},
+                          {"optional", param.optional}};
+    if (param.optional) entry["default"] = param.default_value;
+    params.push_back(std::move(entry));
+  }
+  return {{"name", op.name.text},
+          {"revision", op.revision},
+          {"kind", kind_name(op.kind)},
+          {"summary", op.summary},
+          {"min_inputs", op.min_inputs},
+          {"max_inputs", op.max_inputs},
+          {"params", std::move(params)},
+          {"differentiable", op.differentiable},
+          {"composite", op.composite != nullptr},
+          {"overwrites", op.overwrites}};
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("ops", "List all ops");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Everything that is known about each op, as JSON");
+  command->callback([json] {
+    if (*json) {
+      ordered_json list = ordered_json::array();
+      for (const OpDef* op : all_ops()) list.push_back(describe(*op));
+      write_out(ordered_json{{"format", 1}, {"ops", std::move(list)}}.dump(2) + "\n");
+      return;
+    }
+    for (const OpDef* op : all_ops()) {
+      std::string line = op->name.text;
+      line.resize(std::max<std::size_t>(line.size() + 1, 24), ' ');
+      line += kind_name(op->kind);
+      line.resize(std::max<std::size_t>(line.size() + 1, 37), ' ');
+      write_out(line + op->summary + "\n");
+    }
+  });
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,299 @@
+// Accuracy and special values of the scalar formulas, as the CPU's vectors compute them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "devices/region_fixture.h"
+
+namespace hearth::region_test {
+namespace {
+
+using Wide = long double;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr Wide kRootHalf = 0.707106781186547524400844362104849039L;
+
+Wide wide_sigmoid(Wide x) { return 1 / (1 + std::exp(-x)); }
+Wide wide_gelu(Wide x) { return x * std::erfc(-x * kRootHalf) / 2; }
+Wide wide_silu(Wide x) { return x / (1 + std::exp(-x)); }
+Wide wide_gelu_tanh(Wide x) {
+  const Wide u = 1.5957691216057307117597842397375L * (x + 0.044715L * x * x * x);
+  return x / (1 + std::exp(-u));
+}
+
+struct Function {
+  const OpDef* op;
+  Wide (*reference)(Wide);
+  double max_ulp;     // in f32
+  double max_ulp64;
+  double lowest = -std::numeric_limits<double>::infinity();  // below, only the absolute error counts
+};
+
+const Function kFunctions[] = {
+    {&exp_def, [](Wide x) { return std::exp(x); }, 1.5, 1.5},
+    {&expm1_def, [](Wide x) { return std::expm1(x); }, 2, 2},
+    {&log_def, [](Wide x) { return std::log(x); }, 2, 1.5},
+    {&log1p_def, [](Wide x) { return std::log1p(x); }, 2, 2},
+    {&tanh_def, [](Wide x) { return std::tanh(x); }, 4, 4},
+    {&sigmoid_def, wide_sigmoid, 3, 3},
+    {&erf_def, [](Wide x) { return std::erf(x); }, 2, 2},
+    {&sin_def, [](Wide x) { return std::sin(x); }, 2, 2},
+    {&cos_def, [](Wide x) { return std::cos(x); }, 2, 2},
+    {&rsqrt_def, [](Wide x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
+    {&sqrt_def, [](Wide x) { return std::sqrt(x); }, 0.51, 0.51},
+    {&silu_def, wide_silu, 4, 4},
+    {&gelu_def, wide_gelu, 16, 24},
+    // The polynomial inside carries the error of its argument, up to 90 ulp of it.
+    {&gelu_tanh_def, wide_gelu_tanh, 4, 4, -1},
+};
+
+// The distance in units of the last place of T at `right`.
+template <class T>
+double ulps(T got, Wide right) {
+  if (std::isnan(got) || std::isnan(right)) return std::isnan(got) && std::isnan(right) ? 0 : 1e30;
+  const T rounded = static_cast<T>(right);
+  if (got == rounded) return 0;
+  if (std::isinf(got) || std::isinf(rounded)) {
+    const T most = std::numeric_limits<T>::max();
+    return std::abs(got) >= most && std::abs(rounded) >= most ? 1 : 1e30;
+  }
+  int exponent;
+  std::frexp(right, &exponent);
+  const int lowest = std::numeric_limits<T>::min_exponent;
+  if (right == 0 || exponent < lowest) exponent = lowest;
+  const Wide unit = std::ldexp(Wide{1}, exponent - std::numeric_limits<T>::digits);
+  return static_cast<double>(std::abs(static_cast<Wide>(got) - right) / unit);
+}
+
+template <class T>
+void check(const Function& function, const std::vector<T>& points, double bound) {
+  const std::vector<T> results = apply<T>(*function.op, {points});
+  double worst = 0;
+  T at = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Wide right = function.reference(static_cast<Wide>(points[i]));
+    double error = ulps(results[i], right);
+    // In the far tail: relative to one.
+    if (static_cast<double>(points[i]) < function.lowest && std::abs(right) < 1 && error < 1e20) {
+      error = static_cast<double>(std::abs(static_cast<Wide>(results[i]) - right) /
+                                  std::numeric_limits<T>::epsilon());
+    }
+    if (error > worst) {
+      worst = error;
+      at = points[i];
+    }
+  }
+  std::printf("[ %-9s %s ] max %.3f ulp at %.17g\n", function.op->name.text,
+              sizeof(T) == 4 ? "f32" : "f64", worst, static_cast<double>(at));
+  EXPECT_LE(worst, bound) << function.op->name.text << " at " << static_cast<double>(at);
+}
+
+std::vector<float> float_points() {
+  std::vector<float> points;
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 9721) {
+    const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    if (!std::isnan(x)) points.push_back(x);
+  }
+  for (int i = 0; i < 200000; ++i) points.push_back(static_cast<float>(i - 100000) * 1.0501e-3f);
+  for (int i = 0; i < 50000; ++i) points.push_back(static_cast<float>(i - 25000) * 4.01e-5f);
+  for (int i = 1; i < 20000; ++i) points.push_back(static_cast<float>(3.14159265358979 * i / 2));
+  return points;
+}
+std::vector<double> double_points() {
+  std::vector<double> points;
+  std::uint64_t state = 88172645463325252u;
+  for (int i = 0; i < 150000; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    const auto x = std::bit_cast<double>(state);
+    if (!std::isnan(x)) points.push_back(x);
+  }
+  for (int i = 0; i < 100000; ++i) points.push_back((i - 50000) * 2.10501e-3);
+  for (int i = 0; i < 50000; ++i) points.push_back((i - 25000) * 4.01e-5);
+  for (int i = 0; i < 50000; ++i) points.push_back((i - 25000) * 2.98e-2);
+  for (int i = 1; i < 5000; ++i) points.push_back(3.14159265358979323846 * i / 2);
+  return points;
+}
+
+TEST(ScalarOps, F32ErrorsAreWithinTheirBounds) {
+  const std::vector<float> points = float_points();
+  for (const Function& function : kFunctions) check(function, points, function.max_ulp);
+}
+TEST(ScalarOps, F64ErrorsAreWithinTheirBounds) {
+  const std::vector<double> points = double_points();
+  for (const Function& function : kFunctions) check(function, points, function.max_ulp64);
+}
+
+template <class T>
+void check_pow(double bound) {
+  std::vector<T> x;
+  std::vector<T> y;
+  std::uint64_t state = 1234567;
+  const auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-53;
+  };
+  for (int i = 0; i < 200000; ++i) {
+    const double base = std::exp((next() - 0.5) * (i % 3 == 0 ? 160 : i % 3 == 1 ? 4 : 0.01));
+    const bool integral = i % 4 == 0;
+    const double limit = (sizeof(T) == 4 ? 95 : 740) / (std::abs(std::log(base)) + 1e-9);
+    double exponent = (next() * 2 - 1) * std::min(limit, 1e6);
+    if (integral) exponent = std::nearbyint(exponent);
+    x.push_back(static_cast<T>(integral && i % 8 == 0 ? -base : base));
+    y.push_back(static_cast<T>(exponent));
+  }
+  const std::vector<T> results = apply<T>(pow_def, {x, y});
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = ulps(results[i], std::pow(static_cast<Wide>(x[i]), static_cast<Wide>(y[i])));
+    if (error > worst) worst = error;
+    ASSERT_LE(error, bound) << static_cast<double>(x[i]) << " ^ " << static_cast<double>(y[i])
+                            << " = " << static_cast<double>(results[i]);
+  }
+  std::printf("[ pow       %s ] max %.3f ulp\n", sizeof(T) == 4 ? "f32" : "f64", worst);
+}
+TEST(ScalarOps, PowErrors) {
+  check_pow<float>(3);
+  check_pow<double>(1);
+}
+
+template <class T>
+void expect_same(T got, T want, const char* what, double x, double y = 0) {
+  if (std::isnan(want)) {
+    EXPECT_TRUE(std::isnan(got)) << what << " " << x << " " << y << " gave " << got;
+  } else {
+    EXPECT_EQ(got, want) << what << " " << x << " " << y;
+    EXPECT_EQ(std::signbit(got), std::signbit(want)) << what << " " << x << " " << y;
+  }
+}
+
+template <class T>
+void check_specials() {
+  constexpr T inf = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T tiny = std::numeric_limits<T>::denorm_min();
+  struct Case {
+    const OpDef* op;
+    T x, want;
+  };
+  const Case cases[] = {
+      {&exp_def, inf, inf}, {&exp_def, -inf, 0}, {&exp_def, nan, nan}, {&exp_def, T(-0.0), 1},
+      {&exp_def, T(1e4), inf}, {&exp_def, T(-1e4), 0}, {&exp_def, tiny, 1},
+      {&expm1_def, T(-0.0), T(-0.0)}, {&expm1_def, inf, inf}, {&expm1_def, -inf, -1},
+      {&expm1_def, nan, nan}, {&expm1_def, tiny, tiny}, {&expm1_def, -tiny, -tiny},
+      {&log_def, 0, -inf}, {&log_def, T(-0.0), -inf}, {&log_def, -1, nan}, {&log_def, inf, inf},
+      {&log_def, nan, nan}, {&log_def, 1, 0}, {&log_def, -inf, nan}, {&log_def, -tiny, nan},
+      {&log1p_def, T(-0.0), T(-0.0)}, {&log1p_def, -1, -inf}, {&log1p_def, -2, nan},
+      {&log1p_def, inf, inf}, {&log1p_def, nan, nan}, {&log1p_def, tiny, tiny},
+      {&tanh_def, T(-0.0), T(-0.0)}, {&tanh_def, inf, 1}, {&tanh_def, -inf, -1},
+      {&tanh_def, nan, nan}, {&tanh_def, tiny, tiny}, {&tanh_def, T(-100), -1},
+      {&sigmoid_def, inf, 1}, {&sigmoid_def, -inf, 0}, {&sigmoid_def, nan, nan},
+      {&sigmoid_def, 0, T(0.5)}, {&erf_def, T(-0.0), T(-0.0)}, {&erf_def, inf, 1},
+      {&erf_def, -inf, -1}, {&erf_def, nan, nan}, {&sin_def, T(-0.0), T(-0.0)},
+      {&sin_def, inf, nan}, {&sin_def, nan, nan}, {&sin_def, tiny, tiny}, {&cos_def, inf, nan},
+      {&cos_def, nan, nan}, {&cos_def, 0, 1}, {&sqrt_def, -1, nan}, {&sqrt_def, T(-0.0), T(-0.0)},
+      {&rsqrt_def, 0, inf}, {&rsqrt_def, inf, 0}, {&recip_def, T(-0.0), -inf},
+      {&gelu_def, inf, inf}, {&gelu_def, -inf, T(-0.0)}, {&gelu_def, nan, nan},
+      {&gelu_tanh_def, inf, inf}, {&gelu_tanh_def, -inf, T(-0.0)}, {&gelu_tanh_def, nan, nan},
+      {&silu_def, inf, inf}, {&silu_def, -inf, T(-0.0)}, {&silu_def, nan, nan},
+      {&relu_def, nan, nan}, {&relu_def, -1, 0}, {&relu_def, T(-0.0), 0}, {&relu_def, 2, 2},
+      {&sign_def, T(-0.0), 0}, {&sign_def, nan, 0}, {&sign_def, -inf, -1}, {&sign_def, tiny, 1},
+      {&round_def, T(0.5), 0}, {&round_def, T(1.5), 2}, {&round_def, T(2.5), 2},
+      {&round_def, T(-0.5), T(-0.0)}, {&round_def, T(-2.5), -2}, {&floor_def, T(-0.5), -1},
+      {&ceil_def, T(-0.5), T(-0.0)}, {&floor_def, inf, inf}, {&abs_def, T(-0.0), 0},
+      {&neg_def, 0, T(-0.0)},
+  };
+  for (const Case& one : cases) {
+    // In a vector of its own and among ordinary values.
+    for (const std::size_t n : {std::size_t{1}, std::size_t{67}}) {
+      std::vector<T> points(n, T(0.3));
+      points[n / 2] = one.x;
+      expect_same(apply<T>(*one.op, {points})[n / 2], one.want, one.op->name.text,
+                  static_cast<double>(one.x));
+    }
+  }
+
+  struct Pair {
+    const OpDef* op;
+    T x, y, want;
+  };
+  const Pair pairs[] = {
+      {&pow_def, -2, 3, -8}, {&pow_def, -2, 2, 4}, {&pow_def, -2, T(0.5), nan},
+      {&pow_def, nan, 0, 1}, {&pow_def, 0, 0, 1}, {&pow_def, 1, nan, 1}, {&pow_def, 2, nan, nan},
+      {&pow_def, 0, -1, inf}, {&pow_def, T(-0.0), -1, -inf}, {&pow_def, T(-0.0), 3, T(-0.0)},
+      {&pow_def, 0, 2, 0}, {&pow_def, inf, 2, inf}, {&pow_def, -inf, 3, -inf},
+      {&pow_def, -inf, -3, T(-0.0)}, {&pow_def, -1, inf, 1}, {&pow_def, 2, inf, inf},
+      {&pow_def, T(0.5), inf, 0}, {&pow_def, 2, -inf, 0}, {&pow_def, 3, 1, 3},
+      {&remainder_def, -3, 2, 1}, {&remainder_def, 1, T(-1.5), T(-0.5)},
+      {&remainder_def, 6, 3, 0}, {&remainder_def, -6, 3, 0}, {&remainder_def, 6, -3, T(-0.0)},
+      {&remainder_def, 5, inf, 5}, {&remainder_def, -5, inf, inf}, {&remainder_def, 5, 0, nan},
+      {&remainder_def, inf, 2, nan}, {&remainder_def, nan, 2, nan}, {&remainder_def, 2, nan, nan},
+      {&maximum_def, nan, 1, nan}, {&maximum_def, 1, nan, nan}, {&maximum_def, 1, 2, 2},
+      {&minimum_def, nan, 1, nan}, {&minimum_def, 1, nan, nan}, {&minimum_def, -inf, 2, -inf},
+      {&div_def, 1, 0, inf}, {&div_def, 0, 0, nan},
+  };
+  for (const Pair& one : pairs) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{67}}) {
+      std::vector<T> x(n, T(1.25));
+      std::vector<T> y(n, T(2));
+      x[n / 2] = one.x;
+      y[n / 2] = one.y;
+      expect_same(apply<T>(*one.op, {x, y})[n / 2], one.want, one.op->name.text,
+                  static_cast<double>(one.x), static_cast<double>(one.y));
+    }
+  }
+}
+TEST(ScalarOps, SpecialValuesF32) { check_specials<float>(); }
+TEST(ScalarOps, SpecialValuesF64) { check_specials<double>(); }
+
+TEST(ScalarOps, RemainderIsExactForAnyQuotient) {
+  std::uint64_t state = 99;
+  const auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-53;
+  };
+  std::vector<float> x;
+  std::vector<float> y;
+  for (int i = 0; i < 100000; ++i) {
+    x.push_back(static_cast<float>((next() - 0.5) * std::exp(next() * 60 - 20)));
+    y.push_back(static_cast<float>((next() - 0.5) * std::exp(next() * 20 - 5)));
+    if (i % 5 == 0) x.back() = y.back() * static_cast<float>(i % 1000);
+  }
+  const std::vector<float> r = apply<float>(remainder_def, {x, y});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    float want = std::fmod(x[i], y[i]);
+    if (want != 0 && (want < 0) != (y[i] < 0)) want += y[i];
+    ASSERT_EQ(r[i], want) << x[i] << " remainder " << y[i];
+  }
+}
+
+TEST(ScalarOps, IntegersWrapAndNeverTrap) {
+  constexpr std::int32_t min = std::numeric_limits<std::int32_t>::min();
+  using V = std::vector<std::int32_t>;
+  EXPECT_EQ(apply<std::int32_t>(abs_def, {V{min, -3, 4}}), (V{min, 3, 4}));
+  EXPECT_EQ(apply<std::int32_t>(neg_def, {V{min, -3, 4}}), (V{min, 3, -4}));
+  EXPECT_EQ(apply<std::int32_t>(div_def, {V{min, 7, -7, 5}, V{-1, 2, 2, 0}}), (V{min, 3, -3, 0}));
+  EXPECT_EQ(apply<std::int32_t>(remainder_def, {V{min, -3, 3, 5}, V{-1, 2, -2, 0}}),
+            (V{0, 1, -1, 0}));
+  EXPECT_EQ(apply<std::int32_t>(pow_def, {V{3, -2, 2, 1, -1, 2}, V{4, 31, 32, -5, -5, -1}}),
+            (V{81, min, 0, 1, -1, 0}));
+  EXPECT_EQ(apply<std::int32_t>(sign_def, {V{min, 0, 9}}), (V{-1, 0, 1}));
+  using B = std::vector<std::int8_t>;
+  EXPECT_EQ(apply<std::int8_t>(add_def, {B{127, -128, 5}, B{1, -1, 6}}), (B{-128, 127, 11}));
+  EXPECT_EQ(apply<std::int8_t>(div_def, {B{-128}, B{-1}}), (B{-128}));
+  using U = std::vector<std::uint8_t>;
+  EXPECT_EQ(apply<std::uint8_t>(sub_def, {U{1, 0}, U{2, 1}}), (U{255, 255}));
+  using W = std::vector<std::uint32_t>;
+  EXPECT_EQ(apply<std::uint32_t>(mul_def, {W{4000000000u, 3}, W{4000000000u, 5}}),
+            (W{4000000000u * 4000000000u, 15}));
+  using L = std::vector<std::uint64_t>;
+  constexpr std::uint64_t kBig = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(apply<std::uint64_t>(div_def, {L{kBig, 7}, L{2, 0}}), (L{kBig / 2, 0}));
+  EXPECT_EQ(apply<std::uint64_t>(maximum_def, {L{kBig, 7}, L{2, 9}}), (L{kBig, 9}));
+}
+
+}  // namespace
+}  // namespace hearth::region_test
