@@ -65,9 +65,9 @@ HEARTH_API std::function<std::vector<Array>(std::span<const Array>)> grad(Functi
 HEARTH_API std::function<std::pair<Array, std::vector<Array>>(std::span<const Array>)>
 value_and_grad(FunctionOfMany f);
 
-// f, but the values inside f are not kept until backward: it computes them again from f's arguments.
-// f must compute the same every time it is called; leaves that f captures get their gradients too.
-// Random ops of the calling thread's generator draw the same numbers in both runs.
+// f, but the values inside f are not kept until backward: it computes them again from f's
+// arguments. f must compute the same every time it is called; leaves that f captures get their
+// gradients too. Random ops of the calling thread's generator draw the same numbers in both runs.
 HEARTH_API FunctionOfMany checkpoint(FunctionOfMany f);
 
 }  // namespace v0

@@ -7,7 +7,8 @@
 // - Shapes broadcast as in NumPy: aligned at the last axis, extent 1 stretches; else Error{shape}.
 // - Negative axes count from the end; an axis out of range is an Error{invalid_argument}.
 // - Inputs may be any views; results are in logical order. Extents of 0 are legal.
-// - Integers wrap on overflow, division truncates, remainder floors. f16 and bf16 compute in f32 and
+// - Integers wrap on overflow, division truncates, remainder floors. f16 and bf16 compute in f32
+// and
 //   round once.
 // - Index arrays are i64 or i32; indices out of range are undefined unless said.
 // - Floats are differentiable everywhere unless said. All functions are thread-safe.
@@ -67,8 +68,9 @@ HEARTH_API Array relu(const Array& x);   // gradient 0 at 0
 HEARTH_API Array gelu(const Array& x, bool approximate = false);
 HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
 
-// ---- Comparison and logic ------------------------------------------------------------------------
-// Results are bool; never differentiable. Comparisons with NaN are false, not_equal is true.
+// ---- Comparison and logic
+// ------------------------------------------------------------------------ Results are bool; never
+// differentiable. Comparisons with NaN are false, not_equal is true.
 
 HEARTH_API Array equal(const Array& a, const Array& b);
 HEARTH_API Array not_equal(const Array& a, const Array& b);
@@ -93,9 +95,10 @@ HEARTH_API Array clamp_max(const Array& x, const Array& high);
 // if it has the dtype already. A number becomes an array of rank 0.
 HEARTH_API Array cast(const Array& x, DType dtype);
 
-// ---- Reductions ----------------------------------------------------------------------------------
-// Over `axes` (in any order, none twice), or over everything where no axes are given. Reduced axes
-// stay with extent 1 if `keepdim`. Reducing over `{}` is the identity.
+// ---- Reductions
+// ---------------------------------------------------------------------------------- Over `axes`
+// (in any order, none twice), or over everything where no axes are given. Reduced axes stay with
+// extent 1 if `keepdim`. Reducing over `{}` is the identity.
 
 HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
 HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
@@ -125,8 +128,9 @@ HEARTH_API Array softmax(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array log_softmax(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array logsumexp(const Array& x, std::int64_t axis = -1, bool keepdim = false);
 
-// ---- Shape ---------------------------------------------------------------------------------------
-// Views: nothing is copied unless a reader needs it.
+// ---- Shape
+// --------------------------------------------------------------------------------------- Views:
+// nothing is copied unless a reader needs it.
 
 // Same elements in row-major order. One extent may be -1 and is worked out from the others.
 HEARTH_API Array reshape(const Array& x, const Shape& shape);
@@ -157,8 +161,7 @@ struct Slice {
 // One Slice for each leading axis; the axes behind are kept whole.
 HEARTH_API Array slice(const Array& x, const std::vector<Slice>& slices);
 // `length` elements of `axis` from `start`; Error{invalid_argument} if they do not exist.
-HEARTH_API Array narrow(const Array& x, std::int64_t axis, std::int64_t start,
-                        std::int64_t length);
+HEARTH_API Array narrow(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t length);
 // The part of shape `sizes` from `starts`, whose values are no part of a plan's identity: use it
 // where positions change from step to step. Error{invalid_argument} if the part is not inside x.
 HEARTH_API Array dynamic_slice(const Array& x, const Dims& starts, const Shape& sizes);
@@ -179,12 +182,12 @@ HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int
 // Tiles x: times[i] copies along axis i, one entry for each axis.
 HEARTH_API Array repeat(const Array& x, const Dims& times);
 
-// ---- Indexing ------------------------------------------------------------------------------------
+// ---- Indexing
+// ------------------------------------------------------------------------------------
 
 // x with `value` written over slice(x, slices); value broadcasts to the slice's shape.
 // `x = slice_assign(x, ...)` reuses x's memory where nothing else holds it.
-HEARTH_API Array slice_assign(const Array& x, const std::vector<Slice>& slices,
-                              const Array& value);
+HEARTH_API Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array& value);
 // x with `value` (of x's rank) written from `starts` on; see dynamic_slice.
 HEARTH_API Array dynamic_slice_assign(const Array& x, const Dims& starts, const Array& value);
 // out[..i..] = x[..indices[..i..]..] along `axis`. indices has x's rank and, beside `axis`, x's
@@ -204,7 +207,8 @@ HEARTH_API Array embedding(const Array& weight, const Array& indices);
 // indices [...] to [..., classes]: 1 at the index, 0 elsewhere (all 0 where out of range).
 HEARTH_API Array one_hot(const Array& indices, std::int64_t classes, DType dtype = DType::f32);
 
-// ---- Contractions and layers ---------------------------------------------------------------------
+// ---- Contractions and layers
+// ---------------------------------------------------------------------
 
 // a [..., m, k] x b [..., k, n] = [..., m, n]; leading axes broadcast. Rank 1 stands for a row on
 // the left and a column on the right, and that axis is dropped from the result. Numeric dtypes;
@@ -229,10 +233,10 @@ HEARTH_API Array rope(const Array& x, const RopeOptions& options = {});
 
 struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // default 1 / sqrt(d)
-  double softcap = 0;  // > 0: scores become softcap * tanh(score / softcap)
-  bool causal = false;  // row r sees columns up to r + kv_length - q_length
-  Array mask = {};      // bool, true = masked out; broadcasts to [batch, heads, q_length, length]
-  Array bias = {};      // added to the scores; broadcasts likewise
+  double softcap = 0;                          // > 0: scores become softcap * tanh(score / softcap)
+  bool causal = false;                         // row r sees columns up to r + kv_length - q_length
+  Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, q_length, length]
+  Array bias = {};  // added to the scores; broadcasts likewise
   std::optional<std::int64_t> kv_length = std::nullopt;  // default: the whole length
 };
 // softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
@@ -250,8 +254,9 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
                                Reduction reduction = Reduction::mean,
                                std::int64_t ignore_index = -100, double label_smoothing = 0);
 
-// ---- Creation ------------------------------------------------------------------------------------
-// Constants; their memory is one element where readers take views.
+// ---- Creation
+// ------------------------------------------------------------------------------------ Constants;
+// their memory is one element where readers take views.
 
 HEARTH_API Array full(const Shape& shape, const Array& value, DType dtype = DType::f32,
                       Device device = Device());
@@ -260,8 +265,8 @@ HEARTH_API Array ones(const Shape& shape, DType dtype = DType::f32, Device devic
 HEARTH_API Array full_like(const Array& x, const Array& value);
 HEARTH_API Array zeros_like(const Array& x);
 HEARTH_API Array ones_like(const Array& x);
-// start, start + step, ... before `end`: max(0, ceil((end - start) / step)) elements. A step of 0 is
-// an Error{invalid_argument}.
+// start, start + step, ... before `end`: max(0, ceil((end - start) / step)) elements. A step of 0
+// is an Error{invalid_argument}.
 HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step = 1,
                         DType dtype = DType::i64, Device device = Device());
 // count values start + i * step in a float dtype.
@@ -278,7 +283,8 @@ HEARTH_API Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t di
 HEARTH_API Array triu(const Array& x, std::int64_t diagonal = 0);
 HEARTH_API Array tril(const Array& x, std::int64_t diagonal = 0);
 
-// ---- Operators -----------------------------------------------------------------------------------
+// ---- Operators
+// -----------------------------------------------------------------------------------
 
 inline Array operator+(const Array& a, const Array& b) { return add(a, b); }
 inline Array operator-(const Array& a, const Array& b) { return sub(a, b); }

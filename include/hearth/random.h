@@ -48,11 +48,11 @@ HEARTH_API Array random_integers(const Shape& shape, std::int64_t low, std::int6
                                  DType dtype = DType::i64, Device device = Device(),
                                  Generator* source = nullptr);
 // The generator's raw words; dtype u32 or u64.
-HEARTH_API Array random_bits(const Shape& shape, DType dtype = DType::u32,
-                             Device device = Device(), Generator* source = nullptr);
+HEARTH_API Array random_bits(const Shape& shape, DType dtype = DType::u32, Device device = Device(),
+                             Generator* source = nullptr);
 
-// Zeroes elements with `probability` and scales the others by 1 / (1 - probability); `x` itself when
-// not training or when probability is 0. Error{invalid_argument} unless 0 <= probability <= 1.
+// Zeroes elements with `probability` and scales the others by 1 / (1 - probability); `x` itself
+// when not training or when probability is 0. Error{invalid_argument} unless 0 <= probability <= 1.
 HEARTH_API Array dropout(const Array& x, double probability, bool training = true,
                          Generator* source = nullptr);
 

@@ -420,9 +420,9 @@ class Tensor {
 #undef HEARTH_TENSOR_FLOAT
 #undef HEARTH_TENSOR_UNARY
 
-  template <ScalarOf<K> N>
+  template <ScalarOf<K> Low, ScalarOf<K> High>
     requires NumericKind<K>
-  Tensor clamp(N low, N high) const {
+  Tensor clamp(Low low, High high) const {
     return Tensor(hearth::clamp(array_, tensor_detail::scalar(low), tensor_detail::scalar(high)));
   }
   template <ScalarOf<K> N>

@@ -11,8 +11,8 @@
 namespace hearth {
 namespace {
 
-// A stand-in for `x` with a record of its own, at which a walk can stop. It passes on what gradients
-// of gradients depend on: a tracked x stays its parent.
+// A stand-in for `x` with a record of its own, at which a walk can stop. It passes on what
+// gradients of gradients depend on: a tracked x stays its parent.
 Array stand_in(const Array& x) {
   if (x.grad() != nullptr) return call(defs::reshape_op, Params().list(x.shape()), {&x});
   return x.require_grad();

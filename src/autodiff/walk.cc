@@ -37,7 +37,8 @@ void Walk::step(GradRecord& record, const Array& gradient) {
       } else if (record.op->composite != nullptr) {
         std::vector<const Array*> inputs;
         inputs.reserve(record.saved.size());
-        for (const Array& saved : record.saved) inputs.push_back(saved.defined() ? &saved : nullptr);
+        for (const Array& saved : record.saved)
+          inputs.push_back(saved.defined() ? &saved : nullptr);
         again = record.op->composite(Composite{inputs, record.params, Device(record.device)});
       } else {
         throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
@@ -45,7 +46,16 @@ void Walk::step(GradRecord& record, const Array& gradient) {
                                                 "composite, expected one of them");
       }
     }
-    if (again.grad() != nullptr) accumulate(again.grad(), gradient);
+    if (again.grad() != nullptr && gradient.size() != 0) {
+      accumulate(again.grad(), gradient);
+      return;
+    }
+    // Short cuts for empty arrays depend on nothing; their gradient is still 0, not absent.
+    for (std::size_t i = 0; i < record.parents.size(); ++i) {
+      if (record.parents[i] == nullptr) continue;
+      accumulate(record.parents[i],
+                 zeros(record.shapes[i], record.dtypes[i], Device(record.device)));
+    }
     return;
   }
 
@@ -62,8 +72,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
   const Grads gradients = record.op->vjp(Vjp{record, gradient, out});
   for (std::size_t i = 0; i < record.parents.size() && i < gradients.size(); ++i) {
     if (record.parents[i] == nullptr || !gradients[i].defined()) continue;
-    accumulate(record.parents[i],
-               cast(sum_to(gradients[i], record.shapes[i]), record.dtypes[i]));
+    accumulate(record.parents[i], cast(sum_to(gradients[i], record.shapes[i]), record.dtypes[i]));
   }
 }
 
@@ -115,7 +124,8 @@ void check_loss(const char* op, const Array& loss) {
   }
   if (loss.size() != 1) {
     throw Error(ErrorCode::shape, std::string(op) + ": the loss is not one number; got shape " +
-                                      to_string(loss.shape()) + ", expected one element: reduce it");
+                                      to_string(loss.shape()) +
+                                      ", expected one element: reduce it");
   }
   if (!is_float(loss.dtype())) {
     throw Error(ErrorCode::dtype, std::string(op) + ": the loss is not a float; got " +

@@ -52,7 +52,7 @@ inline std::uint64_t philox_pair(std::uint32_t low, std::uint32_t high) noexcept
 
 // [0, 1) from the top 24 bits of a word, and from the top 53 bits of a pair.
 inline float philox_unit(std::uint32_t word) noexcept {
-  return static_cast<float>(word >> 8) * 0x1p-24f;
+  return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24f;
 }
 inline double philox_unit(std::uint64_t pair) noexcept {
   return static_cast<double>(pair >> 11) * 0x1p-53;

@@ -31,9 +31,10 @@ bool is_donatable(const Node& node) {
 }
 
 // Appends what the plan may depend on beyond the recording's own words.
-std::uint64_t describe(const Recording& recording, Scratch& scratch) {
+std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scratch& scratch) {
   std::vector<std::uint64_t>& key = scratch.key;
   const std::size_t first = key.size();
+  key.push_back(reinterpret_cast<std::uintptr_t>(&device));
   key.push_back(recording.nodes.size());
   key.push_back(recording.externals.size());
   key.push_back(switches().word());
@@ -174,16 +175,16 @@ void execute(DeviceImpl& device, Recording& recording) {
     }
   }
   scratch.key.assign(recording.words.begin(), recording.words.end());
-  const std::uint64_t hash = describe(recording, scratch);
+  const std::uint64_t hash = describe(device, recording, scratch);
   Counters& count = counters();
-  std::shared_ptr<const Plan> plan = find_plan(hash, scratch.key, device);
+  std::shared_ptr<const Plan> plan = find_plan(hash, scratch.key);
   if (plan != nullptr) {
     count.plan_hits.fetch_add(1, std::memory_order_relaxed);
   } else {
     count.plan_misses.fetch_add(1, std::memory_order_relaxed);
     auto built = build_plan(device, recording, scratch.wanted, scratch.facts);
     std::const_pointer_cast<Plan>(built)->key = scratch.key;
-    keep_plan(hash, device, built);
+    keep_plan(hash, built);
     plan = std::move(built);
   }
 

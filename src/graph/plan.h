@@ -83,8 +83,7 @@ std::shared_ptr<const Plan> build_plan(DeviceImpl& device, const Recording& reco
                                        std::span<const ExternalFact> externals);
 
 // The bounded, process-wide cache. Thread-safe.
-std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key,
-                                      const DeviceImpl& device);
-void keep_plan(std::uint64_t hash, const DeviceImpl& device, std::shared_ptr<const Plan> plan);
+std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key);
+void keep_plan(std::uint64_t hash, std::shared_ptr<const Plan> plan);
 
 }  // namespace hearth

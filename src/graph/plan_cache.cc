@@ -2,7 +2,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "graph/mix.h"
 #include "graph/plan.h"
 
 namespace hearth {
@@ -62,19 +61,14 @@ PlanCache& cache() {
   return *cache;
 }
 
-std::uint64_t with_device(std::uint64_t hash, const DeviceImpl& device) {
-  return mix(hash, reinterpret_cast<std::uintptr_t>(&device));
-}
-
 }  // namespace
 
-std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key,
-                                      const DeviceImpl& device) {
-  return cache().find(with_device(hash, device), key);
+std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key) {
+  return cache().find(hash, key);
 }
 
-void keep_plan(std::uint64_t hash, const DeviceImpl& device, std::shared_ptr<const Plan> plan) {
-  cache().keep(with_device(hash, device), std::move(plan));
+void keep_plan(std::uint64_t hash, std::shared_ptr<const Plan> plan) {
+  cache().keep(hash, std::move(plan));
 }
 
 }  // namespace hearth

@@ -386,10 +386,10 @@ void Planner::want_escapes() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     PlanNode& node = nodes_[i];
     if (!node.wanted) continue;
-    if (node.value.scalar >= 0) {
-      node.value = stored(node.value, node.shape, node.dtype, end);
-    }
-    PlanRoot& root = roots_[static_cast<std::size_t>(node.value.root)];
+    // Readers inside the plan still see the number, which is in memory only at the end.
+    node.escaped = node.value.scalar >= 0 ? stored(node.value, node.shape, node.dtype, end)
+                                          : node.value;
+    PlanRoot& root = roots_[static_cast<std::size_t>(node.escaped.root)];
     root.in_memory = true;
     root.escapes |= root.external < 0;
     // An array that views an external keeps its storage: nothing may take it over.
@@ -506,15 +506,15 @@ void Planner::encode() {
     const PlanNode& node = nodes_[i];
     if (!node.wanted) continue;
     const PlanOperand& place =
-        roots_[static_cast<std::size_t>(resolve(node.value.root))].place;
+        roots_[static_cast<std::size_t>(resolve(node.escaped.root))].place;
     PlanEscape escape;
     escape.node = i;
     escape.base = place.base;
-    escape.layout = node.value.layout;
+    escape.layout = node.escaped.layout;
     escape.first_dynamic = static_cast<int>(plan_->dynamic_offsets.size());
-    escape.dynamic_count = static_cast<int>(node.value.dynamic.size());
-    plan_->dynamic_offsets.insert(plan_->dynamic_offsets.end(), node.value.dynamic.begin(),
-                                  node.value.dynamic.end());
+    escape.dynamic_count = static_cast<int>(node.escaped.dynamic.size());
+    plan_->dynamic_offsets.insert(plan_->dynamic_offsets.end(), node.escaped.dynamic.begin(),
+                                  node.escaped.dynamic.end());
     plan_->escapes.push_back(escape);
   }
 }

@@ -40,6 +40,7 @@ struct PlanNode {
   bool needed = false;
   bool wanted = false;
   PlanValue value;
+  PlanValue escaped;            // of a wanted node: where it lies after the plan
 };
 
 struct PlanRoot {

@@ -106,12 +106,12 @@ HEARTH_FN T log1p(T x) {
   return copysign(where(x == T(-1.0f), T(-HEARTH_INF), y), x);
 }
 
-// sin r for |r| <= pi / 2.
+// sin r for |r| <= pi / 2; exactly 1 at its end, so that cos 0 is 1.
 template <HEARTH_REAL32 T>
 HEARTH_FN T sin_reduced(T r) {
   T z = r * r;
-  T p = fma(T(2.60428594e-6f), z, T(-1.98089634e-4f));
-  p = fma(p, z, T(8.33305810e-3f));
+  T p = fma(T(2.60428419e-6f), z, T(-1.98089576e-4f));
+  p = fma(p, z, T(8.33305996e-3f));
   p = fma(p, z, T(-0.166666597f));
   return fma(z * p, r, r);
 }
@@ -219,12 +219,21 @@ HEARTH_FN T pow(T x, T y) {
   T z = s * s;
   T p = fma(T(0.241025150f), z, T(0.285068631f));
   p = fma(p, z, T(0.400008649f));
-  p = fma(p, z, T(0.666666627f));
+  p = fma(p, z, T(3.75935588e-9f));
+  T cube = z * s;
+  T cube_rest = fma(z, s, -cube) + fma(s, s, -z) * s;
+  T term = cube * T(0.666666627f);
+  T term_rest = fma(cube, T(0.666666627f), -term);
+  term_rest = term_rest + fma(cube_rest, T(0.666666627f), cube * p);
+  // n ln 2 + 2 s + s^3 P, largest first
   T high = n * T(0.693145752f);
   T sum = high + (s + s);
   T rest = (s + s) - (sum - high);
-  rest = rest + fma(s_rest, T(2.0f), fma(z * s, p, n * T(1.42860677e-6f)));
-  T log_a = sum + rest;
+  T log_a = sum + term;
+  rest = rest + (term - (log_a - sum));
+  rest = rest + fma(s_rest, T(2.0f), fma(n, T(1.42860677e-6f), term_rest));
+  sum = log_a;
+  log_a = sum + rest;
   rest = rest - (log_a - sum);
   T t = y * log_a;
   T t_rest = fma(y, rest, fma(y, log_a, -t));

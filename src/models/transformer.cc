@@ -71,7 +71,7 @@ Transformer::Transformer(const TransformerConfig& shape, DType compute_dtype, De
   const auto inner = nn::Initializer::normal(0, deviation);
   const auto outer =
       nn::Initializer::normal(0, deviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
-  const auto table = nn::Initializer::normal(0, 0.02);
+  const auto table = nn::Initializer::normal(0, 0.1);
 
   embed_tokens = nn::Embedding(config.vocabulary, config.dim, {table, options});
   for (std::int64_t i = 0; i < config.layers; ++i) {

@@ -32,8 +32,7 @@ template <Array (*loses)(const Array&, const Array&), int input>
 Array extreme_gradient(const Vjp& v) {
   const Array& self = v.input(input);
   const Array& other = v.input(1 - input);
-  return where(loses(self, other), 0.0,
-               where(equal(self, other), mul(v.grad, 0.5), v.grad));
+  return where(loses(self, other), 0.0, where(equal(self, other), mul(v.grad, 0.5), v.grad));
 }
 
 Grads clamp_gradient(const Vjp& v) {
@@ -72,9 +71,8 @@ void infer_where(Inference& inference) {
 std::vector<SampleCase> where_samples() {
   const auto make = [](Shape condition, Shape a, Shape b) {
     SampleCase sample;
-    sample.inputs = {{.shape = condition, .dtype = static_cast<int>(DType::bool_)},
-                     {.shape = a},
-                     {.shape = b}};
+    sample.inputs = {
+        {.shape = condition, .dtype = static_cast<int>(DType::bool_)}, {.shape = a}, {.shape = b}};
     return sample;
   };
   std::vector<SampleCase> samples = {make({2, 3}, {2, 3}, {2, 3}), make({3}, {2, 1}, {2, 3}),
@@ -138,9 +136,10 @@ constinit const OpDef sub_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"sub", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) { return neg(w.grad); }));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) { return neg(w.grad); }));
+        },
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2>,
 };
@@ -153,16 +152,17 @@ constinit const OpDef mul_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"mul", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(
-          gradient_if(v, 0, [](const Vjp& w) { return mul(w.grad, w.input(1)); }),
-          gradient_if(v, 1, [](const Vjp& w) { return mul(w.grad, w.input(0)); }));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(gradient_if(v, 0, [](const Vjp& w) { return mul(w.grad, w.input(1)); }),
+                       gradient_if(v, 1, [](const Vjp& w) { return mul(w.grad, w.input(0)); }));
+        },
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = [](std::uint32_t needs) {
-      return ((needs & kFirst) != 0 ? Saves::input1 : Saves::none) |
-             ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
-    },
+    .saves_for =
+        [](std::uint32_t needs) {
+          return ((needs & kFirst) != 0 ? Saves::input1 : Saves::none) |
+                 ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
+        },
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2>,
 };
@@ -175,14 +175,16 @@ constinit const OpDef div_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"div", 2},
-    .vjp = [](const Vjp& v) {
-      const Array scaled = div(v.grad, v.input(1));
-      return grads(scaled, v.needs(1) ? neg(mul(scaled, v.out)) : Array());
-    },
+    .vjp =
+        [](const Vjp& v) {
+          const Array scaled = div(v.grad, v.input(1));
+          return grads(scaled, v.needs(1) ? neg(mul(scaled, v.out)) : Array());
+        },
     .saves = Saves::input1 | Saves::output,
-    .saves_for = [](std::uint32_t needs) {
-      return Saves::input1 | ((needs & kSecond) != 0 ? Saves::output : Saves::none);
-    },
+    .saves_for =
+        [](std::uint32_t needs) {
+          return Saves::input1 | ((needs & kSecond) != 0 ? Saves::output : Saves::none);
+        },
     .accepts_dtype = numeric_dtype,
     .samples = divisor_samples,
 };
@@ -195,14 +197,17 @@ constinit const OpDef pow_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"pow", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(gradient_if(v, 0, pow_base_gradient), gradient_if(v, 1, pow_exponent_gradient));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(gradient_if(v, 0, pow_base_gradient),
+                       gradient_if(v, 1, pow_exponent_gradient));
+        },
     .saves = Saves::input0 | Saves::input1 | Saves::output,
-    .saves_for = [](std::uint32_t needs) {
-      return Saves::input0 | Saves::input1 |
-             ((needs & kSecond) != 0 ? Saves::output : Saves::none);
-    },
+    .saves_for =
+        [](std::uint32_t needs) {
+          return Saves::input0 | Saves::input1 |
+                 ((needs & kSecond) != 0 ? Saves::output : Saves::none);
+        },
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2, 2, 30>,
 };
@@ -215,15 +220,17 @@ constinit const OpDef remainder_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"remainder", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
-                     return neg(mul(w.grad, floor(div(w.input(0), w.input(1)))));
-                   }));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
+                         return neg(mul(w.grad, floor(div(w.input(0), w.input(1)))));
+                       }));
+        },
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = [](std::uint32_t needs) {
-      return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
-    },
+    .saves_for =
+        [](std::uint32_t needs) {
+          return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
+        },
     .accepts_dtype = numeric_dtype,
     .samples = divisor_samples,
 };
@@ -236,10 +243,11 @@ constinit const OpDef maximum_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"maximum", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(gradient_if(v, 0, extreme_gradient<less, 0>),
-                   gradient_if(v, 1, extreme_gradient<less, 1>));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(gradient_if(v, 0, extreme_gradient<less, 0>),
+                       gradient_if(v, 1, extreme_gradient<less, 1>));
+        },
     .saves = Saves::input0 | Saves::input1,
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2>,
@@ -253,27 +261,28 @@ constinit const OpDef minimum_op = {
     .max_inputs = 2,
     .infer = infer_elementwise,
     .formula = {"minimum", 2},
-    .vjp = [](const Vjp& v) {
-      return grads(gradient_if(v, 0, extreme_gradient<greater, 0>),
-                   gradient_if(v, 1, extreme_gradient<greater, 1>));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(gradient_if(v, 0, extreme_gradient<greater, 0>),
+                       gradient_if(v, 1, extreme_gradient<greater, 1>));
+        },
     .saves = Saves::input0 | Saves::input1,
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2>,
 };
 
-#define HEARTH_BOOL_OP(token, text, accepted)   \
-  constinit const OpDef token##_op = {          \
-      .name = #token,                           \
-      .summary = text,                          \
-      .kind = OpKind::elementwise,              \
-      .min_inputs = 2,                          \
-      .max_inputs = 2,                          \
-      .infer = infer_elementwise_bool,          \
-      .formula = {#token, 2},                   \
-      .differentiable = false,                  \
-      .accepts_dtype = accepted,                \
-      .samples = elementwise_samples<2>,        \
+#define HEARTH_BOOL_OP(token, text, accepted) \
+  constinit const OpDef token##_op = {        \
+      .name = #token,                         \
+      .summary = text,                        \
+      .kind = OpKind::elementwise,            \
+      .min_inputs = 2,                        \
+      .max_inputs = 2,                        \
+      .infer = infer_elementwise_bool,        \
+      .formula = {#token, 2},                 \
+      .differentiable = false,                \
+      .accepts_dtype = accepted,              \
+      .samples = elementwise_samples<2>,      \
   };
 HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", nullptr)
 HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", nullptr)
@@ -294,12 +303,13 @@ constinit const OpDef where_op = {
     .max_inputs = 3,
     .infer = infer_where,
     .formula = {"where", 3},
-    .vjp = [](const Vjp& v) {
-      return grads(
-          Array(),
-          gradient_if(v, 1, [](const Vjp& w) { return where(w.input(0), w.grad, 0.0); }),
-          gradient_if(v, 2, [](const Vjp& w) { return where(w.input(0), 0.0, w.grad); }));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(
+              Array(),
+              gradient_if(v, 1, [](const Vjp& w) { return where(w.input(0), w.grad, 0.0); }),
+              gradient_if(v, 2, [](const Vjp& w) { return where(w.input(0), 0.0, w.grad); }));
+        },
     .saves = Saves::input0,
     .samples = where_samples,
 };
@@ -349,9 +359,7 @@ Array not_equal(const Array& a, const Array& b) { return binary(defs::not_equal_
 Array less(const Array& a, const Array& b) { return binary(defs::less_op, a, b); }
 Array less_equal(const Array& a, const Array& b) { return binary(defs::less_equal_op, a, b); }
 Array greater(const Array& a, const Array& b) { return binary(defs::greater_op, a, b); }
-Array greater_equal(const Array& a, const Array& b) {
-  return binary(defs::greater_equal_op, a, b);
-}
+Array greater_equal(const Array& a, const Array& b) { return binary(defs::greater_equal_op, a, b); }
 Array logical_and(const Array& a, const Array& b) { return binary(defs::logical_and_op, a, b); }
 Array logical_or(const Array& a, const Array& b) { return binary(defs::logical_or_op, a, b); }
 Array logical_xor(const Array& a, const Array& b) { return binary(defs::logical_xor_op, a, b); }

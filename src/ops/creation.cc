@@ -96,14 +96,16 @@ Array ones_like(const Array& x) { return full_like(x, std::int64_t{1}); }
 
 Array arange(std::int64_t start, std::int64_t end, std::int64_t step, DType dtype, Device device) {
   if (step == 0) {
-    throw Error(ErrorCode::invalid_argument, "arange: step is 0; got a step of 0, expected another");
+    throw Error(ErrorCode::invalid_argument,
+                "arange: step is 0; got a step of 0, expected another");
   }
   // In unsigned arithmetic the distance of two i64 always fits.
   const bool empty = step > 0 ? end <= start : end >= start;
-  const auto distance = step > 0 ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(start)
-                                 : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(end);
-  const auto stride = step > 0 ? static_cast<std::uint64_t>(step)
-                               : 0 - static_cast<std::uint64_t>(step);
+  const auto distance = step > 0
+                            ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(start)
+                            : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(end);
+  const auto stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const std::uint64_t count = empty ? 0 : (distance - 1) / stride + 1;
   if (count > static_cast<std::uint64_t>(INT64_MAX)) {
     throw Error(ErrorCode::shape, "arange: too long; got " + std::to_string(count) + " elements");
@@ -124,7 +126,8 @@ Array arange(std::int64_t start, std::int64_t end, std::int64_t step, DType dtyp
 Array linear_ramp(std::int64_t count, double start, double step, DType dtype, Device device) {
   if (!is_float(dtype)) {
     throw Error(ErrorCode::dtype, "linear_ramp: not a float dtype; got " +
-                                      std::string(name(dtype)) + ", expected f64, f32, f16 or bf16");
+                                      std::string(name(dtype)) +
+                                      ", expected f64, f32, f16 or bf16");
   }
   return record(defs::arange_op, {},
                 Params().i64(count).dtype(dtype).dynamic_f64(start).dynamic_f64(step), &device);

@@ -26,8 +26,7 @@ Grads gelu_gradient(const Vjp& v) {
 Grads gelu_tanh_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Array squared = square(x);
-  const Array t =
-      tanh(mul(mul(x, add(mul(squared, kGeluCubic), 1.0)), kSqrtTwoOverPi));
+  const Array t = tanh(mul(mul(x, add(mul(squared, kGeluCubic), 1.0)), kSqrtTwoOverPi));
   const Array slope = mul(add(mul(squared, 3 * kGeluCubic), 1.0), kSqrtTwoOverPi);
   const Array tail = mul(mul(x, sub(1.0, square(t))), slope);
   return grads(mul(v.grad, mul(add(add(t, 1.0), tail), 0.5)));
@@ -55,8 +54,8 @@ Grads cast_gradient(const Vjp& v) {
 
 std::vector<SampleCase> cast_samples() {
   std::vector<SampleCase> samples;
-  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8,
-                            DType::bool_}) {
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::bf16, DType::i32, DType::u8, DType::bool_}) {
     SampleCase sample;
     sample.inputs = {{.shape = {2, 3}, .lo = -3, .hi = 3}};
     sample.params.dtype(dtype);
@@ -140,9 +139,7 @@ constinit const OpDef rsqrt_op = {
     .kind = OpKind::elementwise,
     .infer = infer_elementwise,
     .formula = {"rsqrt", 1},
-    .vjp = [](const Vjp& v) {
-      return grads(mul(mul(v.grad, -0.5), mul(v.out, square(v.out))));
-    },
+    .vjp = [](const Vjp& v) { return grads(mul(mul(v.grad, -0.5), mul(v.out, square(v.out)))); },
     .saves = Saves::output,
     .accepts_dtype = float_dtype,
     .samples = elementwise_samples<1, 2, 40>,
@@ -238,9 +235,10 @@ constinit const OpDef erf_op = {
     .kind = OpKind::elementwise,
     .infer = infer_elementwise,
     .formula = {"erf", 1},
-    .vjp = [](const Vjp& v) {
-      return grads(mul(v.grad, mul(exp(neg(square(v.input(0)))), kTwoOverSqrtPi)));
-    },
+    .vjp =
+        [](const Vjp& v) {
+          return grads(mul(v.grad, mul(exp(neg(square(v.input(0)))), kTwoOverSqrtPi)));
+        },
     .saves = Saves::input0,
     .accepts_dtype = float_dtype,
     .samples = elementwise_samples<1>,

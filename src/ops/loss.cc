@@ -41,10 +41,10 @@ void infer_cross_entropy_backward(Inference& inference) {
     inference.fail(ErrorCode::shape, "grad does not fit; got " + to_string(grad.shape()) +
                                          ", expected " + to_string(Shape{logits.shape()[0]}));
   }
-  if (grad.dtype() != compute_dtype(logits.dtype())) {
-    inference.fail(ErrorCode::dtype,
-                   "grad does not fit; got " + std::string(name(grad.dtype())) + ", expected " +
-                       std::string(name(compute_dtype(logits.dtype()))));
+  const DType loss = compute_dtype(logits.dtype());
+  if (grad.dtype() != loss && grad.dtype() != logits.dtype()) {
+    inference.fail(ErrorCode::dtype, "grad does not fit; got " + std::string(name(grad.dtype())) +
+                                         ", expected " + std::string(name(loss)));
   }
   inference.shape = logits.shape();
   inference.dtype = inference.scalar_dtype = logits.dtype();
@@ -94,7 +94,8 @@ Array cross_entropy_backward_composite(const Composite& c) {
   const Array hit = equal(unsqueeze(rows.target, {1}), arange(0, classes, 1, DType::i64, c.device));
   const Array weights = sub(softmax(cast(logits, dtype), 1), cast(hit, dtype));
   // Rows that do not count scale by 0, not by NaN: the gradient of this product reads the scale.
-  const Array each = where(rows.counts, where(rows.valid, c.input(0), nan), 0.0);
+  const Array grad = cast(c.input(0), dtype);
+  const Array each = where(rows.counts, where(rows.valid, grad, nan), 0.0);
   const Array scale = unsqueeze(each, {1});
   return cast(where(unsqueeze(rows.counts, {1}), mul(weights, scale), 0.0), logits.dtype());
 }
@@ -122,6 +123,15 @@ std::vector<SampleCase> cross_entropy_samples() {
   };
 }
 
+std::vector<SampleCase> cross_entropy_backward_samples() {
+  return {
+      {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100)},
+      {{{{6}}, {{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
+      {{{{0}}, {{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
+      {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
+  };
+}
+
 }  // namespace
 
 constinit const OpDef defs::cross_entropy_op = {
@@ -138,7 +148,6 @@ constinit const OpDef defs::cross_entropy_op = {
     .samples = cross_entropy_samples,
 };
 
-// Its first input has the dtype of the loss, f32 for half logits, so samples of one dtype do not fit.
 constinit const OpDef defs::cross_entropy_backward_op = {
     .name = "cross_entropy_backward",
     .summary = "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad.",
@@ -148,6 +157,7 @@ constinit const OpDef defs::cross_entropy_backward_op = {
     .infer = infer_cross_entropy_backward,
     .composite = cross_entropy_backward_composite,
     .accepts_dtype = is_float,
+    .samples = cross_entropy_backward_samples,
 };
 
 inline namespace v0 {

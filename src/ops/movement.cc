@@ -26,7 +26,8 @@ void keep_dtype(Inference& inference) {
   inference.dtype = inference.scalar_dtype = inference.input(0).node()->dtype;
 }
 
-// ---- What each op gives --------------------------------------------------------------------------
+// ---- What each op gives
+// --------------------------------------------------------------------------
 
 void infer_reshape(Inference& inference) {
   keep_dtype(inference);
@@ -48,9 +49,9 @@ void infer_permute(Inference& inference) {
     if (axis >= 0 && axis < shape.rank()) seen |= 1u << axis;
   }
   if (axes.rank() != shape.rank() || seen != (1u << shape.rank()) - 1) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "not a permutation; got axes " + to_string(axes) + ", expected each of " +
-                       std::to_string(shape.rank()) + " axes once");
+    inference.fail(ErrorCode::invalid_argument, "not a permutation; got axes " + to_string(axes) +
+                                                    ", expected each of " +
+                                                    std::to_string(shape.rank()) + " axes once");
   }
   inference.shape.resize(shape.rank());
   for (int i = 0; i < shape.rank(); ++i) inference.shape[i] = shape[static_cast<int>(axes[i])];
@@ -141,18 +142,18 @@ void infer_cat(Inference& inference) {
     const std::int64_t extent = shape.rank() == rank ? shape[at] : 0;
     if (shape.rank() == rank) shape[at] = inference.shape[at];
     if (shape != inference.shape) {
-      inference.fail(ErrorCode::shape, "arrays differ beside the axis; got " +
-                                           to_string(inference.input(0).shape()) + " and " +
-                                           to_string(inference.input(i).shape()) +
-                                           ", expected equal extents except along axis " +
-                                           std::to_string(axis));
+      inference.fail(ErrorCode::shape,
+                     "arrays differ beside the axis; got " + to_string(inference.input(0).shape()) +
+                         " and " + to_string(inference.input(i).shape()) +
+                         ", expected equal extents except along axis " + std::to_string(axis));
     }
     inference.shape[at] += extent;
   }
   check_shape("cat", inference.shape);
 }
 
-// ---- Where the elements lie ----------------------------------------------------------------------
+// ---- Where the elements lie
+// ----------------------------------------------------------------------
 
 // Merges and splits axes without moving elements where every merged run has one stride. Axes of
 // extent 1 take no part: their strides mean nothing.
@@ -244,7 +245,8 @@ bool view_contiguous(std::span<const std::uint64_t>, const Shape& in_shape, cons
   return true;
 }
 
-// ---- Gradients -----------------------------------------------------------------------------------
+// ---- Gradients
+// -----------------------------------------------------------------------------------
 
 Grads permute_gradient(const Vjp& v) {
   const Dims axes = v.statics().list();
@@ -291,7 +293,8 @@ Grads cat_gradient(const Vjp& v) {
   return list;
 }
 
-// ---- Samples -------------------------------------------------------------------------------------
+// ---- Samples
+// -------------------------------------------------------------------------------------
 
 SampleCase sample_of(const Shape& shape, const std::vector<Dims>& lists, int error = -1) {
   SampleCase sample;
@@ -305,8 +308,11 @@ constexpr int kBadShape = static_cast<int>(ErrorCode::shape);
 constexpr int kBadArgument = static_cast<int>(ErrorCode::invalid_argument);
 
 std::vector<SampleCase> reshape_samples() {
-  return {sample_of({2, 6}, {{3, 4}}), sample_of({2, 3, 4}, {{6, 4}}), sample_of({1}, {Dims{}}),
-          sample_of({0, 3}, {{2, 0}}), sample_of({4, 1, 3}, {{2, 1, 2, 3}}),
+  return {sample_of({2, 6}, {{3, 4}}),
+          sample_of({2, 3, 4}, {{6, 4}}),
+          sample_of({1}, {Dims{}}),
+          sample_of({0, 3}, {{2, 0}}),
+          sample_of({4, 1, 3}, {{2, 1, 2, 3}}),
           sample_of({2, 3}, {{4}}, kBadShape)};
 }
 std::vector<SampleCase> permute_samples() {
@@ -319,7 +325,7 @@ std::vector<SampleCase> expand_samples() {
 }
 std::vector<SampleCase> slice_samples() {
   return {sample_of({5, 4}, {{1, 0}, {3, 2}, {1, 2}}), sample_of({5}, {{4}, {5}, {-1}}),
-          sample_of({8}, {{7}, {3}, {-2}}),            sample_of({5, 4}, {{0, 3}, {0, 1}, {1, 1}}),
+          sample_of({8}, {{7}, {3}, {-2}}), sample_of({5, 4}, {{0, 3}, {0, 1}, {1, 1}}),
           sample_of({5}, {{3}, {3}, {1}}, kBadArgument)};
 }
 std::vector<SampleCase> dynamic_slice_samples() {

@@ -13,7 +13,9 @@ constexpr ParamSpec kReduceParams[] = {
 constexpr ParamSpec kArgParams[] = {
     {.name = "axis", .type = ParamType::i64},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true},
-    {.name = "dtype", .type = ParamType::dtype, .optional = true,
+    {.name = "dtype",
+     .type = ParamType::dtype,
+     .optional = true,
      .default_value = static_cast<double>(DType::i64)}};
 
 // Which axes a reduction covers, bit by bit. Throws for axes that are out of range or named twice.

@@ -4,9 +4,8 @@ namespace hearth {
 
 void require_input(const Inference& inference, int i) {
   if (!inference.has(i)) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "no value; got an undefined array as input " + std::to_string(i) +
-                       ", expected a defined one");
+    inference.fail(ErrorCode::invalid_argument, "no value; got an undefined array as input " +
+                                                    std::to_string(i) + ", expected a defined one");
   }
 }
 

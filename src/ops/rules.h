@@ -22,8 +22,8 @@ void require_input(const Inference& inference, int i);
 // Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
 void require_accepted(const Inference& inference, DType dtype);
 
-// The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers in
-// an op of floats are f32.
+// The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers
+// in an op of floats are f32.
 DType operand_dtype(const Inference& inference, int first, int last);
 
 // Element by element over any number of broadcast inputs of one dtype.

@@ -4,6 +4,14 @@
 
 namespace hearth {
 
+namespace {
+
+std::int64_t clamped(std::int64_t position, std::int64_t extent) {
+  return std::clamp<std::int64_t>(position < 0 ? position + extent : position, 0, extent);
+}
+
+}  // namespace
+
 SliceRegion resolve_slices(const char* op, const Shape& shape, const std::vector<Slice>& slices) {
   if (slices.size() > static_cast<std::size_t>(shape.rank())) {
     throw Error(ErrorCode::shape, std::string(op) + ": more slices than axes; got " +
@@ -21,21 +29,18 @@ SliceRegion resolve_slices(const char* op, const Shape& shape, const std::vector
                   std::string(op) + ": step is 0; got it for axis " + std::to_string(i) +
                       ", expected a positive or negative step");
     }
-    const std::int64_t extent = shape[i];
-    const auto clamped = [extent](std::int64_t position) {
-      if (position < 0) position += extent;
-      return std::clamp<std::int64_t>(position, 0, extent);
-    };
-    const std::int64_t start = clamped(slice.start);
-    const std::int64_t end = slice.end.has_value() ? clamped(*slice.end) : extent;
-    const std::int64_t length = std::max<std::int64_t>(0, end - start);
-    // A step beyond the length reaches one element; limiting it keeps -step and the sum in range.
-    const std::int64_t limit = std::max<std::int64_t>(length, 1);
-    const std::int64_t step = std::clamp<std::int64_t>(slice.step, -limit, limit);
-    const std::int64_t stride = step > 0 ? step : -step;
-    region.starts.push_back(length > 0 && step < 0 ? end - 1 : start);
-    region.sizes.push_back((length + stride - 1) / stride);
-    region.steps.push_back(step);
+    const std::int64_t start = clamped(slice.start, shape[i]);
+    const std::int64_t end = slice.end ? clamped(*slice.end, shape[i]) : shape[i];
+    // Plain starts and steps where they say nothing, so that equal regions look alike.
+    std::int64_t size = 0;
+    if (end > start) {
+      const auto stride = slice.step < 0 ? 0 - static_cast<std::uint64_t>(slice.step)
+                                         : static_cast<std::uint64_t>(slice.step);
+      size = static_cast<std::int64_t>(static_cast<std::uint64_t>(end - start - 1) / stride + 1);
+    }
+    region.starts.push_back(size == 0 ? 0 : slice.step < 0 ? end - 1 : start);
+    region.sizes.push_back(size);
+    region.steps.push_back(size > 1 ? slice.step : 1);
   }
   return region;
 }

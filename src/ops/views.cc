@@ -75,10 +75,9 @@ Array reshape(const Array& x, const Shape& shape) {
     fits = known == count;
   }
   if (!fits) {
-    fail(ErrorCode::shape, "reshape", "shape does not fit; got " + to_string(from) + " and " +
-                                          to_string(shape) + ", expected " +
-                                          std::to_string(count) +
-                                          " elements and at most one extent of -1");
+    fail(ErrorCode::shape, "reshape",
+         "shape does not fit; got " + to_string(from) + " and " + to_string(shape) + ", expected " +
+             std::to_string(count) + " elements and at most one extent of -1");
   }
   if (to == from) return x;
   return call(defs::reshape_op, Params().list(to), {&x});
@@ -146,8 +145,9 @@ Array squeeze(const Array& x, const Dims& axes) {
     if ((bits >> i & 1u) == 0) {
       to.push_back(from[i]);
     } else if (from[i] != 1) {
-      fail(ErrorCode::shape, "squeeze", "axis " + std::to_string(i) + " is not of extent 1; got " +
-                                            to_string(from) + ", expected 1 there");
+      fail(ErrorCode::shape, "squeeze",
+           "axis " + std::to_string(i) + " is not of extent 1; got " + to_string(from) +
+               ", expected 1 there");
     }
   }
   return reshape(x, to);
@@ -170,8 +170,8 @@ Array flatten(const Array& x, std::int64_t first, std::int64_t last) {
   const int b = normalize_axis("flatten", last, from.rank());
   if (a > b) {
     fail(ErrorCode::invalid_argument, "flatten",
-         "axes in the wrong order; got " + std::to_string(first) + " and " +
-             std::to_string(last) + ", expected first <= last");
+         "axes in the wrong order; got " + std::to_string(first) + " and " + std::to_string(last) +
+             ", expected first <= last");
   }
   Shape to;
   std::int64_t merged = 1;
@@ -232,7 +232,8 @@ Array contiguous(const Array& x) { return call(defs::contiguous_op, Params(), {&
 
 Array cat(std::span<const Array> arrays, std::int64_t axis) {
   if (arrays.empty()) {
-    fail(ErrorCode::invalid_argument, "cat", "nothing to join; got no arrays, expected one or more");
+    fail(ErrorCode::invalid_argument, "cat",
+         "nothing to join; got no arrays, expected one or more");
   }
   const int at = normalize_axis("cat", axis, shape_of("cat", arrays[0]).rank());
   if (arrays.size() == 1) return arrays[0];
@@ -265,8 +266,9 @@ Array stack(const std::vector<Array>& arrays, std::int64_t axis) {
   rows.reserve(arrays.size());
   for (const Array& array : arrays) {
     if (shape_of("stack", array) != shape) {
-      fail(ErrorCode::shape, "stack", "shapes differ; got " + to_string(shape) + " and " +
-                                          to_string(array.shape()) + ", expected one shape");
+      fail(ErrorCode::shape, "stack",
+           "shapes differ; got " + to_string(shape) + " and " + to_string(array.shape()) +
+               ", expected one shape");
     }
     rows.push_back(unsqueeze(array, {at}));
   }
@@ -364,8 +366,9 @@ Array repeat(const Array& x, const Dims& times) {
     stretched.push_back(shape[i]);
     std::int64_t extent = 0;
     if (__builtin_mul_overflow(times[i], shape[i], &extent)) {
-      fail(ErrorCode::shape, "repeat", "shape too large; got " + to_string(shape) + " times " +
-                                           to_string(times) + ", expected fewer elements");
+      fail(ErrorCode::shape, "repeat",
+           "shape too large; got " + to_string(shape) + " times " + to_string(times) +
+               ", expected fewer elements");
     }
     merged.push_back(extent);
   }

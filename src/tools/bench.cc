@@ -1,5 +1,7 @@
 #include "tools/bench.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -31,6 +33,11 @@ double now() {
 
 void pause(double seconds) {
   if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+// Says on a terminal how far the bench is.
+void show_progress(const std::string& row) {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", row.c_str());
 }
 
 // Three significant digits, or whole numbers.
@@ -176,7 +183,7 @@ void Bench::add(const RowSpec& spec, const Summary& value, const std::string& re
     }
   }
   rows_.push_back(std::move(row));
-  std::fprintf(stderr, "\r\033[K%s", spec.row.c_str());  // where the bench is
+  show_progress(spec.row);
 }
 
 WithThreads::WithThreads(int threads) : before_(WorkerPool::global().threads()) {
@@ -191,7 +198,7 @@ Bench run_bench(const BenchOptions& options) {
   bench_matmul(bench);
   bench_rows(bench);
   bench_training(bench);
-  std::fprintf(stderr, "\r\033[K");
+  show_progress("");
   if (bench.rows().empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "bench: no such row; got '" + options.rows + "', expected a part of a row's name");

@@ -39,7 +39,7 @@ models::TransformerConfig TrainingShape::config() const {
 TrainingBench::TrainingBench(const TrainingShape& shape, Device device)
     : shape_(shape),
       model_(make_model(shape, device)),
-      optimizer_({.weight_decay = 0.1, .decay_vectors = false}),
+      optimizer_({.beta2 = 0.98, .epsilon = 1e-8, .weight_decay = 0.1, .decay_vectors = false}),
       tokens_(random_tokens(shape, 1, device)),
       targets_(random_tokens(shape, 2, device)) {
   submit();

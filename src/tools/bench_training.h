@@ -10,10 +10,10 @@ namespace hearth::tools {
 
 struct TrainingShape {
   std::int64_t vocabulary = 256;
-  std::int64_t dim = 256;
+  std::int64_t dim = 192;
   std::int64_t layers = 4;
-  std::int64_t heads = 4;
-  std::int64_t kv_heads = 2;
+  std::int64_t heads = 3;
+  std::int64_t kv_heads = 3;
   std::int64_t context = 256;
   std::int64_t batch = 8;
 

@@ -1,4 +1,3 @@
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -26,8 +25,6 @@ int refuse(std::string message) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away shows as a failed write, not as a signal.
-  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"Trains and runs language models.", "hearth"};
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);

@@ -190,8 +190,8 @@ TEST(HigherOrder, CreateGraph) {
 
 TEST(HigherOrder, SecondGradientsOfEveryCurvedFunction) {
   const Array x = array(check::random_values(6, 0.3, 1.4), {2, 3});
-  const auto functions = {square, sqrt,    rsqrt, recip, exp, expm1, log, log1p,
-                          tanh,   sigmoid, erf,   sin,   cos, silu};
+  const auto functions = {square, sqrt, rsqrt,   recip, exp, expm1, log,
+                          log1p,  tanh, sigmoid, erf,   sin, cos,   silu};
   int index = 0;
   for (const auto& f : functions) {
     SCOPED_TRACE(index++);
@@ -207,8 +207,8 @@ TEST(HigherOrder, SecondGradientsOfEveryCurvedFunction) {
                                   {x, y});
   }
   check::check_second_gradients([](std::span<const Array> in) { return prod(in[0], {1}); }, {x});
-  check::check_second_gradients(
-      [](std::span<const Array> in) { return square(max(in[0], {0})); }, {x});
+  check::check_second_gradients([](std::span<const Array> in) { return square(max(in[0], {0})); },
+                                {x});
   check::check_second_gradients(
       [](std::span<const Array> in) {
         return square(cat({flip(transpose(in[0]), {0}), reshape(in[0], {3, 2})}, 1));

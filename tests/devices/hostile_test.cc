@@ -13,7 +13,13 @@ namespace {
 
 Device hostile() { return Device::named("hostile"); }
 
-TEST(Hostile, HostAccessFaults) {
+// Death tests start the program anew: a fork of one with threads is not safe.
+class Hostile : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(Hostile, HostAccessFaults) {
   const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}, hostile());
   const auto* address = reinterpret_cast<const volatile float*>(x.node()->storage->address);
   EXPECT_DEATH(
@@ -25,7 +31,7 @@ TEST(Hostile, HostAccessFaults) {
   EXPECT_EQ(x.to_vector<float>()[2], 3);
 }
 
-TEST(Hostile, FreshMemoryIsPoisoned) {
+TEST_F(Hostile, FreshMemoryIsPoisoned) {
   DeviceImpl& device = hostile().impl();
   const Address address = device.allocate(40);
   float values[10];
@@ -34,7 +40,7 @@ TEST(Hostile, FreshMemoryIsPoisoned) {
   device.free(address, 40);
 }
 
-TEST(Hostile, AddressesAreNotReusedSoon) {
+TEST_F(Hostile, AddressesAreNotReusedSoon) {
   DeviceImpl& device = hostile().impl();
   Address last = nullptr;
   for (int i = 0; i < 50; ++i) {
@@ -47,7 +53,7 @@ TEST(Hostile, AddressesAreNotReusedSoon) {
   }
 }
 
-TEST(Hostile, BlocksEndAtAGuardPage) {
+TEST_F(Hostile, BlocksEndAtAGuardPage) {
   hostile::AddressSpace space;
   const Address address = space.take(200);
   std::byte* real = space.real(address);
@@ -58,7 +64,7 @@ TEST(Hostile, BlocksEndAtAGuardPage) {
   EXPECT_FALSE(space.is_live(address));
 }
 
-TEST(Hostile, FreedWhileQueued) {
+TEST_F(Hostile, FreedWhileQueued) {
   Array x = add(Array::from_data(std::vector<float>(1000, 1), {1000}, hostile()), 1.0);
   for (int i = 0; i < 50; ++i) {
     const Array y = mul(x, 1.0);
@@ -68,7 +74,7 @@ TEST(Hostile, FreedWhileQueued) {
   EXPECT_EQ(x.to_vector<float>()[999], 52);
 }
 
-TEST(Hostile, IsNotHostMemory) {
+TEST_F(Hostile, IsNotHostMemory) {
   EXPECT_FALSE(hostile().impl().host_visible());
   EXPECT_EQ(hostile().name(), "hostile:0");
   EXPECT_THROW(add(zeros({2}, DType::f32, hostile()), ones({2}).eval()), Error);

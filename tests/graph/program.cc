@@ -53,7 +53,10 @@ void run_lane(const Program& program, Device device, const RunMode& mode, int la
 std::string Program::text() const {
   std::ostringstream out;
   out << "// seed " << seed << "\n";
+  std::set<int> used;
+  for (const Statement& statement : statements) used.insert(statement.in.begin(), statement.in.end());
   for (const auto& input : inputs) {
+    if (!used.contains(input->variable)) continue;
     out << "v" << input->variable << " = from_data(" << name(input->dtype) << " "
         << to_string(input->shape) << ")";
     if (input->bytes.size() <= 256) {
@@ -201,6 +204,7 @@ Program shrink_program(const Program& program,
   for (const Statement& statement : best.statements) {
     used.insert(statement.in.begin(), statement.in.end());
   }
+  // Inputs count as used too: what is read beyond an array may depend on them.
   Program tidy = best;
   std::erase_if(tidy.inputs, [&](const auto& input) { return !used.contains(input->variable); });
   return fails(tidy) ? tidy : best;

@@ -52,6 +52,8 @@ struct ProgramOptions {
   // Ops whose results jump (comparisons, rounding, indices of extremes) or that leave the range where
   // rounding errors stay small.
   bool jumps = true;
+  // Float reductions whose result depends on the order of their elements.
+  bool float_sums = true;
   int statements = 30;
   int lanes = 1;
   // Arrays large enough to be split over several threads.

@@ -167,6 +167,8 @@ bool ProgramMaker::reduce() {
   const Array& x = shadow(a);
   int entry = options_.jumps ? below(8) : below(5);
   if (is_bool(x.dtype())) entry = 5 + below(2);
+  const bool ordered = entry == 0 || entry == 1 || entry == 4 || entry == 7;
+  if (ordered && is_float(x.dtype()) && !options_.float_sums) entry = 2 + below(2);
   if (kReduce[entry].apply == static_cast<Reduce>(mean) && is_int(x.dtype())) entry = 0;
   const bool extreme = entry == 2 || entry == 3 || entry == 1;
   if (extreme && x.size() == 0) return false;

@@ -254,7 +254,8 @@ double rounded(double value, DType dtype) {
     case DType::i32: return static_cast<double>(static_cast<std::int32_t>(whole()));
     case DType::i16: return static_cast<double>(static_cast<std::int16_t>(whole()));
     case DType::i8: return static_cast<double>(static_cast<std::int8_t>(whole()));
-    case DType::u64: return static_cast<double>(static_cast<std::uint64_t>(whole()));
+    case DType::u64:
+      return value >= 9e18 ? value : static_cast<double>(static_cast<std::uint64_t>(whole()));
     case DType::u32: return static_cast<double>(static_cast<std::uint32_t>(whole()));
     case DType::u16: return static_cast<double>(static_cast<std::uint16_t>(whole()));
     case DType::u8: return static_cast<double>(static_cast<std::uint8_t>(whole()));

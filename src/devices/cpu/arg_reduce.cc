@@ -37,19 +37,22 @@ void float_lines(const Operand& input, const Operand& output, int axis, bool sma
 
 template <class T>
 void float_columns(const Operand& input, const Operand& output, int axis, bool smallest) {
-  constexpr std::int64_t kWidth = 1024;
+  constexpr std::int64_t kRows = 8;
   const AxisView view(input, axis);
   const std::int64_t n = view.length(), inner = view.inner();
   const RowMath<T>& math = row_math<T>();
-  for_tiles(view.outer(), n, inner, kWidth, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+  for_tiles(view.outer(), n, inner, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
     T* const best = scratch<T>(0, width);
     T* const copy = scratch<T>(1, width);
     std::int32_t* const index = scratch<std::int32_t>(0, width);
     std::fill_n(index, width, 0);
     view.load(outer, 0, begin, width, best);
-    for (std::int64_t at = 1; at < n; ++at) {
+    // Rows that lie in memory as they are go several at a time.
+    const std::int64_t step = view.in_place<T>() ? kRows : 1;
+    for (std::int64_t at = 1; at < n; at += step) {
       const T* const row = view.row(outer, at, begin, width, copy);
-      math.arg_extreme_to(row, best, index, static_cast<std::int32_t>(at), width, smallest);
+      math.arg_extreme_to(row, view.axis_stride(), std::min(step, n - at), best, index,
+                          static_cast<std::int32_t>(at), width, smallest);
     }
     for (std::int64_t i = 0; i < width; ++i) store_index(output, outer * inner + begin + i, index[i]);
   });

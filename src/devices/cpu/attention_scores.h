@@ -137,6 +137,10 @@ void read_transposed(const Operand& x, std::int64_t offset, std::int64_t count, 
     for (std::int64_t r = 0; r < rows; ++r) {
       lines[r] = read_row(x, offset + (begin + r) * x.stride(2), x.stride(3), n, copy + r * n);
     }
+    if (rows == kBlock) {
+      row_math<T>().transpose16(lines, n, out + begin, count);
+      continue;
+    }
     for (std::int64_t i = 0; i < n; ++i) {
       T* const to = out + i * count + begin;
       for (std::int64_t r = 0; r < rows; ++r) to[r] = lines[r][i];

@@ -1,6 +1,7 @@
-// Reductions over an axis that is not the last: the axis with a run of neighbouring inner positions
-// is copied into a dense tile [length][width] that stays in the L2 cache, and row math runs across
-// the width.
+// Reductions over an axis that is not the last: row math runs across a run of neighbouring inner
+// positions while the axis streams by. Runs are as long as a page: shorter ones would be narrow strips
+// that memory delivers at a fraction of its speed, and whose rows, a power of two apart, would evict
+// each other from any cache. So a second pass over the axis reads memory again.
 #pragma once
 
 #include <algorithm>
@@ -55,21 +56,12 @@ class AxisView {
     return copy;
   }
 
+  // Whether row() never copies.
   template <class T>
-  void load_tile(std::int64_t outer, std::int64_t begin, std::int64_t width, T* tile) const {
-    constexpr std::int64_t kAhead = 12;
-    const bool prefetches = inner_.linear() && inner_.stride() == 1;
-    const std::int64_t line = 64 / size_of(operand_.dtype());
-    const std::int64_t base = outer_.at(outer) + begin;
-    for (std::int64_t at = 0; at < length_; ++at) {
-      if (prefetches && at + kAhead < length_) {
-        for (std::int64_t i = 0; i < width; i += line) {
-          __builtin_prefetch(operand_.at(base + (at + kAhead) * axis_stride_ + i));
-        }
-      }
-      load(outer, at, begin, width, tile + at * width);
-    }
+  bool in_place() const {
+    return inner_.linear() && inner_.stride() == 1 && operand_.dtype() == dtype_of_v<T>;
   }
+  std::int64_t axis_stride() const { return axis_stride_; }
 
  private:
   Operand operand_;
@@ -79,19 +71,13 @@ class AxisView {
 
 // Inner positions below which lines are gathered one by one instead.
 inline constexpr std::int64_t kMinWidth = 16;
+inline constexpr std::int64_t kTileWidth = 1024;
 
-inline std::int64_t tile_width(std::int64_t length, std::int64_t inner, std::int64_t bytes) {
-  constexpr std::int64_t kTileBytes = std::int64_t{512} << 10;
-  const std::int64_t fits = kTileBytes / bytes / std::max<std::int64_t>(1, length);
-  return std::min(inner, std::clamp<std::int64_t>(fits & ~std::int64_t{15}, 16, 512));
-}
-
-// Calls body(outer, begin, width) for every tile, in parallel.
+// Calls body(outer, begin, width) for every run of inner positions, in parallel.
 template <class Body>
-void for_tiles(std::int64_t outer, std::int64_t length, std::int64_t inner, std::int64_t width,
-               Body&& body) {
+void for_tiles(std::int64_t outer, std::int64_t length, std::int64_t inner, Body&& body) {
   if (outer <= 0 || inner <= 0) return;
-  const std::int64_t tiles = (inner + width - 1) / width;
+  const std::int64_t width = std::min(inner, kTileWidth), tiles = (inner + width - 1) / width;
   for_chunks(outer * tiles, length * width, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t task = first; task < last; ++task) {
       const std::int64_t begin = task % tiles * width;

@@ -7,6 +7,7 @@
 #include "devices/cpu/gemm_integer.h"
 #include "devices/cpu/gemm_kernels.h"
 #include "devices/cpu/gemm_scratch.h"
+#include "devices/cpu/gemm_skinny.h"
 #include "runtime/worker_pool.h"
 
 namespace hearth::cpu {
@@ -15,7 +16,7 @@ namespace {
 // Below this much work a second thread costs more than it brings.
 constexpr double kForkFlops = 4e5;
 // A chunk of a loop over the pool should be at least this much work.
-constexpr double kChunkFlops = 1e5;
+constexpr double kChunkFlops = 4e4;
 // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
 constexpr std::int64_t kDepthBytes = 1536;
 // A task's part of C; its sums stay in a second-level cache.
@@ -152,8 +153,8 @@ class Product {
     rows_ = even_part(g_.m, kTaskRows, kRowPanel);
     cols_ = even_part(g_.n, direct_a_ ? kTaskCols : 2 * kTaskCols, panel_);
     if (local_b_) {
-      rows_ = even_part(g_.m, g_.m, kRowPanel);
-      cols_ = even_part(g_.n, g_.n, panel_);
+      rows_ = even_part(g_.m, kLocalRows, kRowPanel);
+      cols_ = even_part(g_.n, 4 * kTaskCols, panel_);
     }
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
     const auto few = [&] {
@@ -161,7 +162,7 @@ class Product {
              flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
     while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
-    while (few() && rows_ > kRowPanel && !local_b_) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+    while (few() && rows_ > (local_b_ ? kTaskRows : kRowPanel)) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
   }
 
   // The size of equal parts of `extent`, in whole units, about `most` large.
@@ -328,6 +329,10 @@ void run_half(const GemmArgs& g, std::int64_t batch) {
 }
 
 void run_one(const GemmArgs& g, std::int64_t batch) {
+  if ((g.m <= kSkinnyMost || g.n <= kSkinnyMost) && g.k > 0 && is_float(g.dtype) &&
+      gemm_skinny(g, batch)) {
+    return;
+  }
   switch (g.dtype) {
     case DType::f32:
       return Product<Converted<float>, float>(g, batch).run();

@@ -15,16 +15,9 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm_kernels.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
+#include "devices/cpu/gemm_load-inl.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-
-#ifndef HEARTH_UNROLL
-#if defined(__clang__)
-#define HEARTH_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HEARTH_UNROLL _Pragma("GCC unroll 32")
-#endif
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
@@ -198,24 +191,6 @@ void run_block(const GemmBlock<T, T, T>& g) {
     }
     j += width * lanes;
   }
-}
-
-// Loads with conversion to the type that is multiplied.
-template <class D>
-hn::Vec<D> load_as(D d, const hn::TFromD<D>* src) {
-  return hn::LoadU(d, src);
-}
-template <class D>
-hn::Vec<D> load_as(D d, const float16* src) {
-  const hn::Rebind<hwy::float16_t, D> dh;
-  return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(src)));
-}
-template <class D>
-hn::Vec<D> load_as(D d, const bfloat16* src) {
-  const hn::Rebind<uint16_t, D> du16;
-  const hn::Rebind<uint32_t, D> du32;
-  const auto bits = hn::PromoteTo(du32, hn::LoadU(du16, reinterpret_cast<const uint16_t*>(src)));
-  return hn::BitCast(d, hn::ShiftLeft<16>(bits));
 }
 
 template <class T, class S>

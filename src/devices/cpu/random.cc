@@ -144,11 +144,18 @@ void launch_bernoulli(const Launch& launch) {
   const double p = dynamic_f64(dynamic_of(launch, 2));
   // unit(word) < p compares integers: the top 24 bits against p * 2^24, rounded up.
   const double scaled = std::ceil(p * 0x1p24);
-  const auto limit = static_cast<std::uint32_t>(scaled > 0 ? std::min(scaled, 0x1p24) : 0);
+  const auto limit = static_cast<std::int32_t>(scaled > 0 ? std::min(scaled, 0x1p24) : 0);
   with_output(launch, [&]<class E>(E* out) {
-    const E one = element<E>(1), zero = element<E>(0);
+    // Without a branch: it would be predicted wrongly for every other element.
     draw(launch, 1, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; ++i) out[begin + i] = (words[i] >> 8) < limit ? one : zero;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto hit = static_cast<std::int32_t>(static_cast<std::int32_t>(words[i] >> 8) < limit);
+        if constexpr (kIsHalf<E>) {
+          out[begin + i].bits = static_cast<std::uint16_t>(hit * element<E>(1).bits);
+        } else {
+          out[begin + i] = static_cast<E>(hit);
+        }
+      }
     });
   });
 }

@@ -370,6 +370,34 @@ void rotate(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, int6
   });
 }
 
+// Interleaving four rows twice interleaves sixteen: the rows j, j + 4, j + 8, j + 12 for each j, then
+// the four results.
+template <class T>
+void transpose16(const T* const* rows, int64_t n, T* out, int64_t out_stride) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN T first[4][4 * hn::MaxLanes(Tag<T>())];
+  HWY_ALIGN T second[16 * hn::MaxLanes(Tag<T>())];
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (int j = 0; j < 4; ++j) {
+      hn::StoreInterleaved4(hn::LoadU(d, rows[j] + i), hn::LoadU(d, rows[j + 4] + i),
+                            hn::LoadU(d, rows[j + 8] + i), hn::LoadU(d, rows[j + 12] + i), d, first[j]);
+    }
+    for (int v = 0; v < 4; ++v) {
+      hn::StoreInterleaved4(hn::Load(d, first[0] + v * lanes), hn::Load(d, first[1] + v * lanes),
+                            hn::Load(d, first[2] + v * lanes), hn::Load(d, first[3] + v * lanes), d,
+                            second + 4 * v * lanes);
+    }
+    for (int64_t at = 0; at < lanes; ++at) {
+      std::memcpy(out + (i + at) * out_stride, second + 16 * at, 16 * sizeof(T));
+    }
+  }
+  for (; i < n; ++i) {
+    for (int r = 0; r < 16; ++r) out[i * out_stride + r] = rows[r][i];
+  }
+}
+
 template <class T>
 void max_to(T* max, const T* x, int64_t n) {
   each<T>(n, [=](auto io, int64_t i) ROW_BODY {
@@ -378,11 +406,18 @@ void max_to(T* max, const T* x, int64_t n) {
 }
 
 template <class T>
-void exp_to(const T* x, const T* shift, T* out, T* sum, int64_t n) {
+void exp_to(const T* x, const T* shift, T* sum, int64_t n) {
   each<T>(n, [=](auto io, int64_t i) ROW_BODY {
     const auto v = exp(hn::Sub(io.load(x + i), io.load(shift + i)));
-    if (out != nullptr) io.store(v, out + i);
     io.store(hn::Add(io.load(sum + i), v), sum + i);
+  });
+}
+
+template <class T>
+void softmax_by(const T* x, const T* shift, const T* factor, T* out, int64_t n, bool stream) {
+  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    const auto v = exp(hn::Sub(io.load(x + i), io.load(shift + i)));
+    io.store(hn::Mul(v, io.load(factor + i)), out + i);
   });
 }
 
@@ -422,44 +457,57 @@ void log_softmax_backward_by(const T* grad, const T* y, const T* sum, T* out, in
   });
 }
 
+template <class T>
+void rescale(T* sum, const T* from, const T* to, int64_t n) {
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    const auto factor = exp(hn::Sub(io.load(from + i), io.load(to + i)));
+    io.store(hn::Mul(io.load(sum + i), factor), sum + i);
+  });
+}
+
 template <class T, bool kSmallest>
-HWY_INLINE void arg_extreme_to_of(const T* x, T* best, std::int32_t* index, std::int32_t at,
-                                  int64_t n) {
+void arg_extreme_to_of(const T* x, int64_t stride, int64_t rows, T* best, std::int32_t* index,
+                       std::int32_t at, int64_t n) {
   // x replaces best unless best is at least as good; an unordered pair counts as x being better,
   // except where best is the NaN.
-  const auto wins = [](T value, T old) {
-    return !(kSmallest ? value >= old : value <= old) && old == old;
-  };
   int64_t i = 0;
   if constexpr (std::is_same_v<T, float>) {
     const Tag<float> d;
     const hn::RebindToSigned<Tag<float>> di;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    const auto place = hn::Set(di, at);
+    const auto one = hn::Set(di, 1);
     for (; i + lanes <= n; i += lanes) {
-      const auto v = hn::LoadU(d, x + i), b = hn::LoadU(d, best + i);
-      const auto keeps = kSmallest ? hn::Ge(v, b) : hn::Le(v, b);
-      const auto better = hn::AndNot(hn::Or(keeps, hn::IsNaN(b)), hn::FirstN(d, hn::Lanes(d)));
-      hn::StoreU(hn::IfThenElse(better, v, b), d, best + i);
-      hn::StoreU(hn::IfThenElse(hn::RebindMask(di, better), place, hn::LoadU(di, index + i)), di,
-                 index + i);
+      auto b = hn::LoadU(d, best + i);
+      auto place = hn::LoadU(di, index + i);
+      auto row = hn::Set(di, at);
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto v = hn::LoadU(d, x + r * stride + i);
+        const auto keeps = hn::Or(kSmallest ? hn::Ge(v, b) : hn::Le(v, b), hn::IsNaN(b));
+        b = hn::IfThenElse(keeps, b, v);
+        place = hn::IfThenElse(hn::RebindMask(di, keeps), place, row);
+        row = hn::Add(row, one);
+      }
+      hn::StoreU(b, d, best + i);
+      hn::StoreU(place, di, index + i);
     }
   }
   for (; i < n; ++i) {
-    if (wins(x[i], best[i])) {
-      best[i] = x[i];
-      index[i] = at;
+    for (int64_t r = 0; r < rows; ++r) {
+      const T value = x[r * stride + i], old = best[i];
+      if ((kSmallest ? value >= old : value <= old) || old != old) continue;
+      best[i] = value;
+      index[i] = at + static_cast<std::int32_t>(r);
     }
   }
 }
 
 template <class T>
-void arg_extreme_to(const T* x, T* best, std::int32_t* index, std::int32_t at, int64_t n,
-                    bool smallest) {
+void arg_extreme_to(const T* x, int64_t stride, int64_t rows, T* best, std::int32_t* index,
+                    std::int32_t at, int64_t n, bool smallest) {
   if (smallest) {
-    arg_extreme_to_of<T, true>(x, best, index, at, n);
+    arg_extreme_to_of<T, true>(x, stride, rows, best, index, at, n);
   } else {
-    arg_extreme_to_of<T, false>(x, best, index, at, n);
+    arg_extreme_to_of<T, false>(x, stride, rows, best, index, at, n);
   }
 }
 
@@ -481,14 +529,17 @@ constexpr RowMath<T> make_row_math() {
           .add_to = add_to<T>,
           .axpy = axpy<T>,
           .rotate = rotate<T>,
+          .transpose16 = transpose16<T>,
           .max_to = max_to<T>,
           .exp_to = exp_to<T>,
           .dot_to = dot_to<T>,
           .scale_by = scale_by<T>,
+          .softmax_by = softmax_by<T>,
           .shift_by = shift_by<T>,
           .softmax_backward_by = softmax_backward_by<T>,
           .log_softmax_backward_by = log_softmax_backward_by<T>,
-          .arg_extreme_to = arg_extreme_to<T>};
+          .arg_extreme_to = arg_extreme_to<T>,
+          .rescale = rescale<T>};
 }
 
 constexpr RowMath<float> kRowMathF32 = make_row_math<float>();
@@ -566,39 +617,45 @@ void philox_vector(std::uint64_t seed, std::uint64_t counter, std::uint64_t firs
                    std::uint32_t* out) {
   int64_t at = 0;
 #if HWY_TARGET != HWY_SCALAR
+  // Two vectors of 64-bit lanes hold the even and the odd blocks. Multiplication reads the low half
+  // of a lane only, so what is left in the high halves does no harm.
   const hn::ScalableTag<std::uint32_t> d;
   const hn::ScalableTag<std::uint64_t> dw;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto low = hn::Set(dw, 0xffffffffull);
-  // Carries from the low into the high word of the block number are left to the scalar loop.
-  const auto wide = [&](std::uint64_t value) { return hn::Set(d, static_cast<std::uint32_t>(value)); };
-  const auto product = [&](auto x, auto multiplier, auto& high_half, auto& low_half) ROW_BODY {
-    const auto even = hn::BitCast(dw, hn::MulEven(x, multiplier));
-    const auto odd = hn::BitCast(
-        dw, hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(dw, x))), multiplier));
-    high_half = hn::BitCast(
-        d, hn::Or(hn::ShiftRight<32>(even), hn::AndNot(low, odd)));
-    low_half = hn::BitCast(d, hn::Or(hn::And(even, low), hn::ShiftLeft<32>(odd)));
+  const auto wide = [&](std::uint64_t value) ROW_BODY {
+    return hn::Set(dw, value & 0xffffffffu);
   };
+  const auto multiply = [&](auto x, auto multiplier) ROW_BODY {
+    return hn::BitCast(dw, hn::MulEven(hn::BitCast(d, x), multiplier));
+  };
+  const auto m0 = hn::Set(d, kPhiloxMultiplier0), m1 = hn::Set(d, kPhiloxMultiplier1);
   for (; at + lanes <= blocks; at += lanes) {
     const std::uint64_t block = first + static_cast<std::uint64_t>(at);
-    if ((block >> 32) != ((block + static_cast<std::uint64_t>(lanes)) >> 32)) break;
-    auto x0 = hn::Iota(d, static_cast<std::uint32_t>(block)), x1 = wide(block >> 32);
-    auto x2 = wide(counter), x3 = wide(counter >> 32);
-    auto k0 = wide(seed), k1 = wide(seed >> 32);
-    const auto m0 = hn::Set(d, kPhiloxMultiplier0), m1 = hn::Set(d, kPhiloxMultiplier1);
+    const auto even = hn::Add(hn::ShiftLeft<1>(hn::Iota(dw, 0)), hn::Set(dw, block));
+    const auto odd = hn::Add(even, hn::Set(dw, 1));
+    auto a0 = even, a1 = hn::ShiftRight<32>(even), a2 = wide(counter), a3 = wide(counter >> 32);
+    auto b0 = odd, b1 = hn::ShiftRight<32>(odd), b2 = a2, b3 = a3;
+    std::uint64_t k0 = seed, k1 = seed >> 32;
     for (int round = 0; round < kPhiloxRounds; ++round) {
-      auto h0 = x0, l0 = x0, h1 = x2, l1 = x2;
-      product(x0, m0, h0, l0);
-      product(x2, m1, h1, l1);
-      x0 = hn::Xor(hn::Xor(h1, x1), k0);
-      x1 = l1;
-      x2 = hn::Xor(hn::Xor(h0, x3), k1);
-      x3 = l0;
-      k0 = hn::Add(k0, hn::Set(d, kPhiloxWeyl0));
-      k1 = hn::Add(k1, hn::Set(d, kPhiloxWeyl1));
+      const auto v0 = wide(k0), v1 = wide(k1);
+      const auto p0 = multiply(a0, m0), p1 = multiply(a2, m1);
+      const auto q0 = multiply(b0, m0), q1 = multiply(b2, m1);
+      a0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), a1), v0);
+      b0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q1), b1), v0);
+      a1 = p1;
+      b1 = q1;
+      a2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), a3), v1);
+      b2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q0), b3), v1);
+      a3 = p0;
+      b3 = q0;
+      k0 += kPhiloxWeyl0;
+      k1 += kPhiloxWeyl1;
     }
-    hn::StoreInterleaved4(x0, x1, x2, x3, d, out + 4 * at);
+    const auto join = [&](auto a, auto b) ROW_BODY {
+      return hn::BitCast(d, hn::Or(hn::And(a, low), hn::ShiftLeft<32>(b)));
+    };
+    hn::StoreInterleaved4(join(a0, b0), join(a1, b1), join(a2, b2), join(a3, b3), d, out + 4 * at);
   }
 #endif
   for (; at < blocks; ++at) {

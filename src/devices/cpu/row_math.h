@@ -44,19 +44,26 @@ struct RowMath {
   // Rotations of (x0, x1) by angles with cosine c and sine s; y may be x.
   void (*rotate)(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, std::int64_t n);
 
+  // 16 rows of n elements as columns: out[i * out_stride + r] = rows[r][i].
+  void (*transpose16)(const T* const* rows, std::int64_t n, T* out, std::int64_t out_stride);
+
   // Rows that meet element by element: one step of a reduction over an outer axis.
   void (*max_to)(T* max, const T* x, std::int64_t n);
-  void (*exp_to)(const T* x, const T* shift, T* out, T* sum, std::int64_t n);  // sum += exp(x-shift)
+  void (*exp_to)(const T* x, const T* shift, T* sum, std::int64_t n);  // sum += exp(x - shift)
   void (*dot_to)(T* sum, const T* a, const T* b, std::int64_t n);
   void (*scale_by)(const T* x, const T* factor, T* out, std::int64_t n, bool stream);
+  void (*softmax_by)(const T* x, const T* shift, const T* factor, T* out, std::int64_t n,
+                     bool stream);  // exp(x - shift) * factor
   void (*shift_by)(const T* x, const T* a, const T* b, T* out, std::int64_t n, bool stream);
   void (*softmax_backward_by)(const T* grad, const T* y, const T* dot, T* out, std::int64_t n,
                               bool stream);
   void (*log_softmax_backward_by)(const T* grad, const T* y, const T* sum, T* out,
                                   std::int64_t n, bool stream);
-  // best and index keep the extreme so far; `at` is the index of x.
-  void (*arg_extreme_to)(const T* x, T* best, std::int32_t* index, std::int32_t at,
-                         std::int64_t n, bool smallest);
+  // best and index keep the extreme so far; x holds `rows` more rows, `at` is the index of the first.
+  void (*arg_extreme_to)(const T* x, std::int64_t stride, std::int64_t rows, T* best,
+                         std::int32_t* index, std::int32_t at, std::int64_t n, bool smallest);
+  // sum *= exp(from - to)
+  void (*rescale)(T* sum, const T* from, const T* to, std::int64_t n);
 };
 
 template <class T>

@@ -4,8 +4,9 @@
 //   log_softmax  y = x - max - log sum e^(x - max)      dx = g - e^y * sum(g)
 //   logsumexp    y = max + log sum e^(x - max)
 //
-// One read of each input and one write of the output: a row (or a tile of columns) stays in the cache
-// between the passes over it. A row of -inf alone gives NaN, and -inf for logsumexp.
+// Along the last axis one read of each input and one write of the output: a row stays in the cache
+// between the passes over it. Along another axis the inputs are read twice (columns.h). A row of -inf
+// alone gives NaN, and -inf for logsumexp.
 #include <cmath>
 #include <limits>
 
@@ -68,28 +69,38 @@ void forward_lines(const Operand& input, const Operand& output, int axis, Form f
   });
 }
 
+// First pass: the maximum of a block of rows joins the running one, then its e^(x - max so far) are
+// added to the sum, scaled to the new maximum. Second pass: the result.
 template <class T>
 void forward_columns(const Operand& input, const Operand& output, int axis, Form form) {
+  constexpr std::int64_t kBlock = 16;
+  constexpr T kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
   const AxisView view(input, axis);
   const std::int64_t n = view.length(), inner = view.inner();
-  const std::int64_t wide = tile_width(n, inner, sizeof(T));
   const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
   const RowMath<T>& math = row_math<T>();
-  for_tiles(view.outer(), n, inner, wide, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
-    T* const tile = scratch<T>(0, n * width);
-    T* const shift = scratch<T>(1, width);
+  for_tiles(view.outer(), 2 * n, inner, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+    T* const shift = scratch<T>(0, width);
+    T* const next = scratch<T>(1, width);
     T* const sum = scratch<T>(2, width);
     T* const result = scratch<T>(3, width);
-    std::fill_n(shift, width, -std::numeric_limits<T>::infinity());
+    T* const copies = scratch<T>(4, kBlock * width);
+    std::fill_n(shift, width, kLowest);
+    std::fill_n(next, width, kLowest);
     std::fill_n(sum, width, T(0));
-    view.load_tile(outer, begin, width, tile);
-    for (std::int64_t at = 0; at < n; ++at) math.max_to(shift, tile + at * width, width);
-    if (form == Form::logsumexp) {
-      for (std::int64_t i = 0; i < width; ++i) shift[i] = finite_shift(shift[i]);
-    }
-    for (std::int64_t at = 0; at < n; ++at) {
-      T* const row = tile + at * width;
-      math.exp_to(row, shift, form == Form::softmax ? row : nullptr, sum, width);
+    for (std::int64_t at = 0; at < n; at += kBlock) {
+      const std::int64_t rows = std::min(kBlock, n - at);
+      const T* lines[kBlock];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        lines[r] = view.row(outer, at + r, begin, width, copies + r * width);
+        math.max_to(next, lines[r], width);
+      }
+      if (form == Form::logsumexp) {  // so that +inf gives +inf, not NaN
+        for (std::int64_t i = 0; i < width; ++i) next[i] = next[i] > kHighest ? kHighest : next[i];
+      }
+      math.rescale(sum, shift, next, width);
+      for (std::int64_t r = 0; r < rows; ++r) math.exp_to(lines[r], next, sum, width);
+      std::copy_n(next, width, shift);
     }
     if (form == Form::logsumexp) {
       for (std::int64_t i = 0; i < width; ++i) sum[i] = shift[i] + std::log(sum[i]);
@@ -98,14 +109,11 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
     for (std::int64_t i = 0; i < width; ++i) {
       sum[i] = form == Form::softmax ? T(1) / sum[i] : std::log(sum[i]);
     }
+    const auto finish = form == Form::softmax ? math.softmax_by : math.shift_by;
     for (std::int64_t at = 0; at < n; ++at) {
       const std::int64_t place = (outer * n + at) * inner + begin;
       T* const y = row_to_write(output, place, result);
-      if (form == Form::softmax) {
-        math.scale_by(tile + at * width, sum, y, width, stream);
-      } else {
-        math.shift_by(tile + at * width, shift, sum, y, width, stream);
-      }
+      finish(view.row(outer, at, begin, width, copies), shift, sum, y, width, stream);
       write_row(output, place, y, width);
     }
     if (stream) finish_stream();
@@ -161,30 +169,26 @@ void backward_columns(const Operand& grad, const Operand& result, const Operand&
                       bool log) {
   const AxisView g(grad, axis), y(result, axis);
   const std::int64_t n = g.length(), inner = g.inner();
-  const std::int64_t wide = tile_width(n, inner, 2 * sizeof(T));
   const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
   const RowMath<T>& math = row_math<T>();
-  for_tiles(g.outer(), 2 * n, inner, wide, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
-    T* const grads = scratch<T>(0, n * width);
-    T* const values = scratch<T>(1, n * width);
-    T* const sum = scratch<T>(2, width);
-    T* const copy = scratch<T>(3, width);
-    g.load_tile(outer, begin, width, grads);
-    y.load_tile(outer, begin, width, values);
+  for_tiles(g.outer(), 4 * n, inner, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
+    T* const copies[3] = {scratch<T>(0, width), scratch<T>(1, width), scratch<T>(2, width)};
+    T* const sum = scratch<T>(3, width);
     std::fill_n(sum, width, T(0));
     for (std::int64_t at = 0; at < n; ++at) {
-      const T* const row = grads + at * width;
+      const T* const grads = g.row(outer, at, begin, width, copies[0]);
       if (log) {
-        math.add_to(sum, row, width);
+        math.add_to(sum, grads, width);
       } else {
-        math.dot_to(sum, row, values + at * width, width);
+        math.dot_to(sum, grads, y.row(outer, at, begin, width, copies[1]), width);
       }
     }
     const auto finish = log ? math.log_softmax_backward_by : math.softmax_backward_by;
     for (std::int64_t at = 0; at < n; ++at) {
       const std::int64_t place = (outer * n + at) * inner + begin;
-      T* const out = row_to_write(output, place, copy);
-      finish(grads + at * width, values + at * width, sum, out, width, stream);
+      T* const out = row_to_write(output, place, copies[2]);
+      finish(g.row(outer, at, begin, width, copies[0]), y.row(outer, at, begin, width, copies[1]), sum,
+             out, width, stream);
       write_row(output, place, out, width);
     }
     if (stream) finish_stream();

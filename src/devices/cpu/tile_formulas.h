@@ -58,41 +58,64 @@ inline constexpr int kClassOf = std::is_same_v<L, float>          ? 0
                                 : std::is_same_v<L, std::int64_t> ? 3
                                                                   : 4;
 
-// Cheap formulas are bound by the loop around them, long ones by their own arithmetic.
-constexpr int unroll_of(TileOp op) {
+// Formulas bound by the loop around them; all others are bound by their own arithmetic.
+constexpr bool is_short(TileOp op) {
   switch (op) {
     case TileOp::neg:
     case TileOp::abs:
+    case TileOp::sign:
     case TileOp::square:
+    case TileOp::sqrt:
+    case TileOp::rsqrt:
+    case TileOp::recip:
+    case TileOp::floor:
+    case TileOp::ceil:
+    case TileOp::round:
     case TileOp::relu:
     case TileOp::add:
     case TileOp::sub:
     case TileOp::mul:
+    case TileOp::div:
     case TileOp::maximum:
     case TileOp::minimum:
-    case TileOp::fma:
-    case TileOp::fms:
-    case TileOp::fnma:
-      return 4;
+      return true;
     default:
-      return 1;
+      return false;
   }
 }
+inline constexpr int kShortUnroll = HEARTH_NATIVE_MASKS ? 4 : 2;
 
 template <TileOp kOp, class F, class L>
 void set_unary(TileTable& table) {
   if constexpr (requires(Vec<L> x) { F::apply(x); }) {
-    table.op[static_cast<int>(kOp)][kClassOf<L>][0] = map1<F, L, 0, unroll_of(kOp)>;
+    TileFunction& form = table.op[static_cast<int>(kOp)][kClassOf<L>][0];
+    if constexpr (std::is_floating_point_v<L> && !is_short(kOp)) {
+      form = map_wide<F, L, 1>;
+    } else {
+      form = map1<F, L, 0, 1>;
+    }
   }
 }
 template <TileOp kOp, class F, class L>
 void set_binary(TileTable& table) {
   if constexpr (requires(Vec<L> x) { F::apply(x, x); }) {
     auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
-    forms[0] = map2<F, L, 0, unroll_of(kOp)>;
-    forms[1] = map2<F, L, 1, unroll_of(kOp)>;
-    forms[2] = map2<F, L, 2, unroll_of(kOp)>;
+    if constexpr (is_short(kOp)) {
+      forms[0] = map2<F, L, 0, kShortUnroll>;
+      forms[1] = map2<F, L, 1, kShortUnroll>;
+      forms[2] = map2<F, L, 2, kShortUnroll>;
+    } else if constexpr (std::is_floating_point_v<L>) {
+      forms[0] = map_wide<F, L, 2>;
+    } else {
+      forms[0] = map2<F, L, 0, 1>;
+    }
   }
+}
+template <TileOp kOp, class F, class L>
+void set_comparison(TileTable& table) {
+  auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
+  forms[0] = map2<F, L, 0, 1>;
+  forms[2] = map2<F, L, 2, 1>;
 }
 template <TileOp kOp, class F, class L>
 void set_logical(TileTable& table) {
@@ -109,24 +132,24 @@ void set_ternary(TileTable& table) {
     forms[4] = map_where<L, 4>;
     forms[6] = map_where<L, 6>;
   } else if constexpr (requires(Vec<L> x) { F::apply(x, x, x); }) {
-    forms[0] = map3<F, L, 0, unroll_of(kOp)>;
-    forms[6] = map3<F, L, 6, unroll_of(kOp)>;
+    forms[0] = map3<F, L, 0, 1>;
+    forms[6] = map3<F, L, 6, 1>;
   }
 }
 template <TileOp kOp, class F, class L>
 void set_fused(TileTable& table) {
   auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
-  forms[0] = map3<F, L, 0, 4>;
-  forms[2] = map3<F, L, 2, 4>;
-  forms[4] = map3<F, L, 4, 4>;
-  forms[6] = map3<F, L, 6, 4>;
+  forms[0] = map3<F, L, 0, kShortUnroll>;
+  forms[2] = map3<F, L, 2, kShortUnroll>;
+  forms[4] = map3<F, L, 4, kShortUnroll>;
+  forms[6] = map3<F, L, 6, kShortUnroll>;
 }
 
 template <class L>
 void fill_ops(TileTable& table) {
 #define UNARY(name) set_unary<TileOp::name, name##_formula, L>(table);
 #define BINARY(name) set_binary<TileOp::name, name##_formula, L>(table);
-#define COMPARISON(name) set_binary<TileOp::name, name##_formula, L>(table);
+#define COMPARISON(name) set_comparison<TileOp::name, name##_formula, L>(table);
 #define TERNARY(name) set_ternary<TileOp::name, name##_formula, L>(table);
 #include "ops/op_list.def"
   if constexpr (std::is_same_v<L, std::int32_t>) {
@@ -134,8 +157,8 @@ void fill_ops(TileTable& table) {
 #include "ops/op_list.def"
     set_unary<TileOp::logical_not, logical_not_formula, L>(table);
   }
-  set_unary<TileOp::is_nan, is_nan_formula, L>(table);
   if constexpr (std::is_floating_point_v<L>) {
+    table.op[static_cast<int>(TileOp::is_nan)][kClassOf<L>][0] = map1<is_nan_formula, L, 0, 1>;
     set_fused<TileOp::fma, fma_formula, L>(table);
     set_fused<TileOp::fms, fms_formula, L>(table);
     set_fused<TileOp::fnma, fnma_formula, L>(table);

@@ -421,6 +421,8 @@ class Compiler {
       x = converted(x, have, reduction.dtype);
     }
     if (x.single) x = filled(x);
+    // An output may take over the memory of an input before the value is read.
+    if (!x.is_tile && !region_.outputs.empty()) x = copied(x);
     result_ = x;
     // Read after the last step.
     result_used_ = true;
@@ -434,7 +436,9 @@ class Compiler {
       if (reads_input(s)) last_read = s;
     }
     for (const RegionOutput& output : region_.outputs) {
-      if (output.value < inputs_) last_read = defined_steps;
+      if (output.value < inputs_ && region_.outputs.size() > 1) {
+        last_read = std::numeric_limits<int>::max();
+      }
     }
     bound_.assign(tile_types_.size(), -1);
     std::vector<int> late;
@@ -453,7 +457,21 @@ class Compiler {
       }
       late.push_back(static_cast<int>(o));
     }
-    for (const int o : late) late_output(static_cast<std::size_t>(o));
+    // What is left to read is read before the first of these is written.
+    std::vector<Value> ready;
+    for (const int o : late) {
+      const RegionOutput& output = region_.outputs[static_cast<std::size_t>(o)];
+      Value x = converted(value(output.value), region_.value_dtype(output.value), output.dtype);
+      if (x.single) x = filled(x);
+      if (!x.is_tile && region_.outputs.size() > 1) x = copied(x);
+      ready.push_back(x);
+    }
+    for (std::size_t i = 0; i < late.size(); ++i) {
+      late_output(static_cast<std::size_t>(late[i]), ready[i]);
+    }
+  }
+  Value copied(const Value& x) {
+    return emit_to_tile(table_.copy[static_cast<int>(x.type)], x.type, x);
   }
 
   bool bound_size(int tile) {
@@ -482,14 +500,10 @@ class Compiler {
            program_.cost < kStreamCost && region_.reduction.op == nullptr;
   }
 
-  void late_output(std::size_t o) {
+  void late_output(std::size_t o, const Value& x) {
     const RegionOutput& output = region_.outputs[o];
     const int slot = inputs_ + static_cast<int>(o);
     const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
-    Value x = value(output.value);
-    const DType have = region_.value_dtype(output.value);
-    if (have != output.dtype) x = converted(x, have, output.dtype);
-    if (x.single) x = filled(x);
     const auto dtype = static_cast<std::size_t>(output.dtype);
     const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
     if (dense && is_native(output.dtype)) {

@@ -332,6 +332,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
   if (elements == 0) {
     plan->way = ReducePlan::Way::empty;
     plan->program.operands.resize(space.dtypes.size());
+    plan->program.operands.back().offset = space.offsets.back() * size_of(plan->dtype);
     return 0;
   }
   const std::int64_t reduced = elements / plan->results;
@@ -422,7 +423,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
 
 void launch_reduction(const ReducePlan& plan, const Launch& launch) {
   if (plan.way == ReducePlan::Way::empty) {
-    std::byte* base = launch.operands[plan.result];
+    std::byte* base = launch.operands[plan.result] + plan.program.operands.back().offset;
     std::uint64_t value = plan.identity;
     for (std::int64_t i = 0; i < plan.results; ++i) {
       store_of(plan)(result_at(plan, base, i), reinterpret_cast<std::byte*>(&value), 1, 1);

@@ -312,6 +312,120 @@ HWY_INLINE T power(T a, T b) {
   });
 }
 
+// Two vectors at once. A formula is one long chain of dependent operations; on pairs, two chains run
+// side by side.
+template <class V>
+struct Pair {
+  using Lane = typename V::Lane;
+  V a, b;
+
+  Pair() = default;
+  HWY_INLINE Pair(V first, V second) : a(first), b(second) {}
+  template <class A>
+    requires(std::is_arithmetic_v<A>)
+  explicit HWY_INLINE Pair(A value) : a(value), b(a) {}
+};
+template <class M>
+struct PairMask {
+  M a, b;
+};
+HWY_INLINE auto paired(auto a, auto b) { return Pair<decltype(a)>(a, b); }
+template <class L>
+HWY_INLINE PairMask<Mask<L>> paired(Mask<L> a, Mask<L> b) {
+  return {a, b};
+}
+template <class M>
+HWY_INLINE PairMask<PairMask<M>> paired(PairMask<M> a, PairMask<M> b) {
+  return {a, b};
+}
+
+#define HEARTH_PAIR_OPERATOR(op)                         \
+  template <class V>                                     \
+  HWY_INLINE auto operator op(Pair<V> x, Pair<V> y) {    \
+    return paired(x.a op y.a, x.b op y.b);               \
+  }
+HEARTH_PAIR_OPERATOR(+)
+HEARTH_PAIR_OPERATOR(-)
+HEARTH_PAIR_OPERATOR(*)
+HEARTH_PAIR_OPERATOR(/)
+HEARTH_PAIR_OPERATOR(&)
+HEARTH_PAIR_OPERATOR(|)
+HEARTH_PAIR_OPERATOR(^)
+HEARTH_PAIR_OPERATOR(==)
+HEARTH_PAIR_OPERATOR(!=)
+HEARTH_PAIR_OPERATOR(<)
+HEARTH_PAIR_OPERATOR(>)
+HEARTH_PAIR_OPERATOR(<=)
+HEARTH_PAIR_OPERATOR(>=)
+#undef HEARTH_PAIR_OPERATOR
+template <class V>
+HWY_INLINE Pair<V> operator-(Pair<V> x) {
+  return {-x.a, -x.b};
+}
+template <class M>
+HWY_INLINE PairMask<M> operator&(PairMask<M> x, PairMask<M> y) {
+  return {x.a & y.a, x.b & y.b};
+}
+template <class M>
+HWY_INLINE PairMask<M> operator|(PairMask<M> x, PairMask<M> y) {
+  return {x.a | y.a, x.b | y.b};
+}
+template <class M, class V>
+HWY_INLINE Pair<V> where(PairMask<M> m, Pair<V> x, Pair<V> y) {
+  return {where(m.a, x.a, y.a), where(m.b, x.b, y.b)};
+}
+#define HEARTH_PAIR_1(name)             \
+  template <class V>                    \
+  HWY_INLINE auto name(Pair<V> x) {     \
+    return paired(name(x.a), name(x.b)); \
+  }
+#define HEARTH_PAIR_2(name)                          \
+  template <class V>                                 \
+  HWY_INLINE Pair<V> name(Pair<V> x, Pair<V> y) {    \
+    return {name(x.a, y.a), name(x.b, y.b)};         \
+  }
+#define HEARTH_PAIR_3(name)                                  \
+  template <class V>                                         \
+  HWY_INLINE Pair<V> name(Pair<V> x, Pair<V> y, Pair<V> z) { \
+    return {name(x.a, y.a, z.a), name(x.b, y.b, z.b)};       \
+  }
+HEARTH_PAIR_1(abs)
+HEARTH_PAIR_1(sqrt)
+HEARTH_PAIR_1(floor)
+HEARTH_PAIR_1(ceil)
+HEARTH_PAIR_1(rint)
+HEARTH_PAIR_1(bits)
+HEARTH_PAIR_1(real_of)
+HEARTH_PAIR_1(to_real)
+HEARTH_PAIR_1(power_of_two)
+HEARTH_PAIR_2(copysign)
+HEARTH_PAIR_2(at_most)
+HEARTH_PAIR_2(at_least)
+HEARTH_PAIR_2(scale)
+HEARTH_PAIR_2(pow_platform)
+HEARTH_PAIR_3(fma)
+HEARTH_PAIR_3(sin_beyond)
+HEARTH_PAIR_3(cos_beyond)
+#undef HEARTH_PAIR_1
+#undef HEARTH_PAIR_2
+#undef HEARTH_PAIR_3
+template <class V>
+HWY_INLINE Pair<V> same_bits(Pair<V> x, std::int64_t value) {
+  return {same_bits(x.a, value), same_bits(x.b, value)};
+}
+template <int kBits, class V>
+HWY_INLINE Pair<V> shift_left(Pair<V> x) {
+  return {shift_left<kBits>(x.a), shift_left<kBits>(x.b)};
+}
+template <int kBits, class V>
+HWY_INLINE Pair<V> shift_right(Pair<V> x) {
+  return {shift_right<kBits>(x.a), shift_right<kBits>(x.b)};
+}
+template <class V>
+HWY_INLINE Pair<V> remainder_beyond(Pair<V> r, Pair<V> x, Pair<V> y, Pair<V> q) {
+  return {remainder_beyond(r.a, x.a, y.a, q.a), remainder_beyond(r.b, x.b, y.b, q.b)};
+}
+
 #undef HEARTH_FN
 #undef HEARTH_ANY
 #undef HEARTH_REAL
@@ -440,6 +554,79 @@ HWY_INLINE void sweep(std::int64_t n, const Body& body) {
   }
   for (; i + kWidth <= n; i += kWidth) body.full(i);
   if (i < n) body.part(i, n - i);
+}
+
+// What long formulas run on: as many vectors as the registers allow.
+#if HEARTH_NATIVE_MASKS
+inline constexpr int kWideVectors = 4;
+template <class L>
+using Wide = scalar::Pair<scalar::Pair<Vec<L>>>;
+template <class L>
+HWY_INLINE Wide<L> load_wide(const L* p) {
+  const auto at = [p](int i) { return p + i * kLanes<L>; };
+  const Tag<L> d;
+  return {{Vec<L>(hn::LoadU(d, at(0))), Vec<L>(hn::LoadU(d, at(1)))},
+          {Vec<L>(hn::LoadU(d, at(2))), Vec<L>(hn::LoadU(d, at(3)))}};
+}
+template <class L>
+HWY_INLINE void store_wide(Wide<L> v, L* p) {
+  const Tag<L> d;
+  hn::StoreU(v.a.a.raw, d, p);
+  hn::StoreU(v.a.b.raw, d, p + kLanes<L>);
+  hn::StoreU(v.b.a.raw, d, p + 2 * kLanes<L>);
+  hn::StoreU(v.b.b.raw, d, p + 3 * kLanes<L>);
+}
+#else
+inline constexpr int kWideVectors = 2;
+template <class L>
+using Wide = scalar::Pair<Vec<L>>;
+template <class L>
+HWY_INLINE Wide<L> load_wide(const L* p) {
+  const Tag<L> d;
+  return {Vec<L>(hn::LoadU(d, p)), Vec<L>(hn::LoadU(d, p + kLanes<L>))};
+}
+template <class L>
+HWY_INLINE void store_wide(Wide<L> v, L* p) {
+  const Tag<L> d;
+  hn::StoreU(v.a.raw, d, p);
+  hn::StoreU(v.b.raw, d, p + kLanes<L>);
+}
+#endif
+
+// A formula long enough that its own code outweighs a copy: it is compiled once, and ends pass
+// through a buffer.
+template <class F, class L, int kArguments>
+void map_wide(const TileStep& step, Slots slots, std::int64_t n) {
+  constexpr std::int64_t kWidth = kLanes<L> * kWideVectors;
+  const L* a = reinterpret_cast<const L*>(slots[step.a]);
+  const L* b = kArguments > 1 ? reinterpret_cast<const L*>(slots[step.b]) : a;
+  L* target = reinterpret_cast<L*>(slots[step.target]);
+  HWY_ALIGN L ends[2][kWidth];
+  HWY_ALIGN L result[kWidth];
+  for (std::int64_t i = 0; i < n; i += kWidth) {
+    const std::int64_t count = n - i;
+    const L* x = a + i;
+    const L* y = b + i;
+    L* to = target + i;
+    if (HWY_UNLIKELY(count < kWidth)) {
+      const auto bytes = static_cast<std::size_t>(count) * sizeof(L);
+      // Whole, so that no lane takes a slow path for what was left in the buffer.
+      for (std::int64_t k = 0; k < kWidth; ++k) ends[0][k] = ends[1][k] = L{1};
+      std::memcpy(ends[0], x, bytes);
+      if constexpr (kArguments > 1) std::memcpy(ends[1], y, bytes);
+      x = ends[0];
+      y = ends[1];
+      to = result;
+    }
+    if constexpr (kArguments > 1) {
+      store_wide<L>(F::apply(load_wide<L>(x), load_wide<L>(y)), to);
+    } else {
+      store_wide<L>(F::apply(load_wide<L>(x)), to);
+    }
+    if (HWY_UNLIKELY(count < kWidth)) {
+      std::memcpy(target + i, result, static_cast<std::size_t>(count) * sizeof(L));
+    }
+  }
 }
 
 template <class F, class L, unsigned kSingles, int kUnroll>

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/*.txt: what NumPy and SciPy give for the ops of Hearth.
+
+A file is a list of cases:
+
+    case <op> <dtype> <largest error in units of the last place>
+    param <boolean|i64|f64|list> <values>
+    input <dtype> <shape> : <elements>
+    output <dtype> <shape> : <elements>
+
+Shapes are extents joined by x ("-" for rank 0). Float elements are hexadecimal, so nothing is lost.
+Run it with the packages of requirements-test.txt after changing it; the files are checked in.
+"""
+
+import pathlib
+
+import numpy as np
+import scipy.special
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
+NUMPY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "bool": np.bool_}
+
+
+def element(value):
+    if isinstance(value, (np.floating, float)):
+        value = float(value)
+        return "nan" if np.isnan(value) else value.hex().replace("0x1.0000000000000p", "0x1p")
+    return str(int(value))
+
+
+def array_text(keyword, array):
+    array = np.asarray(array)
+    dtype = next(name for name, kind in NUMPY.items() if array.dtype == kind)
+    shape = "x".join(map(str, array.shape)) or "-"
+    return f"{keyword} {dtype} {shape} : " + " ".join(element(x) for x in array.ravel())
+
+
+def case(op, dtype, ulps, inputs, output, params=()):
+    lines = [f"case {op} {dtype} {ulps}"]
+    for kind, value in params:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        lines.append(f"param {kind} " + " ".join(element(x) for x in values))
+    lines += [array_text("input", array) for array in inputs]
+    lines.append(array_text("output", output))
+    return "\n".join(lines) + "\n"
+
+
+def special(dtype):
+    tiny = np.finfo(dtype).tiny
+    huge = np.finfo(dtype).max
+    values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, tiny, -tiny, huge, -huge, np.inf, -np.inf, np.nan,
+              1e-8, -1e-8, 2.5, -2.5, 3.5, 20.0, -20.0, 88.0, -88.0, 89.5, -104.0, 1e5, -1e5]
+    return np.array(values, dtype)
+
+
+# In f64; the result is rounded to the dtype.
+UNARY = {
+    "neg": (np.negative, 0, (-9, 9)), "abs": (np.abs, 0, (-9, 9)), "square": (np.square, 0, (-9, 9)),
+    "sqrt": (np.sqrt, 0.5, (0, 99)), "rsqrt": (lambda x: 1 / np.sqrt(x), 2, (1e-3, 99)),
+    "recip": (lambda x: 1 / x, 0.5, (-9, 9)),
+    "exp": (np.exp, 4, (-80, 80)), "expm1": (np.expm1, 4, (-5, 5)), "log": (np.log, 4, (1e-6, 99)),
+    "log1p": (np.log1p, 4, (-0.9, 9)), "tanh": (np.tanh, 4, (-6, 6)),
+    "sigmoid": (scipy.special.expit, 4, (-30, 30)), "erf": (scipy.special.erf, 4, (-4, 4)),
+    "sin": (np.sin, 4, (-30, 30)), "cos": (np.cos, 4, (-30, 30)),
+    "floor": (np.floor, 0, (-9, 9)), "ceil": (np.ceil, 0, (-9, 9)), "round": (np.rint, 0, (-9, 9)),
+}
+BINARY = {
+    "add": (np.add, 0.5), "sub": (np.subtract, 0.5), "mul": (np.multiply, 0.5), "div": (np.divide, 0.5),
+    "pow": (np.power, 4), "remainder": (np.mod, 0.5), "maximum": (np.maximum, 0),
+    "minimum": (np.minimum, 0),
+}
+
+
+def elementwise(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for op, (function, ulps, (low, high)) in UNARY.items():
+            x = np.concatenate([special(kind), random.uniform(low, high, 110).astype(kind)])
+            y = function(x.astype(np.float64)).astype(kind)
+            out.append(case(op, dtype, ulps, [x], y))
+        for op, (function, ulps) in BINARY.items():
+            a = random.uniform(-9, 9, 150).astype(kind)
+            b = random.uniform(-9, 9, 150).astype(kind)
+            if op == "pow":
+                a = np.abs(a)
+            pairs = special(kind)[[0, 1, 2, 3, 10, 11, 12, 15]]
+            if op not in ("pow", "remainder"):
+                a = np.concatenate([a, np.repeat(pairs, len(pairs))])
+                b = np.concatenate([b, np.tile(pairs, len(pairs))])
+            if op == "remainder":  # fmod is exact; the sum with the divisor rounds once
+                y = np.mod(a, b)
+            else:
+                y = function(a.astype(np.float64), b.astype(np.float64)).astype(kind)
+                if dtype == "f64":
+                    y = function(a, b)
+            out.append(case(op, dtype, ulps, [a, b], y))
+    for op, function in (("add", np.add), ("mul", np.multiply), ("sub", np.subtract),
+                         ("remainder", np.mod)):
+        a = random.integers(-2**31, 2**31, 40, dtype=np.int32)
+        b = random.integers(1, 2**20, 40, dtype=np.int32)
+        out.append(case(op, "i32", 0, [a, b], function(a, b)))
+    a = random.integers(-2**31, 2**31, 40, dtype=np.int32)
+    b = np.where(random.integers(0, 2, 40) > 0, 7, -13).astype(np.int32)
+    out.append(case("div", "i32", 0, [a, b], np.trunc(a / b).astype(np.int32)))
+    return "".join(out)
+
+
+def reductions(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for shape, axes in (((5, 19), [1]), ((5, 19), [0]), ((3, 5, 7), [0, 2]), ((3, 5, 7), [1]),
+                            ((130,), [0]), ((2, 300), [1]), ((2, 3), [])):
+            x = random.normal(0, 1, shape).astype(kind)
+            wide = x.astype(np.float64)
+            keepdim = len(shape) % 2
+            options = {"axis": tuple(axes), "keepdims": bool(keepdim)}
+            params = [("list", axes), ("boolean", keepdim)]
+            out.append(case("sum", dtype, 64, [x], np.sum(wide, **options).astype(kind), params))
+            out.append(case("max", dtype, 0, [x], np.max(x, **options), params))
+            out.append(case("min", dtype, 0, [x], np.min(x, **options), params))
+            small = random.uniform(0.7, 1.3, shape).astype(kind)
+            out.append(case("prod", dtype, 400, [small],
+                            np.prod(small.astype(np.float64), axis=tuple(axes)).astype(kind),
+                            [("list", axes), ("boolean", 0)]))
+            flags = random.integers(0, 8, shape) == 0
+            for op, function in (("any", np.any), ("all", np.all)):
+                out.append(case(op, "bool", 0, [flags], function(flags, axis=tuple(axes)),
+                                [("list", axes), ("boolean", 0)]))
+        x = np.array([[1, np.nan, 3], [3, 2, 3], [-np.inf, -np.inf, -np.inf]], kind)
+        out.append(case("max", dtype, 0, [x], np.max(x, axis=1), [("list", [1]), ("boolean", 0)]))
+        out.append(case("min", dtype, 0, [x], np.min(x, axis=1), [("list", [1]), ("boolean", 0)]))
+        for axis in (0, 1):
+            values = random.integers(0, 9, (6, 11)).astype(kind)
+            values[2, 3] = np.nan
+            for op, function in (("argmax", np.argmax), ("argmin", np.argmin)):
+                out.append(case(op, dtype, 0, [values], function(values, axis=axis),
+                                [("i64", axis), ("boolean", 0), ("dtype", 4)]))
+    return "".join(out)
+
+
+def norms(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for shape in ((4, 7), (3, 2, 19), (2, 90)):
+            x = random.normal(0.3, 2, shape).astype(kind)
+            wide = x.astype(np.float64)
+            weight = random.uniform(0.5, 1.5, shape[-1]).astype(kind)
+            bias = random.uniform(-1, 1, shape[-1]).astype(kind)
+            centred = wide - wide.mean(-1, keepdims=True)
+            variance = (centred**2).mean(-1, keepdims=True)
+            normal = centred / np.sqrt(variance + 1e-5) * weight.astype(np.float64) + bias
+            root = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-6) * weight.astype(np.float64)
+            out.append(case("layer_norm", dtype, 64, [x, weight, bias], normal.astype(kind), [("f64", 1e-5)]))
+            out.append(case("rms_norm", dtype, 16, [x, weight], root.astype(kind), [("f64", 1e-6)]))
+            for axis in (0, len(shape) - 1):
+                scaled = (x * 10).astype(kind)
+                wide10 = scaled.astype(np.float64)
+                out.append(case("softmax", dtype, 64, [scaled],
+                                scipy.special.softmax(wide10, axis).astype(kind), [("i64", axis)]))
+                out.append(case("log_softmax", dtype, 64, [scaled],
+                                scipy.special.log_softmax(wide10, axis).astype(kind), [("i64", axis)]))
+                out.append(case("logsumexp", dtype, 16, [scaled],
+                                scipy.special.logsumexp(wide10, axis).astype(kind),
+                                [("i64", axis), ("boolean", 0)]))
+        extreme = np.array([[1000, 1000, 0], [-1000, -1000, -1000], [np.inf, 0, 1], [-np.inf, 0, 0]], kind)
+        with np.errstate(invalid="ignore"):
+            out.append(case("softmax", dtype, 8, [extreme],
+                            scipy.special.softmax(extreme.astype(np.float64), 1).astype(kind), [("i64", 1)]))
+    return "".join(out)
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with np.errstate(all="ignore"):
+        for name, make in (("elementwise", elementwise), ("reductions", reductions), ("norms", norms)):
+            text = make(np.random.default_rng(7))
+            (FOLDER / f"{name}.txt").write_text(text)
+            print(f"{name}: {len(text)} bytes")
+
+
+if __name__ == "__main__":
+    main()

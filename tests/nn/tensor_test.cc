@@ -1,0 +1,142 @@
+#include "hearth/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace hearth {
+namespace {
+
+using Values = std::vector<double>;
+
+template <int R, class K>
+Values values(const Tensor<R, K>& tensor) {
+  return tensor.array().to_doubles();
+}
+
+TEST(Tensor, MakesValuesFromNestedLists) {
+  const auto x = Tensor<2>::from_data({{1, 2, 3}, {4, 5, 6}});
+  EXPECT_EQ(x.dims(), (std::array<std::int64_t, 2>{2, 3}));
+  EXPECT_EQ(x.dtype(), DType::f32);
+  EXPECT_EQ(values(x), (Values{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ((Tensor<2, Int>::from_ints({{1}, {2}}).dtype()), DType::i64);
+  EXPECT_EQ(values(Tensor<1, Bool>::from_bool({true, false})), (Values{1, 0}));
+  EXPECT_THROW((Tensor<2>::from_data({{1, 2}, {3}})), Error);
+  EXPECT_EQ(values(Tensor<1, Bool>::from_data(std::vector<bool>{true, false}, {2})),
+            (Values{1, 0}));
+}
+
+TEST(Tensor, CreatesWithDtypes) {
+  EXPECT_EQ(values(Tensor<2>::zeros({1, 2})), (Values{0, 0}));
+  EXPECT_EQ(values(Tensor<2, Int>::ones({1, 2})), (Values{1, 1}));
+  EXPECT_EQ(values(Tensor<1>::full({2}, 1.5, DType::f64)), (Values{1.5, 1.5}));
+  EXPECT_EQ((Tensor<1, Int>::arange(2, 5).to_data<std::int64_t>()),
+            (std::vector<std::int64_t>{2, 3, 4}));
+  EXPECT_THROW(Tensor<1>::zeros({2}, DType::i32), Error);
+  EXPECT_THROW((Tensor<1, Int>::zeros({2}).cast(DType::f32)), Error);
+  const Values die = values(Tensor<1, Int>::random({200}, Uniform(1, 7)));
+  for (const double face : die) {
+    EXPECT_GE(face, 1);
+    EXPECT_LE(face, 6);
+  }
+}
+
+TEST(Tensor, WrappingChecksRankAndKind) {
+  const Array x = zeros({2, 3});
+  EXPECT_NO_THROW(Tensor<2>{x});
+  EXPECT_THROW(Tensor<1>{x}, Error);
+  EXPECT_THROW((Tensor<2, Int>{x}), Error);
+}
+
+TEST(Tensor, ArithmeticWithTensorsAndNumbers) {
+  const auto x = Tensor<1>::from_data({1, 2, 4});
+  EXPECT_EQ(values((1 - x) * 2 + x / x), (Values{1, -1, -5}));
+  EXPECT_EQ(values(x.add_scalar(1).sub(x).mul_scalar(3)), (Values{3, 3, 3}));
+  EXPECT_EQ(values(8 / x), (Values{8, 4, 2}));
+  EXPECT_EQ(values(-x % 3), (Values{2, 1, 2}));
+  EXPECT_EQ(values(x.powf_scalar(0.5).square()), (Values{1, values(x.sqrt().square())[1], 4}));
+  const auto i = Tensor<1, Int>::from_ints({-7, 7});
+  EXPECT_EQ(values(i / 2), (Values{-3, 3}));
+  EXPECT_EQ(values(i % 4), (Values{1, 3}));
+  EXPECT_EQ(values(x.clamp(1.5, 3)), (Values{1.5, 2, 3}));
+}
+
+TEST(Tensor, ReductionsOverEverythingHaveRankOne) {
+  const auto x = Tensor<2>::from_data({{1, 2}, {3, 6}});
+  EXPECT_EQ(x.sum().dims(), (std::array<std::int64_t, 1>{1}));
+  EXPECT_EQ(x.sum().into_scalar(), 12);
+  EXPECT_EQ(x.mean().item(), 3);
+  EXPECT_EQ(x.max().item(), 6);
+  EXPECT_EQ(values(x.sum_dim(0)), (Values{4, 8}));
+  EXPECT_EQ(x.sum_dim(0).dims(), (std::array<std::int64_t, 2>{1, 2}));
+  EXPECT_EQ(values(x.mean_dim(-1)), (Values{1.5, 4.5}));
+  const auto [largest, where] = x.max_dim_with_indices(1);
+  EXPECT_EQ(values(largest), (Values{2, 6}));
+  EXPECT_EQ(values(where), (Values{1, 1}));
+  EXPECT_TRUE(x.greater(5).any().item());
+  EXPECT_FALSE(x.greater(5).all().item());
+  EXPECT_EQ(values(x.greater(2).all_dim(1)), (Values{0, 1}));
+}
+
+TEST(Tensor, ShapesAndParts) {
+  const auto x = Tensor<2>::from_data({{1, 2, 3}, {4, 5, 6}});
+  EXPECT_EQ(values(x.transpose()), (Values{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(x.reshape({3, -1}).dims(), (std::array<std::int64_t, 2>{3, 2}));
+  EXPECT_EQ(x.unsqueeze<4>().dims(), (std::array<std::int64_t, 4>{1, 1, 2, 3}));
+  EXPECT_EQ((x.flatten<1>(0, 1).dims()), (std::array<std::int64_t, 1>{6}));
+  EXPECT_EQ(values(x.slice({{0, 2}, {0, std::nullopt, -2}})), (Values{3, 1, 6, 4}));
+  EXPECT_EQ(values(x.slice_dim(1, {1, 2})), (Values{2, 5}));
+  EXPECT_EQ(values(x.slice_fill({{0, 1}, {0, 2}}, 9)), (Values{9, 9, 3, 4, 5, 6}));
+  EXPECT_EQ(values(x.narrow(1, 1, 2)), (Values{2, 3, 5, 6}));
+  EXPECT_EQ(x.chunk(2, 1).size(), 2u);
+  EXPECT_EQ(x.split(2, 1)[1].dims(), (std::array<std::int64_t, 2>{2, 1}));
+  EXPECT_THROW(x.split(0, 1), Error);
+  EXPECT_EQ(values(Tensor<2>::cat({x, x}, 1)), (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(Tensor<2>::stack({x, x}, 1).dims(), (std::array<std::int64_t, 3>{2, 2, 3}));
+  EXPECT_EQ(values(x.repeat_dim(0, 2)), (Values{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Tensor, IndexingAndMasks) {
+  const auto x = Tensor<2>::from_data({{1, 2, 3}, {4, 5, 6}});
+  EXPECT_EQ(values(x.gather(1, Tensor<2, Int>::from_ints({{2}, {0}}))), (Values{3, 4}));
+  EXPECT_EQ(values(x.select(0, Tensor<1, Int>::from_ints({1, 1}))), (Values{4, 5, 6, 4, 5, 6}));
+  EXPECT_EQ(values(x.select_assign(1, Tensor<1, Int>::from_ints({0, 0}),
+                                   Tensor<2>::ones({2, 2}))),
+            (Values{3, 2, 3, 6, 5, 6}));
+  EXPECT_EQ(values(x.scatter(1, Tensor<2, Int>::from_ints({{1}, {1}}), Tensor<2>::ones({2, 1}))),
+            (Values{1, 3, 3, 4, 6, 6}));
+  EXPECT_EQ(values(x.mask_fill(x.greater(4), 0)), (Values{1, 2, 3, 4, 0, 0}));
+  EXPECT_EQ(values(x.mask_where(x.lower(2), x.neg())), (Values{-1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values(Tensor<1, Int>::from_ints({1, 0}).one_hot(2)), (Values{0, 1, 1, 0}));
+}
+
+TEST(Tensor, DifferentiatesAndForgets) {
+  const auto w = Tensor<1>::from_data({1, 2}).require_grad();
+  Gradients gradients = w.square().sum().backward();
+  ASSERT_TRUE(w.grad(gradients).has_value());
+  EXPECT_EQ(values(*w.grad(gradients)), (Values{2, 4}));
+  w.grad_replace(gradients, Tensor<1>::ones({2}));
+  EXPECT_EQ(values(*w.grad_remove(gradients)), (Values{1, 1}));
+  EXPECT_FALSE(w.grad(gradients).has_value());
+  EXPECT_TRUE(w.is_require_grad());
+  EXPECT_FALSE(w.inner().is_require_grad());
+}
+
+TEST(Tensor, AssignKeepsTheLeaf) {
+  Array w = Array::from_data(std::vector<float>{1, 2}, {2}).require_grad();
+  const std::uint64_t id = gradient_id(w);
+  w.assign(w.detach() * 3.0);
+  EXPECT_EQ(gradient_id(w), id);
+  EXPECT_EQ(w.to_doubles(), (Values{3, 6}));
+  EXPECT_EQ(backward(sum(square(w))).get(id).to_doubles(), (Values{6, 12}));
+}
+
+TEST(Tensor, Activations) {
+  const auto x = Tensor<2>::from_data({{-1, 0, 2}});
+  EXPECT_EQ(values(activation::relu(x)), (Values{0, 0, 2}));
+  EXPECT_NEAR(activation::softmax(x, 1).sum().item(), 1, 1e-6);
+  EXPECT_NEAR(values(activation::silu(x))[2], 2 / (1 + std::exp(-2.0)), 1e-6);
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,138 @@
+// The files that scripts/make_golden.py wrote with NumPy and SciPy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "graph/op_def.h"
+#include "hearth/ops.h"
+#include "ops/defs.h"
+
+namespace hearth::testing {
+namespace {
+
+struct GoldenArray {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::vector<double> values;
+
+  Array build(Device device) const { return cast(Array::from_data(values, shape, device), dtype); }
+};
+
+struct GoldenCase {
+  std::string op;
+  std::string dtype;
+  double ulps = 0;
+  Params params;
+  std::vector<GoldenArray> inputs;
+  GoldenArray output;
+};
+
+GoldenArray parse_array(std::istringstream& line) {
+  GoldenArray array;
+  std::string dtype;
+  std::string shape;
+  std::string colon;
+  line >> dtype >> shape >> colon;
+  array.dtype = dtype_from_name(dtype);
+  if (shape != "-") {
+    std::istringstream extents(shape);
+    for (std::string extent; std::getline(extents, extent, 'x');) array.shape.push_back(std::stoll(extent));
+  }
+  for (std::string word; line >> word;) array.values.push_back(std::strtod(word.c_str(), nullptr));
+  return array;
+}
+
+std::vector<GoldenCase> parse_file(const std::string& name) {
+  const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
+  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/" + name + ".txt");
+  std::vector<GoldenCase> cases;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream line(text);
+    std::string keyword;
+    line >> keyword;
+    if (keyword == "case") {
+      cases.emplace_back();
+      line >> cases.back().op >> cases.back().dtype >> cases.back().ulps;
+    } else if (keyword == "param") {
+      std::string kind;
+      line >> kind;
+      Params& params = cases.back().params;
+      std::vector<std::string> words;
+      for (std::string word; line >> word;) words.push_back(word);
+      if (kind == "list") {
+        Dims list;
+        for (const std::string& word : words) list.push_back(std::stoll(word));
+        params.list(list);
+      } else if (kind == "f64") {
+        params.f64(std::strtod(words.at(0).c_str(), nullptr));
+      } else if (kind == "boolean") {
+        params.boolean(words.at(0) == "1");
+      } else {
+        params.i64(std::stoll(words.at(0)));
+      }
+    } else if (keyword == "input") {
+      cases.back().inputs.push_back(parse_array(line));
+    } else if (keyword == "output") {
+      cases.back().output = parse_array(line);
+    }
+  }
+  return cases;
+}
+
+// The distance to the next value of `dtype` away from 0.
+double unit_of(double value, DType dtype, double magnitude) {
+  const double size = std::max(std::abs(value), magnitude);
+  if (dtype == DType::f64) return std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
+  const auto narrow = static_cast<float>(size);
+  return static_cast<double>(std::nextafter(narrow, std::numeric_limits<float>::infinity())) -
+         static_cast<double>(narrow);
+}
+
+class Golden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Golden, Agrees) {
+  const std::vector<GoldenCase> cases = parse_file(GetParam());
+  ASSERT_GT(cases.size(), 10u) << "no file: set HEARTH_SOURCE_DIR";
+  for (const Device device : {Device::cpu(), Device::named("hostile")}) {
+    for (const GoldenCase& one : cases) {
+      const OpDef* op = find_op(one.op);
+      ASSERT_NE(op, nullptr) << one.op;
+      std::vector<Array> inputs;
+      std::vector<const Array*> pointers;
+      for (const GoldenArray& input : one.inputs) inputs.push_back(input.build(device));
+      for (const Array& input : inputs) pointers.push_back(&input);
+      const Array result = record(*op, pointers, one.params);
+      ASSERT_EQ(result.shape(), one.output.shape) << one.op;
+      ASSERT_EQ(result.dtype(), one.output.dtype) << one.op;
+      const std::vector<double> values = result.to_doubles();
+      // Reductions and norms are judged by their largest result, functions element by element.
+      double magnitude = 0;
+      if (std::string_view(GetParam()) != "elementwise") {
+        for (const double value : one.output.values) {
+          if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
+        }
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double want = one.output.values[i];
+        if (std::isnan(want) && std::isnan(values[i])) continue;
+        if (values[i] == want) continue;
+        const double allowed = one.ulps * unit_of(want, result.dtype(), magnitude);
+        EXPECT_LE(std::abs(values[i] - want), allowed)
+            << one.op << " " << one.dtype << " on " << device.name() << ": element " << i << " of "
+            << to_string(one.output.shape) << " is " << values[i] << ", expected " << want
+            << (one.inputs[0].values.size() == values.size()
+                    ? ", input " + std::to_string(one.inputs[0].values[i])
+                    : "");
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::Values("elementwise", "reductions", "norms"));
+
+}  // namespace
+}  // namespace hearth::testing

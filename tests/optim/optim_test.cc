@@ -1,0 +1,207 @@
+#include "hearth/optim.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "hearth/ops.h"
+
+namespace hearth {
+namespace {
+
+struct Model {
+  Array w = Array::from_data(std::vector<float>{1, -2}, {2}).require_grad();
+  Array b = Array::from_data(std::vector<float>{0.5}, {1}).require_grad();
+
+  Array loss() const { return sum(square(w)) + sum(b * 3.0); }
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("w", self.w);
+    visitor("b", self.b);
+  }
+};
+
+struct Half {
+  Array w = full({1}, 1.0, DType::bf16).require_grad();
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("w", self.w);
+  }
+};
+
+void expect_near(const Array& array, const std::vector<double>& expected, double tolerance = 1e-6) {
+  const auto values = array.to_doubles();
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance);
+}
+
+TEST(Sgd, PlainStep) {
+  Model model;
+  const std::uint64_t id = gradient_id(model.w);
+  optim::Sgd optimizer;
+  optimizer.step(model, backward(model.loss()), 0.1);
+  expect_near(model.w, {0.8, -1.6});
+  expect_near(model.b, {0.2});
+  EXPECT_EQ(gradient_id(model.w), id);
+  EXPECT_EQ(optimizer.steps(), 1);
+}
+
+TEST(Sgd, MomentumDampeningNesterovDecay) {
+  for (const bool nesterov : {false, true}) {
+    Model model;
+    const double momentum = 0.9, dampening = nesterov ? 0 : 0.1, decay = 0.01;
+    optim::Sgd optimizer({.momentum = momentum,
+                          .dampening = dampening,
+                          .nesterov = nesterov,
+                          .weight_decay = decay});
+    double w = 1, m = 0;
+    for (int step = 0; step < 4; ++step) {
+      const double g = 2 * w + decay * w;
+      m = step == 0 ? g : momentum * m + (1 - dampening) * g;
+      w -= 0.1 * (nesterov ? g + momentum * m : m);
+      optimizer.step(model, backward(model.loss()), 0.1);
+    }
+    EXPECT_NEAR(model.w.to_doubles()[0], w, 1e-5);
+  }
+}
+
+template <class Optimizer>
+void expect_adam(Optimizer optimizer, double decay, bool decoupled) {
+  Model model;
+  const double beta1 = 0.8, beta2 = 0.9, epsilon = 1e-3;
+  double w = 1, m = 0, v = 0;
+  for (int step = 1; step <= 5; ++step) {
+    const double rate = 0.1 / step;
+    double g = 2 * w;
+    if (decoupled) {
+      w *= 1 - rate * decay;
+    } else {
+      g += decay * w;
+    }
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    const double m_hat = m / (1 - std::pow(beta1, step));
+    const double v_hat = v / (1 - std::pow(beta2, step));
+    w -= rate * m_hat / (std::sqrt(v_hat) + epsilon);
+    optimizer.step(model, backward(model.loss()), rate);
+  }
+  EXPECT_NEAR(model.w.to_doubles()[0], w, 1e-5);
+}
+
+TEST(Adam, FollowsThePaper) {
+  expect_adam(optim::Adam({.beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.3}), 0.3,
+              false);
+}
+
+TEST(AdamW, DecaysApartFromTheGradient) {
+  expect_adam(optim::AdamW({.beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.3}), 0.3,
+              true);
+  expect_adam(optim::AdamW({.beta1 = 0.8,
+                            .beta2 = 0.9,
+                            .epsilon = 1e-3,
+                            .weight_decay = 0.3,
+                            .decay_vectors = false}),
+              0.0, true);
+}
+
+TEST(Optimizer, ReusesPlansAndMemoryWhileRatesChange) {
+  Model model;
+  optim::AdamW optimizer;
+  const auto step = [&](int i) { optimizer.step(model, backward(model.loss()), 0.1 / (i + 1)); };
+  for (int i = 0; i < 3; ++i) step(i);
+  const Statistics before = statistics();
+  for (int i = 3; i < 20; ++i) step(i);
+  const Statistics after = statistics();
+  EXPECT_EQ(after.plan_misses, before.plan_misses);
+  EXPECT_EQ(after.plan_hits - before.plan_hits, 17);
+  EXPECT_GE(after.donations - before.donations, 17 * 2);
+}
+
+TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
+  Model model;
+  optim::Sgd optimizer;
+  optimizer.step(model, backward(sum(square(model.w))), 0.1);
+  expect_near(model.b, {0.5});
+}
+
+TEST(Optimizer, RefusesGradientsThatDoNotFit) {
+  Model model;
+  Gradients gradients;
+  gradients.set(model.w, ones({3}));
+  optim::Sgd optimizer;
+  EXPECT_THROW(optimizer.step(model, gradients, 0.1), Error);
+  EXPECT_EQ(optimizer.steps(), 0);
+}
+
+TEST(Optimizer, StateGoesOnBitForBit) {
+  Model whole;
+  Model half;
+  optim::AdamW one;
+  optim::AdamW two;
+  const auto step = [](Model& model, optim::AdamW& optimizer) {
+    optimizer.step(model, backward(model.loss()), 0.05);
+  };
+  for (int i = 0; i < 6; ++i) step(whole, one);
+  for (int i = 0; i < 3; ++i) step(half, two);
+  Model resumed;
+  load_state_dict(resumed, state_dict(half));
+  optim::AdamW three;
+  three.load_state_dict(two.state_dict());
+  EXPECT_EQ(three.steps(), 3);
+  for (int i = 0; i < 3; ++i) step(resumed, three);
+  EXPECT_EQ(resumed.w.to_vector<float>(), whole.w.to_vector<float>());
+  EXPECT_EQ(resumed.b.to_vector<float>(), whole.b.to_vector<float>());
+  optim::Sgd other;
+  EXPECT_THROW(other.load_state_dict(two.state_dict()), Error);
+  EXPECT_THROW(three.load_state_dict({}), Error);
+}
+
+TEST(Optimizer, HalfParametersAreRoundedOnce) {
+  Half model;
+  optim::Sgd optimizer;
+  optimizer.step(model, backward(sum(model.w)), 0.25);
+  EXPECT_EQ(model.w.dtype(), DType::bf16);
+  EXPECT_EQ(model.w.item(), 0.75);
+}
+
+TEST(Optimizer, RefusesNumbersOutOfRange) {
+  EXPECT_THROW(optim::Adam({.beta1 = 1}), Error);
+  EXPECT_THROW(optim::AdamW({.weight_decay = -1}), Error);
+  EXPECT_THROW(optim::Sgd({.nesterov = true}), Error);
+}
+
+TEST(Clip, ByNormScalesAllAlike) {
+  Model model;
+  Gradients gradients = backward(model.loss());  // 2, -4 and 3
+  const Array norm = optim::clip_by_norm(gradients, 1.0);
+  EXPECT_NEAR(norm.item(), std::sqrt(29.0), 1e-5);
+  expect_near(gradients.get(model.w), {2 / std::sqrt(29.0), -4 / std::sqrt(29.0)});
+  gradients = backward(model.loss());
+  optim::clip_by_norm(gradients, 100.0);
+  expect_near(gradients.get(model.w), {2, -4}, 0);
+  EXPECT_THROW(optim::clip_by_norm(gradients, 0), Error);
+}
+
+TEST(Clip, ByValueLimitsElements) {
+  Model model;
+  Gradients gradients = backward(model.loss());
+  optim::clip_by_value(gradients, 2.5);
+  expect_near(gradients.get(model.w), {2, -2.5}, 0);
+  expect_near(gradients.get(model.b), {2.5}, 0);
+}
+
+TEST(Schedule, WarmUpThenCosine) {
+  const optim::Schedule rate = optim::linear_warm_up(4, optim::cosine(1.0, 10, 0.1));
+  EXPECT_NEAR(rate(0), 0.2, 1e-12);
+  EXPECT_NEAR(rate(3), 0.8, 1e-12);
+  EXPECT_NEAR(rate(4), 1.0, 1e-12);
+  EXPECT_NEAR(rate(9), 0.55, 1e-12);
+  EXPECT_NEAR(rate(14), 0.1, 1e-12);
+  EXPECT_NEAR(rate(1000), 0.1, 1e-12);
+  EXPECT_EQ(optim::constant(0.3)(7), 0.3);
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include "hearth/io.h"
+#include "tools/checkpoint.h"
+#include "tools/trainer.h"
+
+namespace hearth::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own for each test.
+class Training : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              ("hearth_training_" + std::string(info->name()) + "_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    std::ofstream text(path("text"));
+    for (int i = 0; i < 400; ++i) text << "the " << i % 17 << " quick foxes jump. ";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  TrainingOptions options(const std::string& out) const {
+    TrainingOptions made;
+    made.text = path("text");
+    made.out = path(out);
+    made.model.dim = 16;
+    made.model.layers = 1;
+    made.model.heads = 2;
+    made.model.kv_heads = 1;
+    made.model.context = 16;
+    made.batch = 4;
+    made.steps = 30;
+    made.checkpoint_every = 10;
+    made.learning_rate = 1e-2;
+    made.warm_up = 5;
+    return made;
+  }
+
+  fs::path folder_;
+};
+
+void expect_same_weights(const std::string& a, const std::string& b) {
+  const SafetensorsContents one = load_safetensors(checkpoint_path(a));
+  const SafetensorsContents two = load_safetensors(checkpoint_path(b));
+  ASSERT_EQ(one.arrays.size(), two.arrays.size());
+  for (std::size_t i = 0; i < one.arrays.size(); ++i) {
+    EXPECT_EQ(one.arrays[i].name, two.arrays[i].name);
+    EXPECT_EQ(one.arrays[i].array.to_doubles(), two.arrays[i].array.to_doubles())
+        << one.arrays[i].name;
+  }
+}
+
+TEST_F(Training, LearnsAndWritesWhatItPromises) {
+  Trainer trainer(options("model"));
+  const double before = trainer.held_out_loss();
+  const TrainingResult result = trainer.run();
+  EXPECT_EQ(result.steps, 30);
+  EXPECT_LT(result.held_out_loss, before - 1);
+  EXPECT_GT(result.plan_hit_rate, 0.5);
+  for (const char* name : {"config.json", "loss.svg", "checkpoint.safetensors"}) {
+    EXPECT_TRUE(fs::exists(path("model") + "/" + name)) << name;
+  }
+  const models::Transformer loaded = load_model(path("model"), DType::f32, Device());
+  EXPECT_EQ(loaded.norm.weight.to_doubles(), trainer.model().norm.weight.to_doubles());
+}
+
+TEST_F(Training, AFinishedRunStaysFinished) {
+  Trainer(options("model")).run();
+  EXPECT_EQ(Trainer(options("model")).run().steps, 30);
+}
+
+TEST_F(Training, RefusesACheckpointOfOtherSettings) {
+  Trainer(options("model")).run();
+  TrainingOptions other = options("model");
+  other.learning_rate = 2e-2;
+  EXPECT_THROW(Trainer{other}, Error);
+  other.fresh = true;
+  EXPECT_NO_THROW(Trainer{other});
+}
+
+TEST_F(Training, RefusesADamagedCheckpoint) {
+  Trainer(options("model")).run();
+  const std::string file = checkpoint_path(path("model"));
+  fs::resize_file(file, fs::file_size(file) / 2);
+  EXPECT_THROW(Trainer(options("model")), Error);
+}
+
+#if defined(HEARTH_TOOL) && !defined(_WIN32)
+
+struct Outcome {
+  int status = -1;  // -1: killed
+  std::string out;
+  std::string err;
+};
+
+class Tool : public Training {
+ protected:
+  pid_t start(const std::vector<std::string>& arguments, const std::string& out) const {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    std::vector<char*> argv = {const_cast<char*>(HEARTH_TOOL)};
+    for (const std::string& argument : arguments) {
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    }
+    argv.push_back(nullptr);
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+    dup2(open(path("stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+    execv(HEARTH_TOOL, argv.data());
+    _exit(127);
+  }
+
+  Outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    Outcome outcome;
+    if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
+    outcome.out = contents(path("stdout"));
+    outcome.err = contents(path("stderr"));
+    return outcome;
+  }
+
+  Outcome run(const std::vector<std::string>& arguments) const {
+    return finish(start(arguments, path("stdout")));
+  }
+
+  std::vector<std::string> train(const std::string& out, int steps = 200) const {
+    return {"train",     "--text",    path("text"), "--out",   path(out), "--steps",
+            std::to_string(steps), "--layers",  "1",          "--dim",   "16",      "--heads",
+            "2",         "--context", "16",         "--batch", "4",       "--checkpoint-every",
+            "7"};
+  }
+
+  static std::string contents(const std::string& file) {
+    std::ifstream stream(file);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+
+  static void expect_refused(const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("hearth: ", 0), 0u) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+};
+
+TEST_F(Tool, KilledRunsGoOnBitForBit) {
+  ASSERT_EQ(run(train("whole")).status, 0);
+  // Killed again and again, each time a little later.
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = start(train("killed"), path("stdout"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(30 + 15 * i));
+    kill(child, SIGKILL);
+    if (finish(child).status == 0) break;
+  }
+  ASSERT_EQ(run(train("killed")).status, 0);
+  expect_same_weights(path("whole"), path("killed"));
+}
+
+TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
+  ASSERT_EQ(run(train("model", 20)).status, 0);
+  const std::vector<std::string> generate = {"generate", "--model",  path("model"), "--prompt",
+                                             "the ",     "--tokens", "40",          "--seed", "3"};
+  const Outcome one = run(generate);
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(one.out.size(), 4u + 40u + 1u);
+  EXPECT_EQ(one.out.rfind("the ", 0), 0u);
+  EXPECT_EQ(run(generate).out, one.out);
+}
+
+TEST_F(Tool, RefusesInOneLine) {
+  expect_refused(run({"train", "--text", path("missing"), "--out", path("model")}));
+  expect_refused(run({"train", "--text", path("text"), "--batch", "0"}));
+  expect_refused(run({"train", "--text", path("text"), "--no-such-flag"}));
+  expect_refused(run({"train", "--text", folder_.string(), "--out", path("model")}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("text") + "/model",
+                      "--context", "16"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
+                      "--dim", "1073741824", "--heads", "1"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
+                      "--dim", "48", "--heads", "5"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
+                      "--device", "abacus"}));
+  expect_refused(run({"generate", "--model", path("nothing")}));
+  expect_refused(run({"frobnicate"}));
+  expect_refused(run({}));
+  std::ofstream(path("config.json")) << "{";
+  expect_refused(run({"generate", "--model", folder_.string()}));
+}
+
+TEST_F(Tool, AFullDiskEndsInOneLine) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "the system has no /dev/full";
+  const Outcome outcome = finish(start({"ops"}, "/dev/full"));
+  expect_refused(outcome);
+}
+
+TEST_F(Tool, ListsDevicesAndOps) {
+  EXPECT_NE(run({"devices"}).out.find("cpu:0"), std::string::npos);
+  EXPECT_NE(run({"ops"}).out.find("rms_norm"), std::string::npos);
+  const std::string json = run({"ops", "--json"}).out;
+  EXPECT_EQ(json.front(), '{');
+  EXPECT_NE(json.find("\"name\": \"attention\""), std::string::npos);
+}
+
+TEST_F(Tool, DemoEndsWithItsVerdict) {
+  const Outcome outcome =
+      run({"demo", "--text", path("text"), "--out", path("demo"), "--seconds", "0.5"});
+  EXPECT_TRUE(outcome.status == 0 || outcome.status == 1) << outcome.err;
+  const std::string verdict = outcome.status == 0 ? "demo: ok loss=" : "demo: failed loss=";
+  const std::size_t last = outcome.out.rfind('\n', outcome.out.size() - 2);
+  EXPECT_EQ(outcome.out.compare(last + 1, verdict.size(), verdict), 0) << outcome.out;
+}
+
+#endif
+
+}  // namespace
+}  // namespace hearth::tools
