@@ -51,19 +51,32 @@ inline Array array(const Values& values, const Shape& shape, DType dtype = DType
     return Array::from_data(data, shape);
   };
   switch (dtype) {
-    case DType::f64: return as(double{});
-    case DType::f32: return as(float{});
-    case DType::f16: return as(float16{});
-    case DType::bf16: return as(bfloat16{});
-    case DType::i64: return as(std::int64_t{});
-    case DType::i32: return as(std::int32_t{});
-    case DType::i16: return as(std::int16_t{});
-    case DType::i8: return as(std::int8_t{});
-    case DType::u64: return as(std::uint64_t{});
-    case DType::u32: return as(std::uint32_t{});
-    case DType::u16: return as(std::uint16_t{});
-    case DType::u8: return as(std::uint8_t{});
-    case DType::bool_: break;
+    case DType::f64:
+      return as(double{});
+    case DType::f32:
+      return as(float{});
+    case DType::f16:
+      return as(float16{});
+    case DType::bf16:
+      return as(bfloat16{});
+    case DType::i64:
+      return as(std::int64_t{});
+    case DType::i32:
+      return as(std::int32_t{});
+    case DType::i16:
+      return as(std::int16_t{});
+    case DType::i8:
+      return as(std::int8_t{});
+    case DType::u64:
+      return as(std::uint64_t{});
+    case DType::u32:
+      return as(std::uint32_t{});
+    case DType::u16:
+      return as(std::uint16_t{});
+    case DType::u8:
+      return as(std::uint8_t{});
+    case DType::bool_:
+      break;
   }
   std::vector<std::byte> bytes;
   for (const double value : values) bytes.push_back(std::byte{value != 0});
@@ -82,11 +95,16 @@ inline Array ints(const std::vector<std::int64_t>& values, const Shape& shape) {
 // Half a unit in the last place of 1, doubled a few times: what one rounded result may be off.
 inline double tolerance(DType dtype) {
   switch (dtype) {
-    case DType::f64: return 1e-12;
-    case DType::f32: return 3e-6;
-    case DType::f16: return 1e-3;
-    case DType::bf16: return 8e-3;
-    default: return 0;
+    case DType::f64:
+      return 1e-12;
+    case DType::f32:
+      return 3e-6;
+    case DType::f16:
+      return 1e-3;
+    case DType::bf16:
+      return 8e-3;
+    default:
+      return 0;
   }
 }
 

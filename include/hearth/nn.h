@@ -51,7 +51,13 @@ class HEARTH_API Initializer {
 
  private:
   enum class Rule : std::uint8_t {
-    constant, uniform, normal, kaiming_uniform, kaiming_normal, xavier_uniform, xavier_normal
+    constant,
+    uniform,
+    normal,
+    kaiming_uniform,
+    kaiming_normal,
+    xavier_uniform,
+    xavier_normal
   };
   Initializer(Rule rule, double a, double b) : rule_(rule), a_(a), b_(b) {}
 
@@ -198,8 +204,8 @@ struct HEARTH_API KvCache {
 // values.
 struct HEARTH_API MultiHeadAttention {
   struct Options {
-    std::int64_t kv_heads = 0;                       // 0: as many as heads
-    std::int64_t head_dim = 0;                       // 0: dim / heads
+    std::int64_t kv_heads = 0;  // 0: as many as heads
+    std::int64_t head_dim = 0;  // 0: dim / heads
     bool bias = false;
     std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
     Initializer initializer = Initializer::kaiming_uniform();
@@ -213,7 +219,7 @@ struct HEARTH_API MultiHeadAttention {
 
   struct Call {
     bool causal = false;
-    Array mask = {};           // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, rows, length]
     KvCache* cache = nullptr;  // x stands behind what the cache holds, and joins it
   };
   // x [batch, rows, dim] to the same shape.

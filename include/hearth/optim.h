@@ -59,7 +59,7 @@ class HEARTH_API Optimizer {
     const Array& gradient;      // likewise
     std::vector<Array>& slots;  // one for each name; without a value on the first step
     double learning_rate;
-    std::int64_t step;          // 1 on the first
+    std::int64_t step;  // 1 on the first
   };
   // The new value; replaces the slots.
   virtual Array update(const Update& at) const = 0;
@@ -132,8 +132,8 @@ class HEARTH_API AdamW : public Optimizer {
   Options options_;
 };
 
-// Scales all gradients by one factor so that their common 2-norm is at most `limit`; nothing is read
-// back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN.
+// Scales all gradients by one factor so that their common 2-norm is at most `limit`; nothing is
+// read back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN.
 HEARTH_API Array clip_by_norm(Gradients& gradients, double limit);
 // Limits every element to [-limit, limit].
 HEARTH_API void clip_by_value(Gradients& gradients, double limit);

@@ -78,7 +78,7 @@ template <int Rank>
 struct Extents {
   template <class... I>
     requires(sizeof...(I) == Rank && (std::convertible_to<I, std::int64_t> && ...))
-  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}  // NOLINT
+  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}     // NOLINT
   Extents(const std::array<std::int64_t, Rank>& extents) : values(extents) {}  // NOLINT
   Shape shape() const { return Shape(values); }
 
@@ -88,8 +88,8 @@ struct Extents {
 // Where a tensor is made and in which dtype; the default is the kind's (f32, i64, bool).
 struct TensorOptions {
   TensorOptions() = default;
-  TensorOptions(DType type) : dtype(type) {}          // NOLINT(google-explicit-constructor)
-  TensorOptions(Device place) : device(place) {}      // NOLINT(google-explicit-constructor)
+  TensorOptions(DType type) : dtype(type) {}      // NOLINT(google-explicit-constructor)
+  TensorOptions(Device place) : device(place) {}  // NOLINT(google-explicit-constructor)
   TensorOptions(DType type, Device place) : dtype(type), device(place) {}
 
   std::optional<DType> dtype;
@@ -186,7 +186,8 @@ class Tensor {
   const Array& array() const& noexcept { return array_; }
   Array array() && noexcept { return std::move(array_); }
 
-  // ---- Creation ----------------------------------------------------------------------------------
+  // ---- Creation
+  // ----------------------------------------------------------------------------------
 
   static Tensor zeros(const Extents<Rank>& shape, const TensorOptions& options = {}) {
     return Tensor(hearth::zeros(shape.shape(), dtype_for("zeros", options), options.device));
@@ -205,7 +206,8 @@ class Tensor {
   Tensor full_like(N value) const {
     return Tensor(hearth::full_like(array_, tensor_detail::scalar(value)));
   }
-  // Float: Uniform, Normal or Bernoulli. Int: Uniform over the integers in [low, high) or Bernoulli.
+  // Float: Uniform, Normal or Bernoulli. Int: Uniform over the integers in [low, high) or
+  // Bernoulli.
   static Tensor random(const Extents<Rank>& shape, const Distribution& distribution = Uniform(),
                        const TensorOptions& options = {}, Generator* source = nullptr)
     requires NumericKind<K>
@@ -213,8 +215,8 @@ class Tensor {
     const DType dtype = dtype_for("random", options);
     const Shape extents = shape.shape();
     if (const auto* normal = std::get_if<Normal>(&distribution)) {
-      return Tensor(random_normal(extents, normal->mean, normal->deviation, dtype, options.device,
-                                  source));
+      return Tensor(
+          random_normal(extents, normal->mean, normal->deviation, dtype, options.device, source));
     }
     if (const auto* bernoulli = std::get_if<Bernoulli>(&distribution)) {
       return Tensor(
@@ -223,8 +225,8 @@ class Tensor {
     const Uniform& uniform = std::get<Uniform>(distribution);
     if constexpr (std::same_as<K, Int>) {
       return Tensor(random_integers(extents, static_cast<std::int64_t>(uniform.low),
-                                    static_cast<std::int64_t>(uniform.high), dtype,
-                                    options.device, source));
+                                    static_cast<std::int64_t>(uniform.high), dtype, options.device,
+                                    source));
     } else {
       return Tensor(
           random_uniform(extents, uniform.low, uniform.high, dtype, options.device, source));
@@ -244,12 +246,11 @@ class Tensor {
     }
   }
   // Nested lists, {{1, 2}, {3, 4}} for rank 2: f32, i64 or bool.
-  static Tensor from_data(
-      typename tensor_detail::NestedList<typename K::Item, Rank>::type lists,
-      Device device = Device()) {
-    using Stored = std::conditional_t<std::same_as<K, Float>, float,
-                                      std::conditional_t<std::same_as<K, Int>, std::int64_t,
-                                                         std::uint8_t>>;
+  static Tensor from_data(typename tensor_detail::NestedList<typename K::Item, Rank>::type lists,
+                          Device device = Device()) {
+    using Stored =
+        std::conditional_t<std::same_as<K, Float>, float,
+                           std::conditional_t<std::same_as<K, Int>, std::int64_t, std::uint8_t>>;
     std::vector<typename K::Item> items;
     std::array<std::int64_t, Rank> extents{};
     tensor_detail::flatten_list<Rank>(lists, extents.data(), true, items);
@@ -306,7 +307,8 @@ class Tensor {
     return Tensor(hearth::tril_mask(shape.values[0], shape.values[1], offset, device));
   }
 
-  // ---- Facts and data ----------------------------------------------------------------------------
+  // ---- Facts and data
+  // ----------------------------------------------------------------------------
 
   static constexpr int rank() noexcept { return Rank; }
   std::array<std::int64_t, Rank> dims() const {
@@ -330,7 +332,8 @@ class Tensor {
   Item into_scalar() const { return static_cast<Item>(array_.item()); }
   Item item() const { return into_scalar(); }
 
-  // ---- Kinds and dtypes --------------------------------------------------------------------------
+  // ---- Kinds and dtypes
+  // --------------------------------------------------------------------------
 
   Tensor cast(DType dtype) const {
     return Tensor(hearth::cast(array_, dtype_for("cast", TensorOptions(dtype))));
@@ -345,23 +348,24 @@ class Tensor {
     return Tensor<Rank, Bool>(hearth::cast(array_, DType::bool_));
   }
 
-  // ---- Arithmetic --------------------------------------------------------------------------------
+  // ---- Arithmetic
+  // --------------------------------------------------------------------------------
 
-#define HEARTH_TENSOR_BINARY(method, function)                                            \
-  Tensor method(const Tensor& other) const                                                \
-    requires NumericKind<K>                                                               \
-  {                                                                                       \
-    return Tensor(hearth::function(array_, other.array_));                                \
-  }                                                                                       \
-  template <ScalarOf<K> N>                                                                \
-    requires NumericKind<K>                                                               \
-  Tensor method(N number) const {                                                         \
-    return Tensor(hearth::function(array_, tensor_detail::scalar(number)));               \
-  }                                                                                       \
-  template <ScalarOf<K> N>                                                                \
-    requires NumericKind<K>                                                               \
-  Tensor method##_scalar(N number) const {                                                \
-    return method(number);                                                                \
+#define HEARTH_TENSOR_BINARY(method, function)                              \
+  Tensor method(const Tensor& other) const                                  \
+    requires NumericKind<K>                                                 \
+  {                                                                         \
+    return Tensor(hearth::function(array_, other.array_));                  \
+  }                                                                         \
+  template <ScalarOf<K> N>                                                  \
+    requires NumericKind<K>                                                 \
+  Tensor method(N number) const {                                           \
+    return Tensor(hearth::function(array_, tensor_detail::scalar(number))); \
+  }                                                                         \
+  template <ScalarOf<K> N>                                                  \
+    requires NumericKind<K>                                                 \
+  Tensor method##_scalar(N number) const {                                  \
+    return method(number);                                                  \
   }
   HEARTH_TENSOR_BINARY(add, add)
   HEARTH_TENSOR_BINARY(sub, sub)
@@ -458,23 +462,24 @@ class Tensor {
     return Tensor(hearth::tril(array_, diagonal));
   }
 
-  // ---- Comparison and logic ----------------------------------------------------------------------
+  // ---- Comparison and logic
+  // ----------------------------------------------------------------------
 
-#define HEARTH_TENSOR_COMPARE(method, function, kinds)                                         \
-  Tensor<Rank, Bool> method(const Tensor& other) const                                         \
-    requires kinds                                                                             \
-  {                                                                                            \
-    return Tensor<Rank, Bool>(hearth::function(array_, other.array_));                         \
-  }                                                                                            \
-  template <ScalarOf<K> N>                                                                     \
-    requires kinds                                                                             \
-  Tensor<Rank, Bool> method(N number) const {                                                  \
-    return Tensor<Rank, Bool>(hearth::function(array_, tensor_detail::scalar(number)));        \
-  }                                                                                            \
-  template <ScalarOf<K> N>                                                                     \
-    requires kinds                                                                             \
-  Tensor<Rank, Bool> method##_elem(N number) const {                                           \
-    return method(number);                                                                     \
+#define HEARTH_TENSOR_COMPARE(method, function, kinds)                                  \
+  Tensor<Rank, Bool> method(const Tensor& other) const                                  \
+    requires kinds                                                                      \
+  {                                                                                     \
+    return Tensor<Rank, Bool>(hearth::function(array_, other.array_));                  \
+  }                                                                                     \
+  template <ScalarOf<K> N>                                                              \
+    requires kinds                                                                      \
+  Tensor<Rank, Bool> method(N number) const {                                           \
+    return Tensor<Rank, Bool>(hearth::function(array_, tensor_detail::scalar(number))); \
+  }                                                                                     \
+  template <ScalarOf<K> N>                                                              \
+    requires kinds                                                                      \
+  Tensor<Rank, Bool> method##_elem(N number) const {                                    \
+    return method(number);                                                              \
   }
   HEARTH_TENSOR_COMPARE(equal, equal, TensorKind<K>)
   HEARTH_TENSOR_COMPARE(not_equal, not_equal, TensorKind<K>)
@@ -518,23 +523,24 @@ class Tensor {
     return Tensor(hearth::where(mask.array(), tensor_detail::scalar(value), array_));
   }
 
-  // ---- Reductions --------------------------------------------------------------------------------
+  // ---- Reductions
+  // --------------------------------------------------------------------------------
 
-#define HEARTH_TENSOR_REDUCE(method)                                                   \
-  Tensor<1, K> method() const                                                          \
-    requires NumericKind<K>                                                            \
-  {                                                                                    \
-    return Tensor<1, K>(hearth::reshape(hearth::method(array_), {1}));                 \
-  }                                                                                    \
-  Tensor method##_dim(std::int64_t dim) const                                          \
-    requires NumericKind<K>                                                            \
-  {                                                                                    \
-    return Tensor(hearth::method(array_, {dim}, true));                                \
-  }                                                                                    \
-  Tensor method##_dims(const Dims& dims) const                                         \
-    requires NumericKind<K>                                                            \
-  {                                                                                    \
-    return Tensor(hearth::method(array_, dims, true));                                 \
+#define HEARTH_TENSOR_REDUCE(method)                                   \
+  Tensor<1, K> method() const                                          \
+    requires NumericKind<K>                                            \
+  {                                                                    \
+    return Tensor<1, K>(hearth::reshape(hearth::method(array_), {1})); \
+  }                                                                    \
+  Tensor method##_dim(std::int64_t dim) const                          \
+    requires NumericKind<K>                                            \
+  {                                                                    \
+    return Tensor(hearth::method(array_, {dim}, true));                \
+  }                                                                    \
+  Tensor method##_dims(const Dims& dims) const                         \
+    requires NumericKind<K>                                            \
+  {                                                                    \
+    return Tensor(hearth::method(array_, dims, true));                 \
   }
   HEARTH_TENSOR_REDUCE(sum)
   HEARTH_TENSOR_REDUCE(mean)
@@ -567,20 +573,17 @@ class Tensor {
     return Tensor<Rank, Int>(hearth::argmin(array_, dim, true));
   }
   // Whether any (all) elements are not 0; NaN is not 0.
-  Tensor<1, Bool> any() const {
-    return Tensor<1, Bool>(hearth::reshape(hearth::any(array_), {1}));
-  }
+  Tensor<1, Bool> any() const { return Tensor<1, Bool>(hearth::reshape(hearth::any(array_), {1})); }
   Tensor<Rank, Bool> any_dim(std::int64_t dim) const {
     return Tensor<Rank, Bool>(hearth::any(array_, {dim}, true));
   }
-  Tensor<1, Bool> all() const {
-    return Tensor<1, Bool>(hearth::reshape(hearth::all(array_), {1}));
-  }
+  Tensor<1, Bool> all() const { return Tensor<1, Bool>(hearth::reshape(hearth::all(array_), {1})); }
   Tensor<Rank, Bool> all_dim(std::int64_t dim) const {
     return Tensor<Rank, Bool>(hearth::all(array_, {dim}, true));
   }
 
-  // ---- Shape -------------------------------------------------------------------------------------
+  // ---- Shape
+  // -------------------------------------------------------------------------------------
 
   // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
   template <int R>
@@ -669,7 +672,8 @@ class Tensor {
     return Tensor(hearth::repeat(array_, times.shape()));
   }
 
-  // ---- Parts -------------------------------------------------------------------------------------
+  // ---- Parts
+  // -------------------------------------------------------------------------------------
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
   template <int N>
@@ -726,7 +730,8 @@ class Tensor {
     return Tensor<Rank + 1, K>(hearth::stack(erased(tensors), dim));
   }
 
-  // ---- Indexing ----------------------------------------------------------------------------------
+  // ---- Indexing
+  // ----------------------------------------------------------------------------------
 
   Tensor gather(std::int64_t dim, const Tensor<Rank, Int>& indices) const {
     return Tensor(hearth::gather(array_, indices.array(), dim));
@@ -751,7 +756,8 @@ class Tensor {
         hearth::one_hot(hearth::cast(array_, DType::i64), classes, array_.dtype()));
   }
 
-  // ---- Differentiation ---------------------------------------------------------------------------
+  // ---- Differentiation
+  // ---------------------------------------------------------------------------
 
   // Marks a leaf; see Array::require_grad.
   Tensor require_grad() const
@@ -827,20 +833,21 @@ std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
   return out << tensor.array();
 }
 
-// ---- Operators -----------------------------------------------------------------------------------
+// ---- Operators
+// -----------------------------------------------------------------------------------
 
-#define HEARTH_TENSOR_OPERATOR(symbol, method)                                       \
-  template <int Rank, NumericKind K>                                                 \
+#define HEARTH_TENSOR_OPERATOR(symbol, method)                                          \
+  template <int Rank, NumericKind K>                                                    \
   Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) { \
-    return a.method(b);                                                              \
-  }                                                                                  \
-  template <int Rank, NumericKind K, ScalarOf<K> N>                                  \
-  Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, N b) {                   \
-    return a.method(b);                                                              \
-  }                                                                                  \
-  template <int Rank, NumericKind K, ScalarOf<K> N>                                  \
-  Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                   \
-    return Tensor<Rank, K>(hearth::method(tensor_detail::scalar(a), b.array()));     \
+    return a.method(b);                                                                 \
+  }                                                                                     \
+  template <int Rank, NumericKind K, ScalarOf<K> N>                                     \
+  Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, N b) {                      \
+    return a.method(b);                                                                 \
+  }                                                                                     \
+  template <int Rank, NumericKind K, ScalarOf<K> N>                                     \
+  Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                      \
+    return Tensor<Rank, K>(hearth::method(tensor_detail::scalar(a), b.array()));        \
   }
 HEARTH_TENSOR_OPERATOR(+, add)
 HEARTH_TENSOR_OPERATOR(-, sub)
@@ -854,7 +861,8 @@ Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
   return x.neg();
 }
 
-// ---- Activations ---------------------------------------------------------------------------------
+// ---- Activations
+// ---------------------------------------------------------------------------------
 
 namespace activation {
 
@@ -894,7 +902,8 @@ Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim) {
 
 }  // namespace activation
 
-// ---- Functions of layers -------------------------------------------------------------------------
+// ---- Functions of layers
+// -------------------------------------------------------------------------
 
 namespace module {
 
@@ -920,8 +929,7 @@ namespace loss {
 
 // Mean of -log softmax(logits)[target] over the rows, in nats: logits [rows, classes].
 inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor<1, Int>& targets) {
-  return Tensor<1>(
-      hearth::reshape(hearth::cross_entropy(logits.array(), targets.array()), {1}));
+  return Tensor<1>(hearth::reshape(hearth::cross_entropy(logits.array(), targets.array()), {1}));
 }
 
 }  // namespace loss

@@ -1,5 +1,5 @@
-// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as
-// easy as 1, 2, 3", 2011), and how words become values. These functions are the definition; all
+// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers:
+// as easy as 1, 2, 3", 2011), and how words become values. These functions are the definition; all
 // devices give their bits (normal: within 4 ulp).
 //
 // A tensor is drawn with a (seed, counter) of its own. Block b of its stream is

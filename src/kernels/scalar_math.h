@@ -221,7 +221,7 @@ HEARTH_FN T pow(T x, T y) {
   p = fma(p, z, T(0.400008649f));
   p = fma(p, z, T(3.75935588e-9f));
   T cube = z * s;
-  T cube_rest = fma(z, s, -cube) + fma(s, s, -z) * s;
+  T cube_rest = fma(z, s, -cube) + fma(fma(s, s, -z), s, z * T(3.0f) * s_rest);
   T term = cube * T(0.666666627f);
   T term_rest = fma(cube, T(0.666666627f), -term);
   term_rest = term_rest + fma(cube_rest, T(0.666666627f), cube * p);
@@ -231,7 +231,7 @@ HEARTH_FN T pow(T x, T y) {
   T rest = (s + s) - (sum - high);
   T log_a = sum + term;
   rest = rest + (term - (log_a - sum));
-  rest = rest + fma(s_rest, T(2.0f), fma(n, T(1.42860677e-6f), term_rest));
+  rest = rest + fma(s_rest, T(2.0f), fma(n, T(1.42860682e-6f), term_rest));
   sum = log_a;
   log_a = sum + rest;
   rest = rest - (log_a - sum);

@@ -65,7 +65,8 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
   }
   const auto type = optional<std::string>(object, "model_type", "llama", source);
   if (type != "llama") {
-    fail(ErrorCode::unsupported, source, "model of another shape; got " + type + ", expected llama");
+    fail(ErrorCode::unsupported, source,
+         "model of another shape; got " + type + ", expected llama");
   }
   if (optional<bool>(object, "attention_bias", false, source) ||
       optional<bool>(object, "mlp_bias", false, source)) {
@@ -86,8 +87,7 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
   config.hidden = integer(object, "intermediate_size", source);
   config.layers = integer(object, "num_hidden_layers", source);
   config.heads = integer(object, "num_attention_heads", source);
-  config.kv_heads =
-      optional<std::int64_t>(object, "num_key_value_heads", config.heads, source);
+  config.kv_heads = optional<std::int64_t>(object, "num_key_value_heads", config.heads, source);
   config.head_dim = optional<std::int64_t>(object, "head_dim", 0, source);
   config.context = integer(object, "max_position_embeddings", source);
   config.rope_base = optional<double>(object, "rope_theta", 10000, source);

@@ -17,9 +17,9 @@ Generation::Generation(const Transformer& model, std::span<const std::int32_t> p
   }
   for (const std::int32_t token : tokens_) {
     if (token < 0 || token >= model.config.vocabulary) {
-      throw Error(ErrorCode::invalid_argument,
-                  "generate: token outside the vocabulary; got " + std::to_string(token) +
-                      ", expected 0 to " + std::to_string(model.config.vocabulary - 1));
+      throw Error(ErrorCode::invalid_argument, "generate: token outside the vocabulary; got " +
+                                                   std::to_string(token) + ", expected 0 to " +
+                                                   std::to_string(model.config.vocabulary - 1));
     }
   }
 }

@@ -13,7 +13,7 @@ namespace hearth::models {
 struct TransformerConfig {
   std::int64_t vocabulary = 256;
   std::int64_t dim = 128;
-  std::int64_t hidden = 0;    // of the feed-forward; 0: 8/3 of dim, rounded up to a multiple of 64
+  std::int64_t hidden = 0;  // of the feed-forward; 0: 8/3 of dim, rounded up to a multiple of 64
   std::int64_t layers = 4;
   std::int64_t heads = 4;
   std::int64_t kv_heads = 0;  // 0: as many as heads

@@ -53,8 +53,8 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
          ", expected an even number");
   }
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
-  const Linear::Options outer{options.bias, options.output_initializer.value_or(options.initializer),
-                              options.parameters};
+  const Linear::Options outer{
+      options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
   q_proj = Linear(dim, heads * head_dim, inner);
   k_proj = Linear(dim, kv_heads * head_dim, inner);
   v_proj = Linear(dim, kv_heads * head_dim, inner);
@@ -89,8 +89,7 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const {
     options.kv_length = call.cache->length;
   }
   const Array mixed = attention(q, k, v, options);
-  return o_proj.forward(
-      reshape(permute(mixed, {0, 2, 1, 3}), {batch, rows, heads * head_dim}));
+  return o_proj.forward(reshape(permute(mixed, {0, 2, 1, 3}), {batch, rows, heads * head_dim}));
 }
 
 }  // namespace nn

@@ -33,20 +33,28 @@ Array Initializer::make(const Shape& shape, std::int64_t fan_in, std::int64_t fa
       // A dense array of its own, since a parameter is updated in place.
       value = contiguous(full(shape, a_, options.dtype, options.device));
       break;
-    case Rule::uniform: value = uniform_in(a_, b_); break;
-    case Rule::normal: value = normal_of(a_, b_); break;
+    case Rule::uniform:
+      value = uniform_in(a_, b_);
+      break;
+    case Rule::normal:
+      value = normal_of(a_, b_);
+      break;
     case Rule::kaiming_uniform: {
       const double bound = a_ * std::sqrt(3 / inputs);
       value = uniform_in(-bound, bound);
       break;
     }
-    case Rule::kaiming_normal: value = normal_of(0, a_ / std::sqrt(inputs)); break;
+    case Rule::kaiming_normal:
+      value = normal_of(0, a_ / std::sqrt(inputs));
+      break;
     case Rule::xavier_uniform: {
       const double bound = a_ * std::sqrt(6 / ends);
       value = uniform_in(-bound, bound);
       break;
     }
-    case Rule::xavier_normal: value = normal_of(0, a_ * std::sqrt(2 / ends)); break;
+    case Rule::xavier_normal:
+      value = normal_of(0, a_ * std::sqrt(2 / ends));
+      break;
   }
   return value.require_grad();
 }

@@ -14,9 +14,9 @@ Array as_dtype_of(const Array& parameter, const Array& x) {
 
 void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
   if (in < 0 || out < 0) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(layer) + ": negative size; got " + std::to_string(in) + " and " +
-                    std::to_string(out) + ", expected sizes >= 0");
+    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": negative size; got " +
+                                                 std::to_string(in) + " and " +
+                                                 std::to_string(out) + ", expected sizes >= 0");
   }
 }
 
@@ -63,12 +63,18 @@ Array Dropout::forward(const Array& x, bool training, Generator* source) const {
 
 Array activate(Activation activation, const Array& x) {
   switch (activation) {
-    case Activation::relu: return relu(x);
-    case Activation::gelu: return gelu(x);
-    case Activation::gelu_tanh: return gelu(x, true);
-    case Activation::silu: return silu(x);
-    case Activation::sigmoid: return sigmoid(x);
-    case Activation::tanh: return tanh(x);
+    case Activation::relu:
+      return relu(x);
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::gelu_tanh:
+      return gelu(x, true);
+    case Activation::silu:
+      return silu(x);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return tanh(x);
   }
   throw Error(ErrorCode::invalid_argument, "activate: no such activation; got " +
                                                std::to_string(static_cast<int>(activation)) +
@@ -77,12 +83,18 @@ Array activate(Activation activation, const Array& x) {
 
 std::string_view name(Activation activation) noexcept {
   switch (activation) {
-    case Activation::relu: return "relu";
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_tanh";
-    case Activation::silu: return "silu";
-    case Activation::sigmoid: return "sigmoid";
-    case Activation::tanh: return "tanh";
+    case Activation::relu:
+      return "relu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::gelu_tanh:
+      return "gelu_tanh";
+    case Activation::silu:
+      return "silu";
+    case Activation::sigmoid:
+      return "sigmoid";
+    case Activation::tanh:
+      return "tanh";
   }
   return "";
 }
@@ -90,8 +102,8 @@ std::string_view name(Activation activation) noexcept {
 FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& options)
     : activation(options.activation) {
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
-  const Linear::Options outer{options.bias, options.output_initializer.value_or(options.initializer),
-                              options.parameters};
+  const Linear::Options outer{
+      options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
   gate_proj = Linear(dim, hidden, inner);
   up_proj = Linear(dim, hidden, inner);
   down_proj = Linear(hidden, dim, outer);

@@ -35,12 +35,13 @@ void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays
     }
     const Array& value = *found->second;
     if (!(value.shape() == parameter.array->shape())) {
-      throw Error(ErrorCode::shape, "load_state_dict: " + parameter.name + " has another shape; got " +
-                                        to_string(value.shape()) + ", expected " +
-                                        to_string(parameter.array->shape()));
+      throw Error(ErrorCode::shape, "load_state_dict: " + parameter.name +
+                                        " has another shape; got " + to_string(value.shape()) +
+                                        ", expected " + to_string(parameter.array->shape()));
     }
     if (value.dtype() != parameter.array->dtype()) {
-      throw Error(ErrorCode::dtype, "load_state_dict: " + parameter.name + " has another dtype; got " +
+      throw Error(ErrorCode::dtype, "load_state_dict: " + parameter.name +
+                                        " has another dtype; got " +
                                         std::string(name(value.dtype())) + ", expected " +
                                         std::string(name(parameter.array->dtype())));
     }

@@ -95,8 +95,8 @@ Shape check_attention(const Inference& inference, int first) {
                                          std::string(name(inference.input(first + 4).dtype())) +
                                          ", expected " + std::string(name(dtype)));
   }
-  const Settings s = settings_of(ParamReader(inference.params.statics().span()),
-                                 inference.params.dynamics()[0]);
+  const Settings s =
+      settings_of(ParamReader(inference.params.statics().span()), inference.params.dynamics()[0]);
   if (!std::isfinite(s.scale)) {
     inference.fail(ErrorCode::invalid_argument,
                    "scale is not finite; got " + std::to_string(s.scale) + ", expected a number");
@@ -127,8 +127,8 @@ void infer_attention_backward(Inference& inference) {
     if (x.shape() != out || x.dtype() != dtype) {
       inference.fail(x.dtype() == dtype ? ErrorCode::shape : ErrorCode::dtype,
                      std::string(i == 0 ? "grad" : "out") + " does not fit; got " +
-                         to_string(x.shape()) + " " + std::string(name(x.dtype())) +
-                         ", expected " + to_string(out) + " " + std::string(name(dtype)));
+                         to_string(x.shape()) + " " + std::string(name(x.dtype())) + ", expected " +
+                         to_string(out) + " " + std::string(name(dtype)));
     }
   }
   inference.shape = {inference.input(2).size() + inference.input(3).size() +
@@ -153,9 +153,7 @@ struct Operands {
 
 Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
 
-Array columns(const Operands& o) {
-  return arange(0, o.k.shape()[2], 1, DType::i64, o.k.device());
-}
+Array columns(const Operands& o) { return arange(0, o.k.shape()[2], 1, DType::i64, o.k.device()); }
 
 Operands operands(const Array& q, const Array& k, const Array& v, const Array& mask,
                   const Array& bias, const Settings& settings) {
@@ -215,9 +213,9 @@ bool is_empty(const Operands& o) {
 }
 
 Array attention_composite(const Composite& c) {
-  const Operands o = operands(
-      c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
-      c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const Operands o =
+      operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
+               c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
   const Shape shape = o.plain(o.v.shape()[3]);
   const DType dtype = c.input(0).dtype();
   // Without a key there is nothing to weigh; with d = 0 all keys weigh the same.
@@ -254,9 +252,9 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
 Array flat(const Array& x) { return reshape(x, {x.size()}); }
 
 Array attention_backward_composite(const Composite& c) {
-  const Operands o = operands(
-      c.input(2), c.input(3), c.input(4), c.has(5) ? c.input(5) : Array(),
-      c.has(6) ? c.input(6) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const Operands o =
+      operands(c.input(2), c.input(3), c.input(4), c.has(5) ? c.input(5) : Array(),
+               c.has(6) ? c.input(6) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
   const DType dtype = c.input(2).dtype();
   if (is_empty(o)) {
     return contiguous(zeros({o.q.size() + o.k.size() + o.v.size()}, dtype, c.device));
@@ -277,8 +275,7 @@ Grads attention_vjp(const Vjp& v) {
     if (is_empty(o)) {
       for (int i = 0; i < 5; ++i) {
         if (v.needs(i)) {
-          grads[static_cast<std::size_t>(i)] =
-              zeros(v.shape(i), v.dtype(i), v.input(0).device());
+          grads[static_cast<std::size_t>(i)] = zeros(v.shape(i), v.dtype(i), v.input(0).device());
         }
       }
       return grads;
@@ -387,8 +384,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
   const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
-  return call(defs::attention_op,
-              attention_params(scale, options.softcap, options.causal, length),
+  return call(defs::attention_op, attention_params(scale, options.softcap, options.causal, length),
               {&q, &k, &v, optional_input(options.mask), optional_input(options.bias)});
 }
 

@@ -27,14 +27,15 @@ Array as_indices(const Array& indices) {
 void require_float(const Inference& inference, int input, const char* what) {
   const DType dtype = inference.input(input).dtype();
   if (is_float(dtype)) return;
-  inference.fail(ErrorCode::dtype, std::string(what) + " is not a float array; got " +
-                                       text(dtype) + ", expected f64, f32, f16 or bf16");
+  inference.fail(ErrorCode::dtype, std::string(what) + " is not a float array; got " + text(dtype) +
+                                       ", expected f64, f32, f16 or bf16");
 }
 
 void require_numeric(const Inference& inference, int input, const char* what) {
   if (!is_bool(inference.input(input).dtype())) return;
-  inference.fail(ErrorCode::dtype,
-                 std::string(what) + " is not numeric; got bool, expected a float or integer dtype");
+  inference.fail(
+      ErrorCode::dtype,
+      std::string(what) + " is not numeric; got bool, expected a float or integer dtype");
 }
 
 void require_indices(const Inference& inference, int input, const char* what) {
@@ -54,9 +55,9 @@ void require_rank(const Inference& inference, int input, int rank, const char* w
 
 int require_axis(const Inference& inference, std::int64_t axis, int rank) {
   if (axis >= 0 && axis < rank) return static_cast<int>(axis);
-  inference.fail(ErrorCode::invalid_argument,
-                 "axis out of range; got " + std::to_string(axis) + ", expected one in [0, " +
-                     std::to_string(rank) + ")");
+  inference.fail(ErrorCode::invalid_argument, "axis out of range; got " + std::to_string(axis) +
+                                                  ", expected one in [0, " + std::to_string(rank) +
+                                                  ")");
 }
 
 }  // namespace hearth

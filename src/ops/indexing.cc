@@ -9,9 +9,8 @@ namespace hearth {
 namespace {
 
 constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
-constexpr ParamSpec kRegion[] = {
-    {"steps", ParamType::i64_list},
-    {.name = "starts", .type = ParamType::i64_list, .dynamic = true}};
+constexpr ParamSpec kRegion[] = {{"steps", ParamType::i64_list},
+                                 {.name = "starts", .type = ParamType::i64_list, .dynamic = true}};
 
 void require_same_dtype(const Inference& inference, int a, int b) {
   const DType left = inference.input(a).dtype();
@@ -32,7 +31,8 @@ void set_result(Inference& inference, const Shape& shape) {
   inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
 }
 
-// ---- slice_assign --------------------------------------------------------------------------------
+// ---- slice_assign
+// --------------------------------------------------------------------------------
 
 void infer_slice_assign(Inference& inference) {
   const Array& x = inference.input(0);
@@ -42,10 +42,10 @@ void infer_slice_assign(Inference& inference) {
   const Dims steps = ParamReader(inference.params.statics().span()).list();
   const auto& starts = inference.params.dynamics();
   if (steps.rank() != x.rank() || starts.size() != x.rank()) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "one step and one start for each axis; got " + std::to_string(steps.rank()) +
-                       " and " + std::to_string(starts.size()) + ", expected " +
-                       std::to_string(x.rank()));
+    inference.fail(ErrorCode::invalid_argument, "one step and one start for each axis; got " +
+                                                    std::to_string(steps.rank()) + " and " +
+                                                    std::to_string(starts.size()) + ", expected " +
+                                                    std::to_string(x.rank()));
   }
   for (int i = 0; i < x.rank(); ++i) {
     if (steps[i] == 0) {
@@ -102,14 +102,14 @@ Grads slice_assign_vjp(const Vjp& v) {
     } else if (all_are(steps, 1)) {
       result[1] = dynamic_slice(v.grad, starts, sizes);
     } else {
-      result[1] =
-          call(defs::slice_op, Params().list(starts).list(sizes).list(steps), {&v.grad});
+      result[1] = call(defs::slice_op, Params().list(starts).list(sizes).list(steps), {&v.grad});
     }
   }
   return result;
 }
 
-// ---- By index ------------------------------------------------------------------------------------
+// ---- By index
+// ------------------------------------------------------------------------------------
 
 void check_beside(const Inference& inference, int input, int axis) {
   const Shape& x = inference.input(0).shape();
@@ -190,8 +190,7 @@ Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64
 Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
                std::int64_t axis) {
   const Array ids = as_indices(indices);
-  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())),
-              {&x, &ids, &values});
+  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())), {&x, &ids, &values});
 }
 
 // Of a reading op: the gradient is added where it was read.
@@ -213,7 +212,8 @@ Grads select_vjp(const Vjp& v) { return reading_vjp(v, defs::select_add_op); }
 Grads scatter_add_vjp(const Vjp& v) { return adding_vjp(v, defs::gather_op); }
 Grads select_add_vjp(const Vjp& v) { return adding_vjp(v, defs::select_op); }
 
-// ---- Samples -------------------------------------------------------------------------------------
+// ---- Samples
+// -------------------------------------------------------------------------------------
 
 constexpr auto kShapeError = static_cast<int>(ErrorCode::shape);
 constexpr auto kDTypeError = static_cast<int>(ErrorCode::dtype);
@@ -346,7 +346,8 @@ constinit const OpDef defs::select_op = {
 
 constinit const OpDef defs::select_add_op = {
     .name = "select_add",
-    .summary = "x with slices of values added to the slices that a list of indices names; bool: or.",
+    .summary =
+        "x with slices of values added to the slices that a list of indices names; bool: or.",
     .kind = OpKind::indexed,
     .params = kAxis,
     .min_inputs = 3,

@@ -101,9 +101,9 @@ Array cross_entropy_backward_composite(const Composite& c) {
 }
 
 Grads cross_entropy_vjp(const Vjp& v) {
-  return {call(defs::cross_entropy_backward_op, v.record.params,
-               {&v.grad, &v.input(0), &v.input(1)}),
-          Array()};
+  return {
+      call(defs::cross_entropy_backward_op, v.record.params, {&v.grad, &v.input(0), &v.input(1)}),
+      Array()};
 }
 
 constexpr auto kI64 = static_cast<int>(DType::i64);
@@ -128,7 +128,9 @@ std::vector<SampleCase> cross_entropy_backward_samples() {
       {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100)},
       {{{{6}}, {{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
       {{{{0}}, {{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
-      {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
+      {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}},
+       Params().i64(-100),
+       static_cast<int>(ErrorCode::shape)},
   };
 }
 
@@ -177,9 +179,9 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
                                       ", expected logits [.., classes] and targets [..]");
   }
   if (!(label_smoothing >= 0 && label_smoothing <= 1)) {
-    throw Error(ErrorCode::invalid_argument,
-                "cross_entropy: label_smoothing out of range; got " +
-                    std::to_string(label_smoothing) + ", expected a number from 0 to 1");
+    throw Error(ErrorCode::invalid_argument, "cross_entropy: label_smoothing out of range; got " +
+                                                 std::to_string(label_smoothing) +
+                                                 ", expected a number from 0 to 1");
   }
   const std::int64_t classes = logits.shape().back();
   const Array rows = reshape(logits, {targets.size(), classes});

@@ -48,8 +48,8 @@ void infer_matmul(Inference& inference) {
 
 Array multiply(const Array& a, const Array& b) { return call(defs::matmul_op, Params(), {&a, &b}); }
 
-// Whether the right operand is a transpose, as of a linear layer's weight: then its gradient is best
-// laid out transposed too, so that the weight's own is dense.
+// Whether the right operand is a transpose, as of a linear layer's weight: then its gradient is
+// best laid out transposed too, so that the weight's own is dense.
 bool is_transposed_weight(const Vjp& v) {
   const GradRecord* parent = v.record.parents[1];
   return v.shape(1).rank() == 2 && parent != nullptr && parent->op == &defs::permute_op;

@@ -16,7 +16,7 @@ constexpr ParamSpec kSliceParams[] = {{.name = "starts", .type = ParamType::i64_
                                       {.name = "steps", .type = ParamType::i64_list}};
 constexpr ParamSpec kDynamicSliceParams[] = {
     {.name = "sizes", .type = ParamType::i64_list},
-    {.name = "starts", .type = ParamType::i64, .dynamic = true}};
+    {.name = "starts", .type = ParamType::i64_list, .dynamic = true}};
 
 ParamReader statics_of(const Inference& inference) {
   return ParamReader(inference.params.statics().span());

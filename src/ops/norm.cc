@@ -35,9 +35,8 @@ std::int64_t infer_rows(Inference& inference, int x) {
   }
   const double epsilon = ParamReader(inference.params.statics().span()).f64();
   if (!(epsilon >= 0)) {
-    inference.fail(ErrorCode::invalid_argument, "epsilon is negative; got " +
-                                                    std::to_string(epsilon) +
-                                                    ", expected 0 or more");
+    inference.fail(ErrorCode::invalid_argument,
+                   "epsilon is negative; got " + std::to_string(epsilon) + ", expected 0 or more");
   }
   inference.shape = shape;
   inference.dtype = inference.scalar_dtype = dtype;
@@ -67,9 +66,7 @@ Array row_mean(const Array& x) { return mean(x, {-1}, true); }
 Array flat(const Array& x) { return reshape(x, {x.size()}); }
 
 // Summed over all axes but the last.
-Array column_sum(const Array& x) {
-  return sum_to(x, {x.shape().back()});
-}
+Array column_sum(const Array& x) { return sum_to(x, {x.shape().back()}); }
 
 // What forward and backward share: the rows centred (or not) and divided by their deviation.
 struct Normalized {
@@ -148,9 +145,9 @@ void infer_rope(Inference& inference) {
   }
   const double base = ParamReader(inference.params.statics().span()).f64();
   if (!(base > 0) || !std::isfinite(base)) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "base is not a positive number; got " + std::to_string(base) +
-                       ", expected something like 10000");
+    inference.fail(ErrorCode::invalid_argument, "base is not a positive number; got " +
+                                                    std::to_string(base) +
+                                                    ", expected something like 10000");
   }
   inference.shape = x.shape();
   inference.dtype = inference.scalar_dtype = x.dtype();
@@ -168,8 +165,7 @@ Array rope_composite(const Composite& c) {
   const Shape& shape = x.shape();
   const std::int64_t rows = shape[shape.rank() - 2];
   const std::int64_t half = shape.back() / 2;
-  const Array position =
-      linear_ramp(rows, static_cast<double>(offset), 1, DType::f64, c.device);
+  const Array position = linear_ramp(rows, static_cast<double>(offset), 1, DType::f64, c.device);
   const Array exponent = linear_ramp(half, 0, -1 / static_cast<double>(half), DType::f64, c.device);
   const Array frequency = pow(make_scalar(base, DType::f64), exponent);
   const Array angle = mul(unsqueeze(position, {1}), frequency);
@@ -184,16 +180,15 @@ Array rope_composite(const Composite& c) {
   const Array paired = reshape(value, pairs);
   const Array first = squeeze(narrow(paired, axis, 0, 1), {axis});
   const Array second = squeeze(narrow(paired, axis, 1, 1), {axis});
-  const Array turned = stack({sub(mul(first, cosine), mul(second, sine)),
-                              add(mul(second, cosine), mul(first, sine))},
-                             axis);
+  const Array turned = stack(
+      {sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))},
+      axis);
   return cast(reshape(turned, shape), x.dtype());
 }
 
 Array turn(const Array& x, double base, bool interleaved, bool inverse, std::int64_t offset) {
-  return call(
-      defs::rope_op,
-      Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset), {&x});
+  return call(defs::rope_op,
+              Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset), {&x});
 }
 
 Grads rope_vjp(const Vjp& v) {

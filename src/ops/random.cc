@@ -87,9 +87,9 @@ void infer_normal(Inference& inference) {
   const double mean = real(inference, kFirst);
   const double deviation = real(inference, kSecond);
   if (std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0) return;
-  inference.fail(ErrorCode::invalid_argument,
-                 "no distribution; got mean " + std::to_string(mean) + " and deviation " +
-                     std::to_string(deviation) + ", expected numbers, and deviation >= 0");
+  inference.fail(ErrorCode::invalid_argument, "no distribution; got mean " + std::to_string(mean) +
+                                                  " and deviation " + std::to_string(deviation) +
+                                                  ", expected numbers, and deviation >= 0");
 }
 
 void infer_bernoulli(Inference& inference) {
@@ -156,7 +156,8 @@ Array draw(const OpDef& op, const Shape& shape, DType dtype, Device device, Gene
   return result;
 }
 
-// ---- The generator of a thread -------------------------------------------------------------------
+// ---- The generator of a thread
+// -------------------------------------------------------------------
 
 // A bijection of 64-bit words that leaves no trace of their order (the finalizer of SplitMix64).
 std::uint64_t scramble(std::uint64_t word) {

@@ -25,9 +25,9 @@ SliceRegion resolve_slices(const char* op, const Shape& shape, const std::vector
     const auto at = static_cast<std::size_t>(i);
     const Slice& slice = at < slices.size() ? slices[at] : whole;
     if (slice.step == 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  std::string(op) + ": step is 0; got it for axis " + std::to_string(i) +
-                      ", expected a positive or negative step");
+      throw Error(ErrorCode::invalid_argument, std::string(op) + ": step is 0; got it for axis " +
+                                                   std::to_string(i) +
+                                                   ", expected a positive or negative step");
     }
     const std::int64_t start = clamped(slice.start, shape[i]);
     const std::int64_t end = slice.end ? clamped(*slice.end, shape[i]) : shape[i];

@@ -14,9 +14,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
-constexpr ParamSpec kAxisKeepdim[] = {{"axis", ParamType::i64},
-                                      {.name = "keepdim", .type = ParamType::boolean,
-                                       .optional = true}};
+constexpr ParamSpec kAxisKeepdim[] = {
+    {"axis", ParamType::i64}, {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
 void infer_along_axis(Inference& inference) {
   require_float(inference, 0, "x");

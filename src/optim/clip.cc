@@ -13,8 +13,7 @@ namespace {
 // In the order of their ids, so that the order of additions does not depend on a hash table.
 std::vector<std::pair<std::uint64_t, Array>> in_order(const Gradients& gradients) {
   std::vector<std::pair<std::uint64_t, Array>> out(gradients.begin(), gradients.end());
-  std::sort(out.begin(), out.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;
 }
 

@@ -66,8 +66,7 @@ Array Sgd::update(const Update& at) const {
   return at.value - gradient * at.learning_rate;
 }
 
-Adam::Adam(const Options& options)
-    : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
+Adam::Adam(const Options& options) : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
   require_adam("adam", options);
 }
 
@@ -78,8 +77,7 @@ Array Adam::update(const Update& at) const {
                               at.learning_rate, at.step);
 }
 
-AdamW::AdamW(const Options& options)
-    : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
+AdamW::AdamW(const Options& options) : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
   require_adam("adamw", options);
 }
 

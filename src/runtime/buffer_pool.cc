@@ -190,6 +190,12 @@ void BufferPool::note_arena(std::int64_t bytes) {
   stats_.peak = std::max(stats_.peak, stats_.in_use + bytes);
 }
 
+void BufferPool::forget_arena() {
+  const std::lock_guard lock(mutex_);
+  arena_ = 0;
+  stats_.arena = 0;
+}
+
 MemoryStatistics BufferPool::statistics() const {
   const std::lock_guard lock(mutex_);
   return stats_;

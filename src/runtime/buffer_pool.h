@@ -31,6 +31,8 @@ class BufferPool {
 
   // Counts `bytes` of arena beside what arrays hold. Throws Error{out_of_memory} over the limit.
   void note_arena(std::int64_t bytes);
+  // The arena's memory went back to the system.
+  void forget_arena();
   MemoryStatistics statistics() const;
   void reset_peak();
 

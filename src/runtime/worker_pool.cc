@@ -88,11 +88,9 @@ void WorkerPool::parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t
                               Wake wake) {
   if (chunks <= 0) return;
   if (chunks == 1 || t_inside) return run_inline(chunks, body);
-  const auto helpers =
-      static_cast<int>(std::min<std::int64_t>(threads() - 1, chunks - 1));
+  const auto helpers = static_cast<int>(std::min<std::int64_t>(threads() - 1, chunks - 1));
   if (helpers <= 0) return run_inline(chunks, body);
-  if (taken_.load(std::memory_order_relaxed) ||
-      taken_.exchange(true, std::memory_order_acquire)) {
+  if (taken_.load(std::memory_order_relaxed) || taken_.exchange(true, std::memory_order_acquire)) {
     return run_inline(chunks, body);
   }
   struct Release {
@@ -152,8 +150,7 @@ void WorkerPool::parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t
 }
 
 void WorkerPool::parallel_for_range(std::int64_t n, std::int64_t grain,
-                                    FunctionRef<void(std::int64_t, std::int64_t)> body,
-                                    Wake wake) {
+                                    FunctionRef<void(std::int64_t, std::int64_t)> body, Wake wake) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t chunks = n / grain + (n % grain != 0);

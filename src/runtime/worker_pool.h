@@ -79,12 +79,12 @@ class WorkerPool {
   std::atomic<int> limit_;
   alignas(64) std::atomic<std::uint64_t> gate_{0};
   alignas(64) std::atomic<std::int64_t> next_{0};
-  alignas(64) std::atomic<bool> taken_{false};   // a caller has the workers
+  alignas(64) std::atomic<bool> taken_{false};  // a caller has the workers
   std::atomic<int> sleepers_{0};
-  std::atomic<int> wake_{0};                     // sleepers wait for a change of this
-  std::atomic<int> left_{0};                     // counts last helpers out; callers wait on it
-  std::atomic<std::int64_t> last_request_{0};    // nanoseconds of the steady clock
-  int spawned_ = 0;                              // guarded by taken_
+  std::atomic<int> wake_{0};                   // sleepers wait for a change of this
+  std::atomic<int> left_{0};                   // counts last helpers out; callers wait on it
+  std::atomic<std::int64_t> last_request_{0};  // nanoseconds of the steady clock
+  int spawned_ = 0;                            // guarded by taken_
 
   // The job, written before the gate opens.
   const FunctionRef<void(std::int64_t)>* body_ = nullptr;

@@ -96,7 +96,8 @@ Contestant timed(std::string name, std::function<void()> run) {
           }};
 }
 
-Bench::Bench(const BenchOptions& options) : threads_(options.threads), seconds_(options.seconds) {
+Bench::Bench(const BenchOptions& options)
+    : threads_(options.threads), seconds_(options.seconds), list_(options.list) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (threads_ == 0) threads_ = std::min(2, cores);
   if (threads_ < 1 || threads_ > WorkerPool::kMaxThreads || !(seconds_ > 0) || seconds_ > 3600) {
@@ -114,7 +115,12 @@ Bench::Bench(const BenchOptions& options) : threads_(options.threads), seconds_(
   }
 }
 
-bool Bench::wants(const std::string& row) const { return std::regex_search(row, pattern_); }
+bool Bench::wants(const std::string& row) {
+  const bool wanted = std::regex_search(row, pattern_);
+  if (!list_) return wanted;
+  if (wanted && std::find(names_.begin(), names_.end(), row) == names_.end()) names_.push_back(row);
+  return false;
+}
 
 void Bench::measure(const RowSpec& spec, const Contestant& ours,
                     const std::vector<Contestant>& references) {
@@ -199,7 +205,7 @@ Bench run_bench(const BenchOptions& options) {
   bench_rows(bench);
   bench_training(bench);
   show_progress("");
-  if (bench.rows().empty()) {
+  if (bench.rows().empty() && bench.names().empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "bench: no such row; got '" + options.rows + "', expected a part of a row's name");
   }
@@ -241,12 +247,13 @@ std::string bench_table(const std::vector<BenchRow>& rows) {
   return out + std::to_string(met) + " of " + std::to_string(known) + " targets met\n";
 }
 
-std::string bench_json(const std::vector<BenchRow>& rows) {
+std::string bench_json(const Bench& bench) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& name : bench.names()) list.push_back(name);
   const auto optional = [](const auto& value) -> nlohmann::ordered_json {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
-  for (const BenchRow& row : rows) {
+  for (const BenchRow& row : bench.rows()) {
     nlohmann::ordered_json out;
     out["row"] = row.row;
     out["unit"] = row.unit;
@@ -298,20 +305,24 @@ void add_bench(CLI::App& app) {
                       "Threads of the rows that use several (default: two)");
   command->add_option("--seconds", arguments->options.seconds, "Time to spend on a row")
       ->capture_default_str();
+  command->add_flag("--list", arguments->options.list, "Name the rows and measure nothing");
   command->callback([arguments, json] {
     const Bench bench = run_bench(arguments->options);
-    if (json->count() == 0) return write_out(bench_table(bench.rows()));
+    std::string text;
+    for (const std::string& name : bench.names()) text += name + "\n";
+    if (text.empty()) text = bench_table(bench.rows());
+    if (json->count() == 0) return write_out(text);
     if (arguments->json.empty() || arguments->json == "-") {
-      return write_out(bench_json(bench.rows()));
+      return write_out(bench_json(bench));
     }
     std::ofstream file(arguments->json, std::ios::binary);
-    file << bench_json(bench.rows());
+    file << bench_json(bench);
     file.close();
     if (!file) {
       throw Error(ErrorCode::io, "bench: cannot write; got '" + arguments->json +
                                      "', expected a file that can be written");
     }
-    write_out(bench_table(bench.rows()));
+    write_out(text);
   });
 }
 

@@ -20,6 +20,7 @@ struct BenchOptions {
   std::string rows;      // a regular expression; empty: all
   int threads = 0;       // of the rows that use several; 0: two, or one on a single core
   double seconds = 0.5;  // to spend on a row; large problems take their least number of rounds
+  bool list = false;     // measure nothing, collect the names of the rows
 };
 
 struct Summary {
@@ -74,9 +75,11 @@ class Bench {
   // Throws Error{invalid_argument} for a bad expression or numbers out of range.
   explicit Bench(const BenchOptions& options);
 
-  bool wants(const std::string& row) const;
+  // Whether to measure a row. Every row asks before it prepares anything.
+  bool wants(const std::string& row);
   int threads() const noexcept { return threads_; }
   const std::vector<BenchRow>& rows() const noexcept { return rows_; }
+  const std::vector<std::string>& names() const noexcept { return names_; }  // where listing
 
   // Measures `ours` beside `references` and reports it against the best of them.
   void measure(const RowSpec& spec, const Contestant& ours,
@@ -92,6 +95,8 @@ class Bench {
   std::regex pattern_;
   int threads_;
   double seconds_;
+  bool list_;
+  std::vector<std::string> names_;
   std::vector<BenchRow> rows_;
 };
 
@@ -118,7 +123,7 @@ void bench_training(Bench& bench);
 Bench run_bench(const BenchOptions& options);
 
 std::string bench_table(const std::vector<BenchRow>& rows);
-// {"device": ..., "model": {...}, "rows": [...]}.
-std::string bench_json(const std::vector<BenchRow>& rows);
+// {"device": ..., "model": {...}, "rows": [...]}; where listing, the rows are names.
+std::string bench_json(const Bench& bench);
 
 }  // namespace hearth::tools

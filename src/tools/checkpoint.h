@@ -33,7 +33,8 @@ void save_checkpoint(const std::string& folder, const models::Transformer& model
                      const optim::Optimizer& optimizer, const RunState& state,
                      const std::string& run);
 
-// Throws Error{invalid_argument} for a checkpoint of another run, Error{io} and Error{corrupt_file}.
+// Throws Error{invalid_argument} for a checkpoint of another run, Error{io} and
+// Error{corrupt_file}.
 RunState load_checkpoint(const std::string& folder, models::Transformer& model,
                          optim::Optimizer& optimizer, const std::string& run);
 

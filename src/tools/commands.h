@@ -1,8 +1,8 @@
 // The subcommands of `hearth`: each adds itself, with its flags and what it does, to the
 // application.
 //
-// A command that cannot do what was asked throws hearth::Error, which ends the program with status 2
-// and one line. CommandFailed ends it with status 1 and its text as the last line of stdout: the
+// A command that cannot do what was asked throws hearth::Error, which ends the program with status
+// 2 and one line. CommandFailed ends it with status 1 and its text as the last line of stdout: the
 // command ran, and its result is bad.
 #pragma once
 

@@ -50,20 +50,21 @@ void run_demo(const DemoOptions& demo) {
   options.out = demo.out;
   options.seconds = demo.seconds;
   options.fresh = true;
-  // What reaches the lowest loss in this time on two cores: small enough to see a few million bytes.
+  // What reaches the lowest loss in this time on two cores: small enough to see a few million
+  // bytes.
   options.model.dim = 128;
   options.model.layers = 4;
   options.model.heads = 4;
   options.model.kv_heads = 2;
   options.model.context = 256;
   options.batch = 8;
+  options.dtype = DType::bf16;
   options.learning_rate = 2e-3;
   options.checkpoint_every = 500;
   Trainer trainer(options);
 
   char line[240];
-  std::snprintf(line, sizeof line,
-                "demo: %lld parameters, %zu bytes of text, %.0f s of training\n",
+  std::snprintf(line, sizeof line, "demo: %lld parameters, %zu bytes of text, %.0f s of training\n",
                 static_cast<long long>(parameter_count(trainer.model())),
                 trainer.dataset().train().size(), demo.seconds);
   write_out(line);
@@ -80,9 +81,9 @@ void run_demo(const DemoOptions& demo) {
   trainer.add_baseline("5-gram", fivegram);
   trainer.write_curve();
   const bool ok = result.held_out_loss < trigram;
-  std::snprintf(line, sizeof line, "demo: %s loss=%.3f trigram=%.3f fivegram=%.3f tokens_per_s=%.0f",
-                ok ? "ok" : "failed", result.held_out_loss, trigram, fivegram,
-                result.tokens_per_s);
+  std::snprintf(line, sizeof line,
+                "demo: %s loss=%.3f trigram=%.3f fivegram=%.3f tokens_per_s=%.0f",
+                ok ? "ok" : "failed", result.held_out_loss, trigram, fivegram, result.tokens_per_s);
   if (!ok) throw CommandFailed(line);
   write_out(std::string(line) + "\n");
 }

@@ -57,8 +57,9 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
-  command->add_option("--top-p", options->sampler.top_p,
-                      "Of the likeliest that have this probability together")
+  command
+      ->add_option("--top-p", options->sampler.top_p,
+                   "Of the likeliest that have this probability together")
       ->check(CLI::Range(1e-9, 1.0))
       ->capture_default_str();
   command->add_option("--seed", options->sampler.seed, "Of the draws")->capture_default_str();

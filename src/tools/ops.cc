@@ -12,27 +12,42 @@ using nlohmann::ordered_json;
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
-    case OpKind::leaf: return "leaf";
-    case OpKind::elementwise: return "elementwise";
-    case OpKind::reduce: return "reduce";
-    case OpKind::view: return "view";
-    case OpKind::contraction: return "contraction";
-    case OpKind::indexed: return "indexed";
-    case OpKind::random: return "random";
-    case OpKind::opaque: return "opaque";
-    case OpKind::sync: return "sync";
+    case OpKind::leaf:
+      return "leaf";
+    case OpKind::elementwise:
+      return "elementwise";
+    case OpKind::reduce:
+      return "reduce";
+    case OpKind::view:
+      return "view";
+    case OpKind::contraction:
+      return "contraction";
+    case OpKind::indexed:
+      return "indexed";
+    case OpKind::random:
+      return "random";
+    case OpKind::opaque:
+      return "opaque";
+    case OpKind::sync:
+      return "sync";
   }
   return "";
 }
 
 const char* type_name(ParamType type) {
   switch (type) {
-    case ParamType::boolean: return "bool";
-    case ParamType::i64: return "i64";
-    case ParamType::f64: return "f64";
-    case ParamType::dtype: return "dtype";
-    case ParamType::i64_list: return "i64_list";
-    case ParamType::text: return "text";
+    case ParamType::boolean:
+      return "bool";
+    case ParamType::i64:
+      return "i64";
+    case ParamType::f64:
+      return "f64";
+    case ParamType::dtype:
+      return "dtype";
+    case ParamType::i64_list:
+      return "i64_list";
+    case ParamType::text:
+      return "text";
   }
   return "";
 }

@@ -28,8 +28,9 @@ void add_train(CLI::App& app) {
   TrainingOptions& options = flags->options;
   options.out = "model";
   CLI::App* command =
-      app.add_subcommand("train", "Train a transformer on the bytes of a text; goes on where a "
-                                  "run of the same settings stopped");
+      app.add_subcommand("train",
+                         "Train a transformer on the bytes of a text; goes on where a "
+                         "run of the same settings stopped");
   const auto count = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
   command->add_option("--text", options.text, "Any file; its last 5 % are held out")->required();
   command->add_option("--out", options.out, "Folder for checkpoint, config and loss curve")

@@ -130,10 +130,10 @@ double Trainer::held_out_loss() const {
   double total = 0;
   const std::vector<TokenBatch> batches = dataset_.held_out_batches(options_.batch);
   for (const TokenBatch& batch : batches) {
-    total += model_
-                 .loss(tokens_of(batch.tokens, batch, device_),
-                       tokens_of(batch.targets, batch, device_))
-                 .item();
+    total +=
+        model_
+            .loss(tokens_of(batch.tokens, batch, device_), tokens_of(batch.targets, batch, device_))
+            .item();
   }
   return total / static_cast<double>(batches.size());
 }
@@ -174,9 +174,9 @@ TrainingResult Trainer::run() {
     const std::int64_t total = planned_steps();
     if (read) {
       if (!std::isfinite(value)) {
-        throw Error(ErrorCode::invalid_argument,
-                    "train: the loss is no number any more at step " +
-                        std::to_string(state_.step) + "; a smaller --lr may help");
+        throw Error(ErrorCode::invalid_argument, "train: the loss is no number any more at step " +
+                                                     std::to_string(state_.step) +
+                                                     "; a smaller --lr may help");
       }
       state_.train.push_back({state_.step, value});
       TrainingStatus status;
@@ -189,12 +189,13 @@ TrainingResult Trainer::run() {
       progress.update(status);
     }
     if (state_.step >= total) break;
-    const std::int64_t every =
-        options_.evaluate_every > 0 ? options_.evaluate_every : std::max<std::int64_t>(1, total / 10);
+    const std::int64_t every = options_.evaluate_every > 0 ? options_.evaluate_every
+                                                           : std::max<std::int64_t>(1, total / 10);
     // A time budget moves the total, so that multiples of a tenth of it would be met at random.
-    const bool due = options_.seconds > 0 && options_.evaluate_every == 0
-                         ? state_.seconds >= options_.seconds / 10 * static_cast<double>(next_check + 1)
-                         : state_.step % every == 0;
+    const bool due =
+        options_.seconds > 0 && options_.evaluate_every == 0
+            ? state_.seconds >= options_.seconds / 10 * static_cast<double>(next_check + 1)
+            : state_.step % every == 0;
     if (due) {
       if (options_.seconds > 0) {
         next_check = static_cast<std::int64_t>(state_.seconds / (options_.seconds / 10));

@@ -47,7 +47,8 @@ Reference reference(const AttentionCase& c, const TestTensor& q, const TestTenso
         double max = -kInf, sum = 0;
         for (std::int64_t j = 0; j < c.kv_length; ++j) {
           double s = 0;
-          for (std::int64_t x = 0; x < c.d; ++x) s += q[row * c.d + x] * k[(kh * c.keys + j) * c.d + x];
+          for (std::int64_t x = 0; x < c.d; ++x)
+            s += q[row * c.d + x] * k[(kh * c.keys + j) * c.d + x];
           s *= c.scale;
           if (c.softcap > 0) {
             const double t = std::tanh(s / c.softcap);
@@ -70,7 +71,8 @@ Reference reference(const AttentionCase& c, const TestTensor& q, const TestTenso
         }
         if (grad == nullptr) continue;
         double dot = 0;
-        for (std::int64_t x = 0; x < c.dv; ++x) dot += (*grad)[row * c.dv + x] * r.out[cast(row * c.dv + x)];
+        for (std::int64_t x = 0; x < c.dv; ++x)
+          dot += (*grad)[row * c.dv + x] * r.out[cast(row * c.dv + x)];
         for (std::int64_t j = 0; j < c.kv_length; ++j) {
           double dp = 0;
           for (std::int64_t x = 0; x < c.dv; ++x) {
@@ -121,14 +123,14 @@ void check(const AttentionCase& c, DType dtype) {
       Params().f64(c.scale).f64(c.softcap).boolean(c.causal).dynamic_i64(c.kv_length);
   const Reference r = reference(c, q, k, v, mask, bias, &grad);
   const double factor = dtype == DType::f64 ? 20 : 3;
-  expect_close(run_kernel(defs::attention_op, {q, k, v, mask, bias}, params, dtype, os), r.out, dtype,
-               factor);
+  expect_close(run_kernel(defs::attention_op, {q, k, v, mask, bias}, params, dtype, os), r.out,
+               dtype, factor);
   const TestTensor out(dtype, os, r.out);
   Values packed = r.dq;
   packed.insert(packed.end(), r.dk.begin(), r.dk.end());
   packed.insert(packed.end(), r.dv.begin(), r.dv.end());
-  expect_close(run_kernel(defs::attention_backward_op, {grad, out, q, k, v, mask, bias}, params, dtype,
-                          {static_cast<std::int64_t>(packed.size())}),
+  expect_close(run_kernel(defs::attention_backward_op, {grad, out, q, k, v, mask, bias}, params,
+                          dtype, {static_cast<std::int64_t>(packed.size())}),
                packed, dtype, 10 * factor);
 }
 
@@ -139,7 +141,8 @@ TEST(CpuAttention, EveryForm) {
     check({1, 4, 2, 70, 90, 16, 12, 81, 0.2, 0, true}, dtype);
     check({2, 2, 1, 9, 33, 5, 7, 33, 0.4, 5.0, false, {2, 1, 9, 33}}, dtype);
     check({1, 2, 2, 20, 30, 8, 8, 30, 0.4, 3.0, true, {20, 30}, {2, 1, 30}}, dtype);
-    check({1, 2, 2, 30, 10, 8, 8, 10, 0.4, 0, true, {}, {1, 2, 30, 10}}, dtype);  // rows see nothing
+    check({1, 2, 2, 30, 10, 8, 8, 10, 0.4, 0, true, {}, {1, 2, 30, 10}},
+          dtype);  // rows see nothing
     check({1, 2, 1, 12, 40, 8, 8, 0}, dtype);
     check({2, 6, 2, 1, 300, 16, 16, 290, 0.25, 0, true}, dtype);
     check({1, 4, 1, 3, 700, 8, 10, 700, 0.25, 20.0, true, {1, 1, 3, 700}, {4, 1, 1}}, dtype);

@@ -12,7 +12,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Calls visit(positions of the line in a dense tensor) for every line along the axis.
-void for_lines(const Shape& shape, int axis, const std::function<void(const std::vector<std::size_t>&)>& visit) {
+void for_lines(const Shape& shape, int axis,
+               const std::function<void(const std::vector<std::size_t>&)>& visit) {
   std::int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
@@ -41,9 +42,9 @@ double log_sum_exp(const Values& x) {
   return max + std::log(sum);
 }
 
-const std::vector<Shape> kShapes = {{5, 7},      {3, 200},   {2, 3, 40}, {40, 33},  {2, 17, 20, 3},
-                                    {4, 5, 1},   {1},        {300, 70},  {3, 0},    {0, 4},
-                                    {2, 130, 50}, {9, 4099}};
+const std::vector<Shape> kShapes = {{5, 7},         {3, 200},  {2, 3, 40},   {40, 33},
+                                    {2, 17, 20, 3}, {4, 5, 1}, {1},          {300, 70},
+                                    {3, 0},         {0, 4},    {2, 130, 50}, {9, 4099}};
 
 TEST(CpuKernels, SoftmaxFamily) {
   for (const DType dtype : kFloats) {
@@ -78,9 +79,9 @@ TEST(CpuKernels, SoftmaxFamily) {
         }
         Shape reduced = shape;
         reduced.erase(axis);
-        expect_close(run_kernel(defs::logsumexp_op, {x}, Params().i64(axis).boolean(false), dtype,
-                                reduced),
-                     lse, dtype);
+        expect_close(
+            run_kernel(defs::logsumexp_op, {x}, Params().i64(axis).boolean(false), dtype, reduced),
+            lse, dtype);
 
         const TestTensor y(dtype, shape, softmax), ly(dtype, shape, log_softmax);
         const Values sv = y.values(), lv = ly.values();
@@ -141,7 +142,8 @@ TEST(CpuKernels, SoftmaxPastTheCaches) {
 void check_norms(DType dtype, const Shape& shape, bool with_weight, bool with_bias) {
   const std::int64_t n = shape.back(), rows = n == 0 ? 0 : element_count(shape) / n;
   const double eps = 1e-5;
-  const TestTensor x(dtype, shape, normal_values(rows * n)), g(dtype, shape, normal_values(rows * n));
+  const TestTensor x(dtype, shape, normal_values(rows * n)),
+      g(dtype, shape, normal_values(rows * n));
   const TestTensor w = with_weight ? TestTensor(dtype, {n}, normal_values(n)) : TestTensor();
   const TestTensor b = with_bias ? TestTensor(dtype, {n}, normal_values(n)) : TestTensor();
   const Params params = Params().f64(eps);
@@ -152,12 +154,14 @@ void check_norms(DType dtype, const Shape& shape, bool with_weight, bool with_bi
       double mean = 0, variance = 0, a = 0, c = 0;
       for (std::int64_t i = 0; i < n; ++i) mean += x[row * n + i] / static_cast<double>(n);
       if (!centred) mean = 0;
-      for (std::int64_t i = 0; i < n; ++i) variance += std::pow(x[row * n + i] - mean, 2) / static_cast<double>(n);
+      for (std::int64_t i = 0; i < n; ++i)
+        variance += std::pow(x[row * n + i] - mean, 2) / static_cast<double>(n);
       const double r = 1 / std::sqrt(variance + eps);
       const auto h = [&](std::int64_t i) { return (x[row * n + i] - mean) * r; };
       const auto weight = [&](std::int64_t i) { return with_weight ? w[i] : 1.0; };
       for (std::int64_t i = 0; i < n; ++i) {
-        y[static_cast<std::size_t>(row * n + i)] = h(i) * weight(i) + (with_bias && centred ? b[i] : 0.0);
+        y[static_cast<std::size_t>(row * n + i)] =
+            h(i) * weight(i) + (with_bias && centred ? b[i] : 0.0);
         const double gi = g[row * n + i];
         a += gi * weight(i) / static_cast<double>(n);
         c += gi * weight(i) * h(i) / static_cast<double>(n);
@@ -204,8 +208,9 @@ TEST(CpuKernels, Rope) {
             Values expected(static_cast<std::size_t>(x.count()));
             for (std::int64_t row = 0; row * n < x.count(); ++row) {
               for (std::int64_t i = 0; i < pairs; ++i) {
-                const double angle = static_cast<double>(offset + row % seq) *
-                                     std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(n));
+                const double angle =
+                    static_cast<double>(offset + row % seq) *
+                    std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(n));
                 const double c = std::cos(angle), s = inverse ? -std::sin(angle) : std::sin(angle);
                 const std::int64_t p = row * n + (interleaved ? 2 * i : i);
                 const std::int64_t q = row * n + (interleaved ? 2 * i + 1 : i + pairs);
@@ -245,7 +250,9 @@ TEST(CpuKernels, CrossEntropy) {
         loss.push_back(ignored ? 0 : bad ? kNan : total - row[static_cast<std::size_t>(target)]);
         for (std::int64_t j = 0; j < c; ++j) {
           const double p = std::exp(row[static_cast<std::size_t>(j)] - total);
-          grad.push_back(ignored ? 0 : bad ? kNan : g[i] * (p - (static_cast<double>(j) == target)));
+          grad.push_back(ignored ? 0
+                         : bad   ? kNan
+                                 : g[i] * (p - (static_cast<double>(j) == target)));
         }
       }
       for (const DType index : {DType::i64, DType::i32}) {
@@ -288,8 +295,9 @@ TEST(CpuKernels, ArgReduce) {
           });
           for (const DType out : {DType::i64, DType::i32}) {
             const Params params = Params().i64(axis).boolean(false).dtype(out);
-            EXPECT_EQ(run_kernel(smallest ? defs::argmin_op : defs::argmax_op, {x}, params, out, reduced),
-                      expected)
+            EXPECT_EQ(
+                run_kernel(smallest ? defs::argmin_op : defs::argmax_op, {x}, params, out, reduced),
+                expected)
                 << name(dtype) << to_string(shape) << axis;
           }
         }
@@ -300,7 +308,8 @@ TEST(CpuKernels, ArgReduce) {
 
 Values int_values(std::int64_t count, DType dtype) {
   Values values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(is_bool(dtype) ? pick(0, 1) : pick(0, 9)));
+  for (std::int64_t i = 0; i < count; ++i)
+    values.push_back(static_cast<double>(is_bool(dtype) ? pick(0, 1) : pick(0, 9)));
   return values;
 }
 
@@ -352,7 +361,8 @@ TEST(CpuKernels, SliceAssign) {
     for (const std::int64_t start : starts) params.dynamic_i64(start);
     EXPECT_EQ(run_kernel(defs::slice_assign_op, {x, value}, params, dtype, shape, true), expected);
     const TestTensor nothing(dtype, {2, 0, 9}, {});
-    EXPECT_EQ(run_kernel(defs::slice_assign_op, {x, nothing}, params, dtype, shape, true), x.values());
+    EXPECT_EQ(run_kernel(defs::slice_assign_op, {x, nothing}, params, dtype, shape, true),
+              x.values());
   }
 }
 
@@ -380,7 +390,8 @@ TEST(CpuKernels, GatherAndScatterAdd) {
         const Strides strides = contiguous_strides(shape);
         Values gathered, scattered = x.values();
         for (std::int64_t i = 0; i < v.count(); ++i) {
-          std::int64_t at[3] = {i / (picked[1] * picked[2]), i / picked[2] % picked[1], i % picked[2]};
+          std::int64_t at[3] = {i / (picked[1] * picked[2]), i / picked[2] % picked[1],
+                                i % picked[2]};
           at[axis] = static_cast<std::int64_t>(places[static_cast<std::size_t>(i)]);
           const bool outside = at[axis] >= shape[axis];
           const std::int64_t from = at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2];
@@ -389,8 +400,10 @@ TEST(CpuKernels, GatherAndScatterAdd) {
           double& sum = scattered[static_cast<std::size_t>(from)];
           sum = add_as(dtype, sum, v[i]);
         }
-        EXPECT_EQ(run_kernel(defs::gather_op, {x, indices}, Params().i64(axis), dtype, picked), gathered);
-        expect_close(run_kernel(defs::scatter_add_op, {x, indices, v}, Params().i64(axis), dtype, shape, true),
+        EXPECT_EQ(run_kernel(defs::gather_op, {x, indices}, Params().i64(axis), dtype, picked),
+                  gathered);
+        expect_close(run_kernel(defs::scatter_add_op, {x, indices, v}, Params().i64(axis), dtype,
+                                shape, true),
                      scattered, dtype);
       }
     }
@@ -413,21 +426,27 @@ TEST(CpuKernels, SelectAndSelectAdd) {
         const Strides strides = contiguous_strides(shape);
         Values selected, sum = x.values();
         for (std::int64_t i = 0; i < v.count(); ++i) {
-          std::int64_t at[3] = {i / (picked[1] * picked[2]), i / picked[2] % picked[1], i % picked[2]};
+          std::int64_t at[3] = {i / (picked[1] * picked[2]), i / picked[2] % picked[1],
+                                i % picked[2]};
           at[axis] = static_cast<std::int64_t>(places[static_cast<std::size_t>(at[axis])]);
           const bool outside = at[axis] >= shape[axis];
           const std::int64_t from = at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2];
           selected.push_back(outside ? 0 : x[from]);
-          if (!outside) sum[static_cast<std::size_t>(from)] = add_as(dtype, sum[static_cast<std::size_t>(from)], v[i]);
+          if (!outside)
+            sum[static_cast<std::size_t>(from)] =
+                add_as(dtype, sum[static_cast<std::size_t>(from)], v[i]);
         }
         if (dtype == DType::i8 || dtype == DType::u8) {
           for (double& value : sum) {
-            value = dtype == DType::i8 ? static_cast<std::int8_t>(static_cast<std::int64_t>(value))
-                                       : static_cast<std::uint8_t>(static_cast<std::int64_t>(value));
+            value = dtype == DType::i8
+                        ? static_cast<std::int8_t>(static_cast<std::int64_t>(value))
+                        : static_cast<std::uint8_t>(static_cast<std::int64_t>(value));
           }
         }
-        EXPECT_EQ(run_kernel(defs::select_op, {x, indices}, Params().i64(axis), dtype, picked), selected);
-        expect_close(run_kernel(defs::select_add_op, {x, indices, v}, Params().i64(axis), dtype, shape, true),
+        EXPECT_EQ(run_kernel(defs::select_op, {x, indices}, Params().i64(axis), dtype, picked),
+                  selected);
+        expect_close(run_kernel(defs::select_add_op, {x, indices, v}, Params().i64(axis), dtype,
+                                shape, true),
                      sum, dtype);
       }
     }
@@ -450,7 +469,8 @@ TEST(CpuKernels, Matmul) {
     if (is_bool(dtype)) continue;
     for (const Case& c : cases) {
       const auto values = [&](const Shape& shape) {
-        return is_float(dtype) ? normal_values(element_count(shape)) : int_values(element_count(shape), dtype);
+        return is_float(dtype) ? normal_values(element_count(shape))
+                               : int_values(element_count(shape), dtype);
       };
       const Layout layout = pick(0, 1) ? Layout::shuffled : Layout::dense;
       const TestTensor a(dtype, c.a, values(c.a), layout), b(dtype, c.b, values(c.b), layout);
@@ -471,7 +491,8 @@ TEST(CpuKernels, Matmul) {
         const std::int64_t batch = i / (m * n), row = i / n % m, column = i % n;
         double sum = 0;
         for (std::int64_t p = 0; p < k; ++p) {
-          sum += a[(item(batch, c.a) * m + row) * k + p] * b[(item(batch, c.b) * k + p) * n + column];
+          sum +=
+              a[(item(batch, c.a) * m + row) * k + p] * b[(item(batch, c.b) * k + p) * n + column];
         }
         if (dtype == DType::i8) sum = static_cast<std::int8_t>(static_cast<std::int64_t>(sum));
         if (dtype == DType::u8) sum = static_cast<std::uint8_t>(static_cast<std::int64_t>(sum));
@@ -495,9 +516,16 @@ TEST(CpuKernels, Random) {
   const Shape shape = {3, 3001};
   const std::int64_t n = element_count(shape);
   const auto drawn = [&](DType dtype) {
-    return Params().list(shape).dtype(dtype).dynamic_i64(static_cast<std::int64_t>(seed)).dynamic_i64(static_cast<std::int64_t>(counter));
+    return Params()
+        .list(shape)
+        .dtype(dtype)
+        .dynamic_i64(static_cast<std::int64_t>(seed))
+        .dynamic_i64(static_cast<std::int64_t>(counter));
   };
-  const auto word = [&](std::int64_t i) { return philox(seed, static_cast<std::uint64_t>(i / 4), counter)[static_cast<std::size_t>(i % 4)]; };
+  const auto word = [&](std::int64_t i) {
+    return philox(seed, static_cast<std::uint64_t>(i / 4),
+                  counter)[static_cast<std::size_t>(i % 4)];
+  };
   const auto pair = [&](std::int64_t i) { return philox_pair(word(2 * i), word(2 * i + 1)); };
   Values bits, wide, uniform, uniform64, ones, integers, normal, normal64;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -518,25 +546,33 @@ TEST(CpuKernels, Random) {
   EXPECT_EQ(run_kernel(defs::random_bits_op, {}, drawn(DType::u64), DType::u64, shape), wide);
   const auto range = [&](DType dtype) { return drawn(dtype).dynamic_f64(-2).dynamic_f64(3); };
   EXPECT_EQ(run_kernel(defs::random_uniform_op, {}, range(DType::f32), DType::f32, shape), uniform);
-  EXPECT_EQ(run_kernel(defs::random_uniform_op, {}, range(DType::f64), DType::f64, shape), uniform64);
+  EXPECT_EQ(run_kernel(defs::random_uniform_op, {}, range(DType::f64), DType::f64, shape),
+            uniform64);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Values half = run_kernel(defs::random_uniform_op, {}, range(dtype), dtype, shape);
     expect_close(half, uniform, dtype);
     for (const double value : half) EXPECT_TRUE(value >= -2 && value < 3);
   }
   for (const DType dtype : kAllDTypes) {
-    EXPECT_EQ(run_kernel(defs::random_bernoulli_op, {}, drawn(dtype).dynamic_f64(0.3), dtype, shape), ones);
+    EXPECT_EQ(
+        run_kernel(defs::random_bernoulli_op, {}, drawn(dtype).dynamic_f64(0.3), dtype, shape),
+        ones);
     if (!is_int(dtype) || !info(dtype).is_signed) continue;
-    EXPECT_EQ(run_kernel(defs::random_integers_op, {}, drawn(dtype).dynamic_i64(-5).dynamic_i64(12), dtype, shape),
+    EXPECT_EQ(run_kernel(defs::random_integers_op, {}, drawn(dtype).dynamic_i64(-5).dynamic_i64(12),
+                         dtype, shape),
               integers);
   }
   const auto spread = [&](DType dtype) { return drawn(dtype).dynamic_f64(1).dynamic_f64(2); };
-  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::f32), DType::f32, shape), normal, DType::f32);
-  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::f64), DType::f64, shape), normal64, DType::f64);
-  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::bf16), DType::bf16, shape), normal, DType::bf16);
+  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::f32), DType::f32, shape),
+               normal, DType::f32);
+  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::f64), DType::f64, shape),
+               normal64, DType::f64);
+  expect_close(run_kernel(defs::random_normal_op, {}, spread(DType::bf16), DType::bf16, shape),
+               normal, DType::bf16);
   double mean = 0, square = 0;
   for (const double value : normal64) mean += value / static_cast<double>(n);
-  for (const double value : normal64) square += (value - mean) * (value - mean) / static_cast<double>(n);
+  for (const double value : normal64)
+    square += (value - mean) * (value - mean) / static_cast<double>(n);
   EXPECT_NEAR(mean, 1, 0.1);
   EXPECT_NEAR(std::sqrt(square), 2, 0.1);
 }
@@ -548,7 +584,8 @@ TEST(CpuKernels, Arange) {
     Params params = Params().i64(n).dtype(dtype);
     Values expected;
     for (std::int64_t i = 0; i < n; ++i) {
-      expected.push_back(is_float(dtype) ? -1.5 + 0.25 * static_cast<double>(i) : static_cast<double>(3 + i));
+      expected.push_back(is_float(dtype) ? -1.5 + 0.25 * static_cast<double>(i)
+                                         : static_cast<double>(3 + i));
     }
     if (is_float(dtype)) {
       params.dynamic_f64(-1.5).dynamic_f64(0.25);

@@ -25,35 +25,70 @@ using Values = std::vector<double>;
 
 inline double get_element(const void* data, std::int64_t i, DType dtype) {
   switch (dtype) {
-    case DType::f64: return static_cast<const double*>(data)[i];
-    case DType::f32: return static_cast<const float*>(data)[i];
-    case DType::f16: return static_cast<float>(static_cast<const float16*>(data)[i]);
-    case DType::bf16: return static_cast<float>(static_cast<const bfloat16*>(data)[i]);
-    case DType::i64: return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-    case DType::i32: return static_cast<const std::int32_t*>(data)[i];
-    case DType::i16: return static_cast<const std::int16_t*>(data)[i];
-    case DType::i8: return static_cast<const std::int8_t*>(data)[i];
-    case DType::u64: return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
-    case DType::u32: return static_cast<const std::uint32_t*>(data)[i];
-    case DType::u16: return static_cast<const std::uint16_t*>(data)[i];
-    default: return static_cast<const std::uint8_t*>(data)[i];
+    case DType::f64:
+      return static_cast<const double*>(data)[i];
+    case DType::f32:
+      return static_cast<const float*>(data)[i];
+    case DType::f16:
+      return static_cast<float>(static_cast<const float16*>(data)[i]);
+    case DType::bf16:
+      return static_cast<float>(static_cast<const bfloat16*>(data)[i]);
+    case DType::i64:
+      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
+    case DType::i32:
+      return static_cast<const std::int32_t*>(data)[i];
+    case DType::i16:
+      return static_cast<const std::int16_t*>(data)[i];
+    case DType::i8:
+      return static_cast<const std::int8_t*>(data)[i];
+    case DType::u64:
+      return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
+    case DType::u32:
+      return static_cast<const std::uint32_t*>(data)[i];
+    case DType::u16:
+      return static_cast<const std::uint16_t*>(data)[i];
+    default:
+      return static_cast<const std::uint8_t*>(data)[i];
   }
 }
 
 inline void set_element(void* data, std::int64_t i, DType dtype, double v) {
   switch (dtype) {
-    case DType::f64: static_cast<double*>(data)[i] = v; return;
-    case DType::f32: static_cast<float*>(data)[i] = static_cast<float>(v); return;
-    case DType::f16: static_cast<float16*>(data)[i] = float16(static_cast<float>(v)); return;
-    case DType::bf16: static_cast<bfloat16*>(data)[i] = bfloat16(static_cast<float>(v)); return;
-    case DType::i64: static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(v); return;
-    case DType::i32: static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(v); return;
-    case DType::i16: static_cast<std::int16_t*>(data)[i] = static_cast<std::int16_t>(v); return;
-    case DType::i8: static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(v); return;
-    case DType::u64: static_cast<std::uint64_t*>(data)[i] = static_cast<std::uint64_t>(v); return;
-    case DType::u32: static_cast<std::uint32_t*>(data)[i] = static_cast<std::uint32_t>(v); return;
-    case DType::u16: static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(v); return;
-    default: static_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(v);
+    case DType::f64:
+      static_cast<double*>(data)[i] = v;
+      return;
+    case DType::f32:
+      static_cast<float*>(data)[i] = static_cast<float>(v);
+      return;
+    case DType::f16:
+      static_cast<float16*>(data)[i] = float16(static_cast<float>(v));
+      return;
+    case DType::bf16:
+      static_cast<bfloat16*>(data)[i] = bfloat16(static_cast<float>(v));
+      return;
+    case DType::i64:
+      static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(v);
+      return;
+    case DType::i32:
+      static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(v);
+      return;
+    case DType::i16:
+      static_cast<std::int16_t*>(data)[i] = static_cast<std::int16_t>(v);
+      return;
+    case DType::i8:
+      static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(v);
+      return;
+    case DType::u64:
+      static_cast<std::uint64_t*>(data)[i] = static_cast<std::uint64_t>(v);
+      return;
+    case DType::u32:
+      static_cast<std::uint32_t*>(data)[i] = static_cast<std::uint32_t>(v);
+      return;
+    case DType::u16:
+      static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(v);
+      return;
+    default:
+      static_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(v);
   }
 }
 
@@ -76,7 +111,8 @@ enum class Layout { dense, shuffled };
 // An operand. Shuffled: axes in random order in memory, gaps, some axes walked backwards.
 class TestTensor {
  public:
-  TestTensor(DType dtype, const Shape& shape, const Values& values, Layout layout = Layout::shuffled)
+  TestTensor(DType dtype, const Shape& shape, const Values& values,
+             Layout layout = Layout::shuffled)
       : TestTensor(dtype, shape) {
     const int rank = shape.rank();
     std::vector<int> order;
@@ -86,7 +122,8 @@ class TestTensor {
     spec.strides = Strides::filled(rank, 0);
     for (int i = rank - 1; i >= 0; --i) {
       const int axis = order[static_cast<std::size_t>(i)];
-      if (layout == Layout::shuffled) step += step * pick(0, 1) * (i == rank - 1) + pick(0, 2) * (i < rank - 1);
+      if (layout == Layout::shuffled)
+        step += step * pick(0, 1) * (i == rank - 1) + pick(0, 2) * (i < rank - 1);
       const bool backwards = layout == Layout::shuffled && pick(0, 4) == 0;
       spec.strides[axis] = backwards ? -step : step;
       if (backwards) offset += step * std::max<std::int64_t>(0, shape[axis] - 1);
@@ -110,8 +147,12 @@ class TestTensor {
   }
 
   std::int64_t count() const { return element_count(spec.shape); }
-  Address address() { return spec.absent ? nullptr : bytes_.data() + offset_ * size_of(spec.dtype); }
-  double operator[](std::int64_t i) const { return get_element(bytes_.data(), place(i), spec.dtype); }
+  Address address() {
+    return spec.absent ? nullptr : bytes_.data() + offset_ * size_of(spec.dtype);
+  }
+  double operator[](std::int64_t i) const {
+    return get_element(bytes_.data(), place(i), spec.dtype);
+  }
   Values values() const {
     Values all;
     for (std::int64_t i = 0; i < count(); ++i) all.push_back((*this)[i]);
@@ -228,16 +269,22 @@ inline Values run_kernel(const OpDef& op, std::vector<TestTensor> inputs, const 
 
 inline double tolerance_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return 1e-12;
-    case DType::f32: return 3e-6;
-    case DType::f16: return 2e-3;
-    case DType::bf16: return 1.2e-2;
-    default: return 0;
+    case DType::f64:
+      return 1e-12;
+    case DType::f32:
+      return 3e-6;
+    case DType::f16:
+      return 2e-3;
+    case DType::bf16:
+      return 1.2e-2;
+    default:
+      return 0;
   }
 }
 
 // Equal up to the dtype's precision, relative to the larger of 1 and the value; NaN equals NaN.
-inline void expect_close(const Values& got, const Values& expected, DType dtype, double factor = 1) {
+inline void expect_close(const Values& got, const Values& expected, DType dtype,
+                         double factor = 1) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(expected[i]) ? std::isnan(got[i]) : got[i] == expected[i]) continue;
@@ -248,8 +295,8 @@ inline void expect_close(const Values& got, const Values& expected, DType dtype,
 }
 
 inline constexpr DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
-inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
-                                       DType::i32, DType::i16, DType::i8,  DType::u64,  DType::u32,
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::f16,  DType::bf16, DType::i64,
+                                       DType::i32, DType::i16, DType::i8,   DType::u64,  DType::u32,
                                        DType::u16, DType::u8,  DType::bool_};
 
 }  // namespace hearth::cpu

@@ -106,13 +106,15 @@ TEST(Programs, LazyEqualsEager) {
     const ProgramOptions options = one.options(10 + static_cast<int>(seed % 5) * 10);
     Switches keep = one.lazy;
     keep.donate = false;
-    check(make_program(seed, options),
-          {{cpu, mode("lazy", one.lazy, one.exact)},
-           {cpu, mode("lazy again", one.lazy, one.exact)},
-           {hostile, mode("lazy", one.lazy, one.exact)},
-           {cpu, mode("unfused", kUnfused, one.exact)},
-           {cpu, mode("without donation", keep, one.exact)}},
-          one.exact, one.tolerance);
+    std::vector<Way> ways = {{cpu, mode("lazy", one.lazy, one.exact)},
+                             {cpu, mode("lazy again", one.lazy, one.exact)},
+                             {hostile, mode("lazy", one.lazy, one.exact)},
+                             {cpu, mode("unfused", kUnfused, one.exact)},
+                             {cpu, mode("without donation", keep, one.exact)}};
+    Switches composites = one.lazy;
+    composites.composites = true;
+    if (!one.exact) ways.push_back({cpu, mode("composites", composites, false)});
+    check(make_program(seed, options), ways, one.exact, one.tolerance);
   });
 }
 

@@ -46,8 +46,7 @@ TEST(Transformer, HasTheNamesOfLlama) {
   EXPECT_EQ(names.size(), 2u + 2u * 9u);
   TransformerConfig untied = small();
   untied.tied = false;
-  EXPECT_EQ(parameters(*std::make_unique<Transformer>(make(untied))).back().name,
-            "lm_head.weight");
+  EXPECT_EQ(parameters(*std::make_unique<Transformer>(make(untied))).back().name, "lm_head.weight");
 }
 
 TEST(Transformer, StartsNearUniform) {

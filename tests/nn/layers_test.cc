@@ -87,7 +87,8 @@ TEST(Initializer, KaimingUniformIsTheDefaultOfLinear) {
   EXPECT_GT(largest, 0.98 * bound);
   double squares = 0;
   for (const double w : weight) squares += w * w;
-  EXPECT_NEAR(squares / static_cast<double>(weight.size()), bound * bound / 3, 0.02 * bound * bound);
+  EXPECT_NEAR(squares / static_cast<double>(weight.size()), bound * bound / 3,
+              0.02 * bound * bound);
 }
 
 TEST(Initializer, IsAFunctionOfTheGenerator) {

@@ -100,8 +100,7 @@ TEST(Tensor, IndexingAndMasks) {
   const auto x = Tensor<2>::from_data({{1, 2, 3}, {4, 5, 6}});
   EXPECT_EQ(values(x.gather(1, Tensor<2, Int>::from_ints({{2}, {0}}))), (Values{3, 4}));
   EXPECT_EQ(values(x.select(0, Tensor<1, Int>::from_ints({1, 1}))), (Values{4, 5, 6, 4, 5, 6}));
-  EXPECT_EQ(values(x.select_assign(1, Tensor<1, Int>::from_ints({0, 0}),
-                                   Tensor<2>::ones({2, 2}))),
+  EXPECT_EQ(values(x.select_assign(1, Tensor<1, Int>::from_ints({0, 0}), Tensor<2>::ones({2, 2}))),
             (Values{3, 2, 3, 6, 5, 6}));
   EXPECT_EQ(values(x.scatter(1, Tensor<2, Int>::from_ints({{1}, {1}}), Tensor<2>::ones({2, 1}))),
             (Values{1, 3, 3, 4, 6, 6}));

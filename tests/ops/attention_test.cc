@@ -203,8 +203,8 @@ TEST_P(Attention, Gradients) {
     for (const AttentionOptions& options :
          {AttentionOptions{}, AttentionOptions{.causal = true}, AttentionOptions{.softcap = 2},
           AttentionOptions{.mask = mask}, AttentionOptions{.bias = bias},
-          AttentionOptions{.softcap = 3, .causal = true, .mask = mask, .bias = bias,
-                           .kv_length = 3}}) {
+          AttentionOptions{
+              .softcap = 3, .causal = true, .mask = mask, .bias = bias, .kv_length = 3}}) {
       check_gradients(
           [&options](std::span<const Array> x) { return attention(x[0], x[1], x[2], options); },
           {c.q(), c.k(), c.v()});
@@ -217,7 +217,8 @@ TEST_P(Attention, GradientOfTheBias) {
   const auto f = [](std::span<const Array> x) {
     return attention(x[0], x[1], x[2], {.softcap = 2, .causal = true, .bias = x[3]});
   };
-  for (const Shape& shape : {Shape{3, 4}, Shape{2, 2, 3, 4}, Shape{1, 2, 1, 4}, Shape{2, 1, 1, 1}}) {
+  for (const Shape& shape :
+       {Shape{3, 4}, Shape{2, 2, 3, 4}, Shape{1, 2, 1, 4}, Shape{2, 1, 1, 1}}) {
     check_gradients(f, {c.q(), c.k(), c.v(), random_array(shape, DType::f64, -1, 1, 5)});
   }
 }

@@ -75,8 +75,8 @@ TEST(SliceAssign, OtherDTypes) {
 TEST(SliceAssign, DynamicStarts) {
   Array cache = array(Values(12, 0.0), {1, 4, 3}, DType::f32);
   for (std::int64_t i = 0; i < 4; ++i) {
-    cache = dynamic_slice_assign(cache, {0, i, 0},
-                                 array(Values(3, static_cast<double>(i + 1)), {1, 1, 3}, DType::f32));
+    cache = dynamic_slice_assign(
+        cache, {0, i, 0}, array(Values(3, static_cast<double>(i + 1)), {1, 1, 3}, DType::f32));
   }
   expect_values(cache, {1, 4, 3}, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
   expect_values(dynamic_slice(cache, {0, 2, 1}, {1, 2, 2}), {1, 2, 2}, {3, 3, 4, 4});
@@ -125,10 +125,10 @@ TEST(SliceAssign, Gradients) {
   }
   check_gradients([](std::span<const Array> a) { return slice_assign(a[0], {{}, {1, 4}}, a[1]); },
                   {x, random_array({4, 1}, DType::f64, -1, 1, 2)});
-  check_gradients(
-      [](std::span<const Array> a) { return dynamic_slice_assign(a[0], {1, 2}, a[1]); },
-      {x, random_array({2, 3}, DType::f64, -1, 1, 2)});
-  check_gradients([](std::span<const Array> a) { return dynamic_slice(a[0], {1, 2}, {2, 3}); }, {x});
+  check_gradients([](std::span<const Array> a) { return dynamic_slice_assign(a[0], {1, 2}, a[1]); },
+                  {x, random_array({2, 3}, DType::f64, -1, 1, 2)});
+  check_gradients([](std::span<const Array> a) { return dynamic_slice(a[0], {1, 2}, {2, 3}); },
+                  {x});
 }
 
 TEST(Gather, MatchesLoops) {
@@ -146,8 +146,8 @@ TEST(Gather, MatchesLoops) {
 TEST(Gather, LayoutsAndEmpty) {
   const Array x = random_array({5, 6});
   const Array ids = expand(ints({4, 0, 2}, {1, 3}), {6, 3});
-  expect_close(gather(transpose(x), ids, 1), gather(contiguous(transpose(x)), contiguous(ids), 1).to_doubles(),
-               0);
+  expect_close(gather(transpose(x), ids, 1),
+               gather(contiguous(transpose(x)), contiguous(ids), 1).to_doubles(), 0);
   EXPECT_EQ(gather(x, ints({}, {5, 0}), 1).shape(), (Shape{5, 0}));
   EXPECT_EQ(gather(random_array({0, 3}), ints({}, {0, 2}), 1).shape(), (Shape{0, 2}));
 }
@@ -170,7 +170,8 @@ TEST(ScatterAdd, BoolsAreOred) {
   const Array values = array({0, 1, 0}, {3}, DType::bool_);
   EXPECT_EQ(scatter_add(x, ids, values, 0).to_vector<bool>(),
             (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(select_add(x, ids, values, 0).to_vector<bool>(), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(select_add(x, ids, values, 0).to_vector<bool>(),
+            (std::vector<bool>{true, true, false}));
 }
 
 TEST(ScatterAdd, IsDeterministic) {
@@ -243,12 +244,13 @@ TEST(Indexing, Gradients) {
   check_gradients([&](std::span<const Array> a) { return select(a[0], rows, 0); }, {x});
   check_gradients([&](std::span<const Array> a) { return select_add(a[0], rows, a[1], 0); },
                   {x, random_array({5, 3}, DType::f64, -1, 1, 3)});
-  check_gradients([](std::span<const Array> a) { return embedding(a[0], ints({1, 3, 1, 0}, {2, 2})); },
-                  {x});
+  check_gradients(
+      [](std::span<const Array> a) { return embedding(a[0], ints({1, 3, 1, 0}, {2, 2})); }, {x});
+  check_second_gradients([&](std::span<const Array> a) { return square(select(a[0], rows, 0)); },
+                         {x});
   check_second_gradients(
-      [&](std::span<const Array> a) { return square(select(a[0], rows, 0)); }, {x});
-  check_second_gradients(
-      [&](std::span<const Array> a) { return square(scatter_add(a[0], ids, a[1], 1)); }, {x, values});
+      [&](std::span<const Array> a) { return square(scatter_add(a[0], ids, a[1], 1)); },
+      {x, values});
 }
 
 TEST(Indexing, Errors) {
@@ -261,8 +263,7 @@ TEST(Indexing, Errors) {
                [&] { gather(random_array({4, 0}), ints({0}, {1, 1}), 1); });
   expect_error(ErrorCode::shape, [&] { select(x, ints({0}, {1, 1}), 0); });
   expect_error(ErrorCode::invalid_argument, [&] { select(x, ints({0}, {1}), -3); });
-  expect_error(ErrorCode::shape,
-               [&] { select_add(x, ints({0}, {1}), random_array({2, 3}), 0); });
+  expect_error(ErrorCode::shape, [&] { select_add(x, ints({0}, {1}), random_array({2, 3}), 0); });
   expect_error(ErrorCode::dtype,
                [&] { select_add(x, ints({0}, {1}), random_array({1, 3}, DType::f32), 0); });
   expect_error(ErrorCode::shape,

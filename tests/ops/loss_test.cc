@@ -90,8 +90,8 @@ TEST_P(CrossEntropy, Empty) {
   EXPECT_EQ(cross_entropy(random_array({0, 3}), ints({}, {0}), Reduction::none).shape(), Shape{0});
   expect_close(cross_entropy(random_array({0, 3}), ints({}, {0}), Reduction::sum), {0}, 0);
   expect_close(cross_entropy(random_array({0, 3}), ints({}, {0})), {kNan}, 0);
-  expect_close(cross_entropy(random_array({2, 0}), ints({0, -100}, {2}), Reduction::none), {kNan, 0},
-               0);
+  expect_close(cross_entropy(random_array({2, 0}), ints({0, -100}, {2}), Reduction::none),
+               {kNan, 0}, 0);
 }
 
 TEST_P(CrossEntropy, LabelSmoothing) {
@@ -110,7 +110,9 @@ TEST_P(CrossEntropy, Gradients) {
   const Array logits = random_array({2, 3, 4}, DType::f64, -2, 2);
   const Array targets = ints({0, 1, -100, 3, 2, 1}, {2, 3});
   for (const Reduction reduction : {Reduction::none, Reduction::mean, Reduction::sum}) {
-    const auto f = [&](std::span<const Array> x) { return cross_entropy(x[0], targets, reduction); };
+    const auto f = [&](std::span<const Array> x) {
+      return cross_entropy(x[0], targets, reduction);
+    };
     check_gradients(f, {logits});
     check_second_gradients(f, {logits});
   }
@@ -129,9 +131,8 @@ TEST_P(CrossEntropy, Errors) {
   expect_error(ErrorCode::shape, [&] { cross_entropy(random_array({}), ints({0}, {})); });
   expect_error(ErrorCode::dtype, [&] { cross_entropy(logits, random_array({2})); });
   expect_error(ErrorCode::dtype, [] { cross_entropy(ints({1, 2}, {1, 2}), ints({0}, {1})); });
-  expect_error(ErrorCode::invalid_argument, [&] {
-    cross_entropy(logits, ints({0, 1}, {2}), Reduction::mean, -100, 1.5);
-  });
+  expect_error(ErrorCode::invalid_argument,
+               [&] { cross_entropy(logits, ints({0, 1}, {2}), Reduction::mean, -100, 1.5); });
 }
 
 }  // namespace

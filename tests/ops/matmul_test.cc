@@ -59,23 +59,23 @@ TEST(Matmul, BroadcastsBatches) {
 
   const Array d = matmul(random_array({3, 2, 4}), random_array({4, 5}, DType::f64, -1, 1, 2));
   EXPECT_EQ(d.shape(), (Shape{3, 2, 5}));
-  expect_close(d,
-               product(random_values(24), random_values(20, -1, 1, 2), 1, 1, 6, 4, 5), 1e-12);
+  expect_close(d, product(random_values(24), random_values(20, -1, 1, 2), 1, 1, 6, 4, 5), 1e-12);
 }
 
 TEST(Matmul, ReadsAnyLayout) {
   const Array a = random_array({6, 5}, DType::f32, -1, 1, 1);
   const Array b = random_array({7, 6}, DType::f32, -1, 1, 2);
   const auto dense = [](const Array& x) { return x.to_doubles(); };
-  expect_close(matmul(transpose(a), transpose(b)),
-               product(dense(contiguous(transpose(a))), dense(contiguous(transpose(b))), 1, 1, 5, 6,
-                       7),
-               1e-5);
+  expect_close(
+      matmul(transpose(a), transpose(b)),
+      product(dense(contiguous(transpose(a))), dense(contiguous(transpose(b))), 1, 1, 5, 6, 7),
+      1e-5);
   const Array stepped = slice(a, {{0, 6, 2}, {0, 5, -2}});
   const Array flipped = flip(b, {0, 1});
   const Array narrow_b = slice(flipped, {{1, 4}, {}});
   expect_close(matmul(stepped, narrow_b),
-               product(dense(contiguous(stepped)), dense(contiguous(narrow_b)), 1, 1, 3, 3, 6), 1e-5);
+               product(dense(contiguous(stepped)), dense(contiguous(narrow_b)), 1, 1, 3, 3, 6),
+               1e-5);
   const Array row = expand(random_array({1, 4}, DType::f32), {3, 4});
   const Array column = expand(random_array({4, 1}, DType::f32), {4, 2});
   expect_close(matmul(row, column), product(dense(row), dense(column), 1, 1, 3, 4, 2), 1e-5);
@@ -172,7 +172,8 @@ TEST(Linear, FoldsLeadingAxes) {
   const Array b = random_array({5}, DType::f32, -1, 1, 3);
   const Values weight = w.to_doubles();
   const Values bias = b.to_doubles();
-  for (const Shape& shape : {Shape{4}, Shape{3, 4}, Shape{2, 3, 4}, Shape{0, 4}, Shape{2, 1, 2, 4}}) {
+  for (const Shape& shape :
+       {Shape{4}, Shape{3, 4}, Shape{2, 3, 4}, Shape{0, 4}, Shape{2, 1, 2, 4}}) {
     const Array x = random_array(shape, DType::f32);
     const Values rows = x.to_doubles();
     Values expected;

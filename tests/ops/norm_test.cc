@@ -51,17 +51,16 @@ TEST_P(Softmax, MatchesLoops) {
       const auto width = static_cast<std::size_t>(n);
       const Values p = by_row(values, width, softmax_row);
       expect_values(softmax(x), {5, n}, p, "softmax");
-      expect_values(softmax(transpose(x), 0), {n, 5},
-                    transpose(array(p, {5, n})).to_doubles(), "softmax of columns");
+      expect_values(softmax(transpose(x), 0), {n, 5}, transpose(array(p, {5, n})).to_doubles(),
+                    "softmax of columns");
       const Values l = by_row(values, width, [](const Values& row) {
         Values out;
         for (const double value : row) out.push_back(value - logsumexp_row(row));
         return out;
       });
       expect_values(log_softmax(x), {5, n}, l, "log_softmax");
-      const Values s = by_row(values, width, [](const Values& row) {
-        return Values{logsumexp_row(row)};
-      });
+      const Values s =
+          by_row(values, width, [](const Values& row) { return Values{logsumexp_row(row)}; });
       expect_values(logsumexp(x), {5}, s, "logsumexp");
       expect_values(logsumexp(x, 1, true), {5, 1}, s, "logsumexp, keepdim");
     }
@@ -127,7 +126,8 @@ Values norm_row(const Values& x, const Values& w, const Values& b, double epsilo
   for (const double value : x) mean += value / static_cast<double>(x.size());
   if (!centred) mean = 0;
   double power = 0;
-  for (const double value : x) power += (value - mean) * (value - mean) / static_cast<double>(x.size());
+  for (const double value : x)
+    power += (value - mean) * (value - mean) / static_cast<double>(x.size());
   Values out;
   for (std::size_t i = 0; i < x.size(); ++i) {
     double y = (x[i] - mean) / std::sqrt(power + epsilon);
@@ -146,8 +146,8 @@ TEST_P(Norm, MatchesLoops) {
       const Array b = random_array({n}, dtype, -1, 1, 3);
       const auto expected = [&](bool with_w, bool with_b, bool centred) {
         return by_row(x.to_doubles(), static_cast<std::size_t>(n), [&](const Values& row) {
-          return norm_row(row, with_w ? w.to_doubles() : Values{}, with_b ? b.to_doubles() : Values{},
-                          1e-5, centred);
+          return norm_row(row, with_w ? w.to_doubles() : Values{},
+                          with_b ? b.to_doubles() : Values{}, 1e-5, centred);
         });
       };
       const Shape shape = {2, 3, n};
@@ -221,8 +221,9 @@ Values rope_loops(const Values& x, const Shape& shape, const RopeOptions& option
   for (std::int64_t r = 0; r < static_cast<std::int64_t>(x.size()) / std::max<std::int64_t>(dim, 1);
        ++r) {
     for (std::int64_t i = 0; i < dim / 2; ++i) {
-      const double angle = static_cast<double>(options.offset + r % rows) *
-                           std::pow(options.base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+      const double angle =
+          static_cast<double>(options.offset + r % rows) *
+          std::pow(options.base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
       const auto a = static_cast<std::size_t>(r * dim + (options.interleaved ? 2 * i : i));
       const auto b =
           static_cast<std::size_t>(r * dim + (options.interleaved ? 2 * i + 1 : i + dim / 2));

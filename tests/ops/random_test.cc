@@ -28,7 +28,8 @@ TEST(RandomBits, AreTheWordsOfPhilox) {
             (std::vector<std::uint32_t>{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   EXPECT_EQ(zero, (Generator{0, 1}));
   Generator source{0x123456789abcdef0u, 0xfedcba9876543210u};
-  const auto words = random_bits({50, 21}, DType::u32, Device(), &source).to_vector<std::uint32_t>();
+  const auto words =
+      random_bits({50, 21}, DType::u32, Device(), &source).to_vector<std::uint32_t>();
   for (std::size_t i = 0; i < words.size(); ++i) {
     EXPECT_EQ(words[i], philox(0x123456789abcdef0u, i / 4, 0xfedcba9876543210u)[i % 4]) << i;
   }

@@ -18,7 +18,8 @@ TEST(WorkerPool, EveryChunkRunsOnce) {
     for (const std::int64_t chunks : {0, 1, 2, 3, 7, 1000}) {
       for (int repeat = 0; repeat < 20; ++repeat) {
         std::vector<int> hits(static_cast<std::size_t>(chunks), 0);
-        pool.parallel_for(chunks, [&](std::int64_t chunk) { ++hits[static_cast<std::size_t>(chunk)]; });
+        pool.parallel_for(chunks,
+                          [&](std::int64_t chunk) { ++hits[static_cast<std::size_t>(chunk)]; });
         for (const int hit : hits) ASSERT_EQ(hit, 1);
       }
     }
@@ -87,8 +88,9 @@ TEST(WorkerPool, SleepersWakeAndLimitsHold) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     std::this_thread::sleep_for(std::chrono::microseconds(repeat % 2 == 0 ? 300 : 20));
     std::atomic<int> ran{0};
-    pool.parallel_for(30, [&](std::int64_t) { ++ran; },
-                      repeat % 3 == 0 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always);
+    pool.parallel_for(
+        30, [&](std::int64_t) { ++ran; },
+        repeat % 3 == 0 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always);
     ASSERT_EQ(ran, 30);
   }
   {

@@ -144,9 +144,24 @@ class Tool : public Training {
   }
 
   std::vector<std::string> train(const std::string& out, int steps = 200) const {
-    return {"train",     "--text",    path("text"), "--out",   path(out), "--steps",
-            std::to_string(steps), "--layers",  "1",          "--dim",   "16",      "--heads",
-            "2",         "--context", "16",         "--batch", "4",       "--checkpoint-every",
+    return {"train",
+            "--text",
+            path("text"),
+            "--out",
+            path(out),
+            "--steps",
+            std::to_string(steps),
+            "--layers",
+            "1",
+            "--dim",
+            "16",
+            "--heads",
+            "2",
+            "--context",
+            "16",
+            "--batch",
+            "4",
+            "--checkpoint-every",
             "7"};
   }
 
@@ -179,8 +194,8 @@ TEST_F(Tool, KilledRunsGoOnBitForBit) {
 
 TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
   ASSERT_EQ(run(train("model", 20)).status, 0);
-  const std::vector<std::string> generate = {"generate", "--model",  path("model"), "--prompt",
-                                             "the ",     "--tokens", "40",          "--seed", "3"};
+  const std::vector<std::string> generate = {
+      "generate", "--model", path("model"), "--prompt", "the ", "--tokens", "40", "--seed", "3"};
   const Outcome one = run(generate);
   EXPECT_EQ(one.status, 0) << one.err;
   EXPECT_EQ(one.out.size(), 4u + 40u + 1u);
@@ -193,8 +208,8 @@ TEST_F(Tool, RefusesInOneLine) {
   expect_refused(run({"train", "--text", path("text"), "--batch", "0"}));
   expect_refused(run({"train", "--text", path("text"), "--no-such-flag"}));
   expect_refused(run({"train", "--text", folder_.string(), "--out", path("model")}));
-  expect_refused(run({"train", "--text", path("text"), "--out", path("text") + "/model",
-                      "--context", "16"}));
+  expect_refused(
+      run({"train", "--text", path("text"), "--out", path("text") + "/model", "--context", "16"}));
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
                       "--dim", "1073741824", "--heads", "1"}));
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",

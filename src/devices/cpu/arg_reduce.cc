@@ -1,7 +1,8 @@
-// argmax and argmin over one axis: the lowest index of the extreme; a NaN wins, the first one first.
+// argmax and argmin over one axis: the lowest index of the extreme; a NaN wins, the first one
+// first.
 //
-// Bound by memory. Lines along the last axis are searched block by block; over an outer axis the best
-// value and its index are kept for a run of neighbouring columns while rows stream by.
+// Bound by memory. Lines along the last axis are searched block by block; over an outer axis the
+// best value and its index are kept for a run of neighbouring columns while rows stream by.
 #include <limits>
 
 #include "devices/cpu/columns.h"
@@ -26,35 +27,51 @@ template <class T>
 void float_lines(const Operand& input, const Operand& output, int axis, bool smallest) {
   const AxisView view(input, axis);
   const RowMath<T>& math = row_math<T>();
-  for_chunks(view.outer() * view.inner(), view.length(), [&](std::int64_t first, std::int64_t last) {
-    T* const copy = scratch<T>(0, view.length());
-    for (std::int64_t line = first; line < last; ++line) {
-      const T* const x = view.line(line / view.inner(), line % view.inner(), copy);
-      store_index(output, line, math.arg_extreme(x, view.length(), smallest));
-    }
-  });
+  for_chunks(view.outer() * view.inner(), view.length(),
+             [&](std::int64_t first, std::int64_t last) {
+               T* const copy = scratch<T>(0, view.length());
+               for (std::int64_t line = first; line < last; ++line) {
+                 const T* const x = view.line(line / view.inner(), line % view.inner(), copy);
+                 store_index(output, line, math.arg_extreme(x, view.length(), smallest));
+               }
+             });
 }
 
 template <class T>
 void float_columns(const Operand& input, const Operand& output, int axis, bool smallest) {
   constexpr std::int64_t kRows = 8;
   const AxisView view(input, axis);
-  const std::int64_t n = view.length(), inner = view.inner();
+  const Bands bands = bands_of(view.outer(), view.length(), view.inner());
+  const std::int64_t size = bands.columns() * bands.bands * bands.width;
+  T* const best_values = scratch<T>(8, size);
+  std::int32_t* const best_indices = scratch<std::int32_t>(8, size);
   const RowMath<T>& math = row_math<T>();
-  for_tiles(view.outer(), n, inner, [&](std::int64_t outer, std::int64_t begin, std::int64_t width) {
-    T* const best = scratch<T>(0, width);
-    T* const copy = scratch<T>(1, width);
-    std::int32_t* const index = scratch<std::int32_t>(0, width);
-    std::fill_n(index, width, 0);
-    view.load(outer, 0, begin, width, best);
+  for_bands(bands, 1, [&](const Band& band) {
+    T* const best = best_values + band.index * bands.width;
+    std::int32_t* const index = best_indices + band.index * bands.width;
+    T* const copy = scratch<T>(0, band.width);
+    std::fill_n(index, band.width, static_cast<std::int32_t>(band.first));
+    view.load(band.outer, band.first, band.begin, band.width, best);
     // Rows that lie in memory as they are go several at a time.
     const std::int64_t step = view.in_place<T>() ? kRows : 1;
-    for (std::int64_t at = 1; at < n; at += step) {
-      const T* const row = view.row(outer, at, begin, width, copy);
-      math.arg_extreme_to(row, view.axis_stride(), std::min(step, n - at), best, index,
-                          static_cast<std::int32_t>(at), width, smallest);
+    for (std::int64_t at = band.first + 1; at < band.last; at += step) {
+      const T* const row = view.row(band.outer, at, band.begin, band.width, copy);
+      math.arg_extreme_to(row, view.axis_stride(), std::min(step, band.last - at), best, index,
+                          static_cast<std::int32_t>(at), band.width, smallest);
     }
-    for (std::int64_t i = 0; i < width; ++i) store_index(output, outer * inner + begin + i, index[i]);
+  });
+  for_columns(bands, [&](const Band& column) {
+    for (std::int64_t i = 0; i < column.width; ++i) {
+      const T* const best = best_values + column.index * bands.width + i;
+      std::int64_t winner = 0;
+      for (std::int64_t band = 1; band < bands.bands; ++band) {
+        const T value = best[band * bands.width], old = best[winner * bands.width];
+        if ((smallest ? value >= old : value <= old) || old != old) continue;
+        winner = band;
+      }
+      store_index(output, column.outer * bands.inner + column.begin + i,
+                  best_indices[(column.index + winner) * bands.width + i]);
+    }
   });
 }
 

@@ -5,8 +5,9 @@
 // result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
 // Bound by gemm.
 //
-// Few rows (decoding): a task owns a stretch of keys of one key head and all rows that read it, so that
-// keys and values are read once; the stretches' results are combined in order. Bound by memory.
+// Few rows (decoding): a task owns a stretch of keys of one key head and all rows that read it, so
+// that keys and values are read once; the stretches' results are combined in order. Bound by
+// memory.
 //
 // A row without a visible key gives 0.
 #include <cmath>
@@ -20,7 +21,7 @@ namespace hearth::cpu {
 namespace {
 
 constexpr std::int64_t kChunkRows = 512;
-constexpr std::int64_t kBlockRows = 64;
+constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kStretchKeys = 256;
@@ -38,7 +39,7 @@ struct Running {
     const T next = block > max ? block : max;
     const T shift = next == kNone ? T(0) : next;
     const T shrink = max == kNone ? T(0) : std::exp(max - shift);
-    sum = sum * shrink + math.exp_sum(scores, shift, scores, n);
+    sum = sum * shrink + math.exp_sum(scores, shift, scores, n, scores);
     max = next;
     return shrink;
   }
@@ -67,7 +68,8 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, std::int64_t
   for (std::int64_t key = 0; key < end; key += kBlockKeys) {
     const std::int64_t width = std::min(kBlockKeys, end - key);
     read_transposed(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, keys);
-    const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, values);
+    const Matrix<T> v =
+        read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, values);
     for (std::int64_t block = 0; block < count; block += kBlockRows) {
       const std::int64_t rows = std::min(kBlockRows, count - block);
       const std::int64_t seen = std::min(width, args.visible(first + block + rows - 1) - key);
@@ -104,14 +106,16 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   std::int64_t chunk = kChunkRows;
   while (chunk > 2 * kBlockRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
   const std::int64_t chunks = (args.rows + chunk - 1) / chunk;
-  for_chunks(heads * chunks, args.kv_length * std::min(chunk, args.rows), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      // The last rows see most keys under a causal mask: they go first.
-      const std::int64_t head = task % heads, first = (chunks - 1 - task / heads) * chunk;
-      attend_chunk<T>(args, output, head / args.heads, head % args.heads, first,
-                      std::min(chunk, args.rows - first));
-    }
-  });
+  for_chunks(heads * chunks, args.kv_length * std::min(chunk, args.rows),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t task = begin; task < end; ++task) {
+                 // The last rows see most keys under a causal mask: they go first.
+                 const std::int64_t head = task % heads,
+                                    first = (chunks - 1 - task / heads) * chunk;
+                 attend_chunk<T>(args, output, head / args.heads, head % args.heads, first,
+                                 std::min(chunk, args.rows - first));
+               }
+             });
 }
 
 // One stretch of keys for all rows of a key head. `result` is [rows][dv], not yet divided.
@@ -120,26 +124,23 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
                     std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
-  T* const copy = scratch<T>(0, std::max(d, dv));
   T* const scores = scratch<T>(1, rows * width);
-  for (std::int64_t i = 0; i < width; ++i) {
-    const T* const k = read_row(args.k, AttentionArgs::at(args.k, item, kv_head, key + i),
-                                args.k.stride(3), d, copy);
-    for (std::int64_t r = 0; r < rows; ++r) scores[r * width + i] = math.dot(q + r * d, k, d);
-  }
+  const Matrix<T> k = read_matrix(args.k, AttentionArgs::at(args.k, item, kv_head, key), width,
+                                  scratch<T>(0, width * d));
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
     const std::int64_t visible = std::clamp<std::int64_t>(args.visible(row) - key, 0, width);
     T* const line = scores + r * width;
+    math.dot_rows(q + r * d, k.data, k.stride, visible, d, line);
     finish_scores<T>(args, item, head, row, key, visible, line, nullptr);
     running[r].update(math, line, visible);
     std::fill(line + visible, line + width, T(0));
   }
+  const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width,
+                                  scratch<T>(2, width * dv));
   std::fill_n(result, rows * dv, T(0));
-  for (std::int64_t i = 0; i < width; ++i) {
-    const T* const v = read_row(args.v, AttentionArgs::at(args.v, item, kv_head, key + i),
-                                args.v.stride(3), dv, copy);
-    for (std::int64_t r = 0; r < rows; ++r) math.axpy(result + r * dv, scores[r * width + i], v, dv);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    math.axpy_rows(result + r * dv, scores + r * width, v.data, v.stride, width, dv);
   }
 }
 
@@ -153,11 +154,13 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   T* const results = scratch<T>(9, kv_heads * stretches * rows * dv);
   Running<T>* const running = scratch<Running<T>>(10, kv_heads * stretches * rows);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
-    // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i % args.rows.
+    // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i %
+    // args.rows.
     const std::int64_t head = i / args.rows;
-    load_row(args.q.dtype(),
-             args.q.at(AttentionArgs::at(args.q, head / args.heads, head % args.heads, i % args.rows)),
-             args.q.stride(3), d, q + i * d);
+    load_row(
+        args.q.dtype(),
+        args.q.at(AttentionArgs::at(args.q, head / args.heads, head % args.heads, i % args.rows)),
+        args.q.stride(3), d, q + i * d);
     math.scale(q + i * d, static_cast<T>(args.scale), q + i * d, d, false);
   }
   const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);

@@ -4,8 +4,9 @@
 //   dq = ds k      dk = ds^T q
 //
 // A task owns a stretch of rows of one head and takes a block of rows at a time, with all keys that
-// they see. What it adds to dk and dv goes to the result itself where the task is the only one of its
-// key head, and else to a partial sum in the workspace; partial sums are added in order. Bound by gemm.
+// they see. What it adds to dk and dv goes to the result itself where the task is the only one of
+// its key head, and else to a partial sum in the workspace; partial sums are added in order. Bound
+// by gemm.
 #include <cmath>
 #include <limits>
 
@@ -67,7 +68,7 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
   }
   // Few enough rows that scores and their gradient stay in the L2 cache.
   const std::int64_t block_rows =
-      std::min(task.count, std::clamp<std::int64_t>((std::int64_t{128} << 10) / end & ~7, 16, 64));
+      std::min(task.count, std::clamp<std::int64_t>((std::int64_t{128} << 10) / end & ~7, 16, 48));
 
   T* const keys_t = scratch<T>(0, end * d);
   T* const values_t = scratch<T>(1, end * dv);
@@ -108,7 +109,8 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
       finish_scores<T>(args, task.item, task.head, row + r, 0, visible, line,
                        slopes == nullptr ? nullptr : slopes + r * seen);
       const T max = math.max(line, visible);
-      const T sum = math.exp_sum(line, max == -std::numeric_limits<T>::infinity() ? T(0) : max, line, visible);
+      const T sum = math.exp_sum(line, max == -std::numeric_limits<T>::infinity() ? T(0) : max,
+                                 line, visible, line);
       math.scale(line, sum == T(0) ? T(0) : T(1) / sum, line, visible, false);
       std::fill(line + visible, line + seen, T(0));
     }
@@ -168,7 +170,8 @@ void backward(const Launch& launch) {
     if (split.direct) return;
   }
   // The heads of a group lie next to each other, and so do their chunks.
-  const std::int64_t per_head = args.rows > 0 ? args.heads / std::max<std::int64_t>(1, args.kv_heads) * split.chunks : 0;
+  const std::int64_t per_head =
+      args.rows > 0 ? args.heads / std::max<std::int64_t>(1, args.kv_heads) * split.chunks : 0;
   const RowMath<T>& math = row_math<T>();
   for_chunks(kv_heads, part * (1 + per_head), [&](std::int64_t begin, std::int64_t end) {
     T* const sum = scratch<T>(0, part);
@@ -190,9 +193,8 @@ void launch_backward(const Launch& launch) {
 }  // namespace
 
 void add_attention_backward_kernels(KernelTable& table) {
-  table.add({.op = &defs::attention_backward_op,
-             .prepare = prepare_backward,
-             .launch = launch_backward});
+  table.add(
+      {.op = &defs::attention_backward_op, .prepare = prepare_backward, .launch = launch_backward});
 }
 
 }  // namespace hearth::cpu

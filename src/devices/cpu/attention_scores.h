@@ -13,7 +13,7 @@ namespace hearth::cpu {
 // Keys from kv_length on are never touched.
 struct AttentionArgs {
   Operand q, k, v;
-  Operand mask, bias;  // with null data where absent
+  Operand mask, bias;                  // with null data where absent
   Strides mask_strides, bias_strides;  // over [batch, heads, rows, keys]; 0 where broadcast
   std::int64_t batch, heads, kv_heads, rows, keys, d, dv;
   std::int64_t kv_length;
@@ -73,8 +73,8 @@ inline AttentionArgs attention_args(const Launch& launch, int first) {
 // Turns scaled products into scores, for keys [key, key + visible) of one row: softcap, mask, bias.
 // `slope`, where not null, gets the derivative of the softcap.
 template <class T>
-void finish_scores(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t row,
-                   std::int64_t key, std::int64_t visible, T* scores, T* slope) {
+void finish_scores(const AttentionArgs& args, std::int64_t item, std::int64_t head,
+                   std::int64_t row, std::int64_t key, std::int64_t visible, T* scores, T* slope) {
   if (args.softcap > 0) {
     const T cap = static_cast<T>(args.softcap);
     for (std::int64_t i = 0; i < visible; ++i) {
@@ -112,14 +112,18 @@ Matrix<T> read_matrix(const Operand& x, std::int64_t offset, std::int64_t count,
   if (x.dtype() == dtype_of_v<T> && x.stride(3) == 1 && x.stride(2) >= n) {
     return {reinterpret_cast<const T*>(x.at(offset)), x.stride(2)};
   }
+  if (x.stride(3) == 1 && x.stride(2) == n) {
+    load_row(x.dtype(), x.at(offset), 1, count * n, copy);
+    return {copy, n};
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     load_row(x.dtype(), x.at(offset + i * x.stride(2)), x.stride(3), n, copy + i * n);
   }
   return {copy, n};
 }
 
-// The same transposed, always a copy: out[i * count + r]. Rows become columns that a matrix multiply
-// reads as they are.
+// The same transposed, always a copy: out[i * count + r]. Rows become columns that a matrix
+// multiply reads as they are.
 template <class T>
 void read_transposed(const Operand& x, std::int64_t offset, std::int64_t count, T* out) {
   const std::int64_t n = x.shape()[3];
@@ -148,7 +152,8 @@ void read_transposed(const Operand& x, std::int64_t offset, std::int64_t count, 
   }
 }
 
-// C [m, n] = A [m, k] * B [k, n], or C += A * B, on this thread. A may be transposed by its strides.
+// C [m, n] = A [m, k] * B [k, n], or C += A * B, on this thread. A may be transposed by its
+// strides.
 template <class T>
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row,
               std::int64_t a_col, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,

@@ -1,7 +1,8 @@
-// Reductions over an axis that is not the last: row math runs across a run of neighbouring inner
-// positions while the axis streams by. Runs are as long as a page: shorter ones would be narrow strips
-// that memory delivers at a fraction of its speed, and whose rows, a power of two apart, would evict
-// each other from any cache. So a second pass over the axis reads memory again.
+// Reductions over an axis that is not the last: row math runs across neighbouring inner positions
+// while the axis streams by in whole rows, the way memory is fastest. (Narrow strips that stay in a
+// cache for a second pass lose more: rows a power of two apart evict each other.) Rows are split
+// into bands for the threads, by shape only; each band has a partial result, and bands join in
+// order.
 #pragma once
 
 #include <algorithm>
@@ -33,11 +34,12 @@ class AxisView {
 
   // Elements [begin, begin + width) of the inner positions at place `at` of the axis, into `row`.
   template <class T>
-  void load(std::int64_t outer, std::int64_t at, std::int64_t begin, std::int64_t width, T* row) const {
+  void load(std::int64_t outer, std::int64_t at, std::int64_t begin, std::int64_t width,
+            T* row) const {
     const std::int64_t base = outer_.at(outer) + at * axis_stride_;
     if (inner_.linear()) {
-      load_row(operand_.dtype(), operand_.at(base + begin * inner_.stride()), inner_.stride(), width,
-               row);
+      load_row(operand_.dtype(), operand_.at(base + begin * inner_.stride()), inner_.stride(),
+               width, row);
       return;
     }
     for (std::int64_t i = 0; i < width; ++i) {
@@ -63,6 +65,18 @@ class AxisView {
   }
   std::int64_t axis_stride() const { return axis_stride_; }
 
+  // The start of row() at a place that may not exist: for fetching ahead only.
+  template <class T>
+  const T* ahead(std::int64_t outer, std::int64_t at, std::int64_t begin) const {
+    const std::int64_t place = std::min(at, length_ - 1);
+    return reinterpret_cast<const T*>(operand_.at(outer_.at(outer) + place * axis_stride_ + begin));
+  }
+  template <class T>
+  const T* line_ahead(std::int64_t outer, std::int64_t inner) const {
+    return reinterpret_cast<const T*>(
+        operand_.at(outer_.at(std::min(outer, outer_.count() - 1)) + inner_.at(inner)));
+  }
+
  private:
   Operand operand_;
   OffsetMap outer_, inner_;
@@ -71,17 +85,52 @@ class AxisView {
 
 // Inner positions below which lines are gathered one by one instead.
 inline constexpr std::int64_t kMinWidth = 16;
-inline constexpr std::int64_t kTileWidth = 1024;
 
-// Calls body(outer, begin, width) for every run of inner positions, in parallel.
+// How [outer, length, inner] is cut: `tiles` runs of up to `width` inner positions, `bands` runs of
+// up to `rows` places of the axis.
+struct Bands {
+  std::int64_t outer, length, inner, width, tiles, rows, bands;
+
+  std::int64_t columns() const { return outer * tiles; }
+};
+
+inline Bands bands_of(std::int64_t outer, std::int64_t length, std::int64_t inner) {
+  constexpr std::int64_t kMaxWidth = 4096, kMinRows = 32, kEnough = 32;
+  Bands b{outer, length, inner, std::min(inner, kMaxWidth), 0, 0, 0};
+  b.tiles = b.width == 0 ? 0 : (inner + b.width - 1) / b.width;
+  const std::int64_t wanted = (kEnough + b.columns()) / std::max<std::int64_t>(1, b.columns());
+  b.rows = std::max(kMinRows, (length + wanted - 1) / wanted);
+  b.bands = (length + b.rows - 1) / b.rows;
+  return b;
+}
+
+// A piece of the work: inner positions [begin, begin + width), places [first, last) of the axis.
+struct Band {
+  std::int64_t index;  // bands of the same columns follow each other
+  std::int64_t outer, begin, width, first, last;
+};
+
+// Calls body(Band) for every band, in parallel; `cost` is per element.
 template <class Body>
-void for_tiles(std::int64_t outer, std::int64_t length, std::int64_t inner, Body&& body) {
-  if (outer <= 0 || inner <= 0) return;
-  const std::int64_t width = std::min(inner, kTileWidth), tiles = (inner + width - 1) / width;
-  for_chunks(outer * tiles, length * width, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t task = first; task < last; ++task) {
-      const std::int64_t begin = task % tiles * width;
-      body(task / tiles, begin, std::min(width, inner - begin));
+void for_bands(const Bands& b, std::int64_t cost, Body&& body) {
+  for_chunks(b.columns() * b.bands, cost * b.rows * b.width,
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) {
+                 const std::int64_t column = i / b.bands, first = i % b.bands * b.rows;
+                 const std::int64_t at = column % b.tiles * b.width;
+                 body(Band{i, column / b.tiles, at, std::min(b.width, b.inner - at), first,
+                           std::min(b.length, first + b.rows)});
+               }
+             });
+}
+
+// Calls body(Band of all places, index of its first band) for every run of columns, in parallel.
+template <class Body>
+void for_columns(const Bands& b, Body&& body) {
+  for_chunks(b.columns(), b.bands * b.width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = i % b.tiles * b.width;
+      body(Band{i * b.bands, i / b.tiles, at, std::min(b.width, b.inner - at), 0, b.length});
     }
   });
 }

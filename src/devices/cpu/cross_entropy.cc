@@ -34,7 +34,7 @@ void launch_forward(const Launch& launch) {
           if (inside(target, n)) {
             const T* const x = read_row(logits, row * logits.stride(0), logits.stride(1), n, copy);
             const T max = math.max(x, n);
-            loss = (max - x[target]) + std::log(math.exp_sum(x, max, nullptr, n));
+            loss = (max - x[target]) + std::log(math.exp_sum(x, max, nullptr, n, x + n));
           }
         }
         store_row(output.dtype(), &loss, 1, output.at(row));
@@ -64,7 +64,7 @@ void launch_backward(const Launch& launch) {
           load_row(grad.dtype(), grad.at(row * grad.stride(0)), 1, 1, &g);
           const T* const x = read_row(logits, row * logits.stride(0), logits.stride(1), n, copy);
           T* const e = stream ? result : y;
-          const T sum = math.exp_sum(x, math.max(x, n), e, n);
+          const T sum = math.exp_sum(x, math.max(x, n), e, n, x + n);
           e[target] -= sum;  // (e - sum) / sum = softmax - 1
           math.scale(e, g / sum, y, n, stream);
         }

@@ -73,6 +73,7 @@ class CpuDevice final : public DeviceImpl {
     const std::lock_guard lock(queue_mutex());
     pool_.trim();
     arena_.trim();
+    pool_.forget_arena();
   }
 
   Address arena(std::int64_t bytes) override {

@@ -9,14 +9,19 @@
 
 namespace hearth::cpu {
 
-// Calls run.template operator()<E>() with the unsigned integer of the dtype's size: for moving bits.
+// Calls run.template operator()<E>() with the unsigned integer of the dtype's size: for moving
+// bits.
 template <class Run>
 void with_storage_type(DType dtype, Run run) {
   switch (size_of(dtype)) {
-    case 1: return run.template operator()<std::uint8_t>();
-    case 2: return run.template operator()<std::uint16_t>();
-    case 4: return run.template operator()<std::uint32_t>();
-    default: return run.template operator()<std::uint64_t>();
+    case 1:
+      return run.template operator()<std::uint8_t>();
+    case 2:
+      return run.template operator()<std::uint16_t>();
+    case 4:
+      return run.template operator()<std::uint32_t>();
+    default:
+      return run.template operator()<std::uint64_t>();
   }
 }
 
@@ -24,19 +29,31 @@ void with_storage_type(DType dtype, Run run) {
 template <class Run>
 void with_element_type(DType dtype, Run run) {
   switch (dtype) {
-    case DType::f64: return run.template operator()<double>();
-    case DType::f32: return run.template operator()<float>();
-    case DType::f16: return run.template operator()<float16>();
-    case DType::bf16: return run.template operator()<bfloat16>();
-    case DType::i64: return run.template operator()<std::int64_t>();
-    case DType::i32: return run.template operator()<std::int32_t>();
-    case DType::i16: return run.template operator()<std::int16_t>();
-    case DType::i8: return run.template operator()<std::int8_t>();
-    case DType::u64: return run.template operator()<std::uint64_t>();
-    case DType::u32: return run.template operator()<std::uint32_t>();
-    case DType::u16: return run.template operator()<std::uint16_t>();
+    case DType::f64:
+      return run.template operator()<double>();
+    case DType::f32:
+      return run.template operator()<float>();
+    case DType::f16:
+      return run.template operator()<float16>();
+    case DType::bf16:
+      return run.template operator()<bfloat16>();
+    case DType::i64:
+      return run.template operator()<std::int64_t>();
+    case DType::i32:
+      return run.template operator()<std::int32_t>();
+    case DType::i16:
+      return run.template operator()<std::int16_t>();
+    case DType::i8:
+      return run.template operator()<std::int8_t>();
+    case DType::u64:
+      return run.template operator()<std::uint64_t>();
+    case DType::u32:
+      return run.template operator()<std::uint32_t>();
+    case DType::u16:
+      return run.template operator()<std::uint16_t>();
     case DType::u8:
-    case DType::bool_: return run.template operator()<std::uint8_t>();
+    case DType::bool_:
+      return run.template operator()<std::uint8_t>();
   }
 }
 
@@ -44,17 +61,24 @@ void with_element_type(DType dtype, Run run) {
 inline std::int64_t index_at(const Operand& operand, std::int64_t offset) {
   const void* const at = operand.at(offset);
   switch (operand.dtype()) {
-    case DType::i64: return *static_cast<const std::int64_t*>(at);
-    case DType::i32: return *static_cast<const std::int32_t*>(at);
-    case DType::i16: return *static_cast<const std::int16_t*>(at);
-    case DType::i8: return *static_cast<const std::int8_t*>(at);
+    case DType::i64:
+      return *static_cast<const std::int64_t*>(at);
+    case DType::i32:
+      return *static_cast<const std::int32_t*>(at);
+    case DType::i16:
+      return *static_cast<const std::int16_t*>(at);
+    case DType::i8:
+      return *static_cast<const std::int8_t*>(at);
     case DType::u64: {
       const std::uint64_t value = *static_cast<const std::uint64_t*>(at);
       return value > INT64_MAX ? -1 : static_cast<std::int64_t>(value);
     }
-    case DType::u32: return *static_cast<const std::uint32_t*>(at);
-    case DType::u16: return *static_cast<const std::uint16_t*>(at);
-    default: return *static_cast<const std::uint8_t*>(at);
+    case DType::u32:
+      return *static_cast<const std::uint32_t*>(at);
+    case DType::u16:
+      return *static_cast<const std::uint16_t*>(at);
+    default:
+      return *static_cast<const std::uint8_t*>(at);
   }
 }
 

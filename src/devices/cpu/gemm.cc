@@ -162,7 +162,11 @@ class Product {
              flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
     while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
-    while (few() && rows_ > (local_b_ ? kTaskRows : kRowPanel)) rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+    while (few() && rows_ > kRowPanel) {
+      // Here more rows of tasks mean packing B more often.
+      if (local_b_ && (rows_ <= kTaskRows || tasks() >= 2 * threads)) break;
+      rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+    }
   }
 
   // The size of equal parts of `extent`, in whole units, about `most` large.
@@ -258,8 +262,8 @@ class Product {
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
-      How::copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k, block.n,
-                         height, 0, 0, const_cast<P*>(block.b));
+      How::copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
+                         block.n, height, 0, 0, const_cast<P*>(block.b));
       kernels_.block(block);
       block.c += most;
     }
@@ -303,7 +307,7 @@ class Product {
   const Kernels& kernels_;
   bool direct_a_ = false;
   bool direct_b_ = false;
-  bool local_b_ = false;  // each task packs the part of B that it needs
+  bool local_b_ = false;     // each task packs the part of B that it needs
   std::int64_t panel_ = 0;   // columns of a whole panel
   std::int64_t height_ = 0;  // rows of a packed panel
   std::int64_t rows_ = 0;    // of a task
@@ -328,7 +332,16 @@ void run_half(const GemmArgs& g, std::int64_t batch) {
   }
 }
 
+constexpr double kNothing = 0;
+
 void run_one(const GemmArgs& g, std::int64_t batch) {
+  if (g.k == 0 && g.a != &kNothing) {
+    // A and B have no elements, and their pointers may be null: nothing may be added to them.
+    GemmArgs empty = g;
+    empty.a = empty.b = &kNothing;
+    empty.a_row_stride = empty.a_col_stride = empty.b_row_stride = empty.b_col_stride = 0;
+    return run_one(empty, batch);
+  }
   if ((g.m <= kSkinnyMost || g.n <= kSkinnyMost) && g.k > 0 && is_float(g.dtype) &&
       gemm_skinny(g, batch)) {
     return;

@@ -18,7 +18,8 @@ struct GemmEpilogue {
 };
 
 // C = A * B, or C += A * B. Strides are in elements and may be anything for A and B: zero and
-// negative too. Rows of C are contiguous (column stride 1) and must not overlap one another, A or B.
+// negative too. Rows of C are contiguous (column stride 1) and must not overlap one another, A or
+// B.
 struct GemmArgs {
   std::int64_t m = 0;  // rows of A and C
   std::int64_t n = 0;  // columns of B and C
@@ -41,14 +42,14 @@ struct GemmArgs {
 };
 
 // Every dot product is one chain of fused multiply-adds over k in blocks of fixed size, in f32 for
-// f16 and bf16 (rounded once, at the end) and modulo 2^bits for integers. The result does not depend on
-// the number of threads. NaN and infinity propagate as in the plain triple loop. bf16 instructions,
-// where the processor has them, take subnormal inputs and sums as zero.
-// Throws Error for negative extents and for dtypes that do not fit.
+// f16 and bf16 (rounded once, at the end) and modulo 2^bits for integers. The result does not
+// depend on the number of threads. NaN and infinity propagate as in the plain triple loop. bf16
+// instructions, where the processor has them, take subnormal inputs and sums as zero. Throws Error
+// for negative extents and for dtypes that do not fit.
 void gemm(const GemmArgs& args);
 
-// The same for `batch` matrices; matrix i starts i strides after the pointers in `args`. The strides
-// (in elements) may be zero or negative for A and B.
+// The same for `batch` matrices; matrix i starts i strides after the pointers in `args`. The
+// strides (in elements) may be zero or negative for A and B.
 struct GemmBatch {
   std::int64_t count = 1;
   std::int64_t a_stride = 0;

@@ -292,9 +292,8 @@ void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
       const std::int64_t left = (n - j + kLanes - 1) / kLanes;
       const std::int64_t width =
           fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * kLanes;
-      pack_panel(src + p * row_stride + j * col_stride, row_stride, col_stride,
-                 some, std::min(width, n - j), width,
-                 dst + j * height + (first + p / 2) * width);
+      pack_panel(src + p * row_stride + j * col_stride, row_stride, col_stride, some,
+                 std::min(width, n - j), width, dst + j * height + (first + p / 2) * width);
       j += width;
     }
   }

@@ -19,7 +19,8 @@ void rows(const GemmArgs& args, std::int64_t begin, std::int64_t end) {
     for (std::int64_t j0 = 0; j0 < args.n; j0 += kColumns) {
       const std::int64_t columns = std::min(kColumns, args.n - j0);
       T* out = c + i * args.c_row_stride + j0;
-      for (std::int64_t j = 0; j < columns; ++j) sum[j] = args.accumulate ? static_cast<U>(out[j]) : U{0};
+      for (std::int64_t j = 0; j < columns; ++j)
+        sum[j] = args.accumulate ? static_cast<U>(out[j]) : U{0};
       for (std::int64_t p = 0; p < args.k; ++p) {
         const U x = static_cast<U>(a[i * args.a_row_stride + p * args.a_col_stride]);
         const T* row = b + p * args.b_row_stride + j0 * args.b_col_stride;
@@ -40,14 +41,22 @@ void rows(const GemmArgs& args, std::int64_t begin, std::int64_t end) {
 
 void gemm_integer_rows(const GemmArgs& args, std::int64_t begin, std::int64_t end) {
   switch (args.dtype) {
-    case DType::i64: return rows<std::int64_t>(args, begin, end);
-    case DType::i32: return rows<std::int32_t>(args, begin, end);
-    case DType::i16: return rows<std::int16_t>(args, begin, end);
-    case DType::i8: return rows<std::int8_t>(args, begin, end);
-    case DType::u64: return rows<std::uint64_t>(args, begin, end);
-    case DType::u32: return rows<std::uint32_t>(args, begin, end);
-    case DType::u16: return rows<std::uint16_t>(args, begin, end);
-    default: return rows<std::uint8_t>(args, begin, end);
+    case DType::i64:
+      return rows<std::int64_t>(args, begin, end);
+    case DType::i32:
+      return rows<std::int32_t>(args, begin, end);
+    case DType::i16:
+      return rows<std::int16_t>(args, begin, end);
+    case DType::i8:
+      return rows<std::int8_t>(args, begin, end);
+    case DType::u64:
+      return rows<std::uint64_t>(args, begin, end);
+    case DType::u32:
+      return rows<std::uint32_t>(args, begin, end);
+    case DType::u16:
+      return rows<std::uint16_t>(args, begin, end);
+    default:
+      return rows<std::uint8_t>(args, begin, end);
   }
 }
 

@@ -15,9 +15,9 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm_kernels.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
-#include "devices/cpu/gemm_load-inl.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "devices/cpu/gemm_load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {

@@ -60,8 +60,8 @@ template <class S, class D>
 using CopyRows = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                           std::int64_t rows, std::int64_t cols, D* dst, std::int64_t dst_stride);
 
-// Asks for the part of a matrix that the next step of packing reads: its rows are too short, and too
-// far apart, for the processor to see them coming. One of the strides should be 1.
+// Asks for the part of a matrix that the next step of packing reads: its rows are too short, and
+// too far apart, for the processor to see them coming. One of the strides should be 1.
 template <class S>
 inline void prefetch_rows(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                           std::int64_t rows, std::int64_t cols) {

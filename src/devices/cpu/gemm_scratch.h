@@ -19,10 +19,11 @@ class GemmScratch {
   GemmScratch(const GemmScratch&) = delete;
   GemmScratch& operator=(const GemmScratch&) = delete;
 
+  // Never null. What the block held is lost when it grows.
   template <class T>
   T* take(std::int64_t elements) {
     const auto bytes = static_cast<std::size_t>(elements) * sizeof(T);
-    if (bytes > bytes_) grow(bytes);
+    if (bytes > bytes_ || data_ == nullptr) grow(bytes);
     return static_cast<T*>(data_);
   }
 
@@ -34,9 +35,10 @@ class GemmScratch {
  private:
   void grow(std::size_t bytes) {
     release();
-    bytes += bytes / 4;
+    bytes += bytes / 4 + kAlign;
     data_ = ::operator new(bytes, std::align_val_t{kAlign}, std::nothrow);
-    if (data_ == nullptr) throw Error(ErrorCode::out_of_memory, "matmul: no memory to pack operands");
+    if (data_ == nullptr)
+      throw Error(ErrorCode::out_of_memory, "matmul: no memory to pack operands");
     bytes_ = bytes;
   }
   void release() noexcept {

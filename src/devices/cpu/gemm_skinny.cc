@@ -14,8 +14,8 @@ namespace {
 // Below this many bytes of the large matrix a second thread costs more than it brings.
 constexpr std::int64_t kForkBytes = 192 * 1024;
 constexpr std::int64_t kChunkBytes = 64 * 1024;
-// Rows of the small matrix, at most. Where the columns of the large one are contiguous, packing them
-// first pays only later; sooner with bf16 instructions.
+// Rows of the small matrix, at most. Where the columns of the large one are contiguous, packing
+// them first pays only later; sooner with bf16 instructions.
 constexpr std::int64_t kSkinnyRows = 4;
 constexpr std::int64_t kSkinnyDotRows = kSkinnyMost;
 constexpr std::int64_t kSkinnyBf16DotRows = 8;
@@ -54,8 +54,8 @@ struct Kernels<bfloat16> {
   static const auto& copies() { return cpu_gemm().from_bf16; }
 };
 
-// The product seen so that `x` is the small matrix and has few rows: C' = x * B. When C itself has few
-// columns, all three are transposed.
+// The product seen so that `x` is the small matrix and has few rows: C' = x * B. When C itself has
+// few columns, all three are transposed.
 struct View {
   std::int64_t m, n, k;
   const void* x;
@@ -67,9 +67,12 @@ struct View {
 
 View view_of(const GemmArgs& g) {
   if (g.m <= kSkinnyRows || g.n > kSkinnyRows) {
-    return {g.m, g.n, g.k, g.a, g.a_row_stride, g.a_col_stride, g.b, g.b_row_stride, g.b_col_stride, false};
+    return {
+        g.m,  g.n, g.k, g.a, g.a_row_stride, g.a_col_stride, g.b, g.b_row_stride, g.b_col_stride,
+        false};
   }
-  return {g.n, g.m, g.k, g.b, g.b_col_stride, g.b_row_stride, g.a, g.a_col_stride, g.a_row_stride, true};
+  return {g.n, g.m, g.k, g.b, g.b_col_stride, g.b_row_stride, g.a, g.a_col_stride, g.a_row_stride,
+          true};
 }
 
 // Columns [j, j + n) of the result of a view.
@@ -185,15 +188,22 @@ bool gemm_skinny(const GemmArgs& g, std::int64_t batch) {
     return false;
   }
   switch (g.dtype) {
-    case DType::f32: run<float, float>(g, batch, v); return true;
-    case DType::f64: run<double, double>(g, batch, v); return true;
+    case DType::f32:
+      run<float, float>(g, batch, v);
+      return true;
+    case DType::f64:
+      run<double, double>(g, batch, v);
+      return true;
     case DType::f16:
-      g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v) : run<float16, float16>(g, batch, v);
+      g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v)
+                              : run<float16, float16>(g, batch, v);
       return true;
     case DType::bf16:
-      g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v) : run<bfloat16, bfloat16>(g, batch, v);
+      g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v)
+                              : run<bfloat16, bfloat16>(g, batch, v);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -15,8 +15,8 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm_skinny_kernels.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
-#include "devices/cpu/gemm_load-inl.h"
 #include "hwy/highway.h"
+#include "devices/cpu/gemm_load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
@@ -54,7 +54,8 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
   std::int64_t p = 0;
   for (; p + kRows <= k; p += kRows) {
     for (std::int64_t i = 0; i < m; ++i) {
-      add_rows<kRows>(n, x + i * x_stride + p, b + p * b_row_stride, b_row_stride, y + i * y_stride);
+      add_rows<kRows>(n, x + i * x_stride + p, b + p * b_row_stride, b_row_stride,
+                      y + i * y_stride);
     }
   }
   for (; p < k; ++p) {
@@ -121,10 +122,14 @@ void dot_rows(std::int64_t m, std::int64_t k, const T* x, std::int64_t x_stride,
     y += 4 * y_stride;
   }
   switch (m) {
-    case 3: return dot_columns<3, NC>(k, x, x_stride, b, stride, y, y_stride);
-    case 2: return dot_columns<2, NC>(k, x, x_stride, b, stride, y, y_stride);
-    case 1: return dot_columns<1, NC>(k, x, x_stride, b, stride, y, y_stride);
-    default: return;
+    case 3:
+      return dot_columns<3, NC>(k, x, x_stride, b, stride, y, y_stride);
+    case 2:
+      return dot_columns<2, NC>(k, x, x_stride, b, stride, y, y_stride);
+    case 1:
+      return dot_columns<1, NC>(k, x, x_stride, b, stride, y, y_stride);
+    default:
+      return;
   }
 }
 

@@ -33,18 +33,19 @@ void copy_elements(const Shape& shape, const E* from, const Strides& from_stride
   const std::int64_t from_step = from_strides[last], to_step = to_strides[last];
   const OffsetMap from_rows(shape, from_strides, 0, inner), to_rows(shape, to_strides, 0, inner);
   const std::int64_t pieces = (n + kPiece - 1) / kPiece;
-  for_chunks(from_rows.count() * pieces, std::min(n, kPiece), [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t task = first; task < end; ++task) {
-      const std::int64_t begin = task % pieces * kPiece, count = std::min(kPiece, n - begin);
-      const E* const x = from + from_rows.at(task / pieces) + begin * from_step;
-      E* const y = to + to_rows.at(task / pieces) + begin * to_step;
-      if (from_step == 1 && to_step == 1) {
-        std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(E));
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) y[i * to_step] = x[i * from_step];
-      }
-    }
-  });
+  for_chunks(
+      from_rows.count() * pieces, std::min(n, kPiece), [&](std::int64_t first, std::int64_t end) {
+        for (std::int64_t task = first; task < end; ++task) {
+          const std::int64_t begin = task % pieces * kPiece, count = std::min(kPiece, n - begin);
+          const E* const x = from + from_rows.at(task / pieces) + begin * from_step;
+          E* const y = to + to_rows.at(task / pieces) + begin * to_step;
+          if (from_step == 1 && to_step == 1) {
+            std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(E));
+          } else {
+            for (std::int64_t i = 0; i < count; ++i) y[i * to_step] = x[i * from_step];
+          }
+        }
+      });
 }
 
 void copy_strided(const Operand& from, const Operand& to, std::int64_t to_offset,
@@ -98,20 +99,22 @@ void launch_gather(const Launch& launch) {
   const std::int64_t extent = input.shape()[axis], step = input.stride(axis), n = shape[last];
   const std::int64_t pieces = (n + kPiece - 1) / kPiece;
   with_storage_type(input.dtype(), [&]<class E>() {
-    for_chunks(input_rows.count() * pieces, 4 * std::min(n, kPiece), [&](std::int64_t first, std::int64_t end) {
-      std::int64_t* const index = scratch<std::int64_t>(0, std::min(n, kPiece));
-      for (std::int64_t task = first; task < end; ++task) {
-        const std::int64_t row = task / pieces, begin = task % pieces * kPiece;
-        const std::int64_t count = std::min(kPiece, n - begin);
-        load_indices(indices, index_rows.at(row) + begin * indices.stride(last),
-                     indices.stride(last), count, index);
-        const auto* x = reinterpret_cast<const E*>(input.data) + input_rows.at(row) + begin * rest[last];
-        E* const y = reinterpret_cast<E*>(output.data) + row * n + begin;
-        for (std::int64_t i = 0; i < count; ++i) {
-          y[i] = inside(index[i], extent) ? x[i * rest[last] + index[i] * step] : E(0);
-        }
-      }
-    });
+    for_chunks(input_rows.count() * pieces, 4 * std::min(n, kPiece),
+               [&](std::int64_t first, std::int64_t end) {
+                 std::int64_t* const index = scratch<std::int64_t>(0, std::min(n, kPiece));
+                 for (std::int64_t task = first; task < end; ++task) {
+                   const std::int64_t row = task / pieces, begin = task % pieces * kPiece;
+                   const std::int64_t count = std::min(kPiece, n - begin);
+                   load_indices(indices, index_rows.at(row) + begin * indices.stride(last),
+                                indices.stride(last), count, index);
+                   const auto* x = reinterpret_cast<const E*>(input.data) + input_rows.at(row) +
+                                   begin * rest[last];
+                   E* const y = reinterpret_cast<E*>(output.data) + row * n + begin;
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     y[i] = inside(index[i], extent) ? x[i * rest[last] + index[i] * step] : E(0);
+                   }
+                 }
+               });
   });
 }
 
@@ -127,8 +130,8 @@ void add_element(E& sum, E value, bool is_or) {
   }
 }
 
-// Lines along the axis are independent; a task takes a run of neighbouring ones. Halves are summed in
-// f32 and rounded once.
+// Lines along the axis are independent; a task takes a run of neighbouring ones. Halves are summed
+// in f32 and rounded once.
 template <class E>
 void scatter_add(const Launch& launch) {
   const Operand indices = input_of(launch, 1), values = input_of(launch, 2);
@@ -147,53 +150,55 @@ void scatter_add(const Launch& launch) {
   const OffsetMap value_inner(shape, values.strides(), axis + 1, rank);
   const OffsetMap out_inner(shape, output.strides(), axis + 1, rank);
   const std::int64_t inner = index_inner.count();
-  const std::int64_t width = std::min(
-      inner, std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, extent), 1, 4096));
+  const std::int64_t width =
+      std::min(inner, std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, extent), 1, 4096));
   const std::int64_t blocks = (inner + width - 1) / width;
   E* const out = reinterpret_cast<E*>(output.data);
   const auto* from = reinterpret_cast<const E*>(values.data);
-  for_chunks(index_outer.count() * blocks, 8 * n * width, [&](std::int64_t first, std::int64_t end) {
-    std::int64_t* const places = scratch<std::int64_t>(0, 4 * width);
-    float* const sums = kHalf ? scratch<float>(1, extent * width) : nullptr;
-    for (std::int64_t task = first; task < end; ++task) {
-      const std::int64_t outer = task / blocks, begin = task % blocks * width;
-      const std::int64_t count = std::min(width, inner - begin);
-      std::int64_t* const index_at_column = places;
-      std::int64_t* const value_at_column = places + width;
-      std::int64_t* const out_at_column = places + 2 * width;
-      for (std::int64_t i = 0; i < count; ++i) {
-        index_at_column[i] = index_outer.at(outer) + index_inner.at(begin + i);
-        value_at_column[i] = value_outer.at(outer) + value_inner.at(begin + i);
-        out_at_column[i] = out_outer.at(outer) + out_inner.at(begin + i);
-      }
-      if constexpr (kHalf) {
-        for (std::int64_t at = 0; at < extent; ++at) {
+  for_chunks(
+      index_outer.count() * blocks, 8 * n * width, [&](std::int64_t first, std::int64_t end) {
+        std::int64_t* const places = scratch<std::int64_t>(0, 4 * width);
+        float* const sums = kHalf ? scratch<float>(1, extent * width) : nullptr;
+        for (std::int64_t task = first; task < end; ++task) {
+          const std::int64_t outer = task / blocks, begin = task % blocks * width;
+          const std::int64_t count = std::min(width, inner - begin);
+          std::int64_t* const index_at_column = places;
+          std::int64_t* const value_at_column = places + width;
+          std::int64_t* const out_at_column = places + 2 * width;
           for (std::int64_t i = 0; i < count; ++i) {
-            sums[at * count + i] = static_cast<float>(out[out_at_column[i] + at * out_step]);
+            index_at_column[i] = index_outer.at(outer) + index_inner.at(begin + i);
+            value_at_column[i] = value_outer.at(outer) + value_inner.at(begin + i);
+            out_at_column[i] = out_outer.at(outer) + out_inner.at(begin + i);
           }
-        }
-      }
-      for (std::int64_t at = 0; at < n; ++at) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t target = index_at(indices, index_at_column[i] + at * indices.stride(axis));
-          if (!inside(target, extent)) continue;
-          const E value = from[value_at_column[i] + at * values.stride(axis)];
           if constexpr (kHalf) {
-            sums[target * count + i] += static_cast<float>(value);
-          } else {
-            add_element(out[out_at_column[i] + target * out_step], value, is_or);
+            for (std::int64_t at = 0; at < extent; ++at) {
+              for (std::int64_t i = 0; i < count; ++i) {
+                sums[at * count + i] = static_cast<float>(out[out_at_column[i] + at * out_step]);
+              }
+            }
+          }
+          for (std::int64_t at = 0; at < n; ++at) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              const std::int64_t target =
+                  index_at(indices, index_at_column[i] + at * indices.stride(axis));
+              if (!inside(target, extent)) continue;
+              const E value = from[value_at_column[i] + at * values.stride(axis)];
+              if constexpr (kHalf) {
+                sums[target * count + i] += static_cast<float>(value);
+              } else {
+                add_element(out[out_at_column[i] + target * out_step], value, is_or);
+              }
+            }
+          }
+          if constexpr (kHalf) {
+            for (std::int64_t at = 0; at < extent; ++at) {
+              for (std::int64_t i = 0; i < count; ++i) {
+                out[out_at_column[i] + at * out_step] = E(sums[at * count + i]);
+              }
+            }
           }
         }
-      }
-      if constexpr (kHalf) {
-        for (std::int64_t at = 0; at < extent; ++at) {
-          for (std::int64_t i = 0; i < count; ++i) {
-            out[out_at_column[i] + at * out_step] = E(sums[at * count + i]);
-          }
-        }
-      }
-    }
-  });
+      });
 }
 
 void launch_scatter_add(const Launch& launch) {

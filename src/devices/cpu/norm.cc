@@ -63,7 +63,9 @@ void launch_forward(const Launch& launch) {
         const T* const x = read_row(input, rows.at(row), input.stride(last), n, copy);
         const Moments<T> m = moments<T, kCentered>(math, x, n, eps);
         T* const y = row_to_write(output, row * n, result);
-        math.normalize(x, m.mean, m.factor, weight, bias, y, n, stream);
+        const std::int64_t next = rows.at(std::min(row + 1, rows.count() - 1));
+        math.normalize(x, m.mean, m.factor, weight, bias, y, n, stream,
+                       reinterpret_cast<const T*>(input.at(next)));
         write_row(output, row * n, y, n);
       }
       if (stream) finish_stream();

@@ -79,7 +79,8 @@ E previous(E value) {
   if ((value.bits & 0x7fffu) == 0) {
     value.bits = 0x8001u;
   } else {
-    value.bits = static_cast<std::uint16_t>((value.bits & 0x8000u) != 0 ? value.bits + 1 : value.bits - 1);
+    value.bits =
+        static_cast<std::uint16_t>((value.bits & 0x8000u) != 0 ? value.bits + 1 : value.bits - 1);
   }
   return value;
 }
@@ -113,7 +114,8 @@ void launch_uniform(const Launch& launch) {
 }
 
 void launch_normal(const Launch& launch) {
-  const double mean = dynamic_f64(dynamic_of(launch, 2)), deviation = dynamic_f64(dynamic_of(launch, 3));
+  const double mean = dynamic_f64(dynamic_of(launch, 2)),
+               deviation = dynamic_f64(dynamic_of(launch, 3));
   with_output(launch, [&]<class E>(E* out) {
     if constexpr (std::is_same_v<E, double>) {
       draw(launch, 2, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
@@ -149,7 +151,8 @@ void launch_bernoulli(const Launch& launch) {
     // Without a branch: it would be predicted wrongly for every other element.
     draw(launch, 1, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) {
-        const auto hit = static_cast<std::int32_t>(static_cast<std::int32_t>(words[i] >> 8) < limit);
+        const auto hit =
+            static_cast<std::int32_t>(static_cast<std::int32_t>(words[i] >> 8) < limit);
         if constexpr (kIsHalf<E>) {
           out[begin + i].bits = static_cast<std::uint16_t>(hit * element<E>(1).bits);
         } else {
@@ -161,7 +164,8 @@ void launch_bernoulli(const Launch& launch) {
 }
 
 void launch_integers(const Launch& launch) {
-  const std::int64_t lo = dynamic_i64(dynamic_of(launch, 2)), hi = dynamic_i64(dynamic_of(launch, 3));
+  const std::int64_t lo = dynamic_i64(dynamic_of(launch, 2)),
+                     hi = dynamic_i64(dynamic_of(launch, 3));
   with_output(launch, [&]<class E>(E* out) {
     draw(launch, 2, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) {

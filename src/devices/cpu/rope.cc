@@ -1,10 +1,12 @@
-// Rotary position embedding: the pair i of row s turns by the angle (offset + s) * base^(-2i / dim).
+// Rotary position embedding: the pair i of row s turns by the angle (offset + s) * base^(-2i /
+// dim).
 //
 //   y0 = x0 cos - x1 sin,   y1 = x1 cos + x0 sin
 //
-// The pair is (x[i], x[i + dim/2]), or (x[2i], x[2i + 1]) when interleaved. Angles are multiplied in
-// f64; sine and cosine of position 32 a + b are put together from those of 32 a and of b by a complex
-// product in f64, so that a table of n rows costs n / 32 + 32 rows of sines. Bound by memory.
+// The pair is (x[i], x[i + dim/2]), or (x[2i], x[2i + 1]) when interleaved. Angles are multiplied
+// in f64; sine and cosine of position 32 a + b are put together from those of 32 a and of b by a
+// complex product in f64, so that a table of n rows costs n / 32 + 32 rows of sines. Bound by
+// memory.
 #include <cmath>
 #include <vector>
 
@@ -35,7 +37,8 @@ class AngleTable {
     }
     constexpr std::int64_t kBlock = 32;
     std::vector<double> low(static_cast<std::size_t>(2 * std::min(kBlock, rows) * pairs));
-    for (std::int64_t b = 0; b < std::min(kBlock, rows); ++b) turn(frequency, b, &low[static_cast<std::size_t>(2 * b * pairs)]);
+    for (std::int64_t b = 0; b < std::min(kBlock, rows); ++b)
+      turn(frequency, b, &low[static_cast<std::size_t>(2 * b * pairs)]);
     std::vector<double> high(static_cast<std::size_t>(2 * pairs));
     for (std::int64_t begin = 0; begin < rows; begin += kBlock) {
       turn(frequency, offset + begin, high.data());

@@ -5,8 +5,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/philox.h"
-
 #include <hwy/cache_control.h>
 
 #define HWY_DISABLED_TARGETS \
@@ -32,8 +30,8 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 using Vector = hn::Vec<Tag<T>>;
 
-// How a loop body reads and writes: whole vectors, whole vectors past the cache, or the few elements
-// at an end (absent ones read as zero).
+// How a loop body reads and writes: whole vectors, whole vectors past the cache, or the few
+// elements at an end (absent ones read as zero).
 template <class T>
 struct Whole {
   HWY_INLINE Vector<T> load(const T* p) const { return hn::LoadU(Tag<T>(), p); }
@@ -100,14 +98,14 @@ HWY_INLINE T total(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
-// e^x for what row kernels ask for, x <= 0 or little above: to 1 ulp up to 88.3 and infinite beyond,
-// 0 below -86.9, where results near the subnormals begin. NaN stays NaN. x = k ln 2 + r with
-// |r| <= ln 2 / 2, a polynomial in r, and k added to the exponent.
+// e^x for what row kernels ask for, x <= 0 or little above: to 1 ulp up to 88.3 and infinite
+// beyond, 0 below -86.9, where results near the subnormals begin. NaN stays NaN. x = k ln 2 + r
+// with |r| <= ln 2 / 2, a polynomial in r, and k added to the exponent.
 HWY_INLINE Vector<float> exp(Vector<float> x) {
   const Tag<float> d;
   const hn::RebindToSigned<Tag<float>> di;
   const auto vanishes = hn::Lt(x, hn::Set(d, -86.9f));
-  x = hn::Min(hn::Set(d, 88.73f), x);  // in this order a NaN passes on x86, too
+  x = hn::Min(hn::Set(d, 88.73f), x);          // in this order a NaN passes on x86, too
   const auto magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: an integer in the low mantissa bits
   const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341f), magic);
   const auto k = hn::Sub(shifted, magic);
@@ -187,22 +185,30 @@ T square_sum(const T* x, T mean, int64_t n) {
 }
 
 template <class T>
-T exp_sum(const T* x, T shift, T* out, int64_t n) {
+HWY_INLINE void fetch(const T* ahead, int64_t i) {
+  __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(ahead) +
+                                                   static_cast<std::uintptr_t>(i) * sizeof(T)));
+}
+
+template <class T>
+T exp_sum(const T* x, T shift, T* out, int64_t n, const T* ahead) {
   const auto s = hn::Set(Tag<T>(), shift);
   if (out == nullptr) {
     return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
+      fetch(ahead, i);
       return exp(hn::Sub(io.load(x + i), s));
     });
   }
   return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    fetch(ahead, i);
     const auto v = exp(hn::Sub(io.load(x + i), s));
     io.store(v, out + i);
     return v;
   });
 }
 
-// Blocks are small enough to stay in the L1 cache: the extreme of each is found without indices, and
-// only a block that beats all before is looked at again.
+// Blocks are small enough to stay in the L1 cache: the extreme of each is found without indices,
+// and only a block that beats all before is looked at again.
 template <class T, bool kSmallest>
 int64_t arg_extreme_of(const T* x, int64_t n) {
   constexpr int64_t kBlock = 2048;
@@ -225,6 +231,8 @@ int64_t arg_extreme_of(const T* x, int64_t n) {
     };
     int64_t i = begin;
     for (; i + 2 * lanes <= end; i += 2 * lanes) {
+      fetch(x, i + kBlock);
+      fetch(x, i + kBlock + lanes);
       const auto v0 = hn::LoadU(d, x + i), v1 = hn::LoadU(d, x + i + lanes);
       m0 = better(m0, v0);
       m1 = better(m1, v1);
@@ -261,9 +269,8 @@ int64_t arg_extreme(const T* x, int64_t n, bool smallest) {
 template <class T>
 void scale(const T* x, T factor, T* out, int64_t n, bool stream) {
   const auto f = hn::Set(Tag<T>(), factor);
-  each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
-    io.store(hn::Mul(io.load(x + i), f), out + i);
-  });
+  each<T>(n, out, stream,
+          [=](auto io, int64_t i) ROW_BODY { io.store(hn::Mul(io.load(x + i), f), out + i); });
 }
 
 template <class T>
@@ -276,20 +283,23 @@ void shift(const T* x, T a, T b, T* out, int64_t n, bool stream) {
 
 template <class T>
 void normalize(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, int64_t n,
-               bool stream) {
+               bool stream, const T* ahead) {
   const auto m = hn::Set(Tag<T>(), mean), f = hn::Set(Tag<T>(), factor);
   if (weight != nullptr && bias != nullptr) {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      fetch(ahead, i);
       const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
       io.store(hn::MulAdd(h, io.load(weight + i), io.load(bias + i)), out + i);
     });
   } else if (weight != nullptr) {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      fetch(ahead, i);
       const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
       io.store(hn::Mul(h, io.load(weight + i)), out + i);
     });
   } else {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+      fetch(ahead, i);
       auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
       if (bias != nullptr) h = hn::Add(h, io.load(bias + i));
       io.store(h, out + i);
@@ -347,17 +357,15 @@ void norm_backward(const T* grad, const T* x, const T* weight, T mean, T factor,
 
 template <class T>
 void add_to(T* sum, const T* x, int64_t n) {
-  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
-    io.store(hn::Add(io.load(sum + i), io.load(x + i)), sum + i);
-  });
+  each<T>(n, [=](auto io, int64_t i)
+                 ROW_BODY { io.store(hn::Add(io.load(sum + i), io.load(x + i)), sum + i); });
 }
 
 template <class T>
 void axpy(T* sum, T factor, const T* x, int64_t n) {
   const auto f = hn::Set(Tag<T>(), factor);
-  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
-    io.store(hn::MulAdd(f, io.load(x + i), io.load(sum + i)), sum + i);
-  });
+  each<T>(n, [=](auto io, int64_t i)
+                 ROW_BODY { io.store(hn::MulAdd(f, io.load(x + i), io.load(sum + i)), sum + i); });
 }
 
 template <class T>
@@ -370,8 +378,56 @@ void rotate(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, int6
   });
 }
 
-// Interleaving four rows twice interleaves sixteen: the rows j, j + 4, j + 8, j + 12 for each j, then
-// the four results.
+template <class T>
+void dot_rows(const T* x, const T* rows, int64_t stride, int64_t count, int64_t n, T* dots) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t r = 0;
+  for (; r + 4 <= count && n % lanes == 0; r += 4) {
+    const T* const row = rows + r * stride;
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (int64_t i = 0; i < n; i += lanes) {
+      const auto v = hn::LoadU(d, x + i);
+      s0 = hn::MulAdd(v, hn::LoadU(d, row + i), s0);
+      s1 = hn::MulAdd(v, hn::LoadU(d, row + stride + i), s1);
+      s2 = hn::MulAdd(v, hn::LoadU(d, row + 2 * stride + i), s2);
+      s3 = hn::MulAdd(v, hn::LoadU(d, row + 3 * stride + i), s3);
+    }
+    dots[r] = hn::GetLane(hn::SumOfLanes(d, s0));
+    dots[r + 1] = hn::GetLane(hn::SumOfLanes(d, s1));
+    dots[r + 2] = hn::GetLane(hn::SumOfLanes(d, s2));
+    dots[r + 3] = hn::GetLane(hn::SumOfLanes(d, s3));
+  }
+  for (; r < count; ++r) dots[r] = dot(x, rows + r * stride, n);
+}
+
+template <class T>
+void axpy_rows(T* sum, const T* factors, const T* rows, int64_t stride, int64_t count, int64_t n) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    auto s0 = hn::LoadU(d, sum + i), s1 = hn::LoadU(d, sum + i + lanes);
+    auto s2 = hn::LoadU(d, sum + i + 2 * lanes), s3 = hn::LoadU(d, sum + i + 3 * lanes);
+    for (int64_t r = 0; r < count; ++r) {
+      const auto f = hn::Set(d, factors[r]);
+      const T* const row = rows + r * stride + i;
+      s0 = hn::MulAdd(f, hn::LoadU(d, row), s0);
+      s1 = hn::MulAdd(f, hn::LoadU(d, row + lanes), s1);
+      s2 = hn::MulAdd(f, hn::LoadU(d, row + 2 * lanes), s2);
+      s3 = hn::MulAdd(f, hn::LoadU(d, row + 3 * lanes), s3);
+    }
+    hn::StoreU(s0, d, sum + i);
+    hn::StoreU(s1, d, sum + i + lanes);
+    hn::StoreU(s2, d, sum + i + 2 * lanes);
+    hn::StoreU(s3, d, sum + i + 3 * lanes);
+  }
+  if (i == n) return;
+  for (int64_t r = 0; r < count; ++r) axpy(sum + i, factors[r], rows + r * stride + i, n - i);
+}
+
+// Interleaving four rows twice interleaves sixteen: the rows j, j + 4, j + 8, j + 12 for each j,
+// then the four results.
 template <class T>
 void transpose16(const T* const* rows, int64_t n, T* out, int64_t out_stride) {
   const Tag<T> d;
@@ -382,7 +438,8 @@ void transpose16(const T* const* rows, int64_t n, T* out, int64_t out_stride) {
   for (; i + lanes <= n; i += lanes) {
     for (int j = 0; j < 4; ++j) {
       hn::StoreInterleaved4(hn::LoadU(d, rows[j] + i), hn::LoadU(d, rows[j + 4] + i),
-                            hn::LoadU(d, rows[j + 8] + i), hn::LoadU(d, rows[j + 12] + i), d, first[j]);
+                            hn::LoadU(d, rows[j + 8] + i), hn::LoadU(d, rows[j + 12] + i), d,
+                            first[j]);
     }
     for (int v = 0; v < 4; ++v) {
       hn::StoreInterleaved4(hn::Load(d, first[0] + v * lanes), hn::Load(d, first[1] + v * lanes),
@@ -400,22 +457,24 @@ void transpose16(const T* const* rows, int64_t n, T* out, int64_t out_stride) {
 
 template <class T>
 void max_to(T* max, const T* x, int64_t n) {
-  each<T>(n, [=](auto io, int64_t i) ROW_BODY {
-    io.store(hn::Max(io.load(max + i), io.load(x + i)), max + i);
-  });
+  each<T>(n, [=](auto io, int64_t i)
+                 ROW_BODY { io.store(hn::Max(io.load(max + i), io.load(x + i)), max + i); });
 }
 
 template <class T>
-void exp_to(const T* x, const T* shift, T* sum, int64_t n) {
+void exp_to(const T* x, const T* shift, T* sum, int64_t n, const T* ahead) {
   each<T>(n, [=](auto io, int64_t i) ROW_BODY {
+    fetch(ahead, i);
     const auto v = exp(hn::Sub(io.load(x + i), io.load(shift + i)));
     io.store(hn::Add(io.load(sum + i), v), sum + i);
   });
 }
 
 template <class T>
-void softmax_by(const T* x, const T* shift, const T* factor, T* out, int64_t n, bool stream) {
+void softmax_by(const T* x, const T* shift, const T* factor, T* out, int64_t n, bool stream,
+                const T* ahead) {
   each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
+    fetch(ahead, i);
     const auto v = exp(hn::Sub(io.load(x + i), io.load(shift + i)));
     io.store(hn::Mul(v, io.load(factor + i)), out + i);
   });
@@ -519,6 +578,8 @@ constexpr RowMath<T> make_row_math() {
           .square_sum = square_sum<T>,
           .exp_sum = exp_sum<T>,
           .arg_extreme = arg_extreme<T>,
+          .dot_rows = dot_rows<T>,
+          .axpy_rows = axpy_rows<T>,
           .scale = scale<T>,
           .shift = shift<T>,
           .normalize = normalize<T>,
@@ -548,122 +609,6 @@ constexpr RowMath<double> kRowMathF64 = make_row_math<double>();
 const RowMath<float>* math_f32() { return &kRowMathF32; }
 const RowMath<double>* math_f64() { return &kRowMathF64; }
 
-// The parts of a row that fill whole vectors are converted here; returns how many elements that are.
-int64_t load_bf16(const std::uint16_t* source, int64_t n, float* out) {
-  const Tag<float> d;
-  const hn::Rebind<std::uint32_t, Tag<float>> du;
-  const hn::Rebind<std::uint16_t, Tag<float>> dh;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto wide = hn::PromoteTo(du, hn::LoadU(dh, source + i));
-    hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(wide)), d, out + i);
-  }
-  return i;
-}
-
-int64_t store_bf16(const float* row, int64_t n, std::uint16_t* out) {
-  const Tag<float> d;
-  const hn::Rebind<std::uint32_t, Tag<float>> du;
-  const hn::Rebind<std::int32_t, Tag<float>> di;
-  const hn::Rebind<std::uint16_t, Tag<float>> dh;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto value = hn::LoadU(d, row + i);
-    const auto bits = hn::BitCast(du, value);
-    const auto high = hn::ShiftRight<16>(bits);
-    const auto odd = hn::And(high, hn::Set(du, 1u));
-    const auto rounded =
-        hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffu))));
-    const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
-    const auto result =
-        hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
-    hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, result)), dh, out + i);
-  }
-  return i;
-}
-
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-int64_t load_f16(const std::uint16_t* source, int64_t n, float* out) {
-  const Tag<float> d;
-  const hn::Rebind<hwy::float16_t, Tag<float>> dh;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto half = hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(source + i));
-    hn::StoreU(hn::PromoteTo(d, half), d, out + i);
-  }
-  return i;
-}
-
-int64_t store_f16(const float* row, int64_t n, std::uint16_t* out) {
-  const Tag<float> d;
-  const hn::Rebind<hwy::float16_t, Tag<float>> dh;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, row + i)), dh,
-               reinterpret_cast<hwy::float16_t*>(out + i));
-  }
-  return i;
-}
-#else
-int64_t load_f16(const std::uint16_t*, int64_t, float*) { return 0; }
-int64_t store_f16(const float*, int64_t, std::uint16_t*) { return 0; }
-#endif
-
-void philox_vector(std::uint64_t seed, std::uint64_t counter, std::uint64_t first, int64_t blocks,
-                   std::uint32_t* out) {
-  int64_t at = 0;
-#if HWY_TARGET != HWY_SCALAR
-  // Two vectors of 64-bit lanes hold the even and the odd blocks. Multiplication reads the low half
-  // of a lane only, so what is left in the high halves does no harm.
-  const hn::ScalableTag<std::uint32_t> d;
-  const hn::ScalableTag<std::uint64_t> dw;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto low = hn::Set(dw, 0xffffffffull);
-  const auto wide = [&](std::uint64_t value) ROW_BODY {
-    return hn::Set(dw, value & 0xffffffffu);
-  };
-  const auto multiply = [&](auto x, auto multiplier) ROW_BODY {
-    return hn::BitCast(dw, hn::MulEven(hn::BitCast(d, x), multiplier));
-  };
-  const auto m0 = hn::Set(d, kPhiloxMultiplier0), m1 = hn::Set(d, kPhiloxMultiplier1);
-  for (; at + lanes <= blocks; at += lanes) {
-    const std::uint64_t block = first + static_cast<std::uint64_t>(at);
-    const auto even = hn::Add(hn::ShiftLeft<1>(hn::Iota(dw, 0)), hn::Set(dw, block));
-    const auto odd = hn::Add(even, hn::Set(dw, 1));
-    auto a0 = even, a1 = hn::ShiftRight<32>(even), a2 = wide(counter), a3 = wide(counter >> 32);
-    auto b0 = odd, b1 = hn::ShiftRight<32>(odd), b2 = a2, b3 = a3;
-    std::uint64_t k0 = seed, k1 = seed >> 32;
-    for (int round = 0; round < kPhiloxRounds; ++round) {
-      const auto v0 = wide(k0), v1 = wide(k1);
-      const auto p0 = multiply(a0, m0), p1 = multiply(a2, m1);
-      const auto q0 = multiply(b0, m0), q1 = multiply(b2, m1);
-      a0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), a1), v0);
-      b0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q1), b1), v0);
-      a1 = p1;
-      b1 = q1;
-      a2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), a3), v1);
-      b2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q0), b3), v1);
-      a3 = p0;
-      b3 = q0;
-      k0 += kPhiloxWeyl0;
-      k1 += kPhiloxWeyl1;
-    }
-    const auto join = [&](auto a, auto b) ROW_BODY {
-      return hn::BitCast(d, hn::Or(hn::And(a, low), hn::ShiftLeft<32>(b)));
-    };
-    hn::StoreInterleaved4(join(a0, b0), join(a1, b1), join(a2, b2), join(a3, b3), d, out + 4 * at);
-  }
-#endif
-  for (; at < blocks; ++at) {
-    const PhiloxBlock words = philox(seed, first + static_cast<std::uint64_t>(at), counter);
-    for (int i = 0; i < 4; ++i) out[4 * at + i] = words[static_cast<size_t>(i)];
-  }
-}
-
 }  // namespace
 }  // namespace hearth::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -674,23 +619,6 @@ namespace {
 
 HWY_EXPORT(math_f32);
 HWY_EXPORT(math_f64);
-HWY_EXPORT(load_bf16);
-HWY_EXPORT(store_bf16);
-HWY_EXPORT(load_f16);
-HWY_EXPORT(store_f16);
-HWY_EXPORT(philox_vector);
-
-template <class From, class To>
-void convert(const void* source, std::int64_t stride, std::int64_t n, To* out) {
-  const auto* from = static_cast<const From*>(source);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<To>(from[i * stride]);
-}
-
-template <class To, class From>
-void convert_back(const From* row, std::int64_t n, void* out) {
-  auto* to = static_cast<To*>(out);
-  for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(row[i]);
-}
 
 }  // namespace
 
@@ -705,58 +633,7 @@ const RowMath<double>& row_math<double>() {
   return *table;
 }
 
-void load_row(DType dtype, const void* source, std::int64_t stride, std::int64_t n, float* out) {
-  std::int64_t done = 0;
-  switch (dtype) {
-    case DType::f16:
-      if (stride == 1) {
-        done = HWY_DYNAMIC_DISPATCH(load_f16)(static_cast<const std::uint16_t*>(source), n, out);
-      }
-      return convert<float16>(static_cast<const float16*>(source) + done * stride, stride,
-                              n - done, out + done);
-    case DType::bf16:
-      if (stride == 1) {
-        done = HWY_DYNAMIC_DISPATCH(load_bf16)(static_cast<const std::uint16_t*>(source), n, out);
-      }
-      return convert<bfloat16>(static_cast<const bfloat16*>(source) + done * stride, stride,
-                               n - done, out + done);
-    default:
-      if (stride == 1) {
-        std::memcpy(out, source, static_cast<std::size_t>(n) * sizeof(float));
-        return;
-      }
-      return convert<float>(source, stride, n, out);
-  }
-}
-
-void load_row(DType, const void* source, std::int64_t stride, std::int64_t n, double* out) {
-  convert<double>(source, stride, n, out);
-}
-
-void store_row(DType dtype, const float* row, std::int64_t n, void* out) {
-  std::int64_t done = 0;
-  switch (dtype) {
-    case DType::f16:
-      done = HWY_DYNAMIC_DISPATCH(store_f16)(row, n, static_cast<std::uint16_t*>(out));
-      return convert_back<float16>(row + done, n - done, static_cast<float16*>(out) + done);
-    case DType::bf16:
-      done = HWY_DYNAMIC_DISPATCH(store_bf16)(row, n, static_cast<std::uint16_t*>(out));
-      return convert_back<bfloat16>(row + done, n - done, static_cast<bfloat16*>(out) + done);
-    default:
-      std::memcpy(out, row, static_cast<std::size_t>(n) * sizeof(float));
-  }
-}
-
-void store_row(DType, const double* row, std::int64_t n, void* out) {
-  std::memcpy(out, row, static_cast<std::size_t>(n) * sizeof(double));
-}
-
 void finish_stream() { hwy::FlushStream(); }
-
-void philox_words(std::uint64_t seed, std::uint64_t counter, std::uint64_t first,
-                  std::int64_t blocks, std::uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(philox_vector)(seed, counter, first, blocks, out);
-}
 
 }  // namespace hearth::cpu
 #endif  // HWY_ONCE

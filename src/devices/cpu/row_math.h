@@ -10,24 +10,33 @@
 
 namespace hearth::cpu {
 
-// `stream`: write past the caches; for results larger than the last cache.
+// `stream`: write past the caches; for results larger than the last cache. `ahead`: n elements that
+// are fetched into the cache meanwhile, for what comes next; any address will do.
 template <class T>
 struct RowMath {
   // A whole row to one value. max of nothing is -inf; with a NaN in the row it is unspecified.
   T (*max)(const T* x, std::int64_t n);
   T (*sum)(const T* x, std::int64_t n);
   T (*dot)(const T* a, const T* b, std::int64_t n);
-  T (*square_sum)(const T* x, T mean, std::int64_t n);                  // sum of (x - mean)^2
-  T (*exp_sum)(const T* x, T shift, T* out, std::int64_t n);            // out = exp(x - shift)
+  T (*square_sum)(const T* x, T mean, std::int64_t n);  // sum of (x - mean)^2
+  // The sum of exp(x - shift), which goes to `out` (may be null).
+  T (*exp_sum)(const T* x, T shift, T* out, std::int64_t n, const T* ahead);
   // Index of the first largest (or smallest) element; the first NaN wins over all. n > 0.
   std::int64_t (*arg_extreme)(const T* x, std::int64_t n, bool smallest);
 
+  // Rows `stride` apart, many with one: dots[i] = row i . x, and sum += sum over i of factors[i] *
+  // row i.
+  void (*dot_rows)(const T* x, const T* rows, std::int64_t stride, std::int64_t count,
+                   std::int64_t n, T* dots);
+  void (*axpy_rows)(T* sum, const T* factors, const T* rows, std::int64_t stride,
+                    std::int64_t count, std::int64_t n);
+
   // Row and numbers to row.
-  void (*scale)(const T* x, T factor, T* out, std::int64_t n, bool stream);    // x * factor
-  void (*shift)(const T* x, T a, T b, T* out, std::int64_t n, bool stream);    // (x - a) - b
+  void (*scale)(const T* x, T factor, T* out, std::int64_t n, bool stream);  // x * factor
+  void (*shift)(const T* x, T a, T b, T* out, std::int64_t n, bool stream);  // (x - a) - b
   // (x - mean) * factor * weight + bias; weight and bias may be null.
   void (*normalize)(const T* x, T mean, T factor, const T* weight, const T* bias, T* out,
-                    std::int64_t n, bool stream);
+                    std::int64_t n, bool stream, const T* ahead);
   void (*softmax_backward)(const T* grad, const T* y, T dot, T* out, std::int64_t n,
                            bool stream);  // y * (grad - dot)
   void (*log_softmax_backward)(const T* grad, const T* y, T sum, T* out, std::int64_t n,
@@ -39,8 +48,8 @@ struct RowMath {
   // factor * (grad * weight - a - h * b)
   void (*norm_backward)(const T* grad, const T* x, const T* weight, T mean, T factor, T a, T b,
                         T* out, std::int64_t n, bool stream);
-  void (*add_to)(T* sum, const T* x, std::int64_t n);                          // sum += x
-  void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);                  // sum += factor * x
+  void (*add_to)(T* sum, const T* x, std::int64_t n);          // sum += x
+  void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);  // sum += factor * x
   // Rotations of (x0, x1) by angles with cosine c and sine s; y may be x.
   void (*rotate)(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, std::int64_t n);
 
@@ -49,17 +58,20 @@ struct RowMath {
 
   // Rows that meet element by element: one step of a reduction over an outer axis.
   void (*max_to)(T* max, const T* x, std::int64_t n);
-  void (*exp_to)(const T* x, const T* shift, T* sum, std::int64_t n);  // sum += exp(x - shift)
+  void (*exp_to)(const T* x, const T* shift, T* sum, std::int64_t n,
+                 const T* ahead);  // sum += exp(x - shift)
   void (*dot_to)(T* sum, const T* a, const T* b, std::int64_t n);
   void (*scale_by)(const T* x, const T* factor, T* out, std::int64_t n, bool stream);
   void (*softmax_by)(const T* x, const T* shift, const T* factor, T* out, std::int64_t n,
-                     bool stream);  // exp(x - shift) * factor
+                     bool stream,
+                     const T* ahead);  // exp(x - shift) * factor
   void (*shift_by)(const T* x, const T* a, const T* b, T* out, std::int64_t n, bool stream);
   void (*softmax_backward_by)(const T* grad, const T* y, const T* dot, T* out, std::int64_t n,
                               bool stream);
-  void (*log_softmax_backward_by)(const T* grad, const T* y, const T* sum, T* out,
-                                  std::int64_t n, bool stream);
-  // best and index keep the extreme so far; x holds `rows` more rows, `at` is the index of the first.
+  void (*log_softmax_backward_by)(const T* grad, const T* y, const T* sum, T* out, std::int64_t n,
+                                  bool stream);
+  // best and index keep the extreme so far; x holds `rows` more rows, `at` is the index of the
+  // first.
   void (*arg_extreme_to)(const T* x, std::int64_t stride, std::int64_t rows, T* best,
                          std::int32_t* index, std::int32_t at, std::int64_t n, bool smallest);
   // sum *= exp(from - to)

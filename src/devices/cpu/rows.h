@@ -108,7 +108,7 @@ template <class T>
 T* scratch(int slot, std::int64_t count) {
   struct Block {
     struct Release {
-      void operator()(T* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+      void operator()(T* old) const { ::operator delete[](old, std::align_val_t{64}); }
     };
     std::unique_ptr<T[], Release> memory;
     std::int64_t size = 0;
@@ -119,8 +119,8 @@ T* scratch(int slot, std::int64_t count) {
   if (block.size < count) {
     block.memory.reset();
     block.size = 0;
-    block.memory.reset(static_cast<T*>(::operator new[](
-        static_cast<std::size_t>(count) * sizeof(T), std::align_val_t{64})));
+    block.memory.reset(static_cast<T*>(
+        ::operator new[](static_cast<std::size_t>(count) * sizeof(T), std::align_val_t{64})));
     block.size = count;
   }
   return block.memory.get();
@@ -151,12 +151,13 @@ inline bool streams(const Operand& output) {
   return element_count(output.shape()) * size_of(output.dtype()) >= kStreamBytes;
 }
 
-// Splits `count` tasks of `cost` elements each into chunks. The split never depends on the number of
-// threads. Calls body(begin, end).
+// Splits `count` tasks of `cost` elements each into chunks. The split never depends on the number
+// of threads. Calls body(begin, end).
 template <class Body>
 void for_chunks(std::int64_t count, std::int64_t cost, Body&& body) {
   if (count <= 0) return;
-  const std::int64_t grain = std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, cost));
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, cost));
   if (grain >= count) return body(std::int64_t{0}, count);
   WorkerPool::global().parallel_for_range(count, grain, body);
 }

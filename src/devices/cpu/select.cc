@@ -1,9 +1,9 @@
 // select takes whole positions of an axis, select_add adds to them.
 //
-// select copies runs of the inner positions: memory speed for embeddings. select_add sorts the index
-// list by target, so that every target's additions happen in index order on one thread, whatever the
-// number of threads; halves are summed in f32 and rounded once per target. An index outside the axis
-// reads as zero and is not written.
+// select copies runs of the inner positions: memory speed for embeddings. select_add sorts the
+// index list by target, so that every target's additions happen in index order on one thread,
+// whatever the number of threads; halves are summed in f32 and rounded once per target. An index
+// outside the axis reads as zero and is not written.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -77,19 +77,25 @@ Groups group_by_target(const std::vector<std::int64_t>& indices, std::int64_t ex
   for (std::int64_t i = 0; i < n; ++i) {
     if (inside(indices[static_cast<std::size_t>(i)], extent)) result.positions.push_back(i);
   }
-  const auto target = [&](std::int64_t position) { return indices[static_cast<std::size_t>(position)]; };
+  const auto target = [&](std::int64_t position) {
+    return indices[static_cast<std::size_t>(position)];
+  };
   if (extent <= 4 * n + 4096) {
     std::vector<std::int64_t> place(static_cast<std::size_t>(extent) + 1);
-    for (const std::int64_t position : result.positions) ++place[static_cast<std::size_t>(target(position)) + 1];
+    for (const std::int64_t position : result.positions)
+      ++place[static_cast<std::size_t>(target(position)) + 1];
     for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
     std::vector<std::int64_t> sorted(result.positions.size());
     for (const std::int64_t position : result.positions) {
-      sorted[static_cast<std::size_t>(place[static_cast<std::size_t>(target(position))]++)] = position;
+      sorted[static_cast<std::size_t>(place[static_cast<std::size_t>(target(position))]++)] =
+          position;
     }
     result.positions = std::move(sorted);
   } else {
-    std::stable_sort(result.positions.begin(), result.positions.end(),
-                     [&](std::int64_t a, std::int64_t b) { return target(a) < target(b); });
+    std::sort(result.positions.begin(), result.positions.end(),
+              [&](std::int64_t a, std::int64_t b) {
+                return target(a) != target(b) ? target(a) < target(b) : a < b;
+              });
   }
   const auto count = static_cast<std::int64_t>(result.positions.size());
   for (std::int64_t begin = 0; begin < count;) {
@@ -111,31 +117,37 @@ void for_groups(const Groups& groups, std::int64_t outer, std::int64_t inner, Ad
   const auto count = static_cast<std::int64_t>(groups.groups.size());
   if (count == 0) return;
   const std::int64_t average = static_cast<std::int64_t>(groups.positions.size()) / count + 1;
-  for_chunks(outer * blocks * count, 2 * average * std::min(inner, kColumns), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t task = first; task < last; ++task) {
-      const std::int64_t column = task / count % blocks * kColumns;
-      add(task / count / blocks, groups.groups[static_cast<std::size_t>(task % count)], column,
-          std::min(kColumns, inner - column));
-    }
-  });
+  for_chunks(outer * blocks * count, 2 * average * std::min(inner, kColumns),
+             [&](std::int64_t first, std::int64_t last) {
+               for (std::int64_t task = first; task < last; ++task) {
+                 const std::int64_t column = task / count % blocks * kColumns;
+                 add(task / count / blocks, groups.groups[static_cast<std::size_t>(task % count)],
+                     column, std::min(kColumns, inner - column));
+               }
+             });
 }
 
 template <class T>
-void select_add_floats(const Groups& groups, const Operand& values, const Operand& output, int axis) {
+void select_add_floats(const Groups& groups, const Operand& values, const Operand& output,
+                       int axis) {
   const AxisView view(values, axis);
   const std::int64_t inner = view.inner(), extent = output.shape()[axis];
   const RowMath<T>& math = row_math<T>();
-  for_groups(groups, view.outer(), inner, [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
-    T* const copy = scratch<T>(0, width);
-    const std::int64_t at = (outer * extent + group.target) * inner + column;
-    T* const sum = row_to_write(output, at, scratch<T>(1, width));
-    if (output.dtype() != dtype_of_v<T>) load_row(output.dtype(), output.at(at), 1, width, sum);
-    for (std::int64_t i = group.begin; i < group.end; ++i) {
-      math.add_to(sum, view.row(outer, groups.positions[static_cast<std::size_t>(i)], column, width, copy),
-                  width);
-    }
-    write_row(output, at, sum, width);
-  });
+  for_groups(groups, view.outer(), inner,
+             [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
+               T* const copy = scratch<T>(0, width);
+               const std::int64_t at = (outer * extent + group.target) * inner + column;
+               T* const sum = row_to_write(output, at, scratch<T>(1, width));
+               if (output.dtype() != dtype_of_v<T>)
+                 load_row(output.dtype(), output.at(at), 1, width, sum);
+               for (std::int64_t i = group.begin; i < group.end; ++i) {
+                 math.add_to(sum,
+                             view.row(outer, groups.positions[static_cast<std::size_t>(i)], column,
+                                      width, copy),
+                             width);
+               }
+               write_row(output, at, sum, width);
+             });
 }
 
 template <class E>
@@ -144,19 +156,22 @@ void select_add_ints(const Groups& groups, const Operand& values, const Operand&
   const OffsetMap inner_map(values.shape(), values.strides(), axis + 1, values.shape().rank());
   const std::int64_t inner = inner_map.count(), extent = output.shape()[axis];
   const bool is_or = is_bool(output.dtype());
-  for_groups(groups, outer_map.count(), inner, [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
-    E* const sum = reinterpret_cast<E*>(output.data) + (outer * extent + group.target) * inner + column;
-    for (std::int64_t i = group.begin; i < group.end; ++i) {
-      const auto* from = reinterpret_cast<const E*>(values.data) + outer_map.at(outer) +
-                         groups.positions[static_cast<std::size_t>(i)] * values.stride(axis);
-      for (std::int64_t j = 0; j < width; ++j) {
-        const E value = from[inner_map.at(column + j)];
-        using U = std::make_unsigned_t<E>;
-        sum[j] = is_or ? static_cast<E>(sum[j] != 0 || value != 0)
-                       : static_cast<E>(static_cast<U>(sum[j]) + static_cast<U>(value));
-      }
-    }
-  });
+  for_groups(groups, outer_map.count(), inner,
+             [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
+               E* const sum = reinterpret_cast<E*>(output.data) +
+                              (outer * extent + group.target) * inner + column;
+               for (std::int64_t i = group.begin; i < group.end; ++i) {
+                 const auto* from =
+                     reinterpret_cast<const E*>(values.data) + outer_map.at(outer) +
+                     groups.positions[static_cast<std::size_t>(i)] * values.stride(axis);
+                 for (std::int64_t j = 0; j < width; ++j) {
+                   const E value = from[inner_map.at(column + j)];
+                   using U = std::make_unsigned_t<E>;
+                   sum[j] = is_or ? static_cast<E>(sum[j] != 0 || value != 0)
+                                  : static_cast<E>(static_cast<U>(sum[j]) + static_cast<U>(value));
+                 }
+               }
+             });
 }
 
 void launch_select_add(const Launch& launch) {

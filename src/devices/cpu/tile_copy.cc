@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "devices/cpu/tile_program.h"
+#include "devices/cpu/tile_table.h"
 #include "runtime/worker_pool.h"
 
 #if defined(__SSE2__)
@@ -23,24 +24,12 @@ constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kInlineBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 64 << 10;
 
-// `bytes` whole lines to an aligned target, around the cache where the processor can.
-void stream_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
-#if defined(__SSE2__)
-  for (std::int64_t i = 0; i < bytes; i += 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-  }
-#else
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-#endif
-}
-
 void copy_row(std::byte* to, const std::byte* from, std::int64_t bytes, bool streams) {
   if (streams && bytes >= 4 * kLine) {
     const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) % kLine);
     std::memcpy(to, from, static_cast<std::size_t>(head));
     const std::int64_t body = (bytes - head) / kLine * kLine;
-    stream_lines(to + head, from + head, body);
+    tile_table().stream_lines(to + head, from + head, body);
     to += head + body;
     from += head + body;
     bytes -= head + body;
@@ -59,56 +48,42 @@ void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::in
   for (std::int64_t i = 0; i < n; ++i) target[i] = *reinterpret_cast<const W*>(from + i * step);
 }
 
-// turned[a][i] = source row i, element a, for a whole block.
+// Lines of the target that one block covers: long enough runs for the memory on both sides.
+constexpr int kBlockLines = 4;
+
+// turned[a * width + i] = source row i, element a, for one line by one line.
 template <class W>
-void turn_block(const std::byte* from, std::int64_t row_step, W* turned) {
+void turn_block(const std::byte* from, std::int64_t row_step, W* turned, int width) {
   constexpr int kSide = static_cast<int>(kLine / static_cast<std::int64_t>(sizeof(W)));
   for (int i = 0; i < kSide; ++i) {
     const W* row = reinterpret_cast<const W*>(from + i * row_step);
-    for (int a = 0; a < kSide; ++a) turned[a * kSide + i] = row[a];
+    for (int a = 0; a < kSide; ++a) turned[a * width + i] = row[a];
   }
 }
 
+template <>
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint32_t* turned, int width) {
+  tile_table().turn_block32(from, row_step, turned, width);
+}
 #if defined(__SSE2__)
 inline __m128i load16(const std::byte* p) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
 }
 template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint32_t* turned) {
-  for (int i = 0; i < 16; i += 4) {
-    const std::byte* row = from + i * row_step;
-    for (int a = 0; a < 16; a += 4) {
-      const __m128i r0 = load16(row + a * 4);
-      const __m128i r1 = load16(row + row_step + a * 4);
-      const __m128i r2 = load16(row + 2 * row_step + a * 4);
-      const __m128i r3 = load16(row + 3 * row_step + a * 4);
-      const __m128i low01 = _mm_unpacklo_epi32(r0, r1);
-      const __m128i high01 = _mm_unpackhi_epi32(r0, r1);
-      const __m128i low23 = _mm_unpacklo_epi32(r2, r3);
-      const __m128i high23 = _mm_unpackhi_epi32(r2, r3);
-      auto* to = reinterpret_cast<__m128i*>(turned + a * 16 + i);
-      _mm_store_si128(to, _mm_unpacklo_epi64(low01, low23));
-      _mm_store_si128(to + 4, _mm_unpackhi_epi64(low01, low23));
-      _mm_store_si128(to + 8, _mm_unpacklo_epi64(high01, high23));
-      _mm_store_si128(to + 12, _mm_unpackhi_epi64(high01, high23));
-    }
-  }
-}
-template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint64_t* turned) {
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint64_t* turned, int width) {
   for (int i = 0; i < 8; i += 2) {
     const std::byte* row = from + i * row_step;
     for (int a = 0; a < 8; a += 2) {
       const __m128i r0 = load16(row + a * 8);
       const __m128i r1 = load16(row + row_step + a * 8);
-      auto* to = reinterpret_cast<__m128i*>(turned + a * 8 + i);
+      auto* to = reinterpret_cast<__m128i*>(turned + a * width + i);
       _mm_store_si128(to, _mm_unpacklo_epi64(r0, r1));
-      _mm_store_si128(to + 4, _mm_unpackhi_epi64(r0, r1));
+      _mm_store_si128(to + width / 2, _mm_unpackhi_epi64(r0, r1));
     }
   }
 }
 template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* turned) {
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* turned, int width) {
   for (int i = 0; i < 32; i += 8) {
     for (int a = 0; a < 32; a += 8) {
       __m128i x[8];
@@ -127,48 +102,65 @@ void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* tur
         y[2 * k + 1] = _mm_unpackhi_epi16(x[k], x[k + 4]);
       }
       for (int k = 0; k < 8; ++k) {
-        _mm_store_si128(reinterpret_cast<__m128i*>(turned + (a + k) * 32 + i), y[k]);
+        _mm_store_si128(reinterpret_cast<__m128i*>(turned + (a + k) * width + i), y[k]);
       }
     }
   }
 }
 #endif
 
-// One row of blocks: all of the source-dense axis, up to one line of the target-dense axis.
+// One row of blocks: all of the source-dense axis, up to a block's width of the target-dense axis.
 template <class W>
 void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std::int64_t first,
                 std::int64_t count) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(W));
   constexpr std::int64_t kSide = kLine / kSize;
+  constexpr std::int64_t kWidth = kSide * kBlockLines;
   to += first * kSize;
   from += first * plan.inner.from;
+  const std::int64_t turns = count / kSide * kSide;
   std::int64_t a = 0;
-  if (count == kSide) {
-    alignas(64) W turned[kSide * kSide];
-    for (; a + kSide <= plan.across.extent; a += kSide) {
-      turn_block<W>(from + a * kSize, plan.inner.from, turned);
-      for (std::int64_t k = 0; k < kSide; ++k) {
-        std::byte* row = to + (a + k) * plan.across.to;
-        const auto* line = reinterpret_cast<const std::byte*>(turned + k * kSide);
-        if (plan.streams && reinterpret_cast<std::uintptr_t>(row) % kLine == 0) {
-          stream_lines(row, line, kLine);
-        } else {
-          std::memcpy(row, line, static_cast<std::size_t>(kLine));
+  alignas(64) W turned[kWidth * kWidth];
+  const TileTable& table = tile_table();
+  while (turns > 0 && a + kSide <= plan.across.extent) {
+    const std::int64_t tall = std::min(kWidth, (plan.across.extent - a) / kSide * kSide);
+    for (std::int64_t i = 0; i < turns; i += kSide) {
+      const std::byte* rows = from + i * plan.inner.from + a * kSize;
+      for (std::int64_t k = 0; k < tall; k += kSide) {
+        // Rows a power of two apart defeat the hardware's own prefetch.
+        for (std::int64_t row = 0; row < kSide; ++row) {
+          __builtin_prefetch(rows + row * plan.inner.from + (k + kWidth) * kSize, 0, 2);
+        }
+        turn_block<W>(rows + k * kSize, plan.inner.from, turned + k * kWidth + i,
+                      static_cast<int>(kWidth));
+      }
+    }
+    for (std::int64_t k = 0; k < tall; ++k) {
+      std::byte* row = to + (a + k) * plan.across.to;
+      const auto* line = reinterpret_cast<const std::byte*>(turned + k * kWidth);
+      if (plan.streams && reinterpret_cast<std::uintptr_t>(row) % kLine == 0) {
+        table.stream_lines(row, line, turns * kSize);
+      } else {
+        for (std::int64_t at = 0; at < turns * kSize; at += kLine) {
+          std::memcpy(row + at, line + at, static_cast<std::size_t>(kLine));
         }
       }
     }
+    a += tall;
   }
-  for (; a < plan.across.extent; ++a) {
-    auto* row = reinterpret_cast<W*>(to + a * plan.across.to);
-    for (std::int64_t i = 0; i < count; ++i) {
-      row[i] = *reinterpret_cast<const W*>(from + i * plan.inner.from + a * kSize);
+  // What is less than a line in either direction.
+  for (std::int64_t k = 0; k < plan.across.extent; ++k) {
+    auto* row = reinterpret_cast<W*>(to + k * plan.across.to);
+    for (std::int64_t i = k < a ? turns : 0; i < count; ++i) {
+      row[i] = *reinterpret_cast<const W*>(from + i * plan.inner.from + k * kSize);
     }
+    if (turns == count && k < a) k = a - 1;
   }
 }
 
 template <class W>
 void run_copy(const CopyPlan& plan, const Launch& launch) {
-  const std::int64_t side = kLine / plan.size;
+  const std::int64_t side = kLine / plan.size * kBlockLines;
   std::int64_t rows = 1;
   for (const CopyPlan::Axis& axis : plan.outer) rows *= axis.extent;
   // A unit is a strip of blocks, or a part of a row.

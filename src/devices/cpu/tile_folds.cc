@@ -1,7 +1,7 @@
 // Combining values in reductions: sum, prod, max, min in each compute class.
 //
-// Rows: element i goes to partial result i mod kFoldLanes, and the partial results are combined in a
-// fixed tree, so the result does not depend on the width of the vectors.
+// Nothing here depends on the width of the vectors: element i of a row goes to partial result
+// i mod kFoldLanes, columns and short runs are added up in order.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -69,72 +69,28 @@ void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
   const Tag<L> d;
   L* lanes = reinterpret_cast<L*>(lanes_at);
   const L* values = reinterpret_cast<const L*>(values_at);
-  std::int64_t i = 0;
-  if constexpr (kVectors <= 8) {
-    if (n >= kFoldLanes) {
-      Vec<L> sums[kVectors];
+  const std::int64_t whole = n - n % kFoldLanes;
+  // As many partial results at a time as there are registers for.
+  constexpr int kAtOnce = kVectors < 8 ? kVectors : 8;
+  for (std::int64_t part = 0; whole > 0 && part < kFoldLanes; part += kAtOnce * kWidth) {
+    Vec<L> sums[kAtOnce];
+    HEARTH_UNROLL
+    for (int v = 0; v < kAtOnce; ++v) sums[v] = hn::LoadU(d, lanes + part + v * kWidth);
+    for (std::int64_t at = part; at < whole; at += kFoldLanes) {
       HEARTH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, lanes + v * kWidth);
-      for (; i + kFoldLanes <= n; i += kFoldLanes) {
-        HEARTH_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
-          sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + i + v * kWidth)));
-        }
+      for (int v = 0; v < kAtOnce; ++v) {
+        sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + at + v * kWidth)));
       }
-      HEARTH_UNROLL
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v].raw, d, lanes + v * kWidth);
     }
-  } else {
-    // More partial results than registers: a share of them at a time.
-    const std::int64_t whole = n - n % kFoldLanes;
-    for (std::int64_t part = 0; part < kFoldLanes; part += 4 * kWidth) {
-      Vec<L> sums[4];
-      HEARTH_UNROLL
-      for (int v = 0; v < 4; ++v) sums[v] = hn::LoadU(d, lanes + part + v * kWidth);
-      for (i = 0; i < whole; i += kFoldLanes) {
-        HEARTH_UNROLL
-        for (int v = 0; v < 4; ++v) {
-          sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + i + part + v * kWidth)));
-        }
-      }
-      HEARTH_UNROLL
-      for (int v = 0; v < 4; ++v) hn::StoreU(sums[v].raw, d, lanes + part + v * kWidth);
-    }
-    i = whole;
+    HEARTH_UNROLL
+    for (int v = 0; v < kAtOnce; ++v) hn::StoreU(sums[v].raw, d, lanes + part + v * kWidth);
   }
+  std::int64_t i = whole;
   L* rest = lanes;
   for (; i + kWidth <= n; i += kWidth, rest += kWidth) {
     hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, rest)), Vec<L>(hn::LoadU(d, values + i))).raw, d, rest);
   }
   for (; i < n; ++i, ++rest) *rest = F::apply(*rest, values[i]);
-}
-
-template <class F, class L>
-HWY_INLINE L fold_lanes(const L* lanes) {
-  constexpr std::int64_t kWidth = kLanes<L>;
-  const Tag<L> d;
-  // A binary tree by halves: 64 -> 32 -> 16 -> ... -> 1, whatever the vector's width.
-  alignas(64) L tree[kFoldLanes / 2];
-  for (std::int64_t i = 0; i < kFoldLanes / 2; i += kWidth) {
-    hn::Store(F::apply(Vec<L>(hn::LoadU(d, lanes + i)),
-                       Vec<L>(hn::LoadU(d, lanes + i + kFoldLanes / 2))).raw, d, tree + i);
-  }
-  std::int64_t half = kFoldLanes / 4;
-  for (; half >= kWidth; half /= 2) {
-    for (std::int64_t i = 0; i < half; i += kWidth) {
-      hn::Store(F::apply(Vec<L>(hn::Load(d, tree + i)), Vec<L>(hn::Load(d, tree + i + half))).raw,
-                d, tree + i);
-    }
-  }
-  for (; half >= 1; half /= 2) {
-    for (std::int64_t i = 0; i < half; ++i) tree[i] = F::apply(tree[i], tree[i + half]);
-  }
-  return tree[0];
-}
-
-template <class F, class L>
-void fold_finish(std::byte* result, const std::byte* lanes) {
-  *reinterpret_cast<L*>(result) = fold_lanes<F>(reinterpret_cast<const L*>(lanes));
 }
 
 template <class F, class L>
@@ -169,41 +125,36 @@ void fold_columns(std::byte* into_at, const std::byte* values_at, std::int64_t n
   }
 }
 
-// Short runs side by side: column j of all rows at once where runs are short, else row by row.
+// Several runs side by side, each added up in order: loads are the limit, not the chain of additions.
 template <class F, class L>
 void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64_t length,
                    std::int64_t rows) {
-  constexpr std::int64_t kWidth = kLanes<L>;
-  const Tag<L> d;
+  constexpr int kAtOnce = 8;
   L* results = reinterpret_cast<L*>(results_at);
   const L* values = reinterpret_cast<const L*>(values_at);
-  for (std::int64_t r = 0; r < rows; ++r, values += length) {
-    std::int64_t i = 0;
-    L result;
-    if (length >= kWidth) {
-      Vec<L> sum = hn::LoadU(d, values);
-      for (i = kWidth; i + kWidth <= length; i += kWidth) {
-        sum = F::apply(sum, Vec<L>(hn::LoadU(d, values + i)));
-      }
-      HWY_ALIGN L tree[kLanes<L>];
-      hn::Store(sum.raw, d, tree);
-      for (std::int64_t half = kWidth / 2; half >= 1; half /= 2) {
-        for (std::int64_t k = 0; k < half; ++k) tree[k] = F::apply(tree[k], tree[k + half]);
-      }
-      result = tree[0];
-    } else {
-      result = values[0];
-      i = 1;
+  std::int64_t r = 0;
+  for (; r + kAtOnce <= rows; r += kAtOnce, values += kAtOnce * length) {
+    L sums[kAtOnce];
+    HEARTH_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) sums[k] = values[k * length];
+    for (std::int64_t i = 1; i < length; ++i) {
+      HEARTH_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) sums[k] = F::apply(sums[k], values[k * length + i]);
     }
-    for (; i < length; ++i) result = F::apply(result, values[i]);
-    results[r] = result;
+    HEARTH_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) results[r + k] = sums[k];
+  }
+  for (; r < rows; ++r, values += length) {
+    L sum = values[0];
+    for (std::int64_t i = 1; i < length; ++i) sum = F::apply(sum, values[i]);
+    results[r] = sum;
   }
 }
 
 template <class F, class L>
 void set_fold(TileTable& table, Combine combine, TileClass type) {
   table.fold[static_cast<int>(combine)][static_cast<int>(type)] = {
-      fold_row<F, L>, fold_columns<F, L>, fold_segments<F, L>, fold_finish<F, L>};
+      fold_row<F, L>, fold_columns<F, L>, fold_segments<F, L>};
 }
 template <class L>
 void set_folds(TileTable& table, TileClass type) {
@@ -218,7 +169,15 @@ void fill_folds(TileTable& table) {
   set_folds<double>(table, TileClass::f64);
   set_folds<std::int32_t>(table, TileClass::i32);
   set_folds<std::int64_t>(table, TileClass::i64);
-  set_folds<std::uint64_t>(table, TileClass::u64);
+  // Sums and products have the same bits with and without a sign.
+  constexpr int kSigned = static_cast<int>(TileClass::i64);
+  constexpr int kUnsigned = static_cast<int>(TileClass::u64);
+  for (const Combine combine : {Combine::sum, Combine::prod}) {
+    auto& folds = table.fold[static_cast<int>(combine)];
+    folds[kUnsigned] = folds[kSigned];
+  }
+  set_fold<MaxFold, std::uint64_t>(table, Combine::max, TileClass::u64);
+  set_fold<MinFold, std::uint64_t>(table, Combine::min, TileClass::u64);
 }
 
 }  // namespace HWY_NAMESPACE

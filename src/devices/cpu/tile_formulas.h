@@ -51,6 +51,25 @@ struct fnma_formula {
   }
 };
 
+struct fma_mul_formula {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b, T c, T d) {
+    return scalar::fma(a, b, c * d);
+  }
+};
+struct fms_mul_formula {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b, T c, T d) {
+    return scalar::fma(a, b, -(c * d));
+  }
+};
+struct nmul_formula {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b) {
+    return -(a * b);
+  }
+};
+
 template <class L>
 inline constexpr int kClassOf = std::is_same_v<L, float>          ? 0
                                 : std::is_same_v<L, double>       ? 1
@@ -83,10 +102,51 @@ constexpr bool is_short(TileOp op) {
       return false;
   }
 }
-inline constexpr int kShortUnroll = HEARTH_NATIVE_MASKS ? 4 : 2;
+template <class L>
+inline constexpr int kShortUnroll =
+    !std::is_floating_point_v<L> ? 1 : HEARTH_NATIVE_MASKS && sizeof(L) == 4 ? 4 : 2;
+
+// Ops that do the same to the bits of i64 and u64.
+constexpr bool is_blind_to_sign(TileOp op) {
+  switch (op) {
+    case TileOp::neg:
+    case TileOp::square:
+    case TileOp::floor:
+    case TileOp::ceil:
+    case TileOp::round:
+    case TileOp::add:
+    case TileOp::sub:
+    case TileOp::mul:
+    case TileOp::equal:
+    case TileOp::not_equal:
+    case TileOp::where:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether the i64 forms serve for u64.
+template <TileOp kOp, class F, class L>
+void set_double(TileTable& table) {
+  auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
+  forms[0] = map4<F, L, 0, 2>;
+  forms[2] = map4<F, L, 2, 2>;
+  forms[8] = map4<F, L, 8, 2>;
+  forms[10] = map4<F, L, 10, 2>;
+}
+
+template <TileOp kOp, class L>
+inline constexpr bool kShared = std::is_same_v<L, std::uint64_t> && is_blind_to_sign(kOp);
+template <TileOp kOp>
+void share(TileTable& table) {
+  auto& forms = table.op[static_cast<int>(kOp)];
+  std::memcpy(forms[4], forms[3], sizeof(forms[4]));
+}
 
 template <TileOp kOp, class F, class L>
 void set_unary(TileTable& table) {
+  if constexpr (kShared<kOp, L>) return share<kOp>(table);
   if constexpr (requires(Vec<L> x) { F::apply(x); }) {
     TileFunction& form = table.op[static_cast<int>(kOp)][kClassOf<L>][0];
     if constexpr (std::is_floating_point_v<L> && !is_short(kOp)) {
@@ -98,12 +158,13 @@ void set_unary(TileTable& table) {
 }
 template <TileOp kOp, class F, class L>
 void set_binary(TileTable& table) {
+  if constexpr (kShared<kOp, L>) return share<kOp>(table);
   if constexpr (requires(Vec<L> x) { F::apply(x, x); }) {
     auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
     if constexpr (is_short(kOp)) {
-      forms[0] = map2<F, L, 0, kShortUnroll>;
-      forms[1] = map2<F, L, 1, kShortUnroll>;
-      forms[2] = map2<F, L, 2, kShortUnroll>;
+      forms[0] = map2<F, L, 0, kShortUnroll<L>>;
+      forms[1] = map2<F, L, 1, kShortUnroll<L>>;
+      forms[2] = map2<F, L, 2, kShortUnroll<L>>;
     } else if constexpr (std::is_floating_point_v<L>) {
       forms[0] = map_wide<F, L, 2>;
     } else {
@@ -113,6 +174,7 @@ void set_binary(TileTable& table) {
 }
 template <TileOp kOp, class F, class L>
 void set_comparison(TileTable& table) {
+  if constexpr (kShared<kOp, L>) return share<kOp>(table);
   auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
   forms[0] = map2<F, L, 0, 1>;
   forms[2] = map2<F, L, 2, 1>;
@@ -125,6 +187,7 @@ void set_logical(TileTable& table) {
 }
 template <TileOp kOp, class F, class L>
 void set_ternary(TileTable& table) {
+  if constexpr (kShared<kOp, L>) return share<kOp>(table);
   auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
   if constexpr (kOp == TileOp::where) {
     forms[0] = map_where<L, 0>;
@@ -139,12 +202,13 @@ void set_ternary(TileTable& table) {
 template <TileOp kOp, class F, class L>
 void set_fused(TileTable& table) {
   auto& forms = table.op[static_cast<int>(kOp)][kClassOf<L>];
-  forms[0] = map3<F, L, 0, kShortUnroll>;
-  forms[2] = map3<F, L, 2, kShortUnroll>;
-  forms[4] = map3<F, L, 4, kShortUnroll>;
-  forms[6] = map3<F, L, 6, kShortUnroll>;
+  forms[0] = map3<F, L, 0, kShortUnroll<L>>;
+  forms[2] = map3<F, L, 2, kShortUnroll<L>>;
+  forms[4] = map3<F, L, 4, kShortUnroll<L>>;
+  forms[6] = map3<F, L, 6, kShortUnroll<L>>;
 }
 
+// For u64, i64 must have been filled.
 template <class L>
 void fill_ops(TileTable& table) {
 #define UNARY(name) set_unary<TileOp::name, name##_formula, L>(table);
@@ -162,6 +226,11 @@ void fill_ops(TileTable& table) {
     set_fused<TileOp::fma, fma_formula, L>(table);
     set_fused<TileOp::fms, fms_formula, L>(table);
     set_fused<TileOp::fnma, fnma_formula, L>(table);
+    set_double<TileOp::fma_mul, fma_mul_formula, L>(table);
+    set_double<TileOp::fms_mul, fms_mul_formula, L>(table);
+    auto& nmul = table.op[static_cast<int>(TileOp::nmul)][kClassOf<L>];
+    nmul[0] = map2<nmul_formula, L, 0, kShortUnroll<L>>;
+    nmul[2] = map2<nmul_formula, L, 2, kShortUnroll<L>>;
   }
 }
 

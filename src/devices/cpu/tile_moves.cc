@@ -247,7 +247,7 @@ struct Memory<Bool8> {
 };
 
 template <class M, class L>
-void load(std::byte* tile, const std::byte* memory, std::int64_t n, std::int64_t stride) {
+HWY_NOINLINE void load(std::byte* tile, const std::byte* memory, std::int64_t n, std::int64_t stride) {
   using Access = Memory<M>;
   using W = typename Access::Word;
   L* HWY_RESTRICT to = out<L>(tile);
@@ -274,7 +274,7 @@ void load(std::byte* tile, const std::byte* memory, std::int64_t n, std::int64_t
 }
 
 template <class M, class L>
-void store(std::byte* memory, const std::byte* tile, std::int64_t n, std::int64_t stride) {
+HWY_NOINLINE void store(std::byte* memory, const std::byte* tile, std::int64_t n, std::int64_t stride) {
   using Access = Memory<M>;
   using W = typename Access::Word;
   const L* HWY_RESTRICT from = in<L>(tile);
@@ -334,6 +334,83 @@ void stream(const TileStep& step, Slots slots, std::int64_t n) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
+void stream_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  const hn::ScalableTag<std::uint64_t> d;
+  const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* target = out<std::uint64_t>(to);
+  const auto* source = in<std::uint64_t>(from);
+  for (std::int64_t i = 0; i < bytes / 8; i += width) {
+    hn::Stream(hn::LoadU(d, source + i), d, target + i);
+  }
+}
+
+void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
+                  std::int64_t width) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 16; ++i) {
+    const auto* row = in<std::uint32_t>(from + i * row_step);
+    for (int a = 0; a < 16; ++a) turned[a * width + i] = row[a];
+  }
+#elif HWY_MAX_BYTES >= 32
+  // 8 x 8 in 256-bit vectors: pairs of words, pairs of pairs, then halves.
+  const hn::CappedTag<std::uint32_t, 8> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d2;
+  for (int i = 0; i < 16; i += 8) {
+    for (int a = 0; a < 16; a += 8) {
+      const auto row = [&](int k) HWY_ATTR {
+        return hn::LoadU(d, in<std::uint32_t>(from + (i + k) * row_step) + a);
+      };
+      const auto put = [&](int k, auto v) HWY_ATTR {
+        hn::StoreU(hn::BitCast(d, v), d, turned + (a + k) * width + i);
+      };
+      const auto low = [&](auto x, auto y) HWY_ATTR {
+        return hn::BitCast(d2, hn::InterleaveLower(d, x, y));
+      };
+      const auto high = [&](auto x, auto y) HWY_ATTR {
+        return hn::BitCast(d2, hn::InterleaveUpper(d, x, y));
+      };
+      const auto l01 = low(row(0), row(1));
+      const auto h01 = high(row(0), row(1));
+      const auto l23 = low(row(2), row(3));
+      const auto h23 = high(row(2), row(3));
+      const auto l45 = low(row(4), row(5));
+      const auto h45 = high(row(4), row(5));
+      const auto l67 = low(row(6), row(7));
+      const auto h67 = high(row(6), row(7));
+      const auto finish = [&](int k, auto x, auto y) HWY_ATTR {
+        put(k, hn::ConcatLowerLower(d2, y, x));
+        put(k + 4, hn::ConcatUpperUpper(d2, y, x));
+      };
+      finish(0, hn::InterleaveLower(d2, l01, l23), hn::InterleaveLower(d2, l45, l67));
+      finish(1, hn::InterleaveUpper(d2, l01, l23), hn::InterleaveUpper(d2, l45, l67));
+      finish(2, hn::InterleaveLower(d2, h01, h23), hn::InterleaveLower(d2, h45, h67));
+      finish(3, hn::InterleaveUpper(d2, h01, h23), hn::InterleaveUpper(d2, h45, h67));
+    }
+  }
+#else
+  const hn::CappedTag<std::uint32_t, 4> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d2;
+  for (int i = 0; i < 16; i += 4) {
+    for (int a = 0; a < 16; a += 4) {
+      const auto row = [&](int k) HWY_ATTR {
+        return hn::LoadU(d, in<std::uint32_t>(from + (i + k) * row_step) + a);
+      };
+      const auto put = [&](int k, auto v) HWY_ATTR {
+        hn::StoreU(hn::BitCast(d, v), d, turned + (a + k) * width + i);
+      };
+      const auto l01 = hn::BitCast(d2, hn::InterleaveLower(d, row(0), row(1)));
+      const auto h01 = hn::BitCast(d2, hn::InterleaveUpper(d, row(0), row(1)));
+      const auto l23 = hn::BitCast(d2, hn::InterleaveLower(d, row(2), row(3)));
+      const auto h23 = hn::BitCast(d2, hn::InterleaveUpper(d, row(2), row(3)));
+      put(0, hn::InterleaveLower(d2, l01, l23));
+      put(1, hn::InterleaveUpper(d2, l01, l23));
+      put(2, hn::InterleaveLower(d2, h01, h23));
+      put(3, hn::InterleaveUpper(d2, h01, h23));
+    }
+  }
+#endif
+}
+
 template <class M, class L>
 void set_memory(TileTable& table, DType dtype) {
   const auto i = static_cast<int>(dtype);
@@ -388,6 +465,8 @@ void fill_moves(TileTable& table) {
   set_narrow<std::uint16_t, std::int32_t>(table, DType::u16);
   set_narrow<std::uint8_t, std::int32_t>(table, DType::u8);
   set_narrow<std::uint32_t, std::int64_t>(table, DType::u32);
+  table.stream_lines = stream_lines;
+  table.turn_block32 = turn_block32;
   table.narrow[static_cast<int>(DType::f16)] = round_f16;
   table.narrow[static_cast<int>(DType::bf16)] = round_bf16;
 }

@@ -120,6 +120,7 @@ class Compiler {
   TileProgram compile() {
     count_uses();
     plan_fma();
+    plan_products();
     for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
       const int id = region_.first_result() + static_cast<int>(i);
       if (uses_[static_cast<std::size_t>(id)] == 0 || absorbed_[i]) continue;
@@ -226,6 +227,38 @@ class Compiler {
     }
   }
 
+  // Steps that do the work of two and give the same bits: the product added to a fused one, and signs
+  // of products.
+  void plan_products() {
+    second_.assign(region_.instructions.size(), -1);
+    negated_.assign(region_.instructions.size(), -1);
+    const auto source = [&](int value, const char* op, DType dtype) {
+      const int at = value - region_.first_result();
+      if (at < 0 || uses_[static_cast<std::size_t>(value)] != 1) return -1;
+      const auto i = static_cast<std::size_t>(at);
+      const RegionInstruction& instruction = region_.instructions[i];
+      const bool fits = !absorbed_[i] && fused_[i] < 0 && negated_[i] < 0 &&
+                        instruction.dtype == dtype && std::string(op) == instruction.op->name.text;
+      return fits ? at : -1;
+    };
+    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
+      const RegionInstruction& instruction = region_.instructions[i];
+      const std::string op = instruction.op->name.text;
+      if (absorbed_[i] || !is_float(instruction.dtype)) continue;
+      if (fused_[i] == 0) {
+        second_[i] = source(instruction.args[1], "mul", instruction.dtype);
+        if (second_[i] >= 0) absorbed_[static_cast<std::size_t>(second_[i])] = true;
+      } else if (op == "mul") {
+        for (int side = 0; side < 2 && negated_[i] < 0; ++side) {
+          negated_[i] = source(instruction.args[side], "neg", instruction.dtype);
+        }
+      } else if (op == "neg" && !region_.exact) {
+        negated_[i] = source(instruction.args[0], "mul", instruction.dtype);
+      }
+      if (negated_[i] >= 0) absorbed_[static_cast<std::size_t>(negated_[i])] = true;
+    }
+  }
+
   int new_tile(TileClass type) {
     tile_types_.push_back(type);
     return static_cast<int>(tile_types_.size()) - 1;
@@ -237,10 +270,11 @@ class Compiler {
     return {.known = true, .is_tile = true, .single = false, .at = new_tile(type), .type = type};
   }
 
-  TileStep& emit(TileFunction function, int target, int a, int b = -1, int c = -1) {
+  TileStep& emit(TileFunction function, int target, int a, int b = -1, int c = -1, int d = -1) {
     const auto slot = [](int x) { return static_cast<std::uint16_t>(x < 0 ? 0 : x); };
-    program_.steps.push_back({function, slot(target), slot(a), slot(b), slot(c), 1, false, false});
-    arities_.push_back(c >= 0 ? 3 : b >= 0 ? 2 : 1);
+    program_.steps.push_back(
+        {function, slot(target), slot(a), slot(b), slot(c), slot(d), false, false, 1});
+    arities_.push_back(d >= 0 ? 4 : c >= 0 ? 3 : b >= 0 ? 2 : 1);
     if (program_.steps.size() > 60000 || tile_types_.size() >= kTileBase) {
       throw Error(ErrorCode::invalid_argument, "region: too many instructions for one region");
     }
@@ -346,7 +380,7 @@ class Compiler {
       const int arg = instruction.args[0];
       return converted(value(arg), region_.value_dtype(arg), instruction.dtype);
     }
-    int args[3] = {instruction.args[0], instruction.args[1], instruction.args[2]};
+    int args[4] = {instruction.args[0], instruction.args[1], instruction.args[2], -1};
     TileOp op = entry->op;
     if (fused_[i] >= 0) {
       const int side = fused_[i];
@@ -356,22 +390,38 @@ class Compiler {
       args[2] = instruction.args[1 - side];
       args[0] = factors[0];
       args[1] = factors[1];
+      if (second_[i] >= 0) {
+        const std::int16_t* added = args_of(static_cast<std::size_t>(second_[i]));
+        op = op == TileOp::fma ? TileOp::fma_mul : TileOp::fms_mul;
+        args[2] = added[0];
+        args[3] = added[1];
+      }
+    } else if (negated_[i] >= 0) {
+      const std::int16_t* inside = args_of(static_cast<std::size_t>(negated_[i]));
+      if (op == TileOp::neg) {
+        args[0] = inside[0];
+        args[1] = inside[1];
+      } else {
+        const int side = instruction.args[0] == negated_[i] + region_.first_result() ? 0 : 1;
+        args[side] = inside[0];
+      }
+      op = TileOp::nmul;
     }
-    const int count = args[2] >= 0 ? 3 : args[1] >= 0 ? 2 : 1;
+    const int count = args[3] >= 0 ? 4 : args[2] >= 0 ? 3 : args[1] >= 0 ? 2 : 1;
 
     // The dtype that the arguments are computed in.
     DType work = instruction.dtype;
     if (entry->shape == Form::comparison) work = region_.value_dtype(args[0]);
     if (entry->shape == Form::logical) work = DType::bool_;
-    Value x[3];
+    Value x[4];
     for (int k = 0; k < count; ++k) {
       const DType wanted = op == TileOp::where && k == 0 ? DType::bool_ : work;
       const DType have = region_.value_dtype(args[k]);
       x[k] = have == wanted ? value(args[k]) : converted(value(args[k]), have, wanted);
     }
-    if (op == TileOp::fma || op == TileOp::fms || op == TileOp::fnma) {
-      if (x[0].single) std::swap(x[0], x[1]);
-    }
+    // Single values stand second in products.
+    if (op >= TileOp::fma && x[0].single) std::swap(x[0], x[1]);
+    if (count == 4 && x[2].single) std::swap(x[2], x[3]);
 
     TileClass type = class_of(work);
     const auto& forms = table_.op[static_cast<int>(op)][static_cast<int>(type)];
@@ -390,7 +440,7 @@ class Compiler {
     const bool truth = entry->shape == Form::comparison;
     Value target = tile_value(truth ? TileClass::i32 : type);
     emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
-         count > 2 ? code(x[2]) : -1);
+         count > 2 ? code(x[2]) : -1, count > 3 ? code(x[3]) : -1);
     program_.cost += cost_of(op) * static_cast<double>(class_size(type)) / 4;
     const bool wraps = is_narrow_int(instruction.dtype) && may_leave_range(op);
     if (!truth && (wraps || (region_.exact && is_half(instruction.dtype)))) {
@@ -493,7 +543,8 @@ class Compiler {
   bool reads_input(int s) const {
     const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
     const int count = arities_[static_cast<std::size_t>(s)];
-    return step.a < inputs_ || (count > 1 && step.b < inputs_) || (count > 2 && step.c < inputs_);
+    return step.a < inputs_ || (count > 1 && step.b < inputs_) || (count > 2 && step.c < inputs_) ||
+           (count > 3 && step.d < inputs_);
   }
   bool streams(const TileOperand& operand) const {
     return program_.rows * program_.length * operand.size > kStreamBytes &&
@@ -508,7 +559,8 @@ class Compiler {
     const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
     if (dense && is_native(output.dtype)) {
       const auto type = static_cast<std::size_t>(x.type);
-      emit(streams(operand) ? table_.stream[type] : table_.copy[type], slot, code(x));
+      streamed_ = streams(operand);
+      emit(streamed_ ? table_.stream[type] : table_.copy[type], slot, code(x));
     } else if (dense) {
       emit(table_.store_dense[dtype], slot, code(x));
     } else {
@@ -532,6 +584,7 @@ class Compiler {
       note(step.a, s);
       if (count > 1) note(step.b, s);
       if (count > 2) note(step.c, s);
+      if (count > 3) note(step.d, s);
     }
     if (result_used_ && result_.is_tile) last[static_cast<std::size_t>(result_.at)] = steps;
 
@@ -572,6 +625,7 @@ class Compiler {
       release(step.a, s);
       if (count > 1) release(step.b, s);
       if (count > 2) release(step.c, s);
+      if (count > 3) release(step.d, s);
       if (!mixes && target >= kTileBase) take(target - kTileBase);
       // A result nobody reads.
       if (target >= kTileBase) release(step.target, s);
@@ -594,6 +648,7 @@ class Compiler {
       step.a = final_slot(step.a);
       step.b = final_slot(step.b);
       step.c = final_slot(step.c);
+      step.d = final_slot(step.d);
       step.spills = step.target >= program_.first_tile;
       const auto safe = [&](std::uint16_t slot) { return slot >= program_.first_single; };
       // Operands of stride 0 are single values: reading them is no matter of length.
@@ -601,7 +656,7 @@ class Compiler {
         return !safe(slot) && !(slot < inputs_ && is_single_operand(slot));
       };
       step.whole = step.spills && !reads_ahead(step.a) && !(count > 1 && reads_ahead(step.b)) &&
-                   !(count > 2 && reads_ahead(step.c));
+                   !(count > 2 && reads_ahead(step.c)) && !(count > 3 && reads_ahead(step.d));
     }
     for (TileGather& gather : program_.gathers) {
       gather.slot = program_.first_tile + place[static_cast<std::size_t>(gather.slot)] - kTileBase;
@@ -611,6 +666,8 @@ class Compiler {
     }
 
     std::int64_t tile = program_.tile;
+    // Memory that does not fit a cache comes best in short bursts from each operand.
+    if (streamed_) tile = std::min<std::int64_t>(tile, kTileElements / 2);
     while (tile > 128 && tiles * (tile * widest + 64) > kScratchTarget && tiles > 0) tile /= 2;
     if (program_.length < tile) {
       tile = program_.length;
@@ -649,12 +706,15 @@ class Compiler {
   std::vector<Value> values_;
   std::vector<int> uses_;
   std::vector<bool> absorbed_;
-  std::vector<int> fused_;
+  std::vector<int> fused_;    // which argument is the product that joins the addition, or -1
+  std::vector<int> second_;   // the product that is added, done in the same step, or -1
+  std::vector<int> negated_;  // the other half of a negated product, or -1
   std::vector<TileClass> tile_types_;
   std::vector<int> arities_;
   std::vector<int> bound_;  // the output slot a tile was given, or -1
   Value result_;
   bool result_used_ = false;
+  bool streamed_ = false;
 };
 
 }  // namespace

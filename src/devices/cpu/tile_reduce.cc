@@ -180,12 +180,13 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
         }
       }
       if (blocked) fold.columns(lanes.bytes, block.bytes, kFoldLanes, 1, 0);
-      std::uint64_t value = 0;
-      fold.finish(reinterpret_cast<std::byte*>(&value), lanes.bytes);
+      for (std::int64_t half = kFoldLanes / 2; half >= 1; half /= 2) {
+        fold.columns(lanes.bytes, lanes.bytes + half * size, half, 1, 0);
+      }
       if (plan.chunks == 1) {
-        store_of(plan)(result_at(plan, base, result), reinterpret_cast<std::byte*>(&value), 1, 1);
+        store_of(plan)(result_at(plan, base, result), lanes.bytes, 1, 1);
       } else {
-        std::memcpy(launch.workspace + (chunk * plan.results + result) * size, &value,
+        std::memcpy(launch.workspace + (chunk * plan.results + result) * size, lanes.bytes,
                     static_cast<std::size_t>(size));
       }
     }

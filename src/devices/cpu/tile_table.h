@@ -36,7 +36,8 @@ inline bool is_native(DType dtype) noexcept {
          dtype == DType::i64 || dtype == DType::u64;
 }
 
-// The elementwise ops, by name, and the fused forms a*b+c, a*b-c and c-a*b.
+// The elementwise ops, by name, and fused forms: a*b+c, a*b-c, c-a*b with one rounding; the sum and the
+// difference of a*b and the rounded c*d; -(a*b).
 enum class TileOp : std::uint8_t {
 #define UNARY(name) name,
 #define BINARY(name) name,
@@ -49,6 +50,9 @@ enum class TileOp : std::uint8_t {
   fma,
   fms,
   fnma,
+  fma_mul,
+  fms_mul,
+  nmul,
   count
 };
 inline constexpr int kTileOps = static_cast<int>(TileOp::count);
@@ -59,10 +63,10 @@ using TileFunction = void (*)(const TileStep& step, Slots slots, std::int64_t n)
 
 struct TileStep {
   TileFunction function;
-  std::uint16_t target, a, b, c;  // slots
-  std::int64_t stride;            // of strided loads and stores, in elements
-  bool whole;                     // no operand is memory: n is rounded up to kTileQuantum
-  bool spills;                    // the target is a tile: its last vector may be written whole
+  std::uint16_t target, a, b, c, d;  // slots
+  bool whole;                        // no operand is memory: n is rounded up to kTileQuantum
+  bool spills;                       // the target is a tile: its last vector may be written whole
+  std::int64_t stride;               // of strided loads and stores, in elements
 };
 
 // From memory of a dtype to a tile and back; strides in elements, 0 repeats one element. Narrowing
@@ -86,14 +90,12 @@ struct FoldFunctions {
   // results[r] = all of values[r * length ... + length), for r < rows.
   void (*segments)(std::byte* results, const std::byte* values, std::int64_t length,
                    std::int64_t rows);
-  // *result = the lanes combined in a fixed tree.
-  void (*finish)(std::byte* result, const std::byte* lanes);
 };
 
 struct TileTable {
   // By op, class of the arguments, and which arguments are single values (bit i = argument i). Null
   // where there is no such form; the form without single values exists wherever the op does.
-  TileFunction op[kTileOps][kTileClasses][8];
+  TileFunction op[kTileOps][kTileClasses][16];
   TileFunction cast[kTileClasses][kTileClasses];  // saturating from floats, NaN to 0
   TileFunction cast_to_odd[kTileClasses];  // to f32, inexact values get an odd last bit
   TileFunction to_bool[kTileClasses];
@@ -109,6 +111,11 @@ struct TileTable {
   LoadFunction load[kDTypeCount];
   StoreFunction store[kDTypeCount];
   FoldFunctions fold[kCombines][kTileClasses];
+  // Whole cache lines to an aligned target, past the cache. A fence is up to the caller.
+  void (*stream_lines)(std::byte* to, const std::byte* from, std::int64_t bytes);
+  // turned[a * width + i] = word a of source row i, for 16 rows of 16 words.
+  void (*turn_block32)(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
+                       std::int64_t width);
 };
 
 // The table for this processor.

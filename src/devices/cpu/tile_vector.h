@@ -137,18 +137,12 @@ HWY_INLINE T copysign(T x, T sign_of) {
 // Without hardware for it, f32 goes through f64: the same bits but for rare double roundings.
 template <Real T>
 HWY_INLINE T fma(T a, T b, T c) {
-#if HWY_TARGET == HWY_SSE2
+#if HWY_TARGET == HWY_SCALAR
   if constexpr (Real32<T>) {
-    const hn::Repartition<double, Tag<float>> d64;
-    const hn::Half<Tag<float>> half;
-    const Tag<float> d;
-    const auto low = hn::Add(hn::Mul(hn::PromoteTo(d64, hn::LowerHalf(half, a.raw)),
-                                     hn::PromoteTo(d64, hn::LowerHalf(half, b.raw))),
-                             hn::PromoteTo(d64, hn::LowerHalf(half, c.raw)));
-    const auto high = hn::Add(hn::Mul(hn::PromoteTo(d64, hn::UpperHalf(half, a.raw)),
-                                      hn::PromoteTo(d64, hn::UpperHalf(half, b.raw))),
-                              hn::PromoteTo(d64, hn::UpperHalf(half, c.raw)));
-    return hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+    const double product = static_cast<double>(a.raw.raw) * static_cast<double>(b.raw.raw);
+    return T(static_cast<float>(product + static_cast<double>(c.raw.raw)));
+  } else {
+    return T(std::fma(a.raw.raw, b.raw.raw, c.raw.raw));
   }
 #endif
   return hn::MulAdd(a.raw, b.raw, c.raw);
@@ -194,10 +188,6 @@ HWY_INLINE Vec<float> power_of_word(Vec<std::int32_t> n) {
 HWY_INLINE Vec<double> power_of_word(Vec<std::int64_t> n) {
   return real_of(shift_left<52>(n + Vec<std::int64_t>(1023)));
 }
-template <Real T>
-HWY_INLINE T power_of_two(T n) {
-  return power_of_word(to_word(n));
-}
 // In two halves where the hardware has no such operation; only the second product may round.
 template <Real T>
 HWY_INLINE T scale(T x, T n) {
@@ -214,6 +204,14 @@ HWY_INLINE T scale(T x, T n) {
 #endif
 }
 
+template <Real T>
+HWY_INLINE T power_of_two(T n) {
+#if HEARTH_NATIVE_MASKS
+  return scale(T(1.0f), n);
+#else
+  return power_of_word(to_word(n));
+#endif
+}
 // Lane by lane, for what vectors cannot do.
 template <class L, class F>
 HWY_NOINLINE Vec<L> by_lane(Vec<L> a, Vec<L> b, F function) {
@@ -680,6 +678,31 @@ void map3(const TileStep& step, Slots slots, std::int64_t n) {
     }
   };
   sweep<L, kUnroll>(n, Body{A(slots[step.a]), B(slots[step.b]), C(slots[step.c]),
+                            slots[step.target], step.spills});
+}
+
+template <class F, class L, unsigned kSingles, int kUnroll>
+void map4(const TileStep& step, Slots slots, std::int64_t n) {
+  using A = Argument<L, false>;
+  using B = Argument<L, (kSingles & 2) != 0>;
+  using D = Argument<L, (kSingles & 8) != 0>;
+  struct Body {
+    A a;
+    B b;
+    A c;
+    D d;
+    std::byte* target;
+    bool spills;
+    HWY_INLINE void full(std::int64_t i) const {
+      put(F::apply(a.at(i), b.at(i), c.at(i), d.at(i)), target, i);
+    }
+    HWY_INLINE void part(std::int64_t i, std::int64_t count) const {
+      put_first(F::apply(a.first(i, count), b.first(i, count), c.first(i, count),
+                         d.first(i, count)),
+                target, i, count, spills);
+    }
+  };
+  sweep<L, kUnroll>(n, Body{A(slots[step.a]), B(slots[step.b]), A(slots[step.c]), D(slots[step.d]),
                             slots[step.target], step.spills});
 }
 
