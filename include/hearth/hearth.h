@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hearth/array.h"
+#include "hearth/custom_op.h"
 #include "hearth/device.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"

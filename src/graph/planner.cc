@@ -254,7 +254,8 @@ void Planner::trace_elementwise(std::uint32_t index) {
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     const PlanValue value = operand(node, i);
     if (value.root < 0) continue;
-    if (open_region(value, node.shape) < 0 || !switches_.fuse_elementwise) {
+    if (!switches_.fuse_elementwise || operand_shape(node, i) != node.shape ||
+        open_region(value, node.shape) < 0) {
       read_from_memory(value);
       ++memory_inputs;
     }
@@ -262,7 +263,7 @@ void Planner::trace_elementwise(std::uint32_t index) {
   // Join the regions of the others, largest first, as long as the whole stays small.
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     const PlanValue value = operand(node, i);
-    const int producer = open_region(value, node.shape);
+    const int producer = operand_shape(node, i) == node.shape ? open_region(value, node.shape) : -1;
     if (producer < 0) {
       if (value.root >= 0) read_from_memory(value);
       continue;

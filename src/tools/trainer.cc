@@ -37,6 +37,16 @@ std::uint64_t fingerprint(std::span<const std::uint8_t> bytes) {
   return hash;
 }
 
+// Refuses what could only exhaust the host's memory.
+void require_batch(std::int64_t batch, std::int64_t context) {
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 26;
+  if (batch < 1 || context < 1 || batch > kMostTokens / context) {
+    throw Error(ErrorCode::invalid_argument,
+                "train: too many tokens in a step; got " + std::to_string(batch) + " x " +
+                    std::to_string(context) + ", expected at most 2^26");
+  }
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -67,6 +77,7 @@ Trainer::Trainer(const TrainingOptions& options)
                   .weight_decay = options.weight_decay,
                   .decay_vectors = false}) {
   options_.model = model_.config;
+  require_batch(options_.batch, options_.model.context);
   make_folder(options_.out);
   if (options_.fresh) {
     std::error_code ignored;

@@ -50,6 +50,20 @@ TEST(Fusion, ViewsAreReadInPlace) {
   EXPECT_EQ(count.copies, 0);
 }
 
+// The first row lies where the whole lies and has its strides, but is not the whole.
+TEST(Fusion, PartsOfAValueAreNotTheValue) {
+  for (const Device device : both_devices()) {
+    Array x = iota({6, 10}, device);
+    x = mul(x, 2.0);
+    const Array difference = sub(x, slice(x, {{0, 1}}));
+    EXPECT_EQ(difference.to_vector<float>()[25], 40);
+    Array y = iota({6, 1, 10}, device);
+    y = mul(y, 2.0);
+    const Array again = sub(expand(y, {6, 2, 10}), slice(y, {{0, 1}}));
+    EXPECT_EQ(again.to_vector<float>()[45], 2 * (25 - 5));
+  }
+}
+
 TEST(Fusion, HeldIntermediatesAreWrittenOut) {
   for (const Device device : both_devices()) {
     const Array a = iota({64}, device);

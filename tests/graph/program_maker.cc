@@ -1,6 +1,6 @@
 #include "graph/program_maker.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,7 @@ void store(std::vector<std::byte>& bytes, DType dtype, double value) {
     const auto* raw = reinterpret_cast<const std::byte*>(&element);
     bytes.insert(bytes.end(), raw, raw + sizeof(T));
   };
-  const auto whole = static_cast<std::int64_t>(std::isfinite(value) ? value : 0);
+  const auto whole = static_cast<std::int64_t>(std::abs(value) < 9.3e18 ? std::clamp(value, -9.2e18, 9.2e18) : 0);
   switch (dtype) {
     case DType::f64: return put(value);
     case DType::f32: return put(static_cast<float>(value));
@@ -205,7 +205,8 @@ bool ProgramMaker::emit(std::vector<int> in, std::string text, Run run) {
 }
 
 bool ProgramMaker::fresh_input() {
-  add_input(random_dtype(), random_shape());
+  const DType dtype = random_dtype();
+  add_input(dtype, random_shape());
   return true;
 }
 
@@ -218,7 +219,8 @@ Program ProgramMaker::make() {
   };
   static constexpr Choice kChoices[] = {
       {12, &ProgramMaker::unary, false},          {14, &ProgramMaker::binary, false},
-      {8, &ProgramMaker::with_scalar, false},     {3, &ProgramMaker::compare, true},
+      {8, &ProgramMaker::with_scalar, false},     {5, &ProgramMaker::with_own_part, false},
+      {3, &ProgramMaker::compare, true},
       {2, &ProgramMaker::logic, false},           {3, &ProgramMaker::choose, false},
       {2, &ProgramMaker::limit, false},           {4, &ProgramMaker::convert, true},
       {9, &ProgramMaker::reduce, false},          {2, &ProgramMaker::arg_reduce, true},
@@ -237,7 +239,10 @@ Program ProgramMaker::make() {
   for (const Choice& choice : kChoices) total += choice.weight;
 
   segment_ = 0;
-  for (int i = 0; i < 3; ++i) add_input(i == 0 ? options_.float_dtype : random_dtype(), random_shape());
+  for (int i = 0; i < 3; ++i) {
+    const DType dtype = i == 0 ? options_.float_dtype : random_dtype();
+    add_input(dtype, random_shape());
+  }
   program_.segments = options_.lanes > 1 ? 4 : 1;
   const int per_place = std::max(1, options_.statements / program_.segments / options_.lanes);
   for (segment_ = 0; segment_ < program_.segments; ++segment_) {

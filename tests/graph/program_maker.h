@@ -43,6 +43,7 @@ class ProgramMaker {
   bool unary();
   bool binary();
   bool with_scalar();
+  bool with_own_part();
   bool compare();
   bool logic();
   bool choose();

@@ -112,6 +112,25 @@ bool ProgramMaker::flip_view() {
               [=](const Variables& v, Device) { return flip(at(v, a), axes); });
 }
 
+// A value beside a part of itself that broadcasts, or beside itself turned around.
+bool ProgramMaker::with_own_part() {
+  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0 && !is_bool(x.dtype()); });
+  if (a < 0) return false;
+  const int axis = below(shadow(a).rank());
+  const std::int64_t start = one_in(2) ? 0 : below(static_cast<int>(shadow(a).shape(axis)));
+  const bool turned = one_in(3);
+  const bool swapped = one_in(2);
+  const std::string part = turned ? call_text("flip", {var(a), braces({axis})})
+                                  : call_text("narrow", {var(a), std::to_string(axis),
+                                                         std::to_string(start), "1"});
+  return emit({a}, swapped ? call_text("sub", {part, var(a)}) : call_text("sub", {var(a), part}),
+              [=](const Variables& v, Device) {
+                const Array& x = at(v, a);
+                const Array other = turned ? flip(x, {axis}) : narrow(x, axis, start, 1);
+                return swapped ? sub(other, x) : sub(x, other);
+              });
+}
+
 bool ProgramMaker::join() {
   const int a = pick([](const Array&) { return true; });
   if (a < 0) return false;

@@ -206,6 +206,8 @@ TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
 TEST_F(Tool, RefusesInOneLine) {
   expect_refused(run({"train", "--text", path("missing"), "--out", path("model")}));
   expect_refused(run({"train", "--text", path("text"), "--batch", "0"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
+                      "--batch", "1073741824"}));
   expect_refused(run({"train", "--text", path("text"), "--no-such-flag"}));
   expect_refused(run({"train", "--text", folder_.string(), "--out", path("model")}));
   expect_refused(
