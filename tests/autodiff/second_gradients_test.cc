@@ -1,5 +1,5 @@
-// Gradients of gradients of every op, against finite differences. Rules are made of ops, so they can
-// be differentiated again.
+// Gradients of gradients of every op, against finite differences. Rules are made of ops, so they
+// can be differentiated again.
 #include <algorithm>
 
 #include "check.h"
@@ -13,8 +13,7 @@ constexpr int kCasesPerOp = 2;
 
 Array input_of(const SampleInput& input, std::uint64_t seed) {
   const DType dtype = input.dtype >= 0 ? static_cast<DType>(input.dtype) : DType::f64;
-  check::Values values =
-      check::random_values(element_count(input.shape), input.lo, input.hi, seed);
+  check::Values values = check::random_values(element_count(input.shape), input.lo, input.hi, seed);
   if (!is_float(dtype)) {
     for (double& value : values) value = std::round(value);
   }
