@@ -11,8 +11,8 @@ int main() {
     std::printf("%s: %s\n", device.name().c_str(), device.description().c_str());
   }
 
-  // The same structure twice: the second evaluation is served by the plan cache, and x = f(x) writes
-  // into the storage it read from.
+  // The same structure twice: the second evaluation is served by the plan cache, and x = f(x)
+  // writes into the storage it read from.
   Array x = hearth::ones({1024, 1024});
   x.eval();
   const hearth::Statistics before = hearth::statistics();

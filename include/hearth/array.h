@@ -29,11 +29,11 @@ class HEARTH_API Array {
   Array() noexcept = default;
   // A scalar of rank 0 without a dtype of its own: in an op it takes the dtype of the arrays beside
   // it. A fractional value beside integers is an Error. Changing its value never rebuilds a plan.
-  Array(double value);        // NOLINT(google-explicit-constructor)
-  Array(std::int64_t value);  // NOLINT(google-explicit-constructor)
-  Array(bool value);          // NOLINT(google-explicit-constructor)
-  Array(float value) : Array(static_cast<double>(value)) {}       // NOLINT
-  Array(int value) : Array(static_cast<std::int64_t>(value)) {}   // NOLINT
+  Array(double value);                                       // NOLINT(google-explicit-constructor)
+  Array(std::int64_t value);                                 // NOLINT(google-explicit-constructor)
+  Array(bool value);                                         // NOLINT(google-explicit-constructor)
+  Array(float value) : Array(static_cast<double>(value)) {}  // NOLINT
+  Array(int value) : Array(static_cast<std::int64_t>(value)) {}  // NOLINT
 
   Array(const Array& other) noexcept;
   Array(Array&& other) noexcept : node_(other.node_), grad_(other.grad_) {
@@ -64,7 +64,7 @@ class HEARTH_API Array {
   int rank() const { return shape().rank(); }
   std::int64_t size() const { return element_count(shape()); }
   DType dtype() const;
-  Device device() const;  // of a scalar: the default device
+  Device device() const;            // of a scalar: the default device
   bool is_scalar() const noexcept;  // a scalar without a device, made from a number
 
   // Submits everything recorded so far by this array's thread and waits until this value exists.
@@ -93,7 +93,8 @@ class HEARTH_API Array {
   // The same value, cut off from differentiation.
   Array detach() const;
   // Takes the value of `value`, but stays the leaf that it is: id and flag are kept. This is how a
-  // parameter is updated; `w.assign(w.detach() - step)` reuses w's memory where nothing else holds it.
+  // parameter is updated; `w.assign(w.detach() - step)` reuses w's memory where nothing else holds
+  // it.
   void assign(Array value) noexcept { std::swap(node_, value.node_); }
 
   // For Hearth itself.
@@ -115,8 +116,8 @@ HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 // Evaluates several arrays with one wait.
 HEARTH_API void eval(std::span<const Array> arrays);
 
-// Starts everything that this thread has recorded, on all devices, and waits for nothing. What fails
-// is thrown when it is read.
+// Starts everything that this thread has recorded, on all devices, and waits for nothing. What
+// fails is thrown when it is read.
 HEARTH_API void submit();
 
 // While one lives, ops recorded on this thread are not tracked for differentiation.

@@ -2,8 +2,8 @@
 //
 //   const CustomOp scaled_sum({
 //       .name = "my_lib.scaled_sum",
-//       .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()}; },
-//       .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
+//       .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()};
+//       }, .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
 //   });
 //   Array y = scaled_sum({a, b});
 #pragma once
@@ -43,8 +43,8 @@ struct CustomOpSpec {
   // Fills `output`. Runs on the thread that evaluates; must not touch Arrays and must not throw
   // anything but Error. Deterministic functions only: results may be shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
-  // One gradient per input, undefined where there is none; records ordinary ops. Null: the op is not
-  // differentiable.
+  // One gradient per input, undefined where there is none; records ordinary ops. Null: the op is
+  // not differentiable.
   std::vector<Array> (*vjp)(std::span<const Array> inputs, const Array& output,
                             const Array& grad) = nullptr;
 };

@@ -56,14 +56,14 @@ class HEARTH_API Device {
 
 // Counts since the process started; subtract two readings.
 struct Statistics {
-  std::int64_t recorded = 0;      // nodes recorded
-  std::int64_t submissions = 0;   // tapes submitted
-  std::int64_t plan_hits = 0;     // submissions served by the plan cache
-  std::int64_t plan_misses = 0;   // plans built
-  std::int64_t dispatches = 0;    // kernels launched
-  std::int64_t fused = 0;         // nodes that ran inside another node's kernel, counted per plan
-  std::int64_t copies = 0;        // layout copies that plans had to insert, counted per launch
-  std::int64_t donations = 0;     // outputs that took over an input's storage
+  std::int64_t recorded = 0;        // nodes recorded
+  std::int64_t submissions = 0;     // tapes submitted
+  std::int64_t plan_hits = 0;       // submissions served by the plan cache
+  std::int64_t plan_misses = 0;     // plans built
+  std::int64_t dispatches = 0;      // kernels launched
+  std::int64_t fused = 0;           // nodes that ran inside another node's kernel, counted per plan
+  std::int64_t copies = 0;          // layout copies that plans had to insert, counted per launch
+  std::int64_t donations = 0;       // outputs that took over an input's storage
   std::int64_t automatic_cuts = 0;  // submissions because a tape grew long
 };
 HEARTH_API Statistics statistics() noexcept;

@@ -7,12 +7,12 @@ inline namespace v0 {
 namespace {
 
 constexpr DTypeInfo kInfo[kDTypeCount] = {
-    {"f64", "F64", Kind::float_, true, 1, 8},  {"f32", "F32", Kind::float_, true, 1, 4},
-    {"f16", "F16", Kind::float_, true, 1, 2},  {"bf16", "BF16", Kind::float_, true, 1, 2},
-    {"i64", "I64", Kind::int_, true, 1, 8},    {"i32", "I32", Kind::int_, true, 1, 4},
-    {"i16", "I16", Kind::int_, true, 1, 2},    {"i8", "I8", Kind::int_, true, 1, 1},
-    {"u64", "U64", Kind::int_, false, 1, 8},   {"u32", "U32", Kind::int_, false, 1, 4},
-    {"u16", "U16", Kind::int_, false, 1, 2},   {"u8", "U8", Kind::int_, false, 1, 1},
+    {"f64", "F64", Kind::float_, true, 1, 8},   {"f32", "F32", Kind::float_, true, 1, 4},
+    {"f16", "F16", Kind::float_, true, 1, 2},   {"bf16", "BF16", Kind::float_, true, 1, 2},
+    {"i64", "I64", Kind::int_, true, 1, 8},     {"i32", "I32", Kind::int_, true, 1, 4},
+    {"i16", "I16", Kind::int_, true, 1, 2},     {"i8", "I8", Kind::int_, true, 1, 1},
+    {"u64", "U64", Kind::int_, false, 1, 8},    {"u32", "U32", Kind::int_, false, 1, 4},
+    {"u16", "U16", Kind::int_, false, 1, 2},    {"u8", "U8", Kind::int_, false, 1, 1},
     {"bool", "BOOL", Kind::bool_, false, 1, 1},
 };
 
@@ -21,11 +21,11 @@ struct Alias {
   DType dtype;
 };
 constexpr Alias kAliases[] = {
-    {"float64", DType::f64}, {"double", DType::f64},    {"float32", DType::f32},
-    {"float", DType::f32},   {"float16", DType::f16},   {"half", DType::f16},
+    {"float64", DType::f64},   {"double", DType::f64},  {"float32", DType::f32},
+    {"float", DType::f32},     {"float16", DType::f16}, {"half", DType::f16},
     {"bfloat16", DType::bf16}, {"int64", DType::i64},   {"int32", DType::i32},
-    {"int16", DType::i16},   {"int8", DType::i8},       {"uint64", DType::u64},
-    {"uint32", DType::u32},  {"uint16", DType::u16},    {"uint8", DType::u8},
+    {"int16", DType::i16},     {"int8", DType::i8},     {"uint64", DType::u64},
+    {"uint32", DType::u32},    {"uint16", DType::u16},  {"uint8", DType::u8},
 };
 
 }  // namespace

@@ -46,8 +46,8 @@ void check_shape(const char* op, const Shape& shape) {
   bool empty = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0) {
-      throw Error(ErrorCode::shape, std::string(op) + ": negative extent; got " +
-                                        to_string(shape) + ", expected extents of at least 0");
+      throw Error(ErrorCode::shape, std::string(op) + ": negative extent; got " + to_string(shape) +
+                                        ", expected extents of at least 0");
     }
     empty |= extent == 0;
     overflow |= __builtin_mul_overflow(product, extent, &product);
@@ -82,10 +82,10 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
 
 int normalize_axis(const char* op, std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(op) + ": axis out of range; got " + std::to_string(axis) +
-                    ", expected at least " + std::to_string(-rank) + " and below " +
-                    std::to_string(rank));
+    throw Error(ErrorCode::invalid_argument, std::string(op) + ": axis out of range; got " +
+                                                 std::to_string(axis) + ", expected at least " +
+                                                 std::to_string(-rank) + " and below " +
+                                                 std::to_string(rank));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

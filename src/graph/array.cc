@@ -34,19 +34,31 @@ double element(const std::byte* at, DType dtype) {
     return value;
   };
   switch (dtype) {
-    case DType::f64: return load(double{});
-    case DType::f32: return static_cast<double>(load(float{}));
-    case DType::f16: return static_cast<double>(static_cast<float>(load(float16{})));
-    case DType::bf16: return static_cast<double>(static_cast<float>(load(bfloat16{})));
-    case DType::i64: return static_cast<double>(load(std::int64_t{}));
-    case DType::i32: return load(std::int32_t{});
-    case DType::i16: return load(std::int16_t{});
-    case DType::i8: return load(std::int8_t{});
-    case DType::u64: return static_cast<double>(load(std::uint64_t{}));
-    case DType::u32: return load(std::uint32_t{});
-    case DType::u16: return load(std::uint16_t{});
+    case DType::f64:
+      return load(double{});
+    case DType::f32:
+      return static_cast<double>(load(float{}));
+    case DType::f16:
+      return static_cast<double>(static_cast<float>(load(float16{})));
+    case DType::bf16:
+      return static_cast<double>(static_cast<float>(load(bfloat16{})));
+    case DType::i64:
+      return static_cast<double>(load(std::int64_t{}));
+    case DType::i32:
+      return load(std::int32_t{});
+    case DType::i16:
+      return load(std::int16_t{});
+    case DType::i8:
+      return load(std::int8_t{});
+    case DType::u64:
+      return static_cast<double>(load(std::uint64_t{}));
+    case DType::u32:
+      return load(std::uint32_t{});
+    case DType::u16:
+      return load(std::uint16_t{});
     case DType::u8:
-    case DType::bool_: return load(std::uint8_t{});
+    case DType::bool_:
+      return load(std::uint8_t{});
   }
   return 0;
 }
@@ -132,8 +144,8 @@ Array Array::from_bytes(std::span<const std::byte> data, DType dtype, const Shap
   if (static_cast<std::int64_t>(data.size()) != bytes) {
     throw Error(ErrorCode::shape, "from_data: data does not fill the shape; got " +
                                       std::to_string(data.size()) + " bytes, expected " +
-                                      std::to_string(bytes) + " for " + std::string(hearth::name(dtype)) +
-                                      " " + to_string(shape));
+                                      std::to_string(bytes) + " for " +
+                                      std::string(hearth::name(dtype)) + " " + to_string(shape));
   }
   Storage* storage = allocate_storage(device.impl(), bytes);
   if (bytes > 0) {
@@ -178,8 +190,9 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
   Node& node = node_of(*this, "read");
   const std::int64_t needed = element_count(node.shape) * size_of(node.dtype);
   if (dtype != node.dtype) {
-    throw Error(ErrorCode::dtype, "read: wrong element type; got " + std::string(hearth::name(dtype)) +
-                                      ", expected " + std::string(hearth::name(node.dtype)));
+    throw Error(ErrorCode::dtype, "read: wrong element type; got " +
+                                      std::string(hearth::name(dtype)) + ", expected " +
+                                      std::string(hearth::name(node.dtype)));
   }
   if (bytes != needed) {
     throw Error(ErrorCode::invalid_argument, "read: wrong size; got " + std::to_string(bytes) +
@@ -188,7 +201,9 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
   if (hearth::is_scalar(node)) {
     const double value = scalar_as_double(node);
     switch (node.dtype) {
-      case DType::f64: std::memcpy(target, &value, 8); return;
+      case DType::f64:
+        std::memcpy(target, &value, 8);
+        return;
       case DType::f32: {
         const auto narrow = static_cast<float>(value);
         std::memcpy(target, &narrow, 4);
@@ -204,7 +219,9 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
         std::memcpy(target, &narrow, 2);
         return;
       }
-      default: std::memcpy(target, &node.scalar, static_cast<std::size_t>(needed)); return;
+      default:
+        std::memcpy(target, &node.scalar, static_cast<std::size_t>(needed));
+        return;
     }
   }
   settle(node);
@@ -213,8 +230,8 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
 
 double Array::item() const {
   if (size() != 1) {
-    throw Error(ErrorCode::shape,
-                "item: more or less than one element; got " + to_string(shape()) + ", expected size 1");
+    throw Error(ErrorCode::shape, "item: more or less than one element; got " + to_string(shape()) +
+                                      ", expected size 1");
   }
   if (hearth::is_scalar(*node_)) return scalar_as_double(*node_);
   std::byte bytes[8];
@@ -244,7 +261,8 @@ Array Array::require_grad() const {
   const Node& node = node_of(*this, "require_grad");
   if (!is_float(node.dtype)) {
     throw Error(ErrorCode::dtype, "require_grad: not differentiable; got " +
-                                      std::string(hearth::name(node.dtype)) + ", expected a float dtype");
+                                      std::string(hearth::name(node.dtype)) +
+                                      ", expected a float dtype");
   }
   retain_handle(node_);
   return Array(node_, make_leaf());

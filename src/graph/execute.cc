@@ -24,10 +24,10 @@ struct Scratch {
 bool is_donatable(const Node& node) {
   const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
   return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
-         node.storage->references.load(std::memory_order_acquire) == 1 &&
-         node.layout.offset == 0 && is_dense(node.shape, node.layout.strides) &&
-         node.storage->bytes == std::max<std::int64_t>(
-                                    1, element_count(node.shape) * size_of(node.dtype));
+         node.storage->references.load(std::memory_order_acquire) == 1 && node.layout.offset == 0 &&
+         is_dense(node.shape, node.layout.strides) &&
+         node.storage->bytes ==
+             std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
 }
 
 // Appends what the plan may depend on beyond the recording's own words.
@@ -76,7 +76,8 @@ std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scr
   std::vector<const Node*> largest;
   for (const PlanEscape& escape : plan.escapes) largest.push_back(recording.nodes[escape.node]);
   std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
-    return element_count(a->shape) * size_of(a->dtype) > element_count(b->shape) * size_of(b->dtype);
+    return element_count(a->shape) * size_of(a->dtype) >
+           element_count(b->shape) * size_of(b->dtype);
   });
   std::string text = std::string(error.what()) + "; the plan needs " +
                      std::to_string(plan.arena_bytes) + " bytes of arena and " +
@@ -188,15 +189,16 @@ void execute(DeviceImpl& device, Recording& recording) {
     plan = std::move(built);
   }
 
-  // The caller's lists may be in use by a submission further up this thread's stack only if a kernel
-  // recorded ops, which kernels must not do.
+  // The caller's lists may be in use by a submission further up this thread's stack only if a
+  // kernel recorded ops, which kernels must not do.
   Results results{scratch.storages};
   {
     const std::lock_guard lock(device.queue_mutex());
     try {
       scratch.bases.assign(1, nullptr);
       for (const Node* node : recording.externals) {
-        scratch.bases.push_back(node->storage->address + node->layout.offset * size_of(node->dtype));
+        scratch.bases.push_back(node->storage->address +
+                                node->layout.offset * size_of(node->dtype));
       }
       for (const PlanStorage& planned : plan->storages) {
         Storage* storage = nullptr;

@@ -1,8 +1,8 @@
 // One differentiable step of the past: what backward() walks.
 //
-// A record is made when an op with a tracked input is recorded. It owns the values that the op's rule
-// saves and references to the records of its inputs; nothing owns a record but arrays and later
-// records. Release is iterative: chains may be long.
+// A record is made when an op with a tracked input is recorded. It owns the values that the op's
+// rule saves and references to the records of its inputs; nothing owns a record but arrays and
+// later records. Release is iterative: chains may be long.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct GradRecord {
   DeviceImpl* device = nullptr;
   // Where set, computes the op's output again from `saved`: its gradient is that computation's.
   std::function<Array(const GradRecord&)> replay;
-  bool released = false;             // backward() has used the saved values up
+  bool released = false;  // backward() has used the saved values up
 };
 
 void retain(GradRecord* record) noexcept;

@@ -38,13 +38,13 @@ struct Signature {
 };
 
 struct Launch {
-  const Signature* signature;       // lives as long as the plan
-  const void* state;                // what prepare() made
-  const Address* operands;          // signature->inputs.size() inputs (null where absent),
-                                    // then the output; for regions: inputs, outputs, reduction
+  const Signature* signature;  // lives as long as the plan
+  const void* state;           // what prepare() made
+  const Address* operands;     // signature->inputs.size() inputs (null where absent),
+                               // then the output; for regions: inputs, outputs, reduction
   int operand_count;
-  Address workspace;                // Prepared::workspace_bytes, 64-byte aligned
-  const std::uint64_t* dynamics;    // the plan's dynamic block
+  Address workspace;              // Prepared::workspace_bytes, 64-byte aligned
+  const std::uint64_t* dynamics;  // the plan's dynamic block
   int dynamic_count;
 
   Address input(int i) const { return operands[i]; }

@@ -1,8 +1,9 @@
 // Pass 4 of the planner: where every root lives.
 //
-// First values that die hand their memory on: to an op that overwrites its input, and to elementwise
-// results of the same size. Then what is left is placed in the arena by replaying the steps against
-// a best-fit free list. Escapes, and what was merged with them, get storage of their own.
+// First values that die hand their memory on: to an op that overwrites its input, and to
+// elementwise results of the same size. Then what is left is placed in the arena by replaying the
+// steps against a best-fit free list. Escapes, and what was merged with them, get storage of their
+// own.
 #include <algorithm>
 #include <map>
 
@@ -27,7 +28,8 @@ class ArenaReplay {
     }
     if (best == free_.end()) {
       // Extend the last block if it touches the end.
-      if (!free_.empty() && std::prev(free_.end())->first + std::prev(free_.end())->second == end_) {
+      if (!free_.empty() &&
+          std::prev(free_.end())->first + std::prev(free_.end())->second == end_) {
         const auto last = std::prev(free_.end());
         const std::int64_t offset = last->first;
         free_.erase(last);
@@ -142,8 +144,8 @@ void Planner::take_over_in_region(const BuiltRegion& built, int step) {
       bool read_later = region.reduction.value == static_cast<int>(i);
       for (int k = 0; k < count && !read_later; ++k) {
         for (const std::int16_t arg : region.instructions[static_cast<std::size_t>(k)].args) {
-          read_later |= arg == static_cast<int>(i) &&
-                        effective[static_cast<std::size_t>(k)] > instruction;
+          read_later |=
+              arg == static_cast<int>(i) && effective[static_cast<std::size_t>(k)] > instruction;
         }
       }
       if (broadcast || other_view || read_later) continue;
@@ -196,10 +198,9 @@ void Planner::place_memory() {
     PlanItem& item = items_[static_cast<std::size_t>(order_[static_cast<std::size_t>(s)])];
     const BuiltRegion& built = built_[static_cast<std::size_t>(s)];
     if (item.kind == PlanItem::Kind::copy) {
-      const bool whole = item.source.root >= 0 && item.source.dynamic.empty() &&
-                         item.source.layout.offset == 0 &&
-                         is_dense(roots_[static_cast<std::size_t>(item.root)].shape,
-                                  item.source.layout.strides);
+      const bool whole =
+          item.source.root >= 0 && item.source.dynamic.empty() && item.source.layout.offset == 0 &&
+          is_dense(roots_[static_cast<std::size_t>(item.root)].shape, item.source.layout.strides);
       if (whole && take_over(item.root, item.source.root, s)) item.kind = PlanItem::Kind::dead;
     } else if (item.kind == PlanItem::Kind::region) {
       take_over_in_region(built, s);
@@ -229,15 +230,13 @@ void Planner::assign_storage() {
     if (root.external >= 0) {
       if (!root.escapes) continue;
       plan_->storages.push_back({root.bytes, root.external});
-      root.place.base =
-          plan_->storage_base(static_cast<int>(plan_->storages.size()) - 1);
+      root.place.base = plan_->storage_base(static_cast<int>(plan_->storages.size()) - 1);
     } else if (root.first_step < 0) {
       continue;
     } else if (root.escapes) {
       plan_->storages.push_back({std::max<std::int64_t>(root.bytes, 1), -1});
       plan_->storage_bytes += root.bytes;
-      root.place.base =
-          plan_->storage_base(static_cast<int>(plan_->storages.size()) - 1);
+      root.place.base = plan_->storage_base(static_cast<int>(plan_->storages.size()) - 1);
     } else {
       root.place.base = 0;
       born[static_cast<std::size_t>(root.first_step)].push_back(static_cast<int>(r));

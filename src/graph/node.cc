@@ -7,8 +7,8 @@
 namespace hearth {
 namespace {
 
-// Nodes are recycled through a list per thread; a thread that frees more than it makes hands batches
-// to the shared list, so producer and consumer threads stay level.
+// Nodes are recycled through a list per thread; a thread that frees more than it makes hands
+// batches to the shared list, so producer and consumer threads stay level.
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kSlabNodes = 128;
 
@@ -43,8 +43,8 @@ struct LocalNodes {
       }
     }
     if (!free.empty()) return;
-    auto* slab = static_cast<std::byte*>(
-        ::operator new(sizeof(Node) * kSlabNodes, std::align_val_t{64}));
+    auto* slab =
+        static_cast<std::byte*>(::operator new(sizeof(Node) * kSlabNodes, std::align_val_t{64}));
     for (std::size_t i = kSlabNodes; i > 0; --i) {
       free.push_back(new (slab + sizeof(Node) * (i - 1)) Node);
     }
@@ -175,8 +175,9 @@ bool scalar_is_fractional(const Node& node) {
   if (!is_float(node.dtype)) return false;
   const double value = std::bit_cast<double>(node.scalar);
   return !(value >= -9223372036854775808.0 && value < 18446744073709551616.0) ||
-         value != static_cast<double>(value < 0 ? static_cast<double>(static_cast<std::int64_t>(value))
-                                                : static_cast<double>(static_cast<std::uint64_t>(value)));
+         value != static_cast<double>(value < 0
+                                          ? static_cast<double>(static_cast<std::int64_t>(value))
+                                          : static_cast<double>(static_cast<std::uint64_t>(value)));
 }
 
 std::uint64_t scalar_word(const char* op, const Node& node, DType dtype) {
@@ -205,10 +206,9 @@ DType common_dtype(const Inference& inference, int first, int last) {
     } else if (chosen == nullptr) {
       chosen = &node;
     } else if (chosen->dtype != node.dtype) {
-      inference.fail(ErrorCode::dtype, "inputs differ in dtype; got " +
-                                           std::string(name(chosen->dtype)) + " and " +
-                                           std::string(name(node.dtype)) +
-                                           ", expected one dtype: cast one of them");
+      inference.fail(ErrorCode::dtype,
+                     "inputs differ in dtype; got " + std::string(name(chosen->dtype)) + " and " +
+                         std::string(name(node.dtype)) + ", expected one dtype: cast one of them");
     }
   }
   if (chosen != nullptr) return chosen->dtype;

@@ -1,10 +1,12 @@
 // A node: one value of the lazy graph.
 //
 // Invariants
-//   1. A node holds no references to other nodes: what it was made from is in the words of its tape.
+//   1. A node holds no references to other nodes: what it was made from is in the words of its
+//   tape.
 //   2. counts: low half, all references (tape, arrays); high half, handles (arrays only). A node
 //      whose handles are zero when its tape is submitted can never be asked for again.
-//   3. pending: only its tape's submission changes it. ready: storage and layout are set and, but for
+//   3. pending: only its tape's submission changes it. ready: storage and layout are set and, but
+//   for
 //      donation at submit, never change. Reading storage requires an acquire load of `state`.
 #pragma once
 
@@ -50,11 +52,11 @@ struct alignas(64) Node {
   DeviceImpl* device = nullptr;  // null for scalars
   std::atomic<NodeState> state{NodeState::pending};
   DType dtype = DType::f32;
-  bool weak = false;             // a scalar whose dtype gives way to that of arrays
-  std::uint32_t index = 0;       // on its tape
+  bool weak = false;        // a scalar whose dtype gives way to that of arrays
+  std::uint32_t index = 0;  // on its tape
   Storage* storage = nullptr;
   Failure* failure = nullptr;
-  std::uint64_t scalar = 0;      // f64 bits of a float scalar, else the integer
+  std::uint64_t scalar = 0;  // f64 bits of a float scalar, else the integer
   Shape shape;
   Layout layout;
 };

@@ -1,5 +1,5 @@
-// What an op is. An op is declared once, as one constant OpDef; nodes, kernels, gradient rules, tests
-// and bindings all start from it.
+// What an op is. An op is declared once, as one constant OpDef; nodes, kernels, gradient rules,
+// tests and bindings all start from it.
 #pragma once
 
 #include <cstdint>
@@ -122,7 +122,8 @@ struct Composite {
   ParamReader statics() const { return ParamReader(params.statics().span()); }
 };
 
-// Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in elements.
+// Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in
+// elements.
 struct Layout {
   std::int64_t offset = 0;
   Strides strides;
@@ -137,8 +138,8 @@ struct SampleInput {
   Shape shape;
   double lo = -2;
   double hi = 2;
-  int dtype = -1;        // a DType that does not vary with the case, such as i64 for indices
-  bool distinct = false; // no two elements alike: argmax, max gradients
+  int dtype = -1;         // a DType that does not vary with the case, such as i64 for indices
+  bool distinct = false;  // no two elements alike: argmax, max gradients
 };
 struct SampleCase {
   std::vector<SampleInput> inputs;
@@ -160,8 +161,8 @@ struct OpDef {
   Formula formula = {};
   Grads (*vjp)(const Vjp&) = nullptr;
   Saves saves = Saves::none;
-  // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset of
-  // `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
+  // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset
+  // of `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
   Saves (*saves_for)(std::uint32_t needs) = nullptr;
   // The op in terms of other ops: used on a device without a kernel, as the gradient where vjp is
   // null, and as an oracle.
@@ -179,8 +180,8 @@ struct OpDef {
   std::vector<SampleCase> (*samples)() = nullptr;
 };
 
-// Records one op. `inputs` may hold null or undefined arrays for absent optional inputs. `device` is
-// for ops without inputs; otherwise the inputs decide. Throws what infer() throws, and
+// Records one op. `inputs` may hold null or undefined arrays for absent optional inputs. `device`
+// is for ops without inputs; otherwise the inputs decide. Throws what infer() throws, and
 // Error{device} for inputs on different devices.
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device = nullptr);

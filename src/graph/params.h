@@ -1,8 +1,8 @@
 // The parameters of a recorded op, in the order of its OpDef::params.
 //
 // Static parameters (axes, shapes, flags) are part of a plan's identity; dynamic ones (scalars,
-// positions, seeds) are read anew at every launch. A static list is stored as its length followed by
-// its items; every other parameter is one word.
+// positions, seeds) are read anew at every launch. A static list is stored as its length followed
+// by its items; every other parameter is one word.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// A plan: how one recording runs. Holds metadata only, never arrays; immutable once built and shared
-// by all threads.
+// A plan: how one recording runs. Holds metadata only, never arrays; immutable once built and
+// shared by all threads.
 //
 // Addresses are a base and a byte offset. Base 0 is the arena; then one base per external; then one
 // per output storage.
@@ -49,8 +49,8 @@ struct PlanStorage {
 // A node that is wanted after the plan.
 struct PlanEscape {
   std::uint32_t node;
-  int base;          // an external or an output storage
-  Layout layout;     // in elements; relative to the external's own offset
+  int base;       // an external or an output storage
+  Layout layout;  // in elements; relative to the external's own offset
   int first_dynamic = 0;
   int dynamic_count = 0;
   bool from_scalar = false;

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kMaxRegionMembers = 192;
 constexpr int kMaxRegionInputs = 16;
 
-constexpr std::int64_t position_of(std::uint32_t node) { return 2 * static_cast<std::int64_t>(node) + 1; }
+constexpr std::int64_t position_of(std::uint32_t node) {
+  return 2 * static_cast<std::int64_t>(node) + 1;
+}
 
 }  // namespace
 
@@ -177,7 +179,7 @@ void Planner::read_from_memory(const PlanValue& value) {
 }
 
 PlanValue Planner::stored(const PlanValue& value, const Shape& shape, DType dtype,
-                                    std::int64_t position) {
+                          std::int64_t position) {
   const int item = new_item(PlanItem::Kind::copy, position);
   const int root = new_root(dtype, shape, item, -1);
   roots_.back().in_memory = true;
@@ -213,10 +215,14 @@ PlanValue Planner::dense(const PlanValue& value, const Shape& shape, DType dtype
 
 void Planner::trace(std::uint32_t index) {
   switch (nodes_[index].op->kind) {
-    case OpKind::view: return trace_view(index);
-    case OpKind::elementwise: return trace_elementwise(index);
-    case OpKind::reduce: return trace_reduction(index);
-    default: return trace_kernel(index);
+    case OpKind::view:
+      return trace_view(index);
+    case OpKind::elementwise:
+      return trace_elementwise(index);
+    case OpKind::reduce:
+      return trace_reduction(index);
+    default:
+      return trace_kernel(index);
   }
 }
 
@@ -341,7 +347,8 @@ void Planner::trace_kernel(std::uint32_t index) {
     if (!spec.absent) {
       spec.shape = operand_shape(node, i);
       if (ref.tag() == OperandRef::local) spec.dtype = nodes_[ref.payload()].dtype;
-      if (ref.tag() == OperandRef::external) spec.dtype = recording_.externals[ref.payload()]->dtype;
+      if (ref.tag() == OperandRef::external)
+        spec.dtype = recording_.externals[ref.payload()]->dtype;
       if (value.scalar >= 0) {
         value = stored(value, spec.shape, spec.dtype, position_of(index) - 1);
       }
@@ -388,8 +395,8 @@ void Planner::want_escapes() {
     PlanNode& node = nodes_[i];
     if (!node.wanted) continue;
     // Readers inside the plan still see the number, which is in memory only at the end.
-    node.escaped = node.value.scalar >= 0 ? stored(node.value, node.shape, node.dtype, end)
-                                          : node.value;
+    node.escaped =
+        node.value.scalar >= 0 ? stored(node.value, node.shape, node.dtype, end) : node.value;
     PlanRoot& root = roots_[static_cast<std::size_t>(node.escaped.root)];
     root.in_memory = true;
     root.escapes |= root.external < 0;
@@ -403,7 +410,8 @@ void Planner::order_items() {
     if (items_[i].kind != PlanItem::Kind::dead) order_.push_back(static_cast<int>(i));
   }
   std::stable_sort(order_.begin(), order_.end(), [this](int a, int b) {
-    return items_[static_cast<std::size_t>(a)].position < items_[static_cast<std::size_t>(b)].position;
+    return items_[static_cast<std::size_t>(a)].position <
+           items_[static_cast<std::size_t>(b)].position;
   });
   built_.resize(order_.size());
   for (std::size_t step = 0; step < order_.size(); ++step) {
@@ -506,8 +514,7 @@ void Planner::encode() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     const PlanNode& node = nodes_[i];
     if (!node.wanted) continue;
-    const PlanOperand& place =
-        roots_[static_cast<std::size_t>(resolve(node.escaped.root))].place;
+    const PlanOperand& place = roots_[static_cast<std::size_t>(resolve(node.escaped.root))].place;
     PlanEscape escape;
     escape.node = i;
     escape.base = place.base;

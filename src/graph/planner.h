@@ -1,7 +1,8 @@
 // The planner: from a recording to a plan, in passes.
 //
 //   1. decode     words to nodes; which nodes are needed at all
-//   2. trace      each needed node becomes a view, a member of a fused region, or an item of its own
+//   2. trace      each needed node becomes a view, a member of a fused region, or an item of its
+//   own
 //   3. order      items by the record position of their last member
 //   4. memory     storage is taken over, placed in the arena, or given to an escape
 //   5. encode     steps and operands
@@ -22,9 +23,9 @@ namespace hearth {
 
 // A value of the plan under construction.
 struct PlanValue {
-  int root = -1;         // -1: a scalar, or not planned
-  int scalar = -1;       // dynamic word of a scalar; the value has every element equal
-  Layout layout;         // of the node's shape, in elements, relative to the root
+  int root = -1;    // -1: a scalar, or not planned
+  int scalar = -1;  // dynamic word of a scalar; the value has every element equal
+  Layout layout;    // of the node's shape, in elements, relative to the root
   std::vector<DynamicOffset> dynamic;
 };
 
@@ -35,24 +36,24 @@ struct PlanNode {
   std::uint32_t first_ref = 0;  // in Planner::refs_
   std::uint32_t ref_count = 0;
   std::span<const std::uint64_t> statics;
-  int first_dynamic = 0;        // of the parameters, behind the scalar operands
-  int first_scalar = 0;         // dynamic word of the first scalar operand
+  int first_dynamic = 0;  // of the parameters, behind the scalar operands
+  int first_scalar = 0;   // dynamic word of the first scalar operand
   bool needed = false;
   bool wanted = false;
   PlanValue value;
-  PlanValue escaped;            // of a wanted node: where it lies after the plan
+  PlanValue escaped;  // of a wanted node: where it lies after the plan
 };
 
 struct PlanRoot {
   DType dtype = DType::f32;
   Shape shape;
   std::int64_t bytes = 0;
-  int external = -1;    // slot
-  int item = -1;        // producer
-  int node = -1;        // producing node; -1 for copies
+  int external = -1;       // slot
+  int item = -1;           // producer
+  int node = -1;           // producing node; -1 for copies
   bool in_memory = false;  // read from outside its region, or escaping
   bool escapes = false;
-  int merged_into = -1; // shares the memory of another root
+  int merged_into = -1;  // shares the memory of another root
   int first_step = -1;
   int last_step = -1;
   PlanOperand place;
@@ -61,16 +62,16 @@ struct PlanRoot {
 struct PlanItem {
   enum class Kind : std::uint8_t { region, kernel, copy, dead };
   Kind kind = Kind::kernel;
-  std::int64_t position = 0;  // sort key: twice the record index; copies come just before
-  bool open = false;          // a region that may still grow
+  std::int64_t position = 0;           // sort key: twice the record index; copies come just before
+  bool open = false;                   // a region that may still grow
   std::vector<std::uint32_t> members;  // nodes of a region; the node of a kernel
-  int reduction = -1;         // node that ends the region
-  int root = -1;              // result of a kernel, a copy or a reduction
-  PlanValue source;           // of a copy
-  std::vector<PlanValue> inputs;  // of a kernel
+  int reduction = -1;                  // node that ends the region
+  int root = -1;                       // result of a kernel, a copy or a reduction
+  PlanValue source;                    // of a copy
+  std::vector<PlanValue> inputs;       // of a kernel
   const Kernel* kernel = nullptr;
-  int merged_into = -1;       // region that took this one over
-  int memory_inputs = 0;      // estimate while growing
+  int merged_into = -1;   // region that took this one over
+  int memory_inputs = 0;  // estimate while growing
 };
 
 class Planner {

@@ -21,7 +21,8 @@ DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, con
     DeviceImpl* own = input->node()->device;
     if (own == nullptr || own == device) continue;
     if (device != nullptr) {
-      throw Error(ErrorCode::device, std::string(op.name.text) + ": inputs on different devices; got " +
+      throw Error(ErrorCode::device, std::string(op.name.text) +
+                                         ": inputs on different devices; got " +
                                          Device(device).name() + " and " + Device(own).name() +
                                          ", expected one: use to_device");
     }
@@ -189,8 +190,8 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
     }
   }
 
-  Node* node = tape.append(op, inputs, params, inference.shape, inference.dtype,
-                           inference.scalar_dtype);
+  Node* node =
+      tape.append(op, inputs, params, inference.shape, inference.dtype, inference.scalar_dtype);
   Array result(node, nullptr);
   if (!tracked) return result;
   GradRecord* record = track(inference, device, node);

@@ -1,8 +1,9 @@
 // A fused elementwise region: what the planner hands to a device's region kernel.
 //
 // A region computes over the index space `shape`. Its values are numbered: first the memory inputs,
-// then the scalars, then the results of the instructions in order. An instruction applies the scalar
-// formula of an elementwise op to values; every value has the dtype that the op's rules give it.
+// then the scalars, then the results of the instructions in order. An instruction applies the
+// scalar formula of an elementwise op to values; every value has the dtype that the op's rules give
+// it.
 //
 // Numerics: f16 and bf16 values are f32 inside the region; they are rounded when stored and by an
 // explicit cast. With `exact`, every result is rounded to its dtype and no fma is formed.

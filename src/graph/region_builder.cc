@@ -133,8 +133,8 @@ BuiltRegion RegionBuilder::build(PlanItem& item) {
   for (const std::uint32_t member : item.members) {
     const PlanNode& node = planner_.nodes_[member];
     if (!planner_.roots_[static_cast<std::size_t>(node.value.root)].in_memory) continue;
-    region.outputs.push_back({node.dtype, untagged(kResultTag | result_of(member)),
-                              contiguous_strides(region.shape)});
+    region.outputs.push_back(
+        {node.dtype, untagged(kResultTag | result_of(member)), contiguous_strides(region.shape)});
     built_.output_roots.push_back(node.value.root);
   }
   return std::move(built_);

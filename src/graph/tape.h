@@ -1,13 +1,14 @@
 // The tape: what one thread has recorded for one device and not yet submitted.
 //
-// A recorded node is a descriptor, a few 64-bit words: the op's hash, counts and operand references,
-// static parameters. Shapes and dtypes follow from the descriptors and the external inputs, so they
-// are not stored. The hash of all words is kept while recording.
+// A recorded node is a descriptor, a few 64-bit words: the op's hash, counts and operand
+// references, static parameters. Shapes and dtypes follow from the descriptors and the external
+// inputs, so they are not stored. The hash of all words is kept while recording.
 //
 // Invariants
 //   1. Every operand of a node is earlier on the same tape, a ready external, a scalar, or absent.
 //   2. The tape holds one reference to each node and to each external.
-//   3. Tapes never wait on each other: a foreign pending operand is submitted before the lock of this
+//   3. Tapes never wait on each other: a foreign pending operand is submitted before the lock of
+//   this
 //      tape is taken.
 #pragma once
 
@@ -122,7 +123,8 @@ class Tape {
   std::atomic<std::thread::id> owner_{std::this_thread::get_id()};
   Recording recording_;
   std::uint64_t window_ = 0;  // the last four ops, 16 bits each
-  // Open addressing from external node to slot; entries of older recordings are recognised by epoch.
+  // Open addressing from external node to slot; entries of older recordings are recognised by
+  // epoch.
   struct Entry {
     Node* node = nullptr;
     std::uint32_t slot = 0;

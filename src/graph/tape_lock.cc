@@ -39,7 +39,9 @@ void TapeLock::wait_for_visitors() noexcept {
   for (;;) {
     owner_in_.store(false, std::memory_order_release);
     // The visitor may run a whole submission: wait where it waits.
-    { const std::lock_guard wait(visit_); }
+    {
+      const std::lock_guard wait(visit_);
+    }
     owner_in_.store(true, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (visitors_.load(std::memory_order_acquire) == 0) return;

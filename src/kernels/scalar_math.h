@@ -1,16 +1,13 @@
-// Transcendental functions in f32, once for every target. Text for scalar_ops.h: no include guard and
-// no includes; the vocabulary is described there.
+// Transcendental functions in f32, once for every target. Text for scalar_ops.h: no include guard
+// and no includes; the vocabulary is described there.
 //
-// All are fma-only polynomials without branches. "max n ulp" is the largest error seen against f64,
-// over every 97th of all floats. NaN gives NaN; infinities, zeros (with their signs) and subnormals
-// are exact limits.
+// All are fma-only polynomials without branches. "max n ulp" is the largest error seen against
+// 80-bit arithmetic, over samples of all floats and of the usual range. NaN gives NaN; at
+// infinities, at zeros (with their signs) and at subnormals the results are the exact limits.
 
-// e^x for finite x of moderate size: r = x - n ln 2, e^r = 1 + r + r^2 q(r), times 2^n.
+// 2^n e^r for |r| <= ln 2 / 2: e^r = 1 + r + r^2 q(r).
 template <HEARTH_REAL32 T>
-HEARTH_FN T exp_moderate(T x, T correction) {
-  T n = rint(x * T(1.44269502f));
-  T r = fma(n, T(-0.693359375f), x);
-  r = fma(n, T(2.12194442e-4f), r) + correction;
+HEARTH_FN T exp_reduced(T r, T n) {
   T q = fma(T(1.38934941e-3f), r, T(8.37100483e-3f));
   q = fma(q, r, T(4.16671082e-2f));
   q = fma(q, r, T(1.66664988e-1f));
@@ -18,18 +15,21 @@ HEARTH_FN T exp_moderate(T x, T correction) {
   return scale(fma(r * r, q, r) + T(1.0f), n);
 }
 
-// max 1 ulp.
+// e^(x + correction) for x in [-115, 90] and a correction far below 1.
+template <HEARTH_REAL32 T>
+HEARTH_FN T exp_moderate(T x, T correction) {
+  T n = rint(x * T(1.44269502f));
+  T r = fma(n, T(-0.693359375f), x);
+  return exp_reduced(fma(n, T(2.12194442e-4f), r) + correction, n);
+}
+
+// max 1.0 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T exp(T x) {
   T y = at_least(T(-104.0f), at_most(T(89.0f), x));
   T n = rint(y * T(1.44269502f));
   T r = fma(n, T(-0.693359375f), y);
-  r = fma(n, T(2.12194442e-4f), r);
-  T q = fma(T(1.38934941e-3f), r, T(8.37100483e-3f));
-  q = fma(q, r, T(4.16671082e-2f));
-  q = fma(q, r, T(1.66664988e-1f));
-  q = fma(q, r, T(0.499999970f));
-  return scale(fma(r * r, q, r) + T(1.0f), n);
+  return exp_reduced(fma(n, T(2.12194442e-4f), r), n);
 }
 
 // e^x - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) with p = e^r - 1; x in [-30, 89] or NaN.
@@ -49,14 +49,14 @@ HEARTH_FN T expm1_moderate(T x) {
   return e + e;
 }
 
-// max 2 ulp.
+// max 1.3 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T expm1(T x) {
   T y = copysign(expm1_moderate(at_least(T(-30.0f), at_most(T(89.0f), x))), x);
   return where(abs(x) < T(1.0e-20f), x, y);
 }
 
-// m / (m + 2) with m = e^(2|x|) - 1. max 3 ulp.
+// m / (m + 2) with m = e^(2|x|) - 1. max 2.3 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T tanh(T x) {
   T a = at_most(T(9.1f), abs(x));
@@ -79,7 +79,7 @@ HEARTH_FN T log_reduced(T f, T n) {
   return fma(n, T(0.693359375f), low + f);
 }
 
-// max 2 ulp.
+// max 1.2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T log(T x) {
   auto tiny = x < T(1.17549435e-38f);
@@ -92,7 +92,7 @@ HEARTH_FN T log(T x) {
   return where(x == T(0.0f), T(-HEARTH_INF), y);
 }
 
-// With 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1), which loses nothing. max 2 ulp.
+// With 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1), which loses nothing. max 1.9 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T log1p(T x) {
   auto huge = x > T(8.0e37f);
@@ -124,7 +124,7 @@ HEARTH_FN T minus_pi_times(T x, T n) {
   return fma(n, T(3.43024902e-15f), r);
 }
 
-// (-1)^n sin(x - n pi); arguments beyond 1e5 take the target's slow path. max 2 ulp.
+// (-1)^n sin(x - n pi); arguments beyond 1e5 take the target's slow path. max 2.2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T sin(T x) {
   T shifted = fma(x, T(0.318309873f), T(12582912.0f));
@@ -133,7 +133,7 @@ HEARTH_FN T sin(T x) {
   return sin_beyond(where(x == T(0.0f), x, y), x, T(1.0e5f));
 }
 
-// (-1)^n sin(x - (n - 1/2) pi). max 2 ulp.
+// (-1)^n sin(x - (n - 1/2) pi). max 2.2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T cos(T x) {
   T shifted = fma(abs(x), T(0.318309873f), T(0.5f)) + T(12582912.0f);
@@ -142,7 +142,7 @@ HEARTH_FN T cos(T x) {
   return cos_beyond(y, x, T(1.0e5f));
 }
 
-// x + x^3 P(x^2) for |x| < 0.92, else 1 - e^-Q(|x|). max 2 ulp.
+// x + x^3 P(x^2) for |x| < 0.92, else 1 - e^-Q(|x|). max 1.2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T erf(T x) {
   T a = abs(x);
@@ -203,7 +203,7 @@ HEARTH_FN T gelu_tanh(T x) {
 }
 
 // log |x| to twice the precision, times y, then e^. Integral exponents of negative bases are real;
-// x^0 and 1^y are 1. max 2 ulp.
+// x^0 and 1^y are 1. max 1.2 ulp.
 template <HEARTH_REAL32 T>
 HEARTH_FN T pow(T x, T y) {
   T a = abs(x);

@@ -73,8 +73,8 @@ void BufferPool::fail(std::int64_t bytes) const {
   throw Error(ErrorCode::out_of_memory,
               "allocate: out of memory; got a request of " + std::to_string(bytes) +
                   " bytes with " + std::to_string(stats_.in_use) + " in use and " +
-                  std::to_string(arena_) + " of arena, expected at most " +
-                  std::to_string(limit_) + " in all");
+                  std::to_string(arena_) + " of arena, expected at most " + std::to_string(limit_) +
+                  " in all");
 }
 
 void BufferPool::check_limit(std::int64_t bytes) {
@@ -87,8 +87,9 @@ std::byte* BufferPool::allocate_small(int size_class) {
   if (list.empty()) {
     const std::int64_t block = round_up(class_bytes(size_class) + kPadding, kAlignment);
     const std::int64_t count = std::max<std::int64_t>(1, kSlabBytes / block);
-    void* slab = ::operator new(static_cast<std::size_t>(count * block),
-                                std::align_val_t{static_cast<std::size_t>(kAlignment)}, std::nothrow);
+    void* slab =
+        ::operator new(static_cast<std::size_t>(count * block),
+                       std::align_val_t{static_cast<std::size_t>(kAlignment)}, std::nothrow);
     if (slab == nullptr) fail(block);
     slabs_.push_back(slab);
     ++stats_.fresh;
@@ -126,7 +127,8 @@ std::byte* BufferPool::allocate_large(std::int64_t bytes) {
 std::byte* BufferPool::allocate(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   check_limit(bytes);
-  std::byte* address = bytes <= kSmallLimit ? allocate_small(class_of(bytes)) : allocate_large(bytes);
+  std::byte* address =
+      bytes <= kSmallLimit ? allocate_small(class_of(bytes)) : allocate_large(bytes);
   ++stats_.allocations;
   stats_.in_use += bytes;
   stats_.peak = std::max(stats_.peak, stats_.in_use);

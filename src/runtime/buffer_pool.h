@@ -1,8 +1,8 @@
 // Host memory for arrays: recycled blocks, limits and statistics.
 //
 // Small requests are served from size classes, four an octave; large ones from a best-fit list of
-// recycled mappings that waste at most an eighth. A first touch of fresh memory costs more than most
-// kernels, so blocks are kept up to a limit. Thread-safe.
+// recycled mappings that waste at most an eighth. A first touch of fresh memory costs more than
+// most kernels, so blocks are kept up to a limit. Thread-safe.
 #pragma once
 
 #include <array>
@@ -54,8 +54,8 @@ class BufferPool {
   std::int64_t arena_ = 0;
   std::array<std::vector<std::byte*>, kClasses> small_;
   std::vector<void*> slabs_;
-  std::multimap<std::int64_t, std::byte*> large_;             // free mappings by capacity
-  std::unordered_map<std::byte*, std::int64_t> capacity_;     // of every mapping
+  std::multimap<std::int64_t, std::byte*> large_;          // free mappings by capacity
+  std::unordered_map<std::byte*, std::int64_t> capacity_;  // of every mapping
   MemoryStatistics stats_;
 };
 

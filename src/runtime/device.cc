@@ -64,8 +64,8 @@ Device Device::named(std::string_view name) {
     }
     known += (known.empty() ? "" : ", ") + full_name(*device);
   }
-  throw Error(ErrorCode::device, "device: unknown name; got \"" + std::string(name) +
-                                     "\", expected one of " + known);
+  throw Error(ErrorCode::device,
+              "device: unknown name; got \"" + std::string(name) + "\", expected one of " + known);
 }
 
 std::vector<Device> Device::all() {

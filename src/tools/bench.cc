@@ -44,9 +44,12 @@ void show_progress(const std::string& row) {
 std::string number(double value) {
   char text[32];
   const double size = std::fabs(value);
-  std::snprintf(text, sizeof text, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f"
-                                                      : size >= 0.1  ? "%.3f"
-                                                                     : "%.4f",
+  std::snprintf(text, sizeof text,
+                size >= 100   ? "%.0f"
+                : size >= 10  ? "%.1f"
+                : size >= 1   ? "%.2f"
+                : size >= 0.1 ? "%.3f"
+                              : "%.4f",
                 value);
   return text;
 }
@@ -110,8 +113,8 @@ Bench::Bench(const BenchOptions& options)
     pattern_ = std::regex(options.rows.empty() ? "." : options.rows, std::regex::extended);
   } catch (const std::regex_error& error) {
     throw Error(ErrorCode::invalid_argument, "bench: --rows is no regular expression; got '" +
-                                                 options.rows + "', expected one (" +
-                                                 error.what() + ")");
+                                                 options.rows + "', expected one (" + error.what() +
+                                                 ")");
   }
 }
 
@@ -213,15 +216,15 @@ Bench run_bench(const BenchOptions& options) {
 }
 
 std::string bench_table(const std::vector<BenchRow>& rows) {
-  std::vector<std::vector<std::string>> cells = {
-      {"row", "median", "p10..p90", "unit", "reference", "median", "ratio", "target", "threads",
-       "recording", "ok"}};
+  std::vector<std::vector<std::string>> cells = {{"row", "median", "p10..p90", "unit", "reference",
+                                                  "median", "ratio", "target", "threads",
+                                                  "recording", "ok"}};
   for (const BenchRow& row : rows) {
-    cells.push_back({row.row, number(row.value.median),
-                     number(row.value.p10) + ".." + number(row.value.p90), row.unit, row.reference,
-                     row.reference_median ? number(*row.reference_median) : "",
-                     row.ratio ? number(*row.ratio) : "", row.target, std::to_string(row.threads),
-                     row.recording_included ? "included" : "", row.ok ? *row.ok ? "ok" : "MISS" : "-"});
+    cells.push_back(
+        {row.row, number(row.value.median), number(row.value.p10) + ".." + number(row.value.p90),
+         row.unit, row.reference, row.reference_median ? number(*row.reference_median) : "",
+         row.ratio ? number(*row.ratio) : "", row.target, std::to_string(row.threads),
+         row.recording_included ? "included" : "", row.ok ? *row.ok ? "ok" : "MISS" : "-"});
   }
   std::vector<std::size_t> widths(cells[0].size(), 0);
   for (const auto& line : cells) {
@@ -242,8 +245,8 @@ std::string bench_table(const std::vector<BenchRow>& rows) {
   }
   const auto met = std::count_if(rows.begin(), rows.end(),
                                  [](const BenchRow& row) { return row.ok && *row.ok; });
-  const auto known =
-      std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.ok.has_value(); });
+  const auto known = std::count_if(rows.begin(), rows.end(),
+                                   [](const BenchRow& row) { return row.ok.has_value(); });
   return out + std::to_string(met) + " of " + std::to_string(known) + " targets met\n";
 }
 

@@ -47,13 +47,14 @@ struct RowSpec {
   std::string row;
   std::string unit;
   double scale = 1;
-  bool rate = false;                  // more is better
-  std::optional<double> most = std::nullopt;   // target: the value is at most (rates: at least) this
-  std::optional<double> ratio = std::nullopt;  // target: value / reference is at most (at least) this
+  bool rate = false;                          // more is better
+  std::optional<double> most = std::nullopt;  // target: the value is at most (rates: at least) this
+  std::optional<double> ratio =
+      std::nullopt;  // target: value / reference is at most (at least) this
   int threads = 1;
   bool recording_included = false;
   std::string note = {};
-  double pause = 0;                   // seconds between turns, where others keep threads spinning
+  double pause = 0;  // seconds between turns, where others keep threads spinning
 };
 
 struct BenchRow {

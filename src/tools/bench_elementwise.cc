@@ -39,7 +39,11 @@ void bench_limit_rows(Bench& bench) {
     const Floats b(kSixteenMillion, -1, 1);
     Floats out(kSixteenMillion, 0, 1);
     const double bytes = static_cast<double>(a.bytes()) * 1e-9;
-    RowSpec spec{.row = names[0], .unit = "GB/s", .scale = bytes, .rate = true, .threads = threads,
+    RowSpec spec{.row = names[0],
+                 .unit = "GB/s",
+                 .scale = bytes,
+                 .rate = true,
+                 .threads = threads,
                  .note = "64 MiB arrays, " + loops_name()};
     if (bench.wants(spec.row)) bench.measure(spec, timed("read", [&] { read_memory(a); }));
     spec.row = names[1];
@@ -58,12 +62,16 @@ void bench_limit_rows(Bench& bench) {
 }
 
 void bench_add(Bench& bench) {
-  for (const Size& size : {Size{kTenThousand, false, 1.7, std::nullopt},
-                           Size{kMillion, true, 100, std::nullopt},
-                           Size{kSixteenMillion, true, std::nullopt, 1.2}}) {
-    RowSpec spec{.row = "elementwise/add_" + size_name(size.count), .unit = "us",
-                 .scale = kMicroseconds, .most = size.most, .ratio = size.ratio,
-                 .threads = size.threaded ? bench.threads() : 1, .recording_included = true};
+  for (const Size& size :
+       {Size{kTenThousand, false, 1.7, std::nullopt}, Size{kMillion, true, 100, std::nullopt},
+        Size{kSixteenMillion, true, std::nullopt, 1.2}}) {
+    RowSpec spec{.row = "elementwise/add_" + size_name(size.count),
+                 .unit = "us",
+                 .scale = kMicroseconds,
+                 .most = size.most,
+                 .ratio = size.ratio,
+                 .threads = size.threaded ? bench.threads() : 1,
+                 .recording_included = true};
     if (!bench.wants(spec.row)) continue;
     const WithThreads with(spec.threads);
     const Floats a(size.count, -1, 1);
@@ -73,21 +81,23 @@ void bench_add(Bench& bench) {
     const Array y = to_array(b, {size.count});
     const Contestant ours = timed("hearth", [&] { add(x, y).eval(); });
     if (size.count == kSixteenMillion) {
-      bench.measure(spec, ours, {timed("triad, streaming stores", [&] {
-                      add_memory(out, a, b, Store::streaming);
-                    })});
+      bench.measure(
+          spec, ours,
+          {timed("triad, streaming stores", [&] { add_memory(out, a, b, Store::streaming); })});
     } else {
-      bench.measure(spec, ours, {timed("loop by hand", [&] {
-                      add_memory(out, a, b, Store::ordinary);
-                    })});
+      bench.measure(spec, ours,
+                    {timed("loop by hand", [&] { add_memory(out, a, b, Store::ordinary); })});
     }
   }
 }
 
 void bench_expressions(Bench& bench) {
   for (const std::int64_t count : {kMillion, kSixteenMillion}) {
-    RowSpec spec{.row = "elementwise/tanh_chain_" + size_name(count), .unit = "us",
-                 .scale = kMicroseconds, .ratio = 1.15, .recording_included = true,
+    RowSpec spec{.row = "elementwise/tanh_chain_" + size_name(count),
+                 .unit = "us",
+                 .scale = kMicroseconds,
+                 .ratio = 1.15,
+                 .recording_included = true,
                  .note = "tanh(a*b+1.5)*sigmoid(a-b)+exp(-a*a)*0.5"};
     const std::string polynomial = "elementwise/poly_chain_" + size_name(count);
     if (!bench.wants(spec.row) && !bench.wants(polynomial)) continue;
@@ -103,26 +113,27 @@ void bench_expressions(Bench& bench) {
     const Array d = to_array(fd, {count});
     if (bench.wants(spec.row)) {
       const std::string name = has_vector_math("tanhf") ? "by hand with libmvec" : "by hand";
-      bench.measure(spec,
-                    timed("hearth",
-                          [&] {
-                            const Array y =
-                                tanh(a * b + 1.5) * sigmoid(a - b) + exp(neg(a) * a) * 0.5;
-                            y.eval();
-                          }),
-                    both_stores(name, [&](Store store) { transcendental_loop(out, fa, fb, store); }));
+      bench.measure(
+          spec,
+          timed("hearth",
+                [&] {
+                  const Array y = tanh(a * b + 1.5) * sigmoid(a - b) + exp(neg(a) * a) * 0.5;
+                  y.eval();
+                }),
+          both_stores(name, [&](Store store) { transcendental_loop(out, fa, fb, store); }));
     }
     spec.row = polynomial;
     spec.note = "(a*b+c)*d-a+0.5*c";
     spec.ratio = count == kMillion ? 1.3 : 1.1;
     if (bench.wants(spec.row)) {
-      bench.measure(spec, timed("hearth",
-                                [&] {
-                                  const Array y = (a * b + c) * d - a + 0.5 * c;
-                                  y.eval();
-                                }),
-                    both_stores("by hand",
-                                [&](Store s) { polynomial_loop(out, fa, fb, fc, fd, s); }));
+      bench.measure(
+          spec,
+          timed("hearth",
+                [&] {
+                  const Array y = (a * b + c) * d - a + 0.5 * c;
+                  y.eval();
+                }),
+          both_stores("by hand", [&](Store s) { polynomial_loop(out, fa, fb, fc, fd, s); }));
     }
   }
 }
@@ -134,8 +145,8 @@ double worst_ulp(const float* got, const Floats& inputs, Exact exact) {
   for (std::int64_t i = 0; i < inputs.size(); ++i) {
     const double wanted = exact(static_cast<double>(inputs.data()[i]));
     const auto rounded = std::fabs(static_cast<float>(wanted));
-    const double unit = static_cast<double>(std::nextafter(rounded, INFINITY)) -
-                        static_cast<double>(rounded);
+    const double unit =
+        static_cast<double>(std::nextafter(rounded, INFINITY)) - static_cast<double>(rounded);
     worst = std::max(worst, std::fabs(static_cast<double>(got[i]) - wanted) / unit);
   }
   return worst;
@@ -150,13 +161,16 @@ void bench_functions(Bench& bench) {
     double low, high;
   };
   const Function functions[] = {
-      {"exp", "expf", exp, std::exp, -20, 20},    {"log", "logf", log, std::log, 1e-6, 100},
-      {"tanh", "tanhf", tanh, std::tanh, -5, 5},  {"erf", "erff", erf, std::erf, -4, 4},
+      {"exp", "expf", exp, std::exp, -20, 20},   {"log", "logf", log, std::log, 1e-6, 100},
+      {"tanh", "tanhf", tanh, std::tanh, -5, 5}, {"erf", "erff", erf, std::erf, -4, 4},
       {"sin", "sinf", sin, std::sin, -100, 100},
   };
   for (const Function& function : functions) {
-    RowSpec spec{.row = std::string("elementwise/") + function.name + "_1m", .unit = "us",
-                 .scale = kMicroseconds, .ratio = 1.2, .recording_included = true};
+    RowSpec spec{.row = std::string("elementwise/") + function.name + "_1m",
+                 .unit = "us",
+                 .scale = kMicroseconds,
+                 .ratio = 1.2,
+                 .recording_included = true};
     if (!bench.wants(spec.row)) continue;
     const WithThreads with(1);
     const Floats in(kMillion, function.low, function.high);
@@ -175,8 +189,7 @@ void bench_functions(Bench& bench) {
       std::snprintf(error, sizeof error, ", libmvec %.2f ulp",
                     worst_ulp(out.data(), in, function.exact));
       spec.note += error;
-      references.push_back(
-          timed("libmvec", [&] { vector_math(function.library, out, in); }));
+      references.push_back(timed("libmvec", [&] { vector_math(function.library, out, in); }));
     } else {
       spec.note += "; no libmvec here";
     }

@@ -41,8 +41,12 @@ Array record_chain(Array x, const Array& y) {
 }
 
 void bench_recording(Bench& bench) {
-  RowSpec spec{.row = "engine/record_op", .unit = "us", .scale = 1e6 / kChain, .most = 0.02,
-               .recording_included = true, .note = "add, a chain of 1000, its result dropped"};
+  RowSpec spec{.row = "engine/record_op",
+               .unit = "us",
+               .scale = 1e6 / kChain,
+               .most = 0.02,
+               .recording_included = true,
+               .note = "add, a chain of 1000, its result dropped"};
   const Array x = four(1, idle_device());
   const Array y = four(2, idle_device());
   if (bench.wants(spec.row)) {
@@ -66,13 +70,19 @@ void bench_tiny(Bench& bench) {
   const Array y = four(1e-3, Device::cpu());
   for (const bool fused : {false, true}) {
     const RowSpec spec{.row = std::string("engine/chain1000_") + (fused ? "fused" : "unfused"),
-                       .unit = "us", .scale = 1e6 / kChain, .most = fused ? 0.06 : 0.15,
-                       .recording_included = true, .note = "add of 4 elements, time an op"};
+                       .unit = "us",
+                       .scale = 1e6 / kChain,
+                       .most = fused ? 0.06 : 0.15,
+                       .recording_included = true,
+                       .note = "add of 4 elements, time an op"};
     if (!bench.wants(spec.row)) continue;
     const WithSwitches with_switches(fused);
     bench.measure(spec, timed("hearth", [&] { record_chain(x, y).eval(); }));
   }
-  const RowSpec spec{.row = "engine/add4_read", .unit = "us", .scale = 1e6, .most = 0.5,
+  const RowSpec spec{.row = "engine/add4_read",
+                     .unit = "us",
+                     .scale = 1e6,
+                     .most = 0.5,
                      .recording_included = true};
   if (bench.wants(spec.row)) {
     float out[4];
@@ -80,7 +90,8 @@ void bench_tiny(Bench& bench) {
   }
 }
 
-// A training graph of at most `nodes` nodes on the idle device, recorded but not submitted by step().
+// A training graph of at most `nodes` nodes on the idle device, recorded but not submitted by
+// step().
 class GraphBench {
  public:
   GraphBench(std::int64_t layers, std::int64_t batch) {
@@ -140,7 +151,8 @@ void bench_planning(Bench& bench) {
   RowSpec miss{.row = "engine/plan_miss", .unit = "us", .most = 2};
   RowSpec hit{.row = "engine/plan_hit", .unit = "us", .scale = 1e6, .most = 500};
   if (!bench.wants(miss.row) && !bench.wants(hit.row)) return;
-  // Tapes are cut where they have grown long, so the graph is submitted in three parts that are not.
+  // Tapes are cut where they have grown long, so the graph is submitted in three parts that are
+  // not.
   constexpr std::int64_t kParts = 3;
   const std::int64_t few = GraphBench(1, 1).nodes();
   const std::int64_t more = GraphBench(2, 1).nodes() - few;
@@ -174,11 +186,17 @@ void bench_planning(Bench& bench) {
 }
 
 void bench_demo(Bench& bench) {
-  const RowSpec hits{.row = "engine/demo_plan_hits", .unit = "%", .rate = true, .most = 99,
+  const RowSpec hits{.row = "engine/demo_plan_hits",
+                     .unit = "%",
+                     .rate = true,
+                     .most = 99,
                      .note = "100 steps from the fourth on, the loss read every 7th"};
-  const RowSpec memory{.row = "engine/demo_peak_memory", .unit = "MB", .ratio = 1.1,
-                       .note = "reference: unfused, in recorded order, every value from its op to "
-                               "its last reader, without gaps; with parameters and moments"};
+  const RowSpec memory{.row = "engine/demo_peak_memory",
+                       .unit = "MB",
+                       .ratio = 1.1,
+                       .note =
+                           "reference: unfused, in recorded order, every value from its op to "
+                           "its last reader, without gaps; with parameters and moments"};
   if (!bench.wants(hits.row) && !bench.wants(memory.row)) return;
   TrainingBench training(TrainingShape(), idle_device());
   for (int step = 0; step < 3; ++step) training.step();
@@ -216,10 +234,10 @@ void bench_demo(Bench& bench) {
 
 void bench_engine(Bench& bench) {
   bool any = false;
-  for (const char* row : {"engine/record_op", "engine/record_hash_lookup",
-                          "engine/chain1000_unfused", "engine/chain1000_fused", "engine/add4_read",
-                          "engine/plan_miss", "engine/plan_hit", "engine/demo_plan_hits",
-                          "engine/demo_peak_memory"}) {
+  for (const char* row :
+       {"engine/record_op", "engine/record_hash_lookup", "engine/chain1000_unfused",
+        "engine/chain1000_fused", "engine/add4_read", "engine/plan_miss", "engine/plan_hit",
+        "engine/demo_plan_hits", "engine/demo_peak_memory"}) {
     any |= bench.wants(row);
   }
   if (!any) return;

@@ -89,11 +89,17 @@ void in_pieces(std::int64_t count, Body body) {
 std::atomic<float> sink{0};
 
 #if HEARTH_LOOPS_X86
-#define HEARTH_LOOPS_CALL(call)                   \
-  switch (level()) {                              \
-    case Level::avx512: avx512::call; break;      \
-    case Level::avx2: avx2::call; break;          \
-    case Level::plain: plain::call; break;        \
+#define HEARTH_LOOPS_CALL(call) \
+  switch (level()) {            \
+    case Level::avx512:         \
+      avx512::call;             \
+      break;                    \
+    case Level::avx2:           \
+      avx2::call;               \
+      break;                    \
+    case Level::plain:          \
+      plain::call;              \
+      break;                    \
   }
 #else
 #define HEARTH_LOOPS_CALL(call) plain::call
@@ -125,8 +131,8 @@ void run_transcendental(float* out, const float* a, const float* b, std::int64_t
 Floats::Floats(std::int64_t count, double low, double high)
     : data_(reinterpret_cast<float*>(map_pages(count * 4 + 64))), size_(count) {
   if (data_ == nullptr) {
-    throw Error(ErrorCode::out_of_memory, "bench: out of memory; got a request of " +
-                                              std::to_string(count * 4) + " bytes");
+    throw Error(ErrorCode::out_of_memory,
+                "bench: out of memory; got a request of " + std::to_string(count * 4) + " bytes");
   }
   static std::atomic<std::uint32_t> seed{1};  // no two alike
   std::uint32_t state = seed.fetch_add(0x9e3779b9u);
@@ -147,9 +153,12 @@ Array to_array(const Floats& values, const Shape& shape) {
 
 std::string loops_name() {
   switch (level()) {
-    case Level::avx512: return "AVX-512";
-    case Level::avx2: return "AVX2";
-    case Level::plain: break;
+    case Level::avx512:
+      return "AVX-512";
+    case Level::avx2:
+      return "AVX2";
+    case Level::plain:
+      break;
   }
   return "plain C++";
 }

@@ -1,8 +1,9 @@
-// What the machine can do: memory limits, loops fused by hand, and the vector math of the C library.
+// What the machine can do: memory limits, loops fused by hand, and the vector math of the C
+// library.
 //
-// Everything is written for the widest registers that the processor has, or in plain C++ where there
-// are none that are known. Counts are multiples of 16. Work is shared by as many threads as the
-// worker pool may use.
+// Everything is written for the widest registers that the processor has, or in plain C++ where
+// there are none that are known. Counts are multiples of 16. Work is shared by as many threads as
+// the worker pool may use.
 #pragma once
 
 #include <cstdint>

@@ -173,8 +173,7 @@ void contest(Bench& bench, RowSpec spec, const Libraries& libraries, std::int64_
     const auto type = dtype == DType::f32 ? OneDnn::Type::f32 : OneDnn::Type::bf16;
     product = libraries.dnn.prepare(n, type, a.data(), b.data(), c.data());
     if (product.primitive != nullptr) {
-      references.push_back(
-          timed("oneDNN", [&libraries, product] { libraries.dnn.run(product); }));
+      references.push_back(timed("oneDNN", [&libraries, product] { libraries.dnn.run(product); }));
     } else {
       spec.note += "oneDNN has no such product on this processor";
     }
@@ -194,8 +193,8 @@ void to_bf16(Floats& values) {
 void bench_matmul(Bench& bench) {
   const Libraries libraries;
   for (const std::int64_t n : {4, 8, 16, 32}) {
-    const RowSpec spec{.row = "matmul/kernel_f32_" + std::to_string(n), .unit = "us", .scale = 1e6,
-                       .ratio = 1.2};
+    const RowSpec spec{
+        .row = "matmul/kernel_f32_" + std::to_string(n), .unit = "us", .scale = 1e6, .ratio = 1.2};
     if (!bench.wants(spec.row)) continue;
     const WithThreads with(1);
     Floats a(n * n, -1, 1);

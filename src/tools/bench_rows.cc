@@ -1,5 +1,5 @@
-// Rows that read a large matrix once: row-wise functions, reductions, a transposing copy, beside the
-// memory traffic that they cannot avoid.
+// Rows that read a large matrix once: row-wise functions, reductions, a transposing copy, beside
+// the memory traffic that they cannot avoid.
 #include "hearth/ops.h"
 #include "tools/bench_limits.h"
 
@@ -32,8 +32,12 @@ void bench_rows(Bench& bench) {
   Floats out(kSide * kSide, 0, 1);
   const Array x = to_array(values, {kSide, kSide});
   for (const Row& row : rows) {
-    const RowSpec spec{.row = name(row), .unit = "us", .scale = 1e6, .ratio = 1.4,
-                       .threads = bench.threads(), .recording_included = true};
+    const RowSpec spec{.row = name(row),
+                       .unit = "us",
+                       .scale = 1e6,
+                       .ratio = 1.4,
+                       .threads = bench.threads(),
+                       .recording_included = true};
     if (!bench.wants(spec.row)) continue;
     std::vector<Contestant> limits;
     if (row.writes) {

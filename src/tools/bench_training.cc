@@ -60,8 +60,9 @@ void bench_training(Bench& bench) {
                      .rate = true,
                      .threads = bench.threads(),
                      .recording_included = true,
-                     .note = "f32, forward, backward, clipping, AdamW; the target, twice MLX, is "
-                             "judged by bench/peers.py"};
+                     .note =
+                         "f32, forward, backward, clipping, AdamW; the target, twice MLX, is "
+                         "judged by bench/peers.py"};
   if (!bench.wants(spec.row)) return;
   const WithThreads with(bench.threads());
   TrainingBench training(shape, Device::cpu());

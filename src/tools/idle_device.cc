@@ -126,9 +126,7 @@ class IdleDevice final : public DeviceImpl {
     return out;
   }
 
-  bool is_arena(Address address) const {
-    return address >= arena_ && address < arena_ + kReserved;
-  }
+  bool is_arena(Address address) const { return address >= arena_ && address < arena_ + kReserved; }
   bool is_fresh(Address address) const {
     auto at = fresh_.upper_bound(address);
     return at != fresh_.begin() && address < std::prev(at)->first + std::prev(at)->second;

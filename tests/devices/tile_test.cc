@@ -1,5 +1,5 @@
-// The CPU's region kernel against scalar evaluation: random regions over dtypes, layouts, broadcasts,
-// empty shapes, shared memory, and reductions.
+// The CPU's region kernel against scalar evaluation: random regions over dtypes, layouts,
+// broadcasts, empty shapes, shared memory, and reductions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,239 +9,25 @@
 #include <random>
 
 #include "devices/region_fixture.h"
+#include "devices/scalar_reference.h"
 #include "runtime/worker_pool.h"
 
 namespace hearth::region_test {
 namespace {
 
-// One element: `f` for floats (an f32, f16 or bf16 value is held exactly), `i` for the others (u64 as
-// its bits).
-struct Scalar {
-  double f = 0;
-  std::int64_t i = 0;
-};
-
-std::uint64_t unsigned_of(Scalar x) { return static_cast<std::uint64_t>(x.i); }
-
-Scalar wrapped(std::int64_t i, DType dtype) {
-  switch (dtype) {
-    case DType::i32: return {0, static_cast<std::int32_t>(i)};
-    case DType::i16: return {0, static_cast<std::int16_t>(i)};
-    case DType::i8: return {0, static_cast<std::int8_t>(i)};
-    case DType::u32: return {0, static_cast<std::uint32_t>(i)};
-    case DType::u16: return {0, static_cast<std::uint16_t>(i)};
-    case DType::u8: return {0, static_cast<std::uint8_t>(i)};
-    case DType::bool_: return {0, i != 0};
-    default: return {0, i};
-  }
-}
-Scalar rounded(double x, DType dtype, bool exact) {
-  if (dtype == DType::f64) return {x, 0};
-  const auto value = static_cast<float>(x);
-  if (exact && dtype == DType::f16) return {static_cast<float>(float16(value)), 0};
-  if (exact && dtype == DType::bf16) return {static_cast<float>(bfloat16(value)), 0};
-  return {value, 0};
-}
-// One rounding, not two.
-Scalar to_half(double x, DType dtype) {
-  const auto value = static_cast<float>(x);
-  const double back = value;
-  auto word = std::bit_cast<std::uint32_t>(value);
-  if (back != x && !std::isnan(x)) {
-    if (std::abs(back) > std::abs(x)) --word;
-    word |= 1;
-  }
-  const auto odd = std::bit_cast<float>(word);
-  return {dtype == DType::f16 ? static_cast<float>(float16(odd)) : static_cast<float>(bfloat16(odd)),
-          0};
-}
-
-Scalar load(const std::byte* p, DType dtype) {
-  const auto get = [p]<class T>(T) {
-    T x;
-    std::memcpy(&x, p, sizeof(T));
-    return x;
-  };
-  switch (dtype) {
-    case DType::f64: return {get(double{}), 0};
-    case DType::f32: return {get(float{}), 0};
-    case DType::f16: return {static_cast<float>(get(float16{})), 0};
-    case DType::bf16: return {static_cast<float>(get(bfloat16{})), 0};
-    case DType::i64: return {0, get(std::int64_t{})};
-    case DType::i32: return {0, get(std::int32_t{})};
-    case DType::i16: return {0, get(std::int16_t{})};
-    case DType::i8: return {0, get(std::int8_t{})};
-    case DType::u64: return {0, static_cast<std::int64_t>(get(std::uint64_t{}))};
-    case DType::u32: return {0, get(std::uint32_t{})};
-    case DType::u16: return {0, get(std::uint16_t{})};
-    case DType::u8: return {0, get(std::uint8_t{})};
-    case DType::bool_: return {0, get(std::uint8_t{}) != 0};
-  }
-  return {};
-}
-void store(std::byte* p, DType dtype, Scalar x) {
-  const auto put = [p](auto value) { std::memcpy(p, &value, sizeof(value)); };
-  switch (dtype) {
-    case DType::f64: return put(x.f);
-    case DType::f32: return put(static_cast<float>(x.f));
-    case DType::f16: return put(float16(static_cast<float>(x.f)));
-    case DType::bf16: return put(bfloat16(static_cast<float>(x.f)));
-    case DType::i64:
-    case DType::u64: return put(x.i);
-    case DType::i32: return put(static_cast<std::int32_t>(x.i));
-    case DType::u32: return put(static_cast<std::uint32_t>(x.i));
-    case DType::i16: return put(static_cast<std::int16_t>(x.i));
-    case DType::u16: return put(static_cast<std::uint16_t>(x.i));
-    case DType::i8: return put(static_cast<std::int8_t>(x.i));
-    case DType::u8: return put(static_cast<std::uint8_t>(x.i));
-    case DType::bool_: return put(static_cast<std::uint8_t>(x.i != 0));
-  }
-}
-
-Scalar convert(Scalar x, DType from, DType to) {
-  if (from == to) return x;
-  if (to == DType::bool_) return {0, is_float(from) ? x.f != 0 : x.i != 0};
-  if (is_float(to)) {
-    double value = x.f;
-    if (!is_float(from)) {
-      value = from == DType::u64 ? static_cast<double>(unsigned_of(x)) : static_cast<double>(x.i);
-      if (to == DType::f32) {
-        return {from == DType::u64 ? static_cast<float>(unsigned_of(x)) : static_cast<float>(x.i), 0};
-      }
-    }
-    return to == DType::f16 || to == DType::bf16 ? to_half(value, to) : rounded(value, to, false);
-  }
-  if (!is_float(from)) return wrapped(x.i, to);
-  if (std::isnan(x.f)) return {};
-  if (to == DType::u64) {
-    if (x.f <= 0) return {};
-    if (x.f >= 0x1p64) return {0, -1};
-    return {0, static_cast<std::int64_t>(static_cast<std::uint64_t>(x.f))};
-  }
-  const int bits = static_cast<int>(size_of(to)) * 8;
-  const bool is_signed = info(to).is_signed;
-  const double limit = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-  const double low = is_signed ? -limit : 0;
-  if (x.f >= limit) {
-    return {0, bits == 64 ? std::numeric_limits<std::int64_t>::max()
-                          : (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1};
-  }
-  if (x.f <= low) return {0, static_cast<std::int64_t>(low)};
-  return {0, static_cast<std::int64_t>(x.f)};
-}
-
-// An instruction on one element; only ops whose results are exact in each dtype.
-Scalar evaluate(const std::string& op, DType dtype, DType work, bool exact, const Scalar* x) {
-  const bool real = is_float(work);
-  const auto from_real = [&](double value) {
-    if (dtype == DType::bool_) return Scalar{0, value != 0};
-    return rounded(value, dtype, exact);
-  };
-  const auto less = [&](Scalar a, Scalar b) {
-    if (real) return a.f < b.f;
-    return work == DType::u64 ? unsigned_of(a) < unsigned_of(b) : a.i < b.i;
-  };
-  const bool nan = real && (std::isnan(x[0].f) || std::isnan(x[1].f));
-  if (op == "equal") return {0, real ? x[0].f == x[1].f : x[0].i == x[1].i};
-  if (op == "not_equal") return {0, real ? x[0].f != x[1].f : x[0].i != x[1].i};
-  if (op == "less") return {0, less(x[0], x[1])};
-  if (op == "less_equal") return {0, !nan && !less(x[1], x[0])};
-  if (op == "greater") return {0, less(x[1], x[0])};
-  if (op == "greater_equal") return {0, !nan && !less(x[0], x[1])};
-  if (op == "is_nan") return {0, real && std::isnan(x[0].f)};
-  if (op == "logical_and") return {0, x[0].i & x[1].i};
-  if (op == "logical_or") return {0, x[0].i | x[1].i};
-  if (op == "logical_xor") return {0, x[0].i ^ x[1].i};
-  if (op == "logical_not") return {0, x[0].i ^ 1};
-  if (op == "where") return x[0].i != 0 ? x[1] : x[2];
-  if (op == "clamp") {
-    const Scalar y = less(x[2], x[0]) ? x[2] : x[0];
-    return less(y, x[1]) ? x[1] : y;
-  }
-  if (op == "maximum") return (real && std::isnan(x[0].f)) || less(x[1], x[0]) ? x[0] : x[1];
-  if (op == "minimum") return (real && std::isnan(x[0].f)) || less(x[0], x[1]) ? x[0] : x[1];
-  if (op == "relu") return real ? (x[0].f <= 0 ? Scalar{} : x[0]) : less({}, x[0]) ? x[0] : Scalar{};
-  if (op == "sign") {
-    if (real) return from_real(x[0].f > 0 ? 1 : x[0].f < 0 ? -1 : 0);
-    return wrapped(less({}, x[0]) ? 1 : less(x[0], {}) ? -1 : 0, dtype);
-  }
-  if (real) {
-    const double a = x[0].f;
-    const double b = x[1].f;
-    // Each of these is exact in f64 before it is rounded, or the same in either.
-    const bool wide = work == DType::f64;
-    const auto fa = static_cast<float>(a);
-    const auto fb = static_cast<float>(b);
-    if (op == "neg") return from_real(-a);
-    if (op == "abs") return from_real(std::abs(a));
-    if (op == "square") return from_real(wide ? a * a : fa * fa);
-    if (op == "sqrt") return from_real(wide ? std::sqrt(a) : std::sqrt(fa));
-    if (op == "recip") return from_real(wide ? 1 / a : 1 / fa);
-    if (op == "floor") return from_real(std::floor(a));
-    if (op == "ceil") return from_real(std::ceil(a));
-    if (op == "round") return from_real(std::nearbyint(a));
-    if (op == "add") return from_real(wide ? a + b : fa + fb);
-    if (op == "sub") return from_real(wide ? a - b : fa - fb);
-    if (op == "mul") return from_real(wide ? a * b : fa * fb);
-    if (op == "div") return from_real(wide ? a / b : fa / fb);
-    if (op == "remainder") {
-      double r = wide ? std::fmod(a, b) : std::fmod(fa, fb);
-      if (r == 0) {
-        r = std::copysign(0.0, b);
-      } else if ((r < 0) != (b < 0)) {
-        r = wide ? r + b : static_cast<float>(r) + fb;
-      }
-      return from_real(r);
-    }
-  } else {
-    const std::uint64_t a = unsigned_of(x[0]);
-    const std::uint64_t b = unsigned_of(x[1]);
-    const auto out = [&](std::uint64_t value) {
-      return wrapped(static_cast<std::int64_t>(value), dtype);
-    };
-    if (op == "neg") return out(0 - a);
-    if (op == "abs") return out(work != DType::u64 && x[0].i < 0 ? 0 - a : a);
-    if (op == "square") return out(a * a);
-    if (op == "floor" || op == "ceil" || op == "round") return x[0];
-    if (op == "add") return out(a + b);
-    if (op == "sub") return out(a - b);
-    if (op == "mul") return out(a * b);
-    if (op == "div") {
-      if (b == 0) return {};
-      if (work == DType::u64) return out(a / b);
-      if (x[1].i == -1) return out(0 - a);
-      return wrapped(x[0].i / x[1].i, dtype);
-    }
-    if (op == "remainder") {
-      if (b == 0) return {};
-      if (work == DType::u64) return out(a % b);
-      if (x[1].i == -1) return {};
-      const std::int64_t r = x[0].i % x[1].i;
-      return wrapped(r != 0 && (r < 0) != (x[1].i < 0) ? r + x[1].i : r, dtype);
-    }
-  }
-  ADD_FAILURE() << "no reference for " << op;
-  return {};
-}
-
-bool same(Scalar a, Scalar b, DType dtype) {
-  if (!is_float(dtype)) return a.i == b.i;
-  return std::isnan(a.f) ? std::isnan(b.f) : a.f == b.f && std::signbit(a.f) == std::signbit(b.f);
-}
-
 // ---- random regions
 
-constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64,
-                             DType::i32, DType::i16, DType::i8,  DType::u64,  DType::u32,
+constexpr DType kDTypes[] = {DType::f64, DType::f32, DType::f16,  DType::bf16, DType::i64,
+                             DType::i32, DType::i16, DType::i8,   DType::u64,  DType::u32,
                              DType::u16, DType::u8,  DType::bool_};
 
-const OpDef* const kUnaryOps[] = {&neg_def, &abs_def, &sign_def, &square_def, &relu_def,
-                                  &floor_def, &ceil_def, &round_def};
+const OpDef* const kUnaryOps[] = {&neg_def,  &abs_def,   &sign_def, &square_def,
+                                  &relu_def, &floor_def, &ceil_def, &round_def};
 const OpDef* const kRealUnaryOps[] = {&sqrt_def, &recip_def};
-const OpDef* const kBinaryOps[] = {&add_def, &sub_def, &mul_def, &div_def, &remainder_def,
-                                   &maximum_def, &minimum_def};
-const OpDef* const kComparisons[] = {&equal_def, &not_equal_def, &less_def, &less_equal_def,
-                                     &greater_def, &greater_equal_def};
+const OpDef* const kBinaryOps[] = {&add_def,       &sub_def,     &mul_def,    &div_def,
+                                   &remainder_def, &maximum_def, &minimum_def};
+const OpDef* const kComparisons[] = {&equal_def,      &not_equal_def, &less_def,
+                                     &less_equal_def, &greater_def,   &greater_equal_def};
 const OpDef* const kLogicalOps[] = {&logical_and_def, &logical_or_def, &logical_xor_def};
 
 class Maker {
@@ -289,7 +75,8 @@ class Maker {
     if (kind == 0) return wrapped(0, dtype);
     if (kind < 3) return wrapped(std::numeric_limits<std::int64_t>::min() >> pick(60), dtype);
     if (kind < 5) {
-      return wrapped(static_cast<std::int64_t>((std::uint64_t{random_()} << 32) | random_()), dtype);
+      return wrapped(static_cast<std::int64_t>((std::uint64_t{random_()} << 32) | random_()),
+                     dtype);
     }
     return wrapped(pick(41) - 20, dtype);
   }
@@ -357,7 +144,8 @@ void for_elements(const Shape& shape, Body body) {
 }
 std::int64_t offset_of(const std::vector<std::int64_t>& index, const Strides& strides) {
   std::int64_t offset = 0;
-  for (int i = 0; i < strides.rank(); ++i) offset += index[static_cast<std::size_t>(i)] * strides[i];
+  for (int i = 0; i < strides.rank(); ++i)
+    offset += index[static_cast<std::size_t>(i)] * strides[i];
   return offset;
 }
 
@@ -544,7 +332,8 @@ void check_elementwise(std::uint32_t seed) {
       ASSERT_TRUE(same(got, want, dtype))
           << "seed " << seed << " output " << o << " (value " << region.outputs[o].value
           << ") element " << i << ": " << got.f << " " << got.i << " instead of " << want.f << " "
-          << want.i << "\n" << describe(program);
+          << want.i << "\n"
+          << describe(program);
     }
   }
 }
@@ -569,9 +358,11 @@ void check_reduction(std::uint32_t seed) {
   if (maker.pick(6) == 0 && region.shape.rank() == 2) {
     // Long enough for chunks; the inputs have to fit again.
     const std::int64_t rows = 200 + maker.pick(200);
-    region.shape = maker.pick(2) == 0 ? Shape{rows, 100 + maker.pick(200)} : Shape{rows * 80, 1 + maker.pick(4)};
+    region.shape = maker.pick(2) == 0 ? Shape{rows, 100 + maker.pick(200)}
+                                      : Shape{rows * 80, 1 + maker.pick(4)};
     for (std::size_t i = 0; i < program.inputs.size(); ++i) {
-      program.inputs[i] = make_input(maker, region.shape, program.inputs[i].dtype, maker.pick(2) == 0);
+      program.inputs[i] =
+          make_input(maker, region.shape, program.inputs[i].dtype, maker.pick(2) == 0);
       region.inputs[i].strides = program.inputs[i].strides;
     }
   }
@@ -622,11 +413,13 @@ void check_reduction(std::uint32_t seed) {
     } else if (op == "sum") {
       total.sum += x.f;
       total.size += std::abs(x.f);
-      total.value = wrapped(static_cast<std::int64_t>(unsigned_of(total.value) + unsigned_of(x)), dtype);
+      total.value =
+          wrapped(static_cast<std::int64_t>(unsigned_of(total.value) + unsigned_of(x)), dtype);
     } else if (op == "prod") {
       total.product *= x.f;
       if (total.count == 0) total.value.i = 1;
-      total.value = wrapped(static_cast<std::int64_t>(unsigned_of(total.value) * unsigned_of(x)), dtype);
+      total.value =
+          wrapped(static_cast<std::int64_t>(unsigned_of(total.value) * unsigned_of(x)), dtype);
     } else if (total.count == 0) {
       total.value = x;
     } else {
@@ -645,12 +438,13 @@ void check_reduction(std::uint32_t seed) {
   operands.push_back(memory[1].data());
   run_region(region, operands, program.dynamics);
   ASSERT_TRUE(memory[1].intact()) << seed;
-  std::vector<std::byte> before(memory[1].data(), memory[1].data() + results * size_of(reduction.dtype));
+  std::vector<std::byte> before(memory[1].data(),
+                                memory[1].data() + results * size_of(reduction.dtype));
   {
     const ThreadLimit one(1);
     run_region(region, operands, program.dynamics);
   }
-  ASSERT_EQ(std::memcmp(before.data(), memory[1].data(), before.size()), 0)
+  ASSERT_TRUE(std::equal(before.begin(), before.end(), memory[1].data()))
       << "seed " << seed << ": depends on the number of threads";
 
   for (std::size_t i = 0; i < written.size(); ++i) {
@@ -658,23 +452,26 @@ void check_reduction(std::uint32_t seed) {
     std::byte buffer[8];
     store(buffer, out, written[i]);
     ASSERT_TRUE(same(load(memory[0].data() + static_cast<std::int64_t>(i) * size_of(out), out),
-                     load(buffer, out), out)) << seed;
+                     load(buffer, out), out))
+        << seed;
   }
   for (std::int64_t i = 0; i < results; ++i) {
     const Total& total = totals[static_cast<std::size_t>(i)];
     const Scalar got = load(memory[1].data() + i * size_of(reduction.dtype), reduction.dtype);
     const auto where = [&] {
       return "seed " + std::to_string(seed) + " " + op + " result " + std::to_string(i) + " axes " +
-             std::to_string(reduction.axes) + " value " + std::to_string(reduction.value) + " got " +
-             std::to_string(got.f) + " " + std::to_string(got.i) + "\n" + describe(program);
+             std::to_string(reduction.axes) + " value " + std::to_string(reduction.value) +
+             " got " + std::to_string(got.f) + " " + std::to_string(got.i) + "\n" +
+             describe(program);
     };
     if (truth) {
       ASSERT_EQ(got.i != 0, total.count == 0 ? op == "all" : total.any) << where();
     } else if (op == "max" || op == "min") {
       if (total.count == 0) continue;
-      ASSERT_TRUE(is_float(dtype) ? (std::isnan(got.f) ? std::isnan(total.value.f)
-                                                       : got.f == total.value.f)
-                                  : got.i == total.value.i) << where() << total.value.f;
+      ASSERT_TRUE(is_float(dtype)
+                      ? (std::isnan(got.f) ? std::isnan(total.value.f) : got.f == total.value.f)
+                      : got.i == total.value.i)
+          << where() << total.value.f;
     } else if (!is_float(dtype)) {
       const std::int64_t want = total.count == 0 ? (op == "prod" ? 1 : 0) : total.value.i;
       ASSERT_EQ(got.i, want) << where();
@@ -684,11 +481,14 @@ void check_reduction(std::uint32_t seed) {
         ASSERT_TRUE(std::isnan(want) ? std::isnan(got.f) : got.f == want) << where() << want;
         continue;
       }
-      const double unit = dtype == DType::f64 ? 0x1p-52 : dtype == DType::f32 ? 0x1p-23
-                          : dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
+      const double unit = dtype == DType::f64   ? 0x1p-52
+                          : dtype == DType::f32 ? 0x1p-23
+                          : dtype == DType::f16 ? 0x1p-10
+                                                : 0x1p-7;
       if (std::abs(want) > 60000 && dtype == DType::f16) continue;
-      const double tolerance = 40 * (dtype == DType::f64 ? 0x1p-52 : 0x1p-23) *
-                                   static_cast<double>(total.size) + unit * std::abs(want) + 1e-7;
+      const double tolerance =
+          40 * (dtype == DType::f64 ? 0x1p-52 : 0x1p-23) * static_cast<double>(total.size) +
+          unit * std::abs(want) + 1e-7;
       ASSERT_NEAR(got.f, want, tolerance) << where();
     } else if (std::isfinite(static_cast<double>(total.product)) &&
                std::abs(static_cast<double>(total.product)) < 1e4 &&
@@ -696,7 +496,8 @@ void check_reduction(std::uint32_t seed) {
       // A partial product may leave the range of the dtype on the way.
       if (!std::isfinite(got.f) || got.f == 0) continue;
       ASSERT_NEAR(got.f, static_cast<double>(total.product),
-                  std::abs(static_cast<double>(total.product)) * 0.01) << where();
+                  std::abs(static_cast<double>(total.product)) * 0.01)
+          << where();
     }
   }
 }
@@ -722,7 +523,8 @@ TEST(TileRegion, EmptyReductionsGiveTheIdentity) {
     region.reduction = {one.op, 0, 2, DType::f32, {1, 0}};
     std::vector<float> out(3, 7);
     float none = 0;
-    run_region(region, {reinterpret_cast<std::byte*>(&none), reinterpret_cast<std::byte*>(out.data())});
+    run_region(region,
+               {reinterpret_cast<std::byte*>(&none), reinterpret_cast<std::byte*>(out.data())});
     EXPECT_EQ(out, (std::vector<float>(3, one.want))) << one.op->name.text;
   }
 }
@@ -736,13 +538,15 @@ TEST(TileRegion, SumOfManyIsFarBetterThanOneAfterTheOther) {
     region.inputs.push_back({DType::f32, rows ? Strides{1} : Strides{2, 1}});
     region.reduction = {&sum_def, 0, 1, DType::f32, rows ? Strides{0} : Strides{0, 1}};
     std::vector<float> out(2);
-    run_region(region, {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(out.data())});
+    run_region(region,
+               {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(out.data())});
     const double want = static_cast<double>(0.1f) * static_cast<double>(rows ? n : n / 2);
     EXPECT_NEAR(out[0], want, want * 1e-6);
   }
 }
 
-// The rule: a product used once by an addition or subtraction joins it, the first one where both are.
+// The rule: a product used once by an addition or subtraction joins it, the first one where both
+// are.
 TEST(TileRegion, ProductsJoinAdditions) {
   const float a = 1.0f + 0x1p-12f;
   std::vector<float> x(40, a);
@@ -760,8 +564,9 @@ TEST(TileRegion, ProductsJoinAdditions) {
     }
     region.outputs.push_back({DType::f32, 3, {1}});
     std::vector<float> out(40);
-    run_region(region, {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(y.data()),
-                        reinterpret_cast<std::byte*>(out.data())});
+    run_region(region,
+               {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(y.data()),
+                reinterpret_cast<std::byte*>(out.data())});
     return out[39];
   };
   const float low = 0x1p-24f;
@@ -807,7 +612,8 @@ TEST(TileRegion, CopiesOfEverySizeAndLayout) {
 TEST(TileRegion, LargeResultsAreWrittenPastTheCache) {
   const std::int64_t n = (std::int64_t{9} << 20) + 7;
   std::vector<float> x(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000);
+  for (std::int64_t i = 0; i < n; ++i)
+    x[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000);
   Guarded out(n * 4);
   Region region = one_op(neg_def, n, DType::f32, 1, DType::f32);
   run_region(region, {reinterpret_cast<std::byte*>(x.data()), out.data()});

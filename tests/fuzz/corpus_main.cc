@@ -1,5 +1,6 @@
-// Runs one fuzz target without libFuzzer: `<target>_corpus DIR` feeds it the empty input, every file
-// of DIR, truncations of each and copies with bytes changed. Deterministic; bounded by kCalls a file.
+// Runs one fuzz target without libFuzzer: `<target>_corpus DIR` feeds it the empty input, every
+// file of DIR, truncations of each and copies with bytes changed. Deterministic; bounded by kCalls
+// a file.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -12,7 +12,9 @@ namespace {
 class EdgeShapes : public ::testing::TestWithParam<const char*> {
  protected:
   Device device_ = Device::named(GetParam());
-  Array empty(const Shape& shape) const { return Array::from_data(std::vector<float>(), shape, device_); }
+  Array empty(const Shape& shape) const {
+    return Array::from_data(std::vector<float>(), shape, device_);
+  }
 };
 
 TEST_P(EdgeShapes, ElementwiseOnNothing) {
@@ -56,7 +58,8 @@ TEST_P(EdgeShapes, ContractionsOverNothing) {
   const Array product = matmul(empty({2, 0}), empty({0, 3}));
   EXPECT_EQ(product.to_vector<float>(), (std::vector<float>(6, 0)));
   EXPECT_EQ(matmul(empty({0, 4}), iota({4, 3}, device_)).eval().shape(), (Shape{0, 3}));
-  EXPECT_EQ(add(matmul(empty({2, 0}), empty({0, 3})), 1.0).to_vector<float>(), std::vector<float>(6, 1));
+  EXPECT_EQ(add(matmul(empty({2, 0}), empty({0, 3})), 1.0).to_vector<float>(),
+            std::vector<float>(6, 1));
   EXPECT_EQ(softmax(empty({0, 3}), 1).eval().size(), 0);
   EXPECT_EQ(rms_norm(empty({0, 3})).eval().size(), 0);
 }
@@ -89,7 +92,8 @@ TEST_P(EdgeShapes, NumbersAlone) {
   EXPECT_EQ(add(Array(2.0), Array(3.0)).item(), 5);
   EXPECT_EQ(sum(full({3, 3}, 2.0, DType::f32, device_)).item(), 18);
   EXPECT_EQ(full({0, 2}, 1.0, DType::f32, device_).to_vector<float>().size(), 0u);
-  EXPECT_EQ(full({2}, 7, DType::i64, device_).to_vector<std::int64_t>(), (std::vector<std::int64_t>{7, 7}));
+  EXPECT_EQ(full({2}, 7, DType::i64, device_).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{7, 7}));
   EXPECT_EQ(full({3}, true, DType::bool_, device_).to_vector<bool>(), std::vector<bool>(3, true));
   EXPECT_EQ(transpose(full({2, 3}, 4.0, DType::f32, device_)).eval().to_vector<float>(),
             std::vector<float>(6, 4));

@@ -96,7 +96,8 @@ TEST(Endurance, DeepDifferentiableChains) {
 TEST(Endurance, ManyLiveArrays) {
   for (const Device device : both_devices()) {
     std::vector<Array> arrays;
-    for (int i = 0; i < 20000; ++i) arrays.push_back(add(full({3}, 1.0, DType::f32, device), static_cast<double>(i)));
+    for (int i = 0; i < 20000; ++i)
+      arrays.push_back(add(full({3}, 1.0, DType::f32, device), static_cast<double>(i)));
     for (std::size_t i = 0; i < arrays.size(); i += 997) {
       EXPECT_EQ(arrays[i].to_vector<float>()[2], static_cast<float>(i) + 1);
     }

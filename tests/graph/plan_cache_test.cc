@@ -31,7 +31,8 @@ TEST(PlanCache, ScalarsAreNoPartOfAPlan) {
   const Statistics count = counted([&] { values = step(0.25, 7); });
   EXPECT_EQ(count.plan_misses, 0);
   EXPECT_EQ(count.plan_hits, 1);
-  for (int i = 0; i < 97; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], 0.25f * static_cast<float>(i) + 7);
+  for (int i = 0; i < 97; ++i)
+    EXPECT_EQ(values[static_cast<std::size_t>(i)], 0.25f * static_cast<float>(i) + 7);
 }
 
 TEST(PlanCache, FilledArraysTakeTheirValueFromTheRun) {
@@ -154,7 +155,9 @@ TEST(PlanCache, CutsInsideStepsHit) {
 TEST(PlanCache, DeadCodeRunsNothing) {
   const Array a = iota({16});
   const Statistics count = counted([&] {
-    { const Array dead = exp(mul(a, 3.0)); }
+    {
+      const Array dead = exp(mul(a, 3.0));
+    }
     neg(a).eval();
   });
   EXPECT_EQ(count.dispatches, 1);

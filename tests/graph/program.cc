@@ -39,8 +39,12 @@ void run_lane(const Program& program, Device device, const RunMode& mode, int la
         out = statement.run(variables, device);
         if (mode.eager) out.eval();
         break;
-      case Statement::Kind::drop: out = Array(); break;
-      case Statement::Kind::submit: out.eval(); break;
+      case Statement::Kind::drop:
+        out = Array();
+        break;
+      case Statement::Kind::submit:
+        out.eval();
+        break;
       case Statement::Kind::read:
         readings.push_back(read(out, static_cast<int>(i), statement.out));
         break;
@@ -54,13 +58,15 @@ std::string Program::text() const {
   std::ostringstream out;
   out << "// seed " << seed << "\n";
   std::set<int> used;
-  for (const Statement& statement : statements) used.insert(statement.in.begin(), statement.in.end());
+  for (const Statement& statement : statements)
+    used.insert(statement.in.begin(), statement.in.end());
   for (const auto& input : inputs) {
     if (!used.contains(input->variable)) continue;
     out << "v" << input->variable << " = from_data(" << name(input->dtype) << " "
         << to_string(input->shape) << ")";
     if (input->bytes.size() <= 256) {
-      const Array array = Array::from_bytes(input->bytes, input->dtype, input->shape, Device::cpu());
+      const Array array =
+          Array::from_bytes(input->bytes, input->dtype, input->shape, Device::cpu());
       out << ";  // " << array;
     }
     out << "\n";
@@ -70,10 +76,18 @@ std::string Program::text() const {
     if (statement.segment != segment) out << "// segment " << (segment = statement.segment) << "\n";
     if (lanes > 1) out << "[" << statement.lane << "] ";
     switch (statement.kind) {
-      case Statement::Kind::op: out << "v" << statement.out << " = " << statement.text; break;
-      case Statement::Kind::drop: out << "v" << statement.out << " = Array()"; break;
-      case Statement::Kind::submit: out << "v" << statement.out << ".eval()"; break;
-      case Statement::Kind::read: out << "read(v" << statement.out << ")"; break;
+      case Statement::Kind::op:
+        out << "v" << statement.out << " = " << statement.text;
+        break;
+      case Statement::Kind::drop:
+        out << "v" << statement.out << " = Array()";
+        break;
+      case Statement::Kind::submit:
+        out << "v" << statement.out << ".eval()";
+        break;
+      case Statement::Kind::read:
+        out << "read(v" << statement.out << ")";
+        break;
     }
     out << ";\n";
   }
@@ -171,8 +185,7 @@ std::string compare_readings(const std::vector<Reading>& expected,
   return "";
 }
 
-Program shrink_program(const Program& program,
-                       const std::function<bool(const Program&)>& fails) {
+Program shrink_program(const Program& program, const std::function<bool(const Program&)>& fails) {
   Program best = program;
   for (bool smaller = true; smaller;) {
     smaller = false;

@@ -49,8 +49,8 @@ struct Program {
 
 struct ProgramOptions {
   DType float_dtype = DType::f32;
-  // Ops whose results jump (comparisons, rounding, indices of extremes) or that leave the range where
-  // rounding errors stay small.
+  // Ops whose results jump (comparisons, rounding, indices of extremes) or that leave the range
+  // where rounding errors stay small.
   bool jumps = true;
   // Float reductions whose result depends on the order of their elements.
   bool float_sums = true;
@@ -74,21 +74,20 @@ struct Reading {
 
 struct RunMode {
   const char* name;
-  bool eager = false;       // evaluates every result at once
-  bool threads = false;     // one thread a lane
+  bool eager = false;    // evaluates every result at once
+  bool threads = false;  // one thread a lane
   Switches switches;
 };
 
 // What the program read, in the order of (segment, lane, statement), then all live variables.
 std::vector<Reading> run_program(const Program& program, Device device, const RunMode& mode);
 
-// Empty, or what differs first. `tolerance` 0 compares bits (NaN equals NaN); otherwise relative to the
-// largest finite magnitude of the reading.
+// Empty, or what differs first. `tolerance` 0 compares bits (NaN equals NaN); otherwise relative to
+// the largest finite magnitude of the reading.
 std::string compare_readings(const std::vector<Reading>& expected,
                              const std::vector<Reading>& actual, double tolerance);
 
 // Leaves out what does not matter to `fails`.
-Program shrink_program(const Program& program,
-                       const std::function<bool(const Program&)>& fails);
+Program shrink_program(const Program& program, const std::function<bool(const Program&)>& fails);
 
 }  // namespace hearth::testing

@@ -18,21 +18,31 @@ void store(std::vector<std::byte>& bytes, DType dtype, double value) {
     const auto* raw = reinterpret_cast<const std::byte*>(&element);
     bytes.insert(bytes.end(), raw, raw + sizeof(T));
   };
-  const auto whole = static_cast<std::int64_t>(std::abs(value) < 9.3e18 ? std::clamp(value, -9.2e18, 9.2e18) : 0);
+  const auto whole =
+      static_cast<std::int64_t>(std::abs(value) < 9.3e18 ? std::clamp(value, -9.2e18, 9.2e18) : 0);
   switch (dtype) {
-    case DType::f64: return put(value);
-    case DType::f32: return put(static_cast<float>(value));
-    case DType::f16: return put(float16(static_cast<float>(value)));
-    case DType::bf16: return put(bfloat16(static_cast<float>(value)));
+    case DType::f64:
+      return put(value);
+    case DType::f32:
+      return put(static_cast<float>(value));
+    case DType::f16:
+      return put(float16(static_cast<float>(value)));
+    case DType::bf16:
+      return put(bfloat16(static_cast<float>(value)));
     case DType::i64:
-    case DType::u64: return put(whole);
+    case DType::u64:
+      return put(whole);
     case DType::i32:
-    case DType::u32: return put(static_cast<std::int32_t>(whole));
+    case DType::u32:
+      return put(static_cast<std::int32_t>(whole));
     case DType::i16:
-    case DType::u16: return put(static_cast<std::int16_t>(whole));
+    case DType::u16:
+      return put(static_cast<std::int16_t>(whole));
     case DType::i8:
-    case DType::u8: return put(static_cast<std::int8_t>(whole));
-    case DType::bool_: return put(static_cast<std::uint8_t>(whole & 1));
+    case DType::u8:
+      return put(static_cast<std::int8_t>(whole));
+    case DType::bool_:
+      return put(static_cast<std::uint8_t>(whole & 1));
   }
 }
 
@@ -115,9 +125,11 @@ int ProgramMaker::add_indices(const Shape& shape, std::int64_t extent) {
   input->dtype = one_in(2) ? DType::i64 : DType::i32;
   input->shape = shape;
   for (std::int64_t i = 0; i < element_count(shape); ++i) {
-    store(input->bytes, input->dtype, static_cast<double>(next() % static_cast<std::uint64_t>(extent)));
+    store(input->bytes, input->dtype,
+          static_cast<double>(next() % static_cast<std::uint64_t>(extent)));
   }
-  input->variable = new_variable(Array::from_bytes(input->bytes, input->dtype, shape, Device::cpu()));
+  input->variable =
+      new_variable(Array::from_bytes(input->bytes, input->dtype, shape, Device::cpu()));
   facts_.back().segment = -1;
   facts_.back().shared = options_.lanes > 1;
   program_.inputs.push_back(input);
@@ -217,24 +229,38 @@ Program ProgramMaker::make() {
     Maker make;
     bool jumps;
   };
-  static constexpr Choice kChoices[] = {
-      {12, &ProgramMaker::unary, false},          {14, &ProgramMaker::binary, false},
-      {8, &ProgramMaker::with_scalar, false},     {5, &ProgramMaker::with_own_part, false},
-      {3, &ProgramMaker::compare, true},
-      {2, &ProgramMaker::logic, false},           {3, &ProgramMaker::choose, false},
-      {2, &ProgramMaker::limit, false},           {4, &ProgramMaker::convert, true},
-      {9, &ProgramMaker::reduce, false},          {2, &ProgramMaker::arg_reduce, true},
-      {3, &ProgramMaker::normalize, false},       {4, &ProgramMaker::reshape_view, false},
-      {5, &ProgramMaker::permute_view, false},    {3, &ProgramMaker::expand_view, false},
-      {6, &ProgramMaker::slice_view, false},      {2, &ProgramMaker::dynamic_view, false},
-      {2, &ProgramMaker::flip_view, false},       {2, &ProgramMaker::join, false},
-      {1, &ProgramMaker::repeat_tiles, false},    {4, &ProgramMaker::assign_slice, false},
-      {3, &ProgramMaker::assign_dynamic, false},  {2, &ProgramMaker::gather_elements, false},
-      {2, &ProgramMaker::scatter_elements, false}, {2, &ProgramMaker::select_slices, false},
-      {2, &ProgramMaker::select_add_slices, false}, {1, &ProgramMaker::look_up, false},
-      {5, &ProgramMaker::multiply_matrices, false}, {3, &ProgramMaker::layers, false},
-      {1, &ProgramMaker::attend, false},          {2, &ProgramMaker::create, false},
-      {2, &ProgramMaker::fresh_input, false}};
+  static constexpr Choice kChoices[] = {{12, &ProgramMaker::unary, false},
+                                        {14, &ProgramMaker::binary, false},
+                                        {8, &ProgramMaker::with_scalar, false},
+                                        {5, &ProgramMaker::with_own_part, false},
+                                        {3, &ProgramMaker::compare, true},
+                                        {2, &ProgramMaker::logic, false},
+                                        {3, &ProgramMaker::choose, false},
+                                        {2, &ProgramMaker::limit, false},
+                                        {4, &ProgramMaker::convert, true},
+                                        {9, &ProgramMaker::reduce, false},
+                                        {2, &ProgramMaker::arg_reduce, true},
+                                        {3, &ProgramMaker::normalize, false},
+                                        {4, &ProgramMaker::reshape_view, false},
+                                        {5, &ProgramMaker::permute_view, false},
+                                        {3, &ProgramMaker::expand_view, false},
+                                        {6, &ProgramMaker::slice_view, false},
+                                        {2, &ProgramMaker::dynamic_view, false},
+                                        {2, &ProgramMaker::flip_view, false},
+                                        {2, &ProgramMaker::join, false},
+                                        {1, &ProgramMaker::repeat_tiles, false},
+                                        {4, &ProgramMaker::assign_slice, false},
+                                        {3, &ProgramMaker::assign_dynamic, false},
+                                        {2, &ProgramMaker::gather_elements, false},
+                                        {2, &ProgramMaker::scatter_elements, false},
+                                        {2, &ProgramMaker::select_slices, false},
+                                        {2, &ProgramMaker::select_add_slices, false},
+                                        {1, &ProgramMaker::look_up, false},
+                                        {5, &ProgramMaker::multiply_matrices, false},
+                                        {3, &ProgramMaker::layers, false},
+                                        {1, &ProgramMaker::attend, false},
+                                        {2, &ProgramMaker::create, false},
+                                        {2, &ProgramMaker::fresh_input, false}};
   int total = 0;
   for (const Choice& choice : kChoices) total += choice.weight;
 

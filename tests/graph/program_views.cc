@@ -30,7 +30,8 @@ bool ProgramMaker::reshape_view() {
   if (left == 0) {
     shape = {0, 3};
   } else {
-    for (const std::int64_t factor : {std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{7}}) {
+    for (const std::int64_t factor :
+         {std::int64_t{2}, std::int64_t{3}, std::int64_t{4}, std::int64_t{7}}) {
       if (left % factor == 0 && one_in(2)) {
         shape.push_back(factor);
         left /= factor;
@@ -114,15 +115,16 @@ bool ProgramMaker::flip_view() {
 
 // A value beside a part of itself that broadcasts, or beside itself turned around.
 bool ProgramMaker::with_own_part() {
-  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0 && !is_bool(x.dtype()); });
+  const int a =
+      pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0 && !is_bool(x.dtype()); });
   if (a < 0) return false;
   const int axis = below(shadow(a).rank());
   const std::int64_t start = one_in(2) ? 0 : below(static_cast<int>(shadow(a).shape(axis)));
   const bool turned = one_in(3);
   const bool swapped = one_in(2);
-  const std::string part = turned ? call_text("flip", {var(a), braces({axis})})
-                                  : call_text("narrow", {var(a), std::to_string(axis),
-                                                         std::to_string(start), "1"});
+  const std::string part =
+      turned ? call_text("flip", {var(a), braces({axis})})
+             : call_text("narrow", {var(a), std::to_string(axis), std::to_string(start), "1"});
   return emit({a}, swapped ? call_text("sub", {part, var(a)}) : call_text("sub", {var(a), part}),
               [=](const Variables& v, Device) {
                 const Array& x = at(v, a);
@@ -140,17 +142,15 @@ bool ProgramMaker::join() {
   const int other = b < 0 ? a : b;
   if (shadow(a).rank() == 0 || one_in(3)) {
     const int axis = below(shadow(a).rank() + 1);
-    return emit({a, other}, "stack({" + var(a) + ", " + var(other) + "}, " + std::to_string(axis) + ")",
-                [=](const Variables& v, Device) {
-                  return stack({at(v, a), at(v, other)}, axis);
-                });
+    return emit({a, other},
+                "stack({" + var(a) + ", " + var(other) + "}, " + std::to_string(axis) + ")",
+                [=](const Variables& v, Device) { return stack({at(v, a), at(v, other)}, axis); });
   }
   const int axis = below(shadow(a).rank());
-  return emit({a, other},
-              "cat({" + var(a) + ", " + var(other) + ", " + var(a) + "}, " + std::to_string(axis) + ")",
-              [=](const Variables& v, Device) {
-                return cat({at(v, a), at(v, other), at(v, a)}, axis);
-              });
+  return emit(
+      {a, other},
+      "cat({" + var(a) + ", " + var(other) + ", " + var(a) + "}, " + std::to_string(axis) + ")",
+      [=](const Variables& v, Device) { return cat({at(v, a), at(v, other), at(v, a)}, axis); });
 }
 
 bool ProgramMaker::repeat_tiles() {
@@ -185,14 +185,17 @@ bool ProgramMaker::assign_slice() {
                 [=](const Variables& v, Device) { return slice_assign(at(v, a), slices, number); });
   }
   if (one_in(4)) {  // its own elements, moved
-    return emit({a}, text + "flip(slice(" + var(a) + ", ...), {0}))", [=](const Variables& v, Device) {
-      return slice_assign(at(v, a), slices, flip(slice(at(v, a), slices), {0}));
-    });
+    return emit({a}, text + "flip(slice(" + var(a) + ", ...), {0}))",
+                [=](const Variables& v, Device) {
+                  return slice_assign(at(v, a), slices, flip(slice(at(v, a), slices), {0}));
+                });
   }
-  int value = pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == part; });
+  int value =
+      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == part; });
   if (value < 0) value = add_input(shadow(a).dtype(), part);
-  return emit({a, value}, text + var(value) + ")",
-              [=](const Variables& v, Device) { return slice_assign(at(v, a), slices, at(v, value)); });
+  return emit({a, value}, text + var(value) + ")", [=](const Variables& v, Device) {
+    return slice_assign(at(v, a), slices, at(v, value));
+  });
 }
 
 bool ProgramMaker::assign_dynamic() {
@@ -205,7 +208,8 @@ bool ProgramMaker::assign_dynamic() {
     sizes.push_back(size);
     starts.push_back(below(static_cast<int>(extent - size + 1)));
   }
-  int value = pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == sizes; });
+  int value =
+      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == sizes; });
   if (value < 0) value = add_input(shadow(a).dtype(), sizes);
   return emit({a, value}, call_text("dynamic_slice_assign", {var(a), braces(starts), var(value)}),
               [=](const Variables& v, Device) {
@@ -231,7 +235,8 @@ bool ProgramMaker::scatter_elements() {
   Shape shape = shadow(a).shape();
   shape[axis] = 1 + below(6);
   const int indices = add_indices(shape, shadow(a).shape(axis));
-  int values = pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
+  int values =
+      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
   if (values < 0) values = add_input(shadow(a).dtype(), shape);
   return emit({a, indices, values},
               call_text("scatter_add", {var(a), var(indices), var(values), std::to_string(axis)}),
@@ -256,7 +261,8 @@ bool ProgramMaker::select_add_slices() {
   Shape shape = shadow(a).shape();
   shape[axis] = 1 + below(5);
   const int indices = add_indices({shape[axis]}, shadow(a).shape(axis));
-  int values = pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
+  int values =
+      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
   if (values < 0) values = add_input(shadow(a).dtype(), shape);
   return emit({a, indices, values},
               call_text("select_add", {var(a), var(indices), var(values), std::to_string(axis)}),
@@ -270,7 +276,8 @@ bool ProgramMaker::look_up() {
   if (a < 0) return false;
   const int indices = add_indices({2, 1 + below(4)}, shadow(a).shape(0));
   if (one_in(3)) {
-    return emit({indices}, call_text("one_hot", {var(indices), "5", dtype_text(options_.float_dtype)}),
+    return emit({indices},
+                call_text("one_hot", {var(indices), "5", dtype_text(options_.float_dtype)}),
                 [=, dtype = options_.float_dtype](const Variables& v, Device) {
                   return one_hot(at(v, indices), 5, dtype);
                 });

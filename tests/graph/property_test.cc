@@ -56,8 +56,8 @@ void check(const Program& program, const std::vector<Way>& ways, bool exact, dou
       const std::string again = failure(candidate, way, exact, tolerance);
       return !again.empty() && again.starts_with("eager") == invalid;
     });
-    ADD_FAILURE() << way.mode.name << " on " << way.device.name() << ": " << wrong << "\nshrunk: "
-                  << failure(small, way, exact, tolerance) << "\n"
+    ADD_FAILURE() << way.mode.name << " on " << way.device.name() << ": " << wrong
+                  << "\nshrunk: " << failure(small, way, exact, tolerance) << "\n"
                   << small.text();
     return;
   }
@@ -82,9 +82,9 @@ struct Case {
 // Calls `body(seed, case)` for every program.
 template <class Body>
 void for_programs(std::int64_t count, std::uint64_t first_seed, Body body) {
-  static constexpr Case kCases[] = {
-      {DType::f32, true, 0},  {DType::f64, true, 0},     {DType::f16, true, 0},
-      {DType::bf16, true, 0}, {DType::f64, false, 1e-9}, {DType::f32, false, 2e-4}};
+  static constexpr Case kCases[] = {{DType::f32, true, 0},     {DType::f64, true, 0},
+                                    {DType::f16, true, 0},     {DType::bf16, true, 0},
+                                    {DType::f64, false, 1e-9}, {DType::f32, false, 2e-4}};
   std::uint64_t begin = first_seed;
   std::uint64_t end = first_seed + static_cast<std::uint64_t>(scaled(count));
   if (const char* one = std::getenv("HEARTH_TEST_SEED")) {  // NOLINT(concurrency-mt-unsafe)
@@ -175,10 +175,13 @@ TEST(Programs, Cover) {
       functions.insert(statement.text.substr(0, statement.text.find('(')));
     }
   }
-  for (const char* name : {"add", "matmul", "sum", "argmax", "softmax", "reshape", "permute", "expand",
-                           "slice", "dynamic_slice", "flip", "cat", "stack", "slice_assign",
-                           "dynamic_slice_assign", "gather", "scatter_add", "select", "select_add",
-                           "cast", "where", "clamp", "rms_norm", "layer_norm", "rope", "attention"}) {
+  for (const char* name :
+       {"add",      "matmul",      "sum",      "argmax",       "softmax",
+        "reshape",  "permute",     "expand",   "slice",        "dynamic_slice",
+        "flip",     "cat",         "stack",    "slice_assign", "dynamic_slice_assign",
+        "gather",   "scatter_add", "select",   "select_add",   "cast",
+        "where",    "clamp",       "rms_norm", "layer_norm",   "rope",
+        "attention"}) {
     EXPECT_TRUE(functions.contains(name)) << name;
   }
 }

@@ -40,7 +40,8 @@ GoldenArray parse_array(std::istringstream& line) {
   array.dtype = dtype_from_name(dtype);
   if (shape != "-") {
     std::istringstream extents(shape);
-    for (std::string extent; std::getline(extents, extent, 'x');) array.shape.push_back(std::stoll(extent));
+    for (std::string extent; std::getline(extents, extent, 'x');)
+      array.shape.push_back(std::stoll(extent));
   }
   for (std::string word; line >> word;) array.values.push_back(std::strtod(word.c_str(), nullptr));
   return array;
@@ -48,7 +49,8 @@ GoldenArray parse_array(std::istringstream& line) {
 
 std::vector<GoldenCase> parse_file(const std::string& name) {
   const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/" + name + ".txt");
+  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/" + name +
+                     ".txt");
   std::vector<GoldenCase> cases;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
@@ -86,7 +88,8 @@ std::vector<GoldenCase> parse_file(const std::string& name) {
 // The distance to the next value of `dtype` away from 0.
 double unit_of(double value, DType dtype, double magnitude) {
   const double size = std::max(std::abs(value), magnitude);
-  if (dtype == DType::f64) return std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
+  if (dtype == DType::f64)
+    return std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
   const auto narrow = static_cast<float>(size);
   return static_cast<double>(std::nextafter(narrow, std::numeric_limits<float>::infinity())) -
          static_cast<double>(narrow);

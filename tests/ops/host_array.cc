@@ -17,7 +17,8 @@ HostArray filled(const Shape& shape, double value) {
 double broadcast_element(const HostArray& x, const Dims& at) {
   Dims own = Dims::filled(x.shape.rank(), 0);
   const int shift = at.rank() - x.shape.rank();
-  for (int axis = 0; axis < own.rank(); ++axis) own[axis] = x.shape[axis] == 1 ? 0 : at[axis + shift];
+  for (int axis = 0; axis < own.rank(); ++axis)
+    own[axis] = x.shape[axis] == 1 ? 0 : at[axis + shift];
   return x.values[offset_of(x.shape, own)];
 }
 
@@ -48,7 +49,10 @@ Shape reduced_shape(const Shape& shape, const Dims& axes, bool keepdim) {
 HostArray reduce(std::string_view op, const HostArray& x, const Dims& axes, bool keepdim) {
   const Shape kept = reduced_shape(x.shape, axes, true);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double start = op == "prod" || op == "all" ? 1 : op == "max" ? -kInfinity : op == "min" ? kInfinity : 0;
+  const double start = op == "prod" || op == "all" ? 1
+                       : op == "max"               ? -kInfinity
+                       : op == "min"               ? kInfinity
+                                                   : 0;
   HostArray out = filled(kept, start);
   for (Indices at(x.shape); !at.done(); at.advance()) {
     Dims place = *at;
@@ -59,8 +63,10 @@ HostArray reduce(std::string_view op, const HostArray& x, const Dims& axes, bool
     if (op == "prod") into *= value;
     if (op == "any") into = into != 0 || value != 0;
     if (op == "all") into = into != 0 && value != 0;
-    if (op == "max") into = std::isnan(into) || std::isnan(value) ? std::nan("") : std::max(into, value);
-    if (op == "min") into = std::isnan(into) || std::isnan(value) ? std::nan("") : std::min(into, value);
+    if (op == "max")
+      into = std::isnan(into) || std::isnan(value) ? std::nan("") : std::max(into, value);
+    if (op == "min")
+      into = std::isnan(into) || std::isnan(value) ? std::nan("") : std::min(into, value);
   }
   out.shape = reduced_shape(x.shape, axes, keepdim);
   return out;
@@ -76,8 +82,9 @@ HostArray arg_reduce(bool largest, const HostArray& x, int axis, bool keepdim) {
     for (std::int64_t i = 0; i < x.shape[axis]; ++i) {
       place[axis] = i;
       const double value = x.values[offset_of(x.shape, place)];
-      const bool better = i == 0 || (!std::isnan(best) && (std::isnan(value) ||
-                                                           (largest ? value > best : value < best)));
+      const bool better =
+          i == 0 ||
+          (!std::isnan(best) && (std::isnan(value) || (largest ? value > best : value < best)));
       if (!better) continue;
       best = value;
       out.values[offset_of(kept, *at)] = static_cast<double>(i);
@@ -96,10 +103,12 @@ HostArray matmul(const HostArray& a, const HostArray& b) {
   shape.push_back(b.shape.back());
   const std::int64_t inner = a.shape.back();
   HostArray out = filled(shape, 0);
-  const auto element = [](const HostArray& x, const Dims& at, std::int64_t row, std::int64_t column) {
+  const auto element = [](const HostArray& x, const Dims& at, std::int64_t row,
+                          std::int64_t column) {
     Dims own = Dims::filled(x.shape.rank(), 0);
     const int shift = at.rank() - x.shape.rank();
-    for (int axis = 0; axis + 2 < own.rank(); ++axis) own[axis] = x.shape[axis] == 1 ? 0 : at[axis + shift];
+    for (int axis = 0; axis + 2 < own.rank(); ++axis)
+      own[axis] = x.shape[axis] == 1 ? 0 : at[axis + shift];
     own[own.rank() - 2] = row;
     own[own.rank() - 1] = column;
     return x.values[offset_of(x.shape, own)];
@@ -107,7 +116,8 @@ HostArray matmul(const HostArray& a, const HostArray& b) {
   for (Indices at(shape); !at.done(); at.advance()) {
     double total = 0;
     for (std::int64_t k = 0; k < inner; ++k) {
-      total += element(a, *at, (*at)[shape.rank() - 2], k) * element(b, *at, k, (*at)[shape.rank() - 1]);
+      total +=
+          element(a, *at, (*at)[shape.rank() - 2], k) * element(b, *at, k, (*at)[shape.rank() - 1]);
     }
     out.values[offset_of(shape, *at)] = total;
   }
@@ -118,7 +128,8 @@ HostArray sliced(const HostArray& x, const Dims& starts, const Dims& sizes, cons
   HostArray out = filled(sizes, 0);
   for (Indices at(sizes); !at.done(); at.advance()) {
     Dims place = *at;
-    for (int axis = 0; axis < place.rank(); ++axis) place[axis] = starts[axis] + place[axis] * steps[axis];
+    for (int axis = 0; axis < place.rank(); ++axis)
+      place[axis] = starts[axis] + place[axis] * steps[axis];
     out.values[offset_of(sizes, *at)] = x.values[offset_of(x.shape, place)];
   }
   return out;
@@ -225,7 +236,8 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
     HostArray out = op == "select" ? filled(shape, 0) : x;
     for (Indices at(shape); !at.done(); at.advance()) {
       Dims place = *at;
-      place[axis] = static_cast<std::int64_t>(indices.values[static_cast<std::size_t>((*at)[axis])]);
+      place[axis] =
+          static_cast<std::int64_t>(indices.values[static_cast<std::size_t>((*at)[axis])]);
       const std::size_t here = offset_of(shape, *at);
       const std::size_t there = offset_of(x.shape, place);
       if (op == "select") {
@@ -246,20 +258,32 @@ double rounded(double value, DType dtype) {
     return std::abs(value) < 9e18 ? static_cast<std::int64_t>(value) : std::int64_t{0};
   };
   switch (dtype) {
-    case DType::f64: return value;
-    case DType::f32: return static_cast<double>(static_cast<float>(value));
-    case DType::f16: return static_cast<double>(static_cast<float>(float16(static_cast<float>(value))));
-    case DType::bf16: return static_cast<double>(static_cast<float>(bfloat16(static_cast<float>(value))));
-    case DType::i64: return static_cast<double>(whole());
-    case DType::i32: return static_cast<double>(static_cast<std::int32_t>(whole()));
-    case DType::i16: return static_cast<double>(static_cast<std::int16_t>(whole()));
-    case DType::i8: return static_cast<double>(static_cast<std::int8_t>(whole()));
+    case DType::f64:
+      return value;
+    case DType::f32:
+      return static_cast<double>(static_cast<float>(value));
+    case DType::f16:
+      return static_cast<double>(static_cast<float>(float16(static_cast<float>(value))));
+    case DType::bf16:
+      return static_cast<double>(static_cast<float>(bfloat16(static_cast<float>(value))));
+    case DType::i64:
+      return static_cast<double>(whole());
+    case DType::i32:
+      return static_cast<double>(static_cast<std::int32_t>(whole()));
+    case DType::i16:
+      return static_cast<double>(static_cast<std::int16_t>(whole()));
+    case DType::i8:
+      return static_cast<double>(static_cast<std::int8_t>(whole()));
     case DType::u64:
       return value >= 9e18 ? value : static_cast<double>(static_cast<std::uint64_t>(whole()));
-    case DType::u32: return static_cast<double>(static_cast<std::uint32_t>(whole()));
-    case DType::u16: return static_cast<double>(static_cast<std::uint16_t>(whole()));
-    case DType::u8: return static_cast<double>(static_cast<std::uint8_t>(whole()));
-    case DType::bool_: return value != 0 ? 1 : 0;
+    case DType::u32:
+      return static_cast<double>(static_cast<std::uint32_t>(whole()));
+    case DType::u16:
+      return static_cast<double>(static_cast<std::uint16_t>(whole()));
+    case DType::u8:
+      return static_cast<double>(static_cast<std::uint8_t>(whole()));
+    case DType::bool_:
+      return value != 0 ? 1 : 0;
   }
   return value;
 }
@@ -271,10 +295,12 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
     return map_broadcast(inputs, [&](const std::vector<double>& v) { return function(v[0]); });
   }
   if (const Scalar2 function = host_binary(op, dtype)) {
-    return map_broadcast(inputs, [&](const std::vector<double>& v) { return function(v[0], v[1]); });
+    return map_broadcast(inputs,
+                         [&](const std::vector<double>& v) { return function(v[0], v[1]); });
   }
   if (op == "where") {
-    return map_broadcast(inputs, [](const std::vector<double>& v) { return v[0] != 0 ? v[1] : v[2]; });
+    return map_broadcast(inputs,
+                         [](const std::vector<double>& v) { return v[0] != 0 ? v[1] : v[2]; });
   }
   if (op == "clamp") {
     return map_broadcast(inputs, [](const std::vector<double>& v) {

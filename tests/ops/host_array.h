@@ -47,8 +47,8 @@ inline std::size_t offset_of(const Shape& shape, const Dims& at) {
 // The nearest value that `dtype` holds: halves are rounded, integers wrap.
 double rounded(double value, DType dtype);
 
-// What the op gives for these inputs and parameters in infinite range and double precision, or nothing
-// for ops that are not written out here. `dtype` is that of the inputs that vary.
+// What the op gives for these inputs and parameters in infinite range and double precision, or
+// nothing for ops that are not written out here. `dtype` is that of the inputs that vary.
 std::optional<HostArray> host_reference(std::string_view op, const std::vector<HostArray>& inputs,
                                         const Params& params, DType dtype);
 

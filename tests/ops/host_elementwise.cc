@@ -40,7 +40,9 @@ Scalar1 host_unary(std::string_view op, DType) {
   static const std::unordered_map<std::string_view, Scalar1> functions = {
       {"neg", [](double x) { return -x; }},
       {"abs", [](double x) { return std::abs(x); }},
-      {"sign", [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }},
+      {"sign", [](double x) { return x > 0   ? 1.0
+                                     : x < 0 ? -1.0
+                                             : 0.0; }},
       {"square", [](double x) { return x * x; }},
       {"sqrt", [](double x) { return std::sqrt(x); }},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
@@ -57,7 +59,9 @@ Scalar1 host_unary(std::string_view op, DType) {
       {"floor", [](double x) { return std::floor(x); }},
       {"ceil", [](double x) { return std::ceil(x); }},
       {"round", [](double x) { return std::nearbyint(x); }},
-      {"relu", [](double x) { return std::isnan(x) ? x : x > 0 ? x : 0.0; }},
+      {"relu", [](double x) { return std::isnan(x) ? x
+                                     : x > 0       ? x
+                                                   : 0.0; }},
       {"gelu", gelu_of},
       {"gelu_tanh", gelu_tanh_of},
       {"silu", [](double x) { return x * sigmoid_of(x); }},

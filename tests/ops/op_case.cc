@@ -67,8 +67,8 @@ Array dense(const HostArray& elements, DType dtype, Device device) {
   return Array::from_bytes(bytes, dtype, elements.shape, device);
 }
 
-// `elements` moved to the places that `place` gives, in an array of `shape`; the rest is filled with
-// what no result must depend on.
+// `elements` moved to the places that `place` gives, in an array of `shape`; the rest is filled
+// with what no result must depend on.
 template <class Place>
 HostArray scattered(const HostArray& elements, const Shape& shape, Place place) {
   HostArray out{shape, std::vector<double>(static_cast<std::size_t>(element_count(shape)), 99)};
@@ -82,11 +82,16 @@ HostArray scattered(const HostArray& elements, const Shape& shape, Place place) 
 
 const char* name(MemoryLayout layout) {
   switch (layout) {
-    case MemoryLayout::contiguous: return "contiguous";
-    case MemoryLayout::transposed: return "transposed";
-    case MemoryLayout::sliced: return "sliced";
-    case MemoryLayout::flipped: return "flipped";
-    case MemoryLayout::broadcast: return "broadcast";
+    case MemoryLayout::contiguous:
+      return "contiguous";
+    case MemoryLayout::transposed:
+      return "transposed";
+    case MemoryLayout::sliced:
+      return "sliced";
+    case MemoryLayout::flipped:
+      return "flipped";
+    case MemoryLayout::broadcast:
+      return "broadcast";
   }
   return "";
 }
@@ -121,7 +126,8 @@ Array build_array(const HostArray& elements, DType dtype, MemoryLayout layout, D
   const int rank = shape.rank();
   if (rank == 0) return dense(elements, dtype, device);
   switch (layout) {
-    case MemoryLayout::contiguous: return dense(elements, dtype, device);
+    case MemoryLayout::contiguous:
+      return dense(elements, dtype, device);
     case MemoryLayout::transposed: {
       Shape reversed;
       Dims axes;
@@ -192,7 +198,8 @@ Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device de
 HostArray expected_result(const OpCase& one, bool* independent) {
   *independent = true;
   if (!one.inputs.empty() || std::string_view(one.op->name.text) == "arange") {
-    if (auto reference = host_reference(one.op->name.text, one.inputs, one.sample.params, one.dtype)) {
+    if (auto reference =
+            host_reference(one.op->name.text, one.inputs, one.sample.params, one.dtype)) {
       return *reference;
     }
   }
@@ -214,11 +221,16 @@ HostArray expected_result(const OpCase& one, bool* independent) {
 
 double tolerance_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return 4e-14;
-    case DType::f32: return 4e-6;
-    case DType::f16: return 3e-3;
-    case DType::bf16: return 2e-2;
-    default: return 0;
+    case DType::f64:
+      return 4e-14;
+    case DType::f32:
+      return 4e-6;
+    case DType::f16:
+      return 3e-3;
+    case DType::bf16:
+      return 2e-2;
+    default:
+      return 0;
   }
 }
 

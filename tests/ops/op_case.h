@@ -28,7 +28,8 @@ struct OpCase {
   std::string text() const;
 };
 
-// `repeats`: every input has equal elements along its first axis longer than 1, as broadcasting gives.
+// `repeats`: every input has equal elements along its first axis longer than 1, as broadcasting
+// gives.
 OpCase make_case(const OpDef& op, std::size_t sample, DType dtype, bool repeats);
 
 // An array of these elements whose memory is laid out as asked.
@@ -38,8 +39,8 @@ std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device d
 // Records the case's op.
 Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
 
-// What the result should be: by host_reference(), by the op's composite in f64, or by the op itself in
-// f64. `independent` says whether it came from one of the first two.
+// What the result should be: by host_reference(), by the op's composite in f64, or by the op itself
+// in f64. `independent` says whether it came from one of the first two.
 HostArray expected_result(const OpCase& one, bool* independent);
 
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.

@@ -51,7 +51,8 @@ class OpTable : public ::testing::TestWithParam<const OpDef*> {};
 
 TEST_P(OpTable, HasSamples) {
   const OpDef& op = *GetParam();
-  static const std::set<std::string_view> kNone = {"cross_entropy_backward"};  // two float dtypes at once
+  static const std::set<std::string_view> kNone = {
+      "cross_entropy_backward"};  // two float dtypes at once
   EXPECT_TRUE(op.samples != nullptr || kNone.contains(op.name.text));
   EXPECT_NE(std::string_view(op.summary), "");
   EXPECT_NE(op.infer, nullptr);
@@ -101,7 +102,8 @@ TEST_P(OpTable, CompositeOnTheDevice) {
     bool independent = false;
     const HostArray expected = expected_result(one, &independent);
     for (const Device device : devices()) {
-      const Array result = record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
+      const Array result =
+          record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
       EXPECT_EQ(difference(result, expected), "") << one.text() << " on " << device.name();
     }
   }
@@ -111,10 +113,10 @@ TEST_P(OpTable, CompositeOnTheDevice) {
 TEST_P(OpTable, NumbersStandInForArrays) {
   const OpDef& op = *GetParam();
   if (op.samples == nullptr || op.kind != OpKind::elementwise || op.max_inputs < 2) return;
-  const OpCase one = make_case(op, 0, op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f32)
-                                          ? DType::bool_
-                                          : DType::f32,
-                               false);
+  const OpCase one = make_case(
+      op, 0,
+      op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f32) ? DType::bool_ : DType::f32,
+      false);
   for (std::size_t number = 0; number < one.inputs.size(); ++number) {
     OpCase scalar = one;
     const double value = is_bool(one.input_dtype(number)) ? 1 : 1.5;
@@ -140,7 +142,8 @@ TEST_P(OpTable, Errors) {
       record_case(one, inputs, Device::cpu());
       ADD_FAILURE() << one.text() << ": no error";
     } catch (const Error& error) {
-      EXPECT_EQ(static_cast<int>(error.code()), samples[s].error) << one.text() << ": " << error.what();
+      EXPECT_EQ(static_cast<int>(error.code()), samples[s].error)
+          << one.text() << ": " << error.what();
       EXPECT_EQ(std::string(error.what()).rfind(op.name.text, 0), 0u) << error.what();
     }
   }
@@ -187,7 +190,8 @@ struct Slope {
 
 TEST_P(OpTable, Gradients) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr)) return;
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+    return;
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f64)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -204,12 +208,14 @@ TEST_P(OpTable, Gradients) {
       if (result.dtype() != DType::f64) continue;  // what was rounded on the way has no slope
       HostArray weights{result.shape(), {}};
       for (std::int64_t i = 0; i < result.size(); ++i) {
-        weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) - 0.05 * static_cast<double>(i % 3));
+        weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) -
+                                 0.05 * static_cast<double>(i % 3));
       }
       const Array weighted =
           mul(result, build_array(weights, DType::f64, MemoryLayout::contiguous, device));
       const Gradients gradients = backward(sum(weighted));
-      const Slope slope{one, build_array(weights, DType::f64, MemoryLayout::contiguous, Device::cpu())};
+      const Slope slope{one,
+                        build_array(weights, DType::f64, MemoryLayout::contiguous, Device::cpu())};
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].is_require_grad()) continue;
         Array gradient = gradients.get(inputs[i]);
@@ -221,7 +227,8 @@ TEST_P(OpTable, Gradients) {
           if (analytic.size() > 60 && e % (analytic.size() / 40) != 0) continue;
           const double x = one.inputs[i].values[e];
           constexpr double kStep = 1e-5;
-          const double numeric = (slope.at(i, e, x + kStep) - slope.at(i, e, x - kStep)) / (2 * kStep);
+          const double numeric =
+              (slope.at(i, e, x + kStep) - slope.at(i, e, x - kStep)) / (2 * kStep);
           ASSERT_NEAR(analytic[e], numeric, 2e-6 * std::max(1.0, std::abs(numeric)))
               << one.text() << " input " << i << " element " << e;
         }
@@ -233,7 +240,8 @@ TEST_P(OpTable, Gradients) {
 // Gradients of half inputs have their dtype and are about right.
 TEST_P(OpTable, GradientsOfHalves) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr)) return;
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+    return;
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::bf16)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -265,7 +273,8 @@ TEST_P(OpTable, GradientsOfHalves) {
       double magnitude = 0.1;
       for (const double value : b) magnitude = std::max(magnitude, std::abs(value));
       for (std::size_t e = 0; e < b.size(); ++e) {
-        ASSERT_NEAR(a[e], b[e], 0.06 * magnitude) << op.name.text << " sample " << s << " gradient " << i;
+        ASSERT_NEAR(a[e], b[e], 0.06 * magnitude)
+            << op.name.text << " sample " << s << " gradient " << i;
       }
     }
   }

@@ -37,9 +37,9 @@ class Arena {
   }
   std::byte* at_least(std::int64_t bytes) const {
     if (base_ == nullptr || bytes > reserved_) {
-      throw Error(ErrorCode::out_of_memory, "arena: out of memory; got a plan of " +
-                                                std::to_string(bytes) + " bytes, expected at most " +
-                                                std::to_string(reserved_));
+      throw Error(ErrorCode::out_of_memory,
+                  "arena: out of memory; got a plan of " + std::to_string(bytes) +
+                      " bytes, expected at most " + std::to_string(reserved_));
     }
     return base_;
   }

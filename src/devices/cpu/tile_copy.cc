@@ -1,8 +1,8 @@
 // Copies between layouts: rows as they are, transposed blocks, or element by element.
 //
 // A transposing copy works on blocks of one cache line by one cache line: 64 / size source rows are
-// read, turned in registers and written as whole lines, past the cache when the target is larger than
-// it. Each byte moves once each way; the bound is memory.
+// read, turned in registers and written as whole lines, past the cache when the target is larger
+// than it. Each byte moves once each way; the bound is memory.
 #include "devices/cpu/tile_copy.h"
 
 #include <algorithm>
@@ -217,7 +217,8 @@ bool plan_copy(const Region& region, CopyPlan* plan) {
   if (plan->bytes == 0) return true;
   const TileSpace space = tile_space(region);
   for (const TileAxis& axis : space.axes) {
-    plan->outer.push_back({axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
+    plan->outer.push_back(
+        {axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
   }
   plan->inner = {1, plan->size, plan->size};
   if (plan->outer.empty()) return true;
@@ -239,10 +240,14 @@ bool plan_copy(const Region& region, CopyPlan* plan) {
 void launch_copy(const CopyPlan& plan, const Launch& launch) {
   if (plan.bytes == 0 || launch.operands[0] == launch.operands[1]) return;
   switch (plan.size) {
-    case 1: return run_copy<std::uint8_t>(plan, launch);
-    case 2: return run_copy<std::uint16_t>(plan, launch);
-    case 4: return run_copy<std::uint32_t>(plan, launch);
-    default: return run_copy<std::uint64_t>(plan, launch);
+    case 1:
+      return run_copy<std::uint8_t>(plan, launch);
+    case 2:
+      return run_copy<std::uint16_t>(plan, launch);
+    case 4:
+      return run_copy<std::uint32_t>(plan, launch);
+    default:
+      return run_copy<std::uint64_t>(plan, launch);
   }
 }
 

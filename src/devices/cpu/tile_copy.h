@@ -14,11 +14,11 @@ struct CopyPlan {
     std::int64_t extent, from, to;  // strides in bytes
   };
   std::vector<Axis> outer;
-  Axis inner{1, 0, 0};      // along which the target is dense
-  Axis across{1, 0, 0};     // transposing: along which the source is dense
+  Axis inner{1, 0, 0};   // along which the target is dense
+  Axis across{1, 0, 0};  // transposing: along which the source is dense
   bool transposes = false;
   bool streams = false;
-  std::int64_t size = 1;    // bytes of an element
+  std::int64_t size = 1;  // bytes of an element
   std::int64_t bytes = 0;
 };
 

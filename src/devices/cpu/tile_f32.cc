@@ -14,9 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
 namespace HWY_NAMESPACE {
 
-void fill_f32(TileTable& table) {
-  fill_ops<float>(table);
-}
+void fill_f32(TileTable& table) { fill_ops<float>(table); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hearth::cpu

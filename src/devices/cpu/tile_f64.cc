@@ -14,9 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
 namespace HWY_NAMESPACE {
 
-void fill_f64(TileTable& table) {
-  fill_ops<double>(table);
-}
+void fill_f64(TileTable& table) { fill_ops<double>(table); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace hearth::cpu

@@ -125,7 +125,8 @@ void fold_columns(std::byte* into_at, const std::byte* values_at, std::int64_t n
   }
 }
 
-// Several runs side by side, each added up in order: loads are the limit, not the chain of additions.
+// Several runs side by side, each added up in order: loads are the limit, not the chain of
+// additions.
 template <class F, class L>
 void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64_t length,
                    std::int64_t rows) {

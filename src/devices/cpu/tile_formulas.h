@@ -1,5 +1,5 @@
-// Fills the op part of a tile table for one compute class: every formula of kernels/scalar_ops.h that
-// exists for it. Included like tile_vector.h.
+// Fills the op part of a tile table for one compute class: every formula of kernels/scalar_ops.h
+// that exists for it. Included like tile_vector.h.
 
 #if defined(HEARTH_TILE_FORMULAS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEARTH_TILE_FORMULAS_H
@@ -15,12 +15,12 @@ namespace hearth::cpu {
 namespace HWY_NAMESPACE {
 
 // A formula as a type, so that loops can be made of it.
-#define HEARTH_FORMULA(name)                                                     \
-  struct name##_formula {                                                        \
-    template <class... T>                                                        \
-    static HWY_INLINE auto apply(T... x) -> decltype(scalar::name(x...)) {       \
-      return scalar::name(x...);                                                 \
-    }                                                                            \
+#define HEARTH_FORMULA(name)                                               \
+  struct name##_formula {                                                  \
+    template <class... T>                                                  \
+    static HWY_INLINE auto apply(T... x) -> decltype(scalar::name(x...)) { \
+      return scalar::name(x...);                                           \
+    }                                                                      \
   };
 #define UNARY(name) HEARTH_FORMULA(name)
 #define BINARY(name) HEARTH_FORMULA(name)
@@ -103,8 +103,9 @@ constexpr bool is_short(TileOp op) {
   }
 }
 template <class L>
-inline constexpr int kShortUnroll =
-    !std::is_floating_point_v<L> ? 1 : HEARTH_NATIVE_MASKS && sizeof(L) == 4 ? 4 : 2;
+inline constexpr int kShortUnroll = !std::is_floating_point_v<L>            ? 1
+                                    : HEARTH_NATIVE_MASKS && sizeof(L) == 4 ? 4
+                                                                            : 2;
 
 // Ops that do the same to the bits of i64 and u64.
 constexpr bool is_blind_to_sign(TileOp op) {

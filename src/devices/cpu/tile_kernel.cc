@@ -11,7 +11,8 @@
 namespace hearth::cpu {
 namespace {
 
-// Below this much work a second thread costs more than it saves; below the next, only if it is awake.
+// Below this much work a second thread costs more than it saves; below the next, only if it is
+// awake.
 constexpr double kInlineNanoseconds = 10000;
 constexpr double kEagerNanoseconds = 60000;
 constexpr double kChunkNanoseconds = 8000;
@@ -56,7 +57,8 @@ void plan_elementwise(const Region& region, ElementwisePlan* plan) {
   const double each = program.cost * static_cast<double>(program.tile) +
                       3.0 * static_cast<double>(program.steps.size()) + 5;
   plan->nanoseconds = each * static_cast<double>(plan->tiles);
-  plan->tiles_per_chunk = std::max<std::int64_t>(1, static_cast<std::int64_t>(kChunkNanoseconds / each));
+  plan->tiles_per_chunk =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(kChunkNanoseconds / each));
 }
 
 void run_tiles(const ElementwisePlan& plan, TileWalk& walk, std::int64_t begin, std::int64_t end) {
@@ -119,9 +121,12 @@ Prepared prepare(const Region& region) {
 void launch(const Launch& launch) {
   const auto& plan = *static_cast<const RegionPlan*>(launch.state);
   switch (plan.kind) {
-    case RegionPlan::Kind::elementwise: return launch_elementwise(plan.elementwise, launch);
-    case RegionPlan::Kind::copy: return launch_copy(plan.copy, launch);
-    case RegionPlan::Kind::reduction: return launch_reduction(plan.reduction, launch);
+    case RegionPlan::Kind::elementwise:
+      return launch_elementwise(plan.elementwise, launch);
+    case RegionPlan::Kind::copy:
+      return launch_copy(plan.copy, launch);
+    case RegionPlan::Kind::reduction:
+      return launch_reduction(plan.reduction, launch);
   }
 }
 

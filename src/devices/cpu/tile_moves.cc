@@ -83,8 +83,8 @@ void cast_to_odd(const TileStep& step, Slots slots, std::int64_t n) {
     } else if constexpr (sizeof(From) == 8) {
       // All integers are below the largest f32, and the rounding unit is below 2^40.
       const double high = static_cast<double>(y);
-      const double rest = static_cast<double>(x >> 20) * 1048576.0 - high +
-                          static_cast<double>(x & 1048575);
+      const double rest =
+          static_cast<double>(x >> 20) * 1048576.0 - high + static_cast<double>(x & 1048575);
       const bool inexact = rest != 0;
       word -= inexact && (y < 0 ? rest > 0 : rest < 0) ? 1u : 0u;
       word |= inexact ? 1u : 0u;
@@ -141,7 +141,8 @@ HWY_INLINE void f16_to_f32(const std::uint16_t* from, float* to, std::int64_t n)
   const auto width = static_cast<std::int64_t>(hn::Lanes(d));
   const auto* p = reinterpret_cast<const hwy::float16_t*>(from);
   std::int64_t i = 0;
-  for (; i + width <= n; i += width) hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, p + i)), d, to + i);
+  for (; i + width <= n; i += width)
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, p + i)), d, to + i);
   if (i < n) {
     HWY_ALIGN std::uint16_t words[HWY_LANES(float)] = {};
     HWY_ALIGN float values[HWY_LANES(float)];
@@ -247,7 +248,8 @@ struct Memory<Bool8> {
 };
 
 template <class M, class L>
-HWY_NOINLINE void load(std::byte* tile, const std::byte* memory, std::int64_t n, std::int64_t stride) {
+HWY_NOINLINE void load(std::byte* tile, const std::byte* memory, std::int64_t n,
+                       std::int64_t stride) {
   using Access = Memory<M>;
   using W = typename Access::Word;
   L* HWY_RESTRICT to = out<L>(tile);
@@ -274,7 +276,8 @@ HWY_NOINLINE void load(std::byte* tile, const std::byte* memory, std::int64_t n,
 }
 
 template <class M, class L>
-HWY_NOINLINE void store(std::byte* memory, const std::byte* tile, std::int64_t n, std::int64_t stride) {
+HWY_NOINLINE void store(std::byte* memory, const std::byte* tile, std::int64_t n,
+                        std::int64_t stride) {
   using Access = Memory<M>;
   using W = typename Access::Word;
   const L* HWY_RESTRICT from = in<L>(tile);
@@ -363,12 +366,10 @@ void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* t
       const auto put = [&](int k, auto v) HWY_ATTR {
         hn::StoreU(hn::BitCast(d, v), d, turned + (a + k) * width + i);
       };
-      const auto low = [&](auto x, auto y) HWY_ATTR {
-        return hn::BitCast(d2, hn::InterleaveLower(d, x, y));
-      };
-      const auto high = [&](auto x, auto y) HWY_ATTR {
-        return hn::BitCast(d2, hn::InterleaveUpper(d, x, y));
-      };
+      const auto low = [&](auto x, auto y)
+                           HWY_ATTR { return hn::BitCast(d2, hn::InterleaveLower(d, x, y)); };
+      const auto high = [&](auto x, auto y)
+                            HWY_ATTR { return hn::BitCast(d2, hn::InterleaveUpper(d, x, y)); };
       const auto l01 = low(row(0), row(1));
       const auto h01 = high(row(0), row(1));
       const auto l23 = low(row(2), row(3));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "graph/op_def.h"
 #include "hearth/error.h"
@@ -182,7 +183,8 @@ class Compiler {
   // Uses by live instructions only.
   void count_uses() {
     uses_.assign(values_.size(), 0);
-    for (const RegionOutput& output : region_.outputs) ++uses_[static_cast<std::size_t>(output.value)];
+    for (const RegionOutput& output : region_.outputs)
+      ++uses_[static_cast<std::size_t>(output.value)];
     if (region_.reduction.op != nullptr) {
       ++uses_[static_cast<std::size_t>(region_.reduction.value)];
     }
@@ -199,8 +201,8 @@ class Compiler {
     }
   }
 
-  // The one rule: a product used once, by an addition or subtraction of the same dtype, becomes part
-  // of it; where both arguments are such products, the first one does.
+  // The one rule: a product used once, by an addition or subtraction of the same dtype, becomes
+  // part of it; where both arguments are such products, the first one does.
   void plan_fma() {
     absorbed_.assign(region_.instructions.size(), false);
     fused_.assign(region_.instructions.size(), -1);
@@ -227,8 +229,8 @@ class Compiler {
     }
   }
 
-  // Steps that do the work of two and give the same bits: the product added to a fused one, and signs
-  // of products.
+  // Steps that do the work of two and give the same bits: the product added to a fused one, and
+  // signs of products.
   void plan_products() {
     second_.assign(region_.instructions.size(), -1);
     negated_.assign(region_.instructions.size(), -1);
@@ -263,9 +265,7 @@ class Compiler {
     tile_types_.push_back(type);
     return static_cast<int>(tile_types_.size()) - 1;
   }
-  static int code(const Value& value) {
-    return value.is_tile ? kTileBase + value.at : value.at;
-  }
+  static int code(const Value& value) { return value.is_tile ? kTileBase + value.at : value.at; }
   Value tile_value(TileClass type) {
     return {.known = true, .is_tile = true, .single = false, .at = new_tile(type), .type = type};
   }
@@ -293,7 +293,9 @@ class Compiler {
     if (known.known) return known;
     if (id >= region_.first_scalar() && id < region_.first_result()) {
       const int k = id - region_.first_scalar();
-      known = {.known = true, .is_tile = false, .single = true,
+      known = {.known = true,
+               .is_tile = false,
+               .single = true,
                .at = program_.first_single + k,
                .type = program_.scalar_classes[static_cast<std::size_t>(k)]};
       return known;
@@ -335,8 +337,7 @@ class Compiler {
   Value converted(Value x, DType from, DType to) {
     const TileClass target = class_of(to);
     const int source = static_cast<int>(x.type);
-    const bool is_same = from == to;
-    if (is_same) return x;
+    if (from == to) return x;
     if (to == DType::bool_) {
       if (x.single) x = filled(x);
       return emit_to_tile(table_.to_bool[source], target, x);
@@ -384,7 +385,8 @@ class Compiler {
     TileOp op = entry->op;
     if (fused_[i] >= 0) {
       const int side = fused_[i];
-      const auto product = static_cast<std::size_t>(instruction.args[side] - region_.first_result());
+      const auto product =
+          static_cast<std::size_t>(instruction.args[side] - region_.first_result());
       const std::int16_t* factors = args_of(product);
       op = entry->op == TileOp::add ? TileOp::fma : side == 0 ? TileOp::fms : TileOp::fnma;
       args[2] = instruction.args[1 - side];
@@ -444,8 +446,8 @@ class Compiler {
     program_.cost += cost_of(op) * static_cast<double>(class_size(type)) / 4;
     const bool wraps = is_narrow_int(instruction.dtype) && may_leave_range(op);
     if (!truth && (wraps || (region_.exact && is_half(instruction.dtype)))) {
-      target = emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type,
-                            target);
+      target =
+          emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type, target);
     }
     return target;
   }
@@ -691,8 +693,7 @@ class Compiler {
   bool mixes_sizes(const TileStep& step, int count) const {
     const std::int64_t size = class_size(tile_types_[step.target - kTileBase]);
     const auto differs = [&](std::uint16_t operand) {
-      return operand >= kTileBase &&
-             class_size(tile_types_[operand - kTileBase]) != size;
+      return operand >= kTileBase && class_size(tile_types_[operand - kTileBase]) != size;
     };
     return differs(step.a) || (count > 1 && differs(step.b)) || (count > 2 && differs(step.c));
   }
@@ -764,8 +765,12 @@ TileSpace tile_space(const Region& region) {
       const auto rank_of = [k](const TileAxis& axis) {
         return axis.strides[k] == 0 ? std::numeric_limits<std::int64_t>::max() : axis.strides[k];
       };
-      std::stable_sort(space.axes.begin(), space.axes.end(),
-                       [&](const TileAxis& a, const TileAxis& b) { return rank_of(a) > rank_of(b); });
+      // Insertion: axes are few, and equal strides keep their order.
+      for (std::size_t i = 1; i < space.axes.size(); ++i) {
+        for (std::size_t j = i; j > 0 && rank_of(space.axes[j - 1]) < rank_of(space.axes[j]); --j) {
+          std::swap(space.axes[j - 1], space.axes[j]);
+        }
+      }
       break;
     }
   }

@@ -36,29 +36,59 @@ std::uint64_t identity_of(Combine combine, DType dtype, TileClass type) {
   if (combine == Combine::sum || combine == Combine::prod) {
     const int one = combine == Combine::prod ? 1 : 0;
     switch (type) {
-      case TileClass::f32: put(&word, static_cast<float>(one)); break;
-      case TileClass::f64: put(&word, static_cast<double>(one)); break;
-      case TileClass::i32: put(&word, static_cast<std::int32_t>(one)); break;
-      default: put(&word, static_cast<std::int64_t>(one)); break;
+      case TileClass::f32:
+        put(&word, static_cast<float>(one));
+        break;
+      case TileClass::f64:
+        put(&word, static_cast<double>(one));
+        break;
+      case TileClass::i32:
+        put(&word, static_cast<std::int32_t>(one));
+        break;
+      default:
+        put(&word, static_cast<std::int64_t>(one));
+        break;
     }
     return word;
   }
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const auto extreme = [&]<class T>(T low, T high) { put(&word, max ? low : high); };
   switch (dtype) {
-    case DType::f64: put(&word, max ? -static_cast<double>(kInf) : static_cast<double>(kInf)); break;
+    case DType::f64:
+      put(&word, max ? -static_cast<double>(kInf) : static_cast<double>(kInf));
+      break;
     case DType::f32:
     case DType::f16:
-    case DType::bf16: put(&word, max ? -kInf : kInf); break;
-    case DType::i64: extreme(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()); break;
-    case DType::i32: extreme(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()); break;
-    case DType::i16: extreme(std::int32_t{-32768}, std::int32_t{32767}); break;
-    case DType::i8: extreme(std::int32_t{-128}, std::int32_t{127}); break;
-    case DType::u64: extreme(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()); break;
-    case DType::u32: extreme(std::int64_t{0}, std::int64_t{0xffffffff}); break;
-    case DType::u16: extreme(std::int32_t{0}, std::int32_t{65535}); break;
-    case DType::u8: extreme(std::int32_t{0}, std::int32_t{255}); break;
-    case DType::bool_: extreme(std::int32_t{0}, std::int32_t{1}); break;
+    case DType::bf16:
+      put(&word, max ? -kInf : kInf);
+      break;
+    case DType::i64:
+      extreme(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+      break;
+    case DType::i32:
+      extreme(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+      break;
+    case DType::i16:
+      extreme(std::int32_t{-32768}, std::int32_t{32767});
+      break;
+    case DType::i8:
+      extreme(std::int32_t{-128}, std::int32_t{127});
+      break;
+    case DType::u64:
+      extreme(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+      break;
+    case DType::u32:
+      extreme(std::int64_t{0}, std::int64_t{0xffffffff});
+      break;
+    case DType::u16:
+      extreme(std::int32_t{0}, std::int32_t{65535});
+      break;
+    case DType::u8:
+      extreme(std::int32_t{0}, std::int32_t{255});
+      break;
+    case DType::bool_:
+      extreme(std::int32_t{0}, std::int32_t{1});
+      break;
   }
   return word;
 }
@@ -144,8 +174,8 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
   const std::int64_t size = class_size(plan.type);
   const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
   const std::int64_t tiles = tiles_per_line * plan.reduced_rows;
-  std::byte* base = launch.operands[plan.result] +
-                    program.operands[static_cast<std::size_t>(plan.result)].offset;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
     for (std::int64_t task = begin; task < end; ++task) {
@@ -201,8 +231,8 @@ void reduce_segments(const ReducePlan& plan, const Launch& launch, TileScalars& 
   const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
   const std::int64_t runs_per_line = program.length / plan.segment;
   const std::int64_t runs_per_tile = program.tile / plan.segment;
-  std::byte* base = launch.operands[plan.result] +
-                    program.operands[static_cast<std::size_t>(plan.result)].offset;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
     alignas(64) std::byte results[kDirectTile * 8];
@@ -228,15 +258,16 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
   const std::int64_t size = class_size(plan.type);
   const bool grouped = plan.segment > 0;  // a line holds many rows of `segment` results
   const std::int64_t width = grouped ? plan.segment : program.length;
-  const std::int64_t tiles_per_line = grouped ? (program.length + program.tile - 1) / program.tile : 1;
+  const std::int64_t tiles_per_line =
+      grouped ? (program.length + program.tile - 1) / program.tile : 1;
   const std::int64_t steps = plan.reduced_rows * tiles_per_line;
   const TileOperand& source = program.operands[0];
   const bool direct = program.steps.empty() && program.gathers.empty() && !grouped &&
                       static_cast<int>(program.outer.size()) - program.first_reduced == 1;
   const std::int64_t direct_stride =
       direct ? source.outer_strides[program.first_reduced] / size : 0;
-  std::byte* base = launch.operands[plan.result] +
-                    program.operands[static_cast<std::size_t>(plan.result)].offset;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
 
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
@@ -380,10 +411,11 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
     (static_cast<int>(i) < program.first_reduced ? plan->kept_rows : plan->reduced_rows) *=
         program.outer[i];
   }
-  const double each = program.cost + 0.03 * static_cast<double>(class_size(plan->type)) / 4 +
-                      3.0 * static_cast<double>(program.steps.size() + 4) /
-                          static_cast<double>(program.tile);
-  plan->nanoseconds = each * static_cast<double>(elements) + 30.0 * static_cast<double>(plan->kept_rows);
+  const double each =
+      program.cost + 0.03 * static_cast<double>(class_size(plan->type)) / 4 +
+      3.0 * static_cast<double>(program.steps.size() + 4) / static_cast<double>(program.tile);
+  plan->nanoseconds =
+      each * static_cast<double>(elements) + 30.0 * static_cast<double>(plan->kept_rows);
   const auto group_for = [&](double task) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(kTaskNanoseconds / task));
   };
@@ -395,7 +427,8 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
       plan->chunks = std::max<std::int64_t>(1, (reduced + kChunkElements - 1) / kChunkElements);
       plan->chunk = (tiles + plan->chunks - 1) / plan->chunks;
       plan->chunks = (tiles + plan->chunk - 1) / plan->chunk;
-      plan->group = group_for(each * static_cast<double>(reduced) / static_cast<double>(plan->chunks) + 30);
+      plan->group =
+          group_for(each * static_cast<double>(reduced) / static_cast<double>(plan->chunks) + 30);
       break;
     }
     case ReducePlan::Way::segments:
@@ -417,7 +450,8 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
       plan->group = group_for(each * static_cast<double>(plan->chunk * width) + 30);
       break;
     }
-    case ReducePlan::Way::empty: break;
+    case ReducePlan::Way::empty:
+      break;
   }
   return plan->chunks > 1 ? plan->chunks * plan->results * class_size(plan->type) : 0;
 }
@@ -433,10 +467,14 @@ void launch_reduction(const ReducePlan& plan, const Launch& launch) {
   }
   TileScalars scalars(plan.program, launch);
   switch (plan.way) {
-    case ReducePlan::Way::rows: return reduce_rows(plan, launch, scalars);
-    case ReducePlan::Way::segments: return reduce_segments(plan, launch, scalars);
-    case ReducePlan::Way::columns: return reduce_columns(plan, launch, scalars);
-    case ReducePlan::Way::empty: return;
+    case ReducePlan::Way::rows:
+      return reduce_rows(plan, launch, scalars);
+    case ReducePlan::Way::segments:
+      return reduce_segments(plan, launch, scalars);
+    case ReducePlan::Way::columns:
+      return reduce_columns(plan, launch, scalars);
+    case ReducePlan::Way::empty:
+      return;
   }
 }
 

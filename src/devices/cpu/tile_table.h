@@ -1,8 +1,8 @@
 // The vector operations that tile programs are made of, and the table that finds them.
 //
 // A tile is a run of at most kTileElements values in one compute class, held in the first-level
-// cache. A step applies one operation to whole tiles. Its operands are slots: pointers to memory, to
-// tiles, or to a single value in the class of the step.
+// cache. A step applies one operation to whole tiles. Its operands are slots: pointers to memory,
+// to tiles, or to a single value in the class of the step.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ inline std::int64_t class_size(TileClass type) noexcept {
 }
 // The dtype whose memory is read and written without conversion.
 inline bool is_native(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 ||
-         dtype == DType::i64 || dtype == DType::u64;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 ||
+         dtype == DType::u64;
 }
 
-// The elementwise ops, by name, and fused forms: a*b+c, a*b-c, c-a*b with one rounding; the sum and the
-// difference of a*b and the rounded c*d; -(a*b).
+// The elementwise ops, by name, and fused forms: a*b+c, a*b-c, c-a*b with one rounding; the sum and
+// the difference of a*b and the rounded c*d; -(a*b).
 enum class TileOp : std::uint8_t {
 #define UNARY(name) name,
 #define BINARY(name) name,
@@ -97,13 +97,13 @@ struct TileTable {
   // where there is no such form; the form without single values exists wherever the op does.
   TileFunction op[kTileOps][kTileClasses][16];
   TileFunction cast[kTileClasses][kTileClasses];  // saturating from floats, NaN to 0
-  TileFunction cast_to_odd[kTileClasses];  // to f32, inexact values get an odd last bit
+  TileFunction cast_to_odd[kTileClasses];         // to f32, inexact values get an odd last bit
   TileFunction to_bool[kTileClasses];
   TileFunction narrow[kDTypeCount];    // wraps to a narrow integer, rounds to a half float
   TileFunction saturate[kDTypeCount];  // clamps to a narrow integer
   TileFunction copy[kTileClasses];
-  TileFunction fill[kTileClasses];     // repeats a single value
-  TileFunction stream[kTileClasses];   // copies past the cache
+  TileFunction fill[kTileClasses];    // repeats a single value
+  TileFunction stream[kTileClasses];  // copies past the cache
   TileFunction load_dense[kDTypeCount];
   TileFunction load_strided[kDTypeCount];
   TileFunction store_dense[kDTypeCount];

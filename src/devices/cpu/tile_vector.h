@@ -310,8 +310,8 @@ HWY_INLINE T power(T a, T b) {
   });
 }
 
-// Two vectors at once. A formula is one long chain of dependent operations; on pairs, two chains run
-// side by side.
+// Two vectors at once. A formula is one long chain of dependent operations; on pairs, two chains
+// run side by side.
 template <class V>
 struct Pair {
   using Lane = typename V::Lane;
@@ -337,10 +337,10 @@ HWY_INLINE PairMask<PairMask<M>> paired(PairMask<M> a, PairMask<M> b) {
   return {a, b};
 }
 
-#define HEARTH_PAIR_OPERATOR(op)                         \
-  template <class V>                                     \
-  HWY_INLINE auto operator op(Pair<V> x, Pair<V> y) {    \
-    return paired(x.a op y.a, x.b op y.b);               \
+#define HEARTH_PAIR_OPERATOR(op)                      \
+  template <class V>                                  \
+  HWY_INLINE auto operator op(Pair<V> x, Pair<V> y) { \
+    return paired(x.a op y.a, x.b op y.b);            \
   }
 HEARTH_PAIR_OPERATOR(+)
 HEARTH_PAIR_OPERATOR(-)
@@ -372,15 +372,15 @@ template <class M, class V>
 HWY_INLINE Pair<V> where(PairMask<M> m, Pair<V> x, Pair<V> y) {
   return {where(m.a, x.a, y.a), where(m.b, x.b, y.b)};
 }
-#define HEARTH_PAIR_1(name)             \
-  template <class V>                    \
-  HWY_INLINE auto name(Pair<V> x) {     \
+#define HEARTH_PAIR_1(name)              \
+  template <class V>                     \
+  HWY_INLINE auto name(Pair<V> x) {      \
     return paired(name(x.a), name(x.b)); \
   }
-#define HEARTH_PAIR_2(name)                          \
-  template <class V>                                 \
-  HWY_INLINE Pair<V> name(Pair<V> x, Pair<V> y) {    \
-    return {name(x.a, y.a), name(x.b, y.b)};         \
+#define HEARTH_PAIR_2(name)                       \
+  template <class V>                              \
+  HWY_INLINE Pair<V> name(Pair<V> x, Pair<V> y) { \
+    return {name(x.a, y.a), name(x.b, y.b)};      \
   }
 #define HEARTH_PAIR_3(name)                                  \
   template <class V>                                         \
@@ -554,8 +554,21 @@ HWY_INLINE void sweep(std::int64_t n, const Body& body) {
   if (i < n) body.part(i, n - i);
 }
 
-// What long formulas run on: as many vectors as the registers allow.
-#if HEARTH_NATIVE_MASKS
+// What long formulas run on: as many vectors as the registers allow. With clang one, which takes a
+// tenth of its time to compile.
+#if defined(__clang__) || HWY_TARGET == HWY_SCALAR
+inline constexpr int kWideVectors = 1;
+template <class L>
+using Wide = Vec<L>;
+template <class L>
+HWY_INLINE Wide<L> load_wide(const L* p) {
+  return hn::LoadU(Tag<L>(), p);
+}
+template <class L>
+HWY_INLINE void store_wide(Wide<L> v, L* p) {
+  hn::StoreU(v.raw, Tag<L>(), p);
+}
+#elif HEARTH_NATIVE_MASKS
 inline constexpr int kWideVectors = 4;
 template <class L>
 using Wide = scalar::Pair<scalar::Pair<Vec<L>>>;
@@ -673,8 +686,8 @@ void map3(const TileStep& step, Slots slots, std::int64_t n) {
       put(F::apply(a.at(i), b.at(i), c.at(i)), target, i);
     }
     HWY_INLINE void part(std::int64_t i, std::int64_t count) const {
-      put_first(F::apply(a.first(i, count), b.first(i, count), c.first(i, count)), target, i,
-                count, spills);
+      put_first(F::apply(a.first(i, count), b.first(i, count), c.first(i, count)), target, i, count,
+                spills);
     }
   };
   sweep<L, kUnroll>(n, Body{A(slots[step.a]), B(slots[step.b]), C(slots[step.c]),
@@ -697,9 +710,9 @@ void map4(const TileStep& step, Slots slots, std::int64_t n) {
       put(F::apply(a.at(i), b.at(i), c.at(i), d.at(i)), target, i);
     }
     HWY_INLINE void part(std::int64_t i, std::int64_t count) const {
-      put_first(F::apply(a.first(i, count), b.first(i, count), c.first(i, count),
-                         d.first(i, count)),
-                target, i, count, spills);
+      put_first(
+          F::apply(a.first(i, count), b.first(i, count), c.first(i, count), d.first(i, count)),
+          target, i, count, spills);
     }
   };
   sweep<L, kUnroll>(n, Body{A(slots[step.a]), B(slots[step.b]), A(slots[step.c]), D(slots[step.d]),

@@ -9,8 +9,10 @@ void convert_scalar(std::uint64_t word, DType dtype, bool exact, std::uint64_t* 
   const auto put = [out](auto value) { std::memcpy(out, &value, sizeof(value)); };
   const double real = std::bit_cast<double>(word);
   switch (dtype) {
-    case DType::f64: return put(real);
-    case DType::f32: return put(static_cast<float>(real));
+    case DType::f64:
+      return put(real);
+    case DType::f32:
+      return put(static_cast<float>(real));
     case DType::f16: {
       const auto value = static_cast<float>(real);
       return put(exact ? static_cast<float>(float16(value)) : value);
@@ -20,14 +22,22 @@ void convert_scalar(std::uint64_t word, DType dtype, bool exact, std::uint64_t* 
       return put(exact ? static_cast<float>(bfloat16(value)) : value);
     }
     case DType::i64:
-    case DType::u64: return put(word);
-    case DType::u32: return put(static_cast<std::int64_t>(static_cast<std::uint32_t>(word)));
-    case DType::i32: return put(static_cast<std::int32_t>(word));
-    case DType::i16: return put(static_cast<std::int32_t>(static_cast<std::int16_t>(word)));
-    case DType::i8: return put(static_cast<std::int32_t>(static_cast<std::int8_t>(word)));
-    case DType::u16: return put(static_cast<std::int32_t>(static_cast<std::uint16_t>(word)));
-    case DType::u8: return put(static_cast<std::int32_t>(static_cast<std::uint8_t>(word)));
-    case DType::bool_: return put(static_cast<std::int32_t>(word != 0 ? 1 : 0));
+    case DType::u64:
+      return put(word);
+    case DType::u32:
+      return put(static_cast<std::int64_t>(static_cast<std::uint32_t>(word)));
+    case DType::i32:
+      return put(static_cast<std::int32_t>(word));
+    case DType::i16:
+      return put(static_cast<std::int32_t>(static_cast<std::int16_t>(word)));
+    case DType::i8:
+      return put(static_cast<std::int32_t>(static_cast<std::int8_t>(word)));
+    case DType::u16:
+      return put(static_cast<std::int32_t>(static_cast<std::uint16_t>(word)));
+    case DType::u8:
+      return put(static_cast<std::int32_t>(static_cast<std::uint8_t>(word)));
+    case DType::bool_:
+      return put(static_cast<std::int32_t>(word != 0 ? 1 : 0));
   }
 }
 
@@ -46,8 +56,8 @@ TileScalars::TileScalars(const TileProgram& program, const Launch& launch) {
 TileWalk::TileWalk(const TileProgram& program, const Launch& launch, TileScalars& scalars)
     : program_(program), operands_(static_cast<int>(program.operands.size())) {
   if (program.slots + operands_ > kInPlaceSlots) {
-    heap_slots_ = std::make_unique<std::byte*[]>(
-        static_cast<std::size_t>(program.slots + operands_));
+    heap_slots_ =
+        std::make_unique<std::byte*[]>(static_cast<std::size_t>(program.slots + operands_));
     slots_ = heap_slots_.get();
   }
   bases_ = slots_ + program.slots;

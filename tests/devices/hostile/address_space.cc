@@ -46,7 +46,8 @@ Address AddressSpace::take(std::int64_t bytes) {
     if (used_ + run_bytes + kPage > kReserved) return nullptr;
     run = used_;
     used_ += run_bytes;
-    if (mprotect(real_base_ + run, static_cast<std::size_t>(run_bytes), PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(real_base_ + run, static_cast<std::size_t>(run_bytes), PROT_READ | PROT_WRITE) !=
+        0) {
       return nullptr;
     }
     if (++guarded_ <= kMaxGuarded) used_ += kPage;

@@ -119,7 +119,8 @@ class HostileDevice final : public DeviceImpl {
       stats_.peak = std::max(stats_.peak, stats_.in_use);
     }
     std::byte* const at = real(address);
-    queue_.push([at, bytes] { std::memset(at, kPoison, static_cast<std::size_t>(bytes + kPadding)); });
+    queue_.push(
+        [at, bytes] { std::memset(at, kPoison, static_cast<std::size_t>(bytes + kPadding)); });
     return address;
   }
 
@@ -255,10 +256,10 @@ class HostileDevice final : public DeviceImpl {
   Address translate(Address address, const Launch& launch) {
     if (address == nullptr) return nullptr;
     if (space().is_live(address)) return space().real(address);
-    throw Error(ErrorCode::internal, std::string("hostile: an operand of ") +
-                                         (launch.signature != nullptr ? launch.signature->op->name.text
-                                                                      : "a region") +
-                                         " is not in live memory");
+    throw Error(ErrorCode::internal,
+                std::string("hostile: an operand of ") +
+                    (launch.signature != nullptr ? launch.signature->op->name.text : "a region") +
+                    " is not in live memory");
   }
 
   // What is left of the limit.
