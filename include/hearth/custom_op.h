@@ -2,8 +2,8 @@
 //
 //   const CustomOp scaled_sum({
 //       .name = "my_lib.scaled_sum",
-//       .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()};
-//       }, .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
+//       .infer = [](std::span<const Array> in) { return TensorType{DType::f32, in[0].shape()}; },
+//       .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
 //   });
 //   Array y = scaled_sum({a, b});
 #pragma once

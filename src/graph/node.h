@@ -1,13 +1,12 @@
 // A node: one value of the lazy graph.
 //
 // Invariants
-//   1. A node holds no references to other nodes: what it was made from is in the words of its
-//   tape.
+//   1. A node holds no references to other nodes: what it was made from is in its tape's words.
 //   2. counts: low half, all references (tape, arrays); high half, handles (arrays only). A node
 //      whose handles are zero when its tape is submitted can never be asked for again.
-//   3. pending: only its tape's submission changes it. ready: storage and layout are set and, but
-//   for
-//      donation at submit, never change. Reading storage requires an acquire load of `state`.
+//   3. pending: only its tape's submission changes it. ready: storage and layout are set and,
+//      but for donation at submit, never change. Reading storage requires an acquire load of
+//      `state`.
 #pragma once
 
 #include <atomic>

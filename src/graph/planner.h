@@ -1,8 +1,7 @@
 // The planner: from a recording to a plan, in passes.
 //
 //   1. decode     words to nodes; which nodes are needed at all
-//   2. trace      each needed node becomes a view, a member of a fused region, or an item of its
-//   own
+//   2. trace      each needed node becomes a view, a member of a fused region, or its own item
 //   3. order      items by the record position of their last member
 //   4. memory     storage is taken over, placed in the arena, or given to an escape
 //   5. encode     steps and operands

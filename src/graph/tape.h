@@ -8,8 +8,7 @@
 //   1. Every operand of a node is earlier on the same tape, a ready external, a scalar, or absent.
 //   2. The tape holds one reference to each node and to each external.
 //   3. Tapes never wait on each other: a foreign pending operand is submitted before the lock of
-//   this
-//      tape is taken.
+//      this tape is taken.
 #pragma once
 
 #include <atomic>

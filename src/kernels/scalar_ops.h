@@ -15,13 +15,15 @@
 //   where(mask, a, b)
 //   abs sqrt floor ceil rint (ties to even) copysign fma
 //   at_most(limit, x) at_least(limit, x)   min and max that keep a NaN x
-//   scale(x, n)                        x 2^n for integral n, rounded once; power_of_two(n) for
-//   normal 2^n bits(x) real_of(word)              the word of a float and back, to_real(word)
-//   converts same_bits(word, c) shift_left<n>(word) shift_right<n>(word)  integer constant,
-//   arithmetic shifts sin_beyond(y, x, limit) cos_beyond     y, or the right value where |x| >
-//   limit remainder_beyond(r, x, y, q)       r, or the right value where |q| is too large or y
-//   infinite pow_platform(x, y)                 f64 only quotient(a, b) modulus(a, b)       of
-//   integers: truncating, floored; 0 for b = 0
+//   scale(x, n)                        x 2^n for integral n, rounded once
+//   power_of_two(n)                    for normal 2^n
+//   bits(x) real_of(word)              the word of a float and back; to_real(word) converts
+//   same_bits(word, c)                 integer constant
+//   shift_left<n>(word) shift_right<n>(word)   arithmetic shifts
+//   sin_beyond(y, x, limit) cos_beyond     y, or the right value where |x| > limit
+//   remainder_beyond(r, x, y, q)       r, or the right value where |q| is too large or y infinite
+//   pow_platform(x, y)                 f64 only
+//   quotient(a, b) modulus(a, b)       of integers: truncating, floored; 0 for b = 0
 //
 // By value; no branches, no ?:, no && and ||, no min/max/fmax; float literals end in f. Nothing is
 // contracted: fma stands where it is meant.
