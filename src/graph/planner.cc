@@ -409,9 +409,10 @@ void Planner::order_items() {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (items_[i].kind != PlanItem::Kind::dead) order_.push_back(static_cast<int>(i));
   }
-  std::stable_sort(order_.begin(), order_.end(), [this](int a, int b) {
-    return items_[static_cast<std::size_t>(a)].position <
-           items_[static_cast<std::size_t>(b)].position;
+  std::sort(order_.begin(), order_.end(), [this](int a, int b) {
+    const std::int64_t first = items_[static_cast<std::size_t>(a)].position;
+    const std::int64_t second = items_[static_cast<std::size_t>(b)].position;
+    return first != second ? first < second : a < b;
   });
   built_.resize(order_.size());
   for (std::size_t step = 0; step < order_.size(); ++step) {
