@@ -37,6 +37,7 @@ GROUPS = [
     "^training/",
 ]
 PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
+SLOW = 0.5  # seconds of a run beyond which few are made
 TRAINING_TARGET = 2.0  # times the tokens per second of MLX
 
 
@@ -79,12 +80,17 @@ class Contestant:
         self.rate = rate
         self.calls = 0
         self.samples = []
+        self.slow = False
 
     def warm(self):
-        self.run()
-        start = time.perf_counter()
-        self.run()
-        one = max(time.perf_counter() - start, 1e-9)
+        one = SLOW
+        for _ in range(2):  # the first run may compile
+            start = time.perf_counter()
+            self.run()
+            one = max(time.perf_counter() - start, 1e-9)
+            self.slow = one >= SLOW
+            if self.slow:
+                break
         self.calls = max(1, min(100000, int(1e-3 / one)))
 
     def sample(self):
@@ -118,7 +124,8 @@ def measure(contestants, seconds):
                 contestant.warm()
         end = time.perf_counter() + seconds
         rounds = 0
-        while rounds < 3 or (time.perf_counter() < end and rounds < 100):
+        fewest = 2 if any(contestant.slow for contestant in row) else 3
+        while rounds < fewest or (time.perf_counter() < end and rounds < 100):
             for contestant in row if rounds % 2 == 0 else reversed(row):
                 contestant.sample()
             rounds += 1

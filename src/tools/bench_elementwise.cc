@@ -45,7 +45,9 @@ void bench_limit_rows(Bench& bench) {
                  .rate = true,
                  .threads = threads,
                  .note = "64 MiB arrays, " + loops_name()};
-    if (bench.wants(spec.row)) bench.measure(spec, timed("read", [&] { read_memory(a); }));
+    if (bench.wants(spec.row))
+      bench.measure(spec, timed("read", [&] { read_memory(a, Reading::forward); }),
+                    {both_readings(a)[1]});
     spec.row = names[1];
     spec.scale = 2 * bytes;
     spec.note = "streaming stores, 64 MiB arrays, " + loops_name();

@@ -163,12 +163,21 @@ std::string loops_name() {
   return "plain C++";
 }
 
-void read_memory(const Floats& a) {
+void read_memory(const Floats& a, Reading reading) {
   in_pieces(a.size(), [&](std::int64_t begin, std::int64_t end) {
     float total = 0;
-    HEARTH_LOOPS_CALL(read(a.data() + begin, end - begin, total));
+    if (reading == Reading::four_streams) {
+      HEARTH_LOOPS_CALL(read_streams(a.data() + begin, end - begin, total));
+    } else {
+      HEARTH_LOOPS_CALL(read_forward(a.data() + begin, end - begin, total));
+    }
     sink.store(total, std::memory_order_relaxed);
   });
+}
+
+std::vector<Contestant> both_readings(const Floats& a) {
+  return {timed("read", [&a] { read_memory(a, Reading::forward); }),
+          timed("read, four streams", [&a] { read_memory(a, Reading::four_streams); })};
 }
 
 void copy_memory(Floats& out, const Floats& a, Store store) {

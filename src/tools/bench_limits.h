@@ -44,7 +44,11 @@ std::string loops_name();
 
 enum class Store : std::uint8_t { ordinary, streaming };
 
-void read_memory(const Floats& a);
+enum class Reading : std::uint8_t { forward, four_streams };
+
+void read_memory(const Floats& a, Reading reading);
+// Which of them is faster depends on the machine.
+std::vector<Contestant> both_readings(const Floats& a);
 void copy_memory(Floats& out, const Floats& a, Store store);
 // out = a + b
 void add_memory(Floats& out, const Floats& a, const Floats& b, Store store);

@@ -48,8 +48,23 @@ inline void settle() {
 #endif
 }
 
-inline void read(const float* a, std::int64_t count, float& total) {
-  // Four streams, so that several pages are fetched ahead at once.
+// One stream.
+inline void read_forward(const float* a, std::int64_t count, float& total) {
+  Vector sums[8];
+  for (Vector& sum : sums) sum = splat(0);
+  std::int64_t i = 0;
+  for (; i + 8 * kWidth <= count; i += 8 * kWidth) {
+    for (int s = 0; s < 8; ++s) sums[s] = sums[s] + load(a + i + s * kWidth);
+  }
+  for (; i < count; i += kWidth) sums[0] = sums[0] + load(a + i);
+  for (int s = 1; s < 8; ++s) sums[0] = sums[0] + sums[s];
+  alignas(64) float lanes[16] = {};
+  store(lanes, sums[0]);
+  for (const float lane : lanes) total += lane;
+}
+
+// Four streams, so that several pages are fetched ahead at once.
+inline void read_streams(const float* a, std::int64_t count, float& total) {
   const std::int64_t part = count / 64 * 16;
   Vector sums[8];
   for (Vector& sum : sums) sum = splat(0);
