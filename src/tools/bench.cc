@@ -140,7 +140,11 @@ void Bench::measure(const RowSpec& spec, const Contestant& ours,
     // Every other round in reverse, so that nobody always follows the same one.
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t turn = round % 2 == 0 ? i : all.size() - 1 - i;
-      pause(spec.pause);
+      if (spec.pause > 0) {
+        // Others' threads fall asleep in the pause, and so do one's own: an untimed run wakes them.
+        pause(spec.pause);
+        all[turn]->sample();
+      }
       samples[turn].push_back(all[turn]->sample());
     }
   }

@@ -143,7 +143,7 @@ class OneDnn {
 };
 
 // Teams of other libraries spin for a while after a call and would slow down who comes next.
-constexpr double kQuietSeconds = 0.004;
+constexpr double kQuietSeconds = 0.01;
 
 struct Libraries {
   OpenBlas blas;
