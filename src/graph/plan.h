@@ -53,7 +53,6 @@ struct PlanEscape {
   Layout layout;  // in elements; relative to the external's own offset
   int first_dynamic = 0;
   int dynamic_count = 0;
-  bool from_scalar = false;
 };
 
 struct Plan {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/element.h"
 #include "runtime/worker_pool.h"
 
 namespace hearth::cpu {
@@ -26,76 +27,6 @@ struct Operand {
 
   const void* data() const { return bytes.data() + offset * size_of(dtype); }
 };
-
-double get(const void* data, std::int64_t i, DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return static_cast<const double*>(data)[i];
-    case DType::f32:
-      return static_cast<const float*>(data)[i];
-    case DType::f16:
-      return static_cast<float>(static_cast<const float16*>(data)[i]);
-    case DType::bf16:
-      return static_cast<float>(static_cast<const bfloat16*>(data)[i]);
-    case DType::i64:
-      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-    case DType::i32:
-      return static_cast<const std::int32_t*>(data)[i];
-    case DType::i16:
-      return static_cast<const std::int16_t*>(data)[i];
-    case DType::i8:
-      return static_cast<const std::int8_t*>(data)[i];
-    case DType::u64:
-      return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
-    case DType::u32:
-      return static_cast<const std::uint32_t*>(data)[i];
-    case DType::u16:
-      return static_cast<const std::uint16_t*>(data)[i];
-    default:
-      return static_cast<const std::uint8_t*>(data)[i];
-  }
-}
-
-void set(void* data, std::int64_t i, DType dtype, double v) {
-  switch (dtype) {
-    case DType::f64:
-      static_cast<double*>(data)[i] = v;
-      return;
-    case DType::f32:
-      static_cast<float*>(data)[i] = static_cast<float>(v);
-      return;
-    case DType::f16:
-      static_cast<float16*>(data)[i] = float16(static_cast<float>(v));
-      return;
-    case DType::bf16:
-      static_cast<bfloat16*>(data)[i] = bfloat16(static_cast<float>(v));
-      return;
-    case DType::i64:
-      static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(v);
-      return;
-    case DType::i32:
-      static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(v);
-      return;
-    case DType::i16:
-      static_cast<std::int16_t*>(data)[i] = static_cast<std::int16_t>(v);
-      return;
-    case DType::i8:
-      static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(v);
-      return;
-    case DType::u64:
-      static_cast<std::uint64_t*>(data)[i] = static_cast<std::uint64_t>(v);
-      return;
-    case DType::u32:
-      static_cast<std::uint32_t*>(data)[i] = static_cast<std::uint32_t>(v);
-      return;
-    case DType::u16:
-      static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(v);
-      return;
-    default:
-      static_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(v);
-      return;
-  }
-}
 
 double epsilon(DType dtype) {
   switch (dtype) {
@@ -169,7 +100,8 @@ Operand operand(Random& random, std::int64_t rows, std::int64_t cols, DType dtyp
   // No slack behind the last element: an address sanitizer sees a read past the end.
   const std::int64_t elements = rows > 0 && cols > 0 ? down + right + 1 : 0;
   o.bytes.resize(static_cast<std::size_t>(elements * size_of(dtype)));
-  for (std::int64_t i = 0; i < elements; ++i) set(o.bytes.data(), i, dtype, random.value(dtype));
+  for (std::int64_t i = 0; i < elements; ++i)
+    set_element(o.bytes.data(), i, dtype, random.value(dtype));
   return o;
 }
 
@@ -197,7 +129,7 @@ void check_case(Random& random, const Case& t, int threads) {
   std::vector<unsigned char> c(static_cast<std::size_t>(t.m * stride * size), 0xff);  // NaN or -1
   if (t.accumulate) {
     for (std::int64_t i = 0; i < t.m * stride; ++i)
-      set(c.data(), i, t.c_dtype, random.value(t.c_dtype));
+      set_element(c.data(), i, t.c_dtype, random.value(t.c_dtype));
   }
   const std::vector<unsigned char> before = c;
 
@@ -224,13 +156,13 @@ void check_case(Random& random, const Case& t, int threads) {
   for (std::int64_t i = 0; i < t.m; ++i) {
     for (std::int64_t p = 0; p < t.k; ++p) {
       x[static_cast<std::size_t>(i * t.k + p)] =
-          get(a.data(), i * a.row_stride + p * a.col_stride, t.dtype);
+          get_element(a.data(), i * a.row_stride + p * a.col_stride, t.dtype);
     }
   }
   for (std::int64_t j = 0; j < t.n; ++j) {
     for (std::int64_t p = 0; p < t.k; ++p) {
       y[static_cast<std::size_t>(j * t.k + p)] =
-          get(b.data(), p * b.row_stride + j * b.col_stride, t.dtype);
+          get_element(b.data(), p * b.row_stride + j * b.col_stride, t.dtype);
     }
   }
   const double eps = t.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
@@ -247,7 +179,7 @@ void check_case(Random& random, const Case& t, int threads) {
         }
         continue;
       }
-      double sum = t.accumulate ? get(before.data(), at, t.c_dtype) : 0;
+      double sum = t.accumulate ? get_element(before.data(), at, t.c_dtype) : 0;
       double norm = std::abs(sum);
       for (std::int64_t p = 0; p < t.k; ++p) {
         const double product =
@@ -255,7 +187,7 @@ void check_case(Random& random, const Case& t, int threads) {
         sum += product;
         norm += std::abs(product);
       }
-      const double got = get(c.data(), at, t.c_dtype);
+      const double got = get_element(c.data(), at, t.c_dtype);
       double bound = 0;
       if (is_float(t.dtype)) {
         bound = static_cast<double>(t.k + 2) * eps * norm;
