@@ -19,7 +19,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   find_program(HEARTH_CCACHE ccache)
   if(HEARTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${HEARTH_CCACHE}")
+    # It takes no source with a precompiled header without these; none uses __TIME__ and its like.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${HEARTH_CCACHE}")
   endif()
 endif()
 
@@ -30,6 +32,8 @@ target_compile_options(hearth_compile INTERFACE
   -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Wpedantic -Wshadow
   # g++ notes that the ABI of wide vectors depends on the target; none crosses a library boundary.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>
+  # Loops over a few extents stay loops: a call of memcpy costs more than the copy.
+  $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
   $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
 
 if(HEARTH_SANITIZE)

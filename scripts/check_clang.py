@@ -2,8 +2,9 @@
 """Checks that every source compiles without warnings under clang: `check_clang.py [-j N] BUILD`.
 
 Reads BUILD/compile_commands.json, which another compiler's build has written, and runs clang's front
-end with the same includes and definitions. A source whose preprocessed inputs have not changed since
-it last passed is not compiled again.
+end with the same includes and definitions, without precompiled headers, so that a source that leans
+on them is found. A source whose preprocessed inputs have not changed since it last passed is not
+compiled again.
 """
 
 import argparse
@@ -22,13 +23,20 @@ FLAGS = [
 ]
 
 
+def is_precompiled(path):
+    return pathlib.Path(path).name.startswith("cmake_pch.")
+
+
 def clang_command(entry, stamp):
     words = shlex.split(entry["command"])
     kept = []
     takes_value = False
     for word in words:
         if takes_value:
-            kept.append(word)
+            if is_precompiled(word):
+                kept.pop()
+            else:
+                kept.append(word)
             takes_value = False
         elif word in ("-isystem", "-I", "-D", "-include"):
             kept.append(word)
@@ -68,6 +76,7 @@ def main():
     folder = arguments.build.resolve() / "clang-check"
     folder.mkdir(exist_ok=True)
     entries = json.loads((arguments.build / "compile_commands.json").read_text())
+    entries = [entry for entry in entries if not is_precompiled(entry["file"])]
     with concurrent.futures.ThreadPoolExecutor(arguments.j) as pool:
         errors = [error for error in pool.map(lambda entry: check(entry, folder), entries) if error]
     for error in errors:

@@ -33,7 +33,6 @@ bool is_donatable(const Node& node) {
 // Appends what the plan may depend on beyond the recording's own words.
 std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scratch& scratch) {
   std::vector<std::uint64_t>& key = scratch.key;
-  const std::size_t first = key.size();
   key.push_back(reinterpret_cast<std::uintptr_t>(&device));
   key.push_back(recording.nodes.size());
   key.push_back(recording.externals.size());
@@ -66,9 +65,7 @@ std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scr
       key.push_back(static_cast<std::uint64_t>(stride));
     }
   }
-  std::uint64_t hash = recording.hash;
-  for (std::size_t i = first; i < key.size(); ++i) hash = mix(hash, key[i]);
-  return hash;
+  return hash_words(key);
 }
 
 [[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan) {
@@ -88,6 +85,12 @@ std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scr
   }
   throw Error(ErrorCode::out_of_memory, text);
 }
+
+// Ends the device's plan, also when a launch throws.
+struct EndPlan {
+  DeviceImpl& device;
+  ~EndPlan() { device.end_plan(); }
+};
 
 // Storage of the results; released again if anything throws.
 struct Results {
@@ -218,8 +221,8 @@ void execute(DeviceImpl& device, Recording& recording) {
       throw;
     }
     device.begin_plan(plan, plan->arena_bytes);
+    const EndPlan end{device};
     launch(device, *plan, recording, scratch);
-    device.end_plan();
   }
   publish(*plan, recording, scratch);
   count.dispatches.fetch_add(static_cast<std::int64_t>(plan->steps.size()),

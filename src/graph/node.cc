@@ -21,46 +21,64 @@ SharedNodes& shared_nodes() {
   return *shared;
 }
 
+// A thread's own list. Until the thread first needs the shared one, and after its thread-local
+// objects are gone, it keeps nothing.
 struct LocalNodes {
-  std::vector<Node*> free;
-  ~LocalNodes() { give_back(0); }
+  Node* first = nullptr;
+  std::size_t count = 0;
+  std::size_t most = 0;
+};
+constinit thread_local LocalNodes t_nodes;
 
-  void give_back(std::size_t keep) {
-    SharedNodes& shared = shared_nodes();
+void push(LocalNodes& local, Node* node) noexcept {
+  node->next_free = local.first;
+  local.first = node;
+  ++local.count;
+}
+
+Node* pop(LocalNodes& local) noexcept {
+  Node* node = local.first;
+  local.first = node->next_free;
+  --local.count;
+  return node;
+}
+
+void give_back(std::size_t keep) {
+  SharedNodes& shared = shared_nodes();
+  const std::lock_guard lock(shared.mutex);
+  while (t_nodes.count > keep) shared.free.push_back(pop(t_nodes));
+}
+
+// From the first use of the shared list on, the thread keeps nodes until it ends.
+void start_keeping() {
+  struct Ending {
+    bool ended = false;
+    ~Ending() {
+      ended = true;
+      t_nodes.most = 0;
+      give_back(0);
+    }
+  };
+  thread_local Ending ending;
+  if (!ending.ended) t_nodes.most = 32 * kBatch;
+}
+
+void refill() {
+  start_keeping();
+  SharedNodes& shared = shared_nodes();
+  {
     const std::lock_guard lock(shared.mutex);
-    while (free.size() > keep) {
-      shared.free.push_back(free.back());
-      free.pop_back();
+    for (std::size_t i = 0; i < kBatch && !shared.free.empty(); ++i) {
+      push(t_nodes, shared.free.back());
+      shared.free.pop_back();
     }
   }
-  void refill() {
-    SharedNodes& shared = shared_nodes();
-    {
-      const std::lock_guard lock(shared.mutex);
-      while (!shared.free.empty() && free.size() < kBatch) {
-        free.push_back(shared.free.back());
-        shared.free.pop_back();
-      }
-    }
-    if (!free.empty()) return;
-    auto* slab =
-        static_cast<std::byte*>(::operator new(sizeof(Node) * kSlabNodes, std::align_val_t{64}));
-    for (std::size_t i = kSlabNodes; i > 0; --i) {
-      free.push_back(new (slab + sizeof(Node) * (i - 1)) Node);
-    }
+  if (t_nodes.first != nullptr) return;
+  auto* slab =
+      static_cast<std::byte*>(::operator new(sizeof(Node) * kSlabNodes, std::align_val_t{64}));
+  for (std::size_t i = kSlabNodes; i > 0; --i) {
+    push(t_nodes, new (slab + sizeof(Node) * (i - 1)) Node);
   }
-};
-
-// The list of a thread that is ending is gone before some of its arrays may be.
-thread_local bool local_gone = false;
-struct LocalHolder {
-  LocalNodes nodes;
-  ~LocalHolder() { local_gone = true; }
-};
-LocalNodes* local_nodes() {
-  if (local_gone) return nullptr;
-  thread_local LocalHolder holder;
-  return &holder.nodes;
 }
 
 }  // namespace
@@ -90,18 +108,10 @@ void release(Failure* failure) noexcept {
 }
 
 Node* new_node(std::uint64_t counts) {
-  LocalNodes* local = local_nodes();
-  Node* node = nullptr;
-  if (local != nullptr) {
-    if (local->free.empty()) local->refill();
-    node = local->free.back();
-    local->free.pop_back();
-  } else {
-    LocalNodes borrowed;
-    borrowed.refill();
-    node = borrowed.free.back();
-    borrowed.free.pop_back();
-  }
+  if (t_nodes.first == nullptr) refill();
+  Node* node = pop(t_nodes);
+  if (t_nodes.most == 0) give_back(0);
+  node->op = nullptr;
   node->counts.store(counts, std::memory_order_relaxed);
   node->state.store(NodeState::pending, std::memory_order_relaxed);
   node->weak = false;
@@ -117,15 +127,10 @@ void free_node(Node* node) noexcept {
     release(node->failure);
     node->failure = nullptr;
   }
-  LocalNodes* local = local_nodes();
-  if (local == nullptr) {
-    SharedNodes& shared = shared_nodes();
-    const std::lock_guard lock(shared.mutex);
-    shared.free.push_back(node);
-    return;
-  }
-  local->free.push_back(node);
-  if (local->free.size() > 32 * kBatch) local->give_back(16 * kBatch);
+  push(t_nodes, node);
+  if (t_nodes.count <= t_nodes.most) return;
+  start_keeping();
+  give_back(t_nodes.most / 2);
 }
 
 namespace {

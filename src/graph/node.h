@@ -45,7 +45,10 @@ enum class NodeState : std::uint8_t { pending, ready, failed, scalar };
 
 // What recording touches comes first and fits one cache line.
 struct alignas(64) Node {
-  const OpDef* op = nullptr;
+  union {
+    const OpDef* op = nullptr;
+    Node* next_free;  // while nobody has it
+  };
   std::atomic<std::uint64_t> counts{0};
   Tape* tape = nullptr;
   DeviceImpl* device = nullptr;  // null for scalars

@@ -452,6 +452,10 @@ void Planner::encode() {
   plan_->steps.reserve(order_.size());
   for (std::size_t s = 0; s < order_.size(); ++s) {
     PlanItem& item = items_[static_cast<std::size_t>(order_[s])];
+    // Kernels need not know results without elements.
+    if (item.kind == PlanItem::Kind::kernel && element_count(nodes_[item.members[0]].shape) == 0) {
+      continue;
+    }
     plan_->steps.emplace_back();
     Step& step = plan_->steps.back();
     step.first_operand = static_cast<int>(plan_->operands.size());

@@ -137,10 +137,12 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
                 std::string(op.name.text) + ": too many inputs or parameters; got " +
                     std::to_string(input_count) + " inputs, expected at most 4095");
   }
-  for (const Array* input : inputs) {  // throws before anything has changed
-    if (input == nullptr || !input->defined() || is_float(scalar_dtype)) continue;
-    const Node& operand = *input->node();
-    if (is_scalar(operand) && operand.weak) scalar_word(op.name.text, operand, scalar_dtype);
+  if (!is_float(scalar_dtype)) {
+    for (const Array* input : inputs) {  // throws before anything has changed
+      if (input == nullptr || !input->defined()) continue;
+      const Node& operand = *input->node();
+      if (is_scalar(operand) && operand.weak) scalar_word(op.name.text, operand, scalar_dtype);
+    }
   }
   Node* node = new_node(kHandle + kReference);
   node->op = &op;
@@ -191,7 +193,6 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
                                 dynamic_count};
   out[0] = op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
   out[1] = (out[1] & ~std::uint64_t{0xffffffff}) | counts.pack();
-  rec.hash = mix_words(rec.hash, out, at);
   rec.words.set_end(at);
 
   window_ = (window_ << 16) | (op.name.hash >> 48);

@@ -2,7 +2,7 @@
 //
 // A recorded node is a descriptor, a few 64-bit words: the op's hash, counts and operand
 // references, static parameters. Shapes and dtypes follow from the descriptors and the external
-// inputs, so they are not stored. The hash of all words is kept while recording.
+// inputs, so they are not stored. The words are hashed when the tape is submitted.
 //
 // Invariants
 //   1. Every operand of a node is earlier on the same tape, a ready external, a scalar, or absent.
@@ -54,6 +54,7 @@ class WordStream {
   std::size_t size() const noexcept { return size_; }
   const std::uint64_t* begin() const noexcept { return words_.data(); }
   const std::uint64_t* end() const noexcept { return words_.data() + size_; }
+  std::span<const std::uint64_t> span() const noexcept { return {words_.data(), size_}; }
   std::uint64_t operator[](std::size_t i) const noexcept { return words_[i]; }
   // Room for `count` more; set_end() then says how far it was used.
   std::uint64_t* reserve(std::size_t count) {
@@ -80,14 +81,12 @@ struct Recording {
   WordStream words;
   WordStream dynamics;
   std::vector<Node*> externals;
-  std::uint64_t hash = 0;
 
   void clear() {
     nodes.clear();
     words.clear();
     dynamics.clear();
     externals.clear();
-    hash = 0;
   }
 };
 

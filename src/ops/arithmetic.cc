@@ -1,4 +1,6 @@
 // Functions of two and three arrays, element by element: arithmetic, comparison, logic, choice.
+#include <cmath>
+
 #include "hearth/ops.h"
 #include "ops/defs.h"
 #include "ops/rules.h"
@@ -13,18 +15,23 @@ Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
   return v.needs(input) ? rule(v) : Array();
 }
 
-// b a^(b - 1), and 0 for b = 0 whatever a is.
+bool is_number(const Array& x) { return x.defined() && x.node()->weak; }
+
+// b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
+// an op on two numbers would choose a dtype.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);
-  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, sub(b, 1.0)))));
+  const Array less_one = is_number(b) ? Array(scalar_as_double(*b.node()) - 1) : sub(b, 1.0);
+  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, less_one))));
 }
 
 // a^b log a, and its limit 0 for a = 0, b >= 0.
 Array pow_exponent_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array at_zero = logical_and(equal(a, 0.0), greater_equal(v.input(1), 0.0));
-  return mul(v.grad, where(at_zero, 0.0, mul(v.out, log(a))));
+  const Array log_a = is_number(a) ? Array(std::log(scalar_as_double(*a.node()))) : log(a);
+  return mul(v.grad, where(at_zero, 0.0, mul(v.out, log_a)));
 }
 
 // Where both are equal each gets half; where one is NaN, the result is, and both get all.
@@ -41,8 +48,7 @@ Grads clamp_gradient(const Vjp& v) {
   const Array& high = v.input(2);
   // NaN compares false everywhere, so it counts as inside.
   const Array above = greater(x, high);
-  const Array capped = where(above, high, x);
-  const Array below = less(capped, low);
+  const Array below = where(above, less(high, low), less(x, low));
   Grads list(3);
   if (v.needs(0)) list[0] = where(logical_or(above, below), 0.0, v.grad);
   if (v.needs(1)) list[1] = where(below, v.grad, 0.0);
@@ -108,8 +114,6 @@ Array binary(const OpDef& op, const Array& a, const Array& b) {
   const Array* const inputs[] = {&a, &b};
   return record(op, inputs, kNoParams);
 }
-
-bool is_number(const Array& x) { return x.defined() && x.node()->weak; }
 
 }  // namespace
 

@@ -209,8 +209,10 @@ Array mean_over(const Array& x, std::uint32_t bits, bool keepdim) {
     throw Error(ErrorCode::invalid_argument, "mean: no integer is the mean of nothing; got shape " +
                                                  to_string(shape) + ", expected elements");
   }
-  // Half sums may overflow where the mean does not.
-  const DType wide = compute_dtype(dtype);
+  // Sums may overflow, and `count` be out of range, where the mean is not.
+  const DType wide = !is_int(dtype)          ? compute_dtype(dtype)
+                     : info(dtype).is_signed ? DType::i64
+                                             : DType::u64;
   const Array total = reduce(defs::sum_op, cast(x, wide), bits, keepdim);
   return cast(div(total, count), dtype);
 }

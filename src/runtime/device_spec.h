@@ -71,7 +71,8 @@ class DeviceImpl {
 
   // Called before the first and after the last dispatch of a plan, with queue_mutex() held. `plan`
   // owns the signatures and states of its launches: a device whose work outlives dispatch() keeps
-  // it until that work is done, since the plan cache may forget it.
+  // it until that work is done, since the plan cache may forget it. end_plan() is called after a
+  // dispatch that threw, too, and must not throw.
   virtual void begin_plan(const std::shared_ptr<const void>& /*plan*/,
                           std::int64_t /*arena_bytes*/) {}
   virtual void end_plan() {}

@@ -27,10 +27,11 @@ std::int64_t now_ns() noexcept {
 }
 
 constexpr std::int64_t kSpinNs = std::int64_t{WorkerPool::kSpinMicroseconds} * 1000;
+constexpr std::int64_t kLongSpinNs = std::int64_t{WorkerPool::kLongSpinMicroseconds} * 1000;
 
-// Spins until `done()` or the spin time is over; returns whether done() held.
+// Spins until `done()` or for `limit_ns`; returns whether done() held.
 template <class Done>
-bool spin_until(Done done) {
+bool spin_until(std::int64_t limit_ns, Done done) {
   std::int64_t start = 0;
   for (int round = 0;; ++round) {
     if (done()) return true;
@@ -39,7 +40,7 @@ bool spin_until(Done done) {
     const std::int64_t now = now_ns();
     if (start == 0) {
       start = now;
-    } else if (now - start > kSpinNs) {
+    } else if (now - start > limit_ns) {
       return done();
     }
   }
@@ -134,7 +135,7 @@ void WorkerPool::parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t
   const std::uint64_t closed = gate_.fetch_and(~(kOpen | kPlaces), std::memory_order_acq_rel);
   if ((closed & kInside) != 0) {
     const auto empty = [this] { return (gate_.load(std::memory_order_acquire) & kInside) == 0; };
-    if (!spin_until(empty)) {
+    if (!spin_until(kLongSpinNs, empty)) {
       for (;;) {
         const int left = left_.load(std::memory_order_acquire);
         if (empty()) break;
@@ -211,8 +212,10 @@ void WorkerPool::work() {
     const std::uint64_t gate = gate_.load(std::memory_order_acquire);
     return (gate & kOpen) != 0 && (gate & kPlaces) != 0 && gate / kGeneration != served;
   };
+  std::int64_t spin_ns = kSpinNs;
   for (;;) {
-    if (!spin_until(open)) {
+    if (!spin_until(spin_ns, open)) {
+      const std::int64_t asleep_since = now_ns();
       const int ticket = wake_.load(std::memory_order_seq_cst);
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       const std::uint64_t gate = gate_.load(std::memory_order_seq_cst);
@@ -220,6 +223,8 @@ void WorkerPool::work() {
           (gate & kOpen) != 0 && (gate & kPlaces) != 0 && gate / kGeneration != served;
       if (!work_waits) wake_.wait(ticket, std::memory_order_seq_cst);
       sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+      // A short nap was not worth its wake-up: the next loop will come as soon, so wait for it.
+      spin_ns = now_ns() - asleep_since < kLongSpinNs ? kLongSpinNs : kSpinNs;
     }
     const std::uint64_t gate = gate_.load(std::memory_order_acquire);
     if (!try_join(gate)) continue;

@@ -17,12 +17,14 @@ namespace hearth {
 //
 // Any thread may call at any time. While one caller has the workers, loops of other callers, and
 // loops inside a chunk, run on the thread that asked. Workers spin for kSpinMicroseconds after
-// their last chunk and then sleep; they are never pinned. Threads are made on the first loop
-// that needs them and live until the process ends.
+// their last chunk and then sleep, or for kLongSpinMicroseconds while loops follow one another
+// faster than that; they are never pinned. Threads are made on the first loop that needs them and
+// live until the process ends.
 class WorkerPool {
  public:
   static constexpr int kMaxThreads = 1024;
   static constexpr int kSpinMicroseconds = 40;
+  static constexpr int kLongSpinMicroseconds = 1000;
 
   // What to do when the workers are asleep: waking one costs the caller several microseconds.
   enum class Wake {

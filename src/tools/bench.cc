@@ -1,22 +1,18 @@
 #include "tools/bench.h"
 
+#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
-#include "hearth/device.h"
+#include "hearth/error.h"
 #include "runtime/worker_pool.h"
-#include "tools/bench_training.h"
-#include "tools/commands.h"
+#include "tools/bench_report.h"
 
 namespace hearth::tools {
 namespace {
@@ -40,26 +36,23 @@ void show_progress(const std::string& row) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", row.c_str());
 }
 
-// Three significant digits, or whole numbers.
-std::string number(double value) {
-  char text[32];
-  const double size = std::fabs(value);
-  std::snprintf(text, sizeof text,
-                size >= 100   ? "%.0f"
-                : size >= 10  ? "%.1f"
-                : size >= 1   ? "%.2f"
-                : size >= 0.1 ? "%.3f"
-                              : "%.4f",
-                value);
-  return text;
-}
-
-std::string target_text(const RowSpec& spec) {
-  const std::string sign = spec.rate ? ">= " : "<= ";
-  std::string out;
-  if (spec.most) out = sign + number(*spec.most) + " " + spec.unit;
-  if (spec.ratio) out += (out.empty() ? "" : ", ") + sign + number(*spec.ratio) + "x";
-  return out;
+// Whether a row's name has a part that the extended regular expression `rows` describes.
+std::function<bool(const std::string&)> row_matcher(const std::string& rows) {
+  auto made = std::make_unique<regex_t>();
+  const int status = regcomp(made.get(), rows.empty() ? "." : rows.c_str(), REG_EXTENDED);
+  if (status != 0) {
+    char reason[128];
+    regerror(status, made.get(), reason, sizeof reason);
+    throw Error(ErrorCode::invalid_argument, "bench: --rows is no regular expression; got '" +
+                                                 rows + "', expected one (" + reason + ")");
+  }
+  const std::shared_ptr<regex_t> pattern(made.release(), [](regex_t* old) {
+    regfree(old);
+    delete old;
+  });
+  return [pattern](const std::string& row) {
+    return regexec(pattern.get(), row.c_str(), 0, nullptr, 0) == 0;
+  };
 }
 
 }  // namespace
@@ -100,7 +93,10 @@ Contestant timed(std::string name, std::function<void()> run) {
 }
 
 Bench::Bench(const BenchOptions& options)
-    : threads_(options.threads), seconds_(options.seconds), list_(options.list) {
+    : matches_(row_matcher(options.rows)),
+      threads_(options.threads),
+      seconds_(options.seconds),
+      list_(options.list) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (threads_ == 0) threads_ = std::min(2, cores);
   if (threads_ < 1 || threads_ > WorkerPool::kMaxThreads || !(seconds_ > 0) || seconds_ > 3600) {
@@ -109,17 +105,10 @@ Bench::Bench(const BenchOptions& options)
                     " and " + std::to_string(options.seconds) + ", expected 1 to " +
                     std::to_string(WorkerPool::kMaxThreads) + " and up to 3600");
   }
-  try {
-    pattern_ = std::regex(options.rows.empty() ? "." : options.rows, std::regex::extended);
-  } catch (const std::regex_error& error) {
-    throw Error(ErrorCode::invalid_argument, "bench: --rows is no regular expression; got '" +
-                                                 options.rows + "', expected one (" + error.what() +
-                                                 ")");
-  }
 }
 
 bool Bench::wants(const std::string& row) {
-  const bool wanted = std::regex_search(row, pattern_);
+  const bool wanted = matches_(row);
   if (!list_) return wanted;
   if (wanted && std::find(names_.begin(), names_.end(), row) == names_.end()) names_.push_back(row);
   return false;
@@ -217,120 +206,6 @@ Bench run_bench(const BenchOptions& options) {
                 "bench: no such row; got '" + options.rows + "', expected a part of a row's name");
   }
   return bench;
-}
-
-std::string bench_table(const std::vector<BenchRow>& rows) {
-  std::vector<std::vector<std::string>> cells = {{"row", "median", "p10..p90", "unit", "reference",
-                                                  "median", "ratio", "target", "threads",
-                                                  "recording", "ok"}};
-  for (const BenchRow& row : rows) {
-    cells.push_back(
-        {row.row, number(row.value.median), number(row.value.p10) + ".." + number(row.value.p90),
-         row.unit, row.reference, row.reference_median ? number(*row.reference_median) : "",
-         row.ratio ? number(*row.ratio) : "", row.target, std::to_string(row.threads),
-         row.recording_included ? "included" : "", row.ok ? *row.ok ? "ok" : "MISS" : "-"});
-  }
-  std::vector<std::size_t> widths(cells[0].size(), 0);
-  for (const auto& line : cells) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string out;
-  for (std::size_t r = 0; r < cells.size(); ++r) {
-    for (std::size_t i = 0; i < cells[r].size(); ++i) {
-      const std::string& cell = cells[r][i];
-      const std::string space(widths[i] - cell.size(), ' ');
-      const bool right = i == 1 || i == 5 || i == 6 || i == 8;
-      out += right ? space + cell : cell + space;
-      out += "  ";
-    }
-    out.erase(out.find_last_not_of(' ') + 1);
-    out += '\n';
-    if (r > 0 && !rows[r - 1].note.empty()) out += "    " + rows[r - 1].note + '\n';
-  }
-  const auto met = std::count_if(rows.begin(), rows.end(),
-                                 [](const BenchRow& row) { return row.ok && *row.ok; });
-  const auto known = std::count_if(rows.begin(), rows.end(),
-                                   [](const BenchRow& row) { return row.ok.has_value(); });
-  return out + std::to_string(met) + " of " + std::to_string(known) + " targets met\n";
-}
-
-std::string bench_json(const Bench& bench) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const std::string& name : bench.names()) list.push_back(name);
-  const auto optional = [](const auto& value) -> nlohmann::ordered_json {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-  };
-  for (const BenchRow& row : bench.rows()) {
-    nlohmann::ordered_json out;
-    out["row"] = row.row;
-    out["unit"] = row.unit;
-    out["median"] = row.value.median;
-    out["p10"] = row.value.p10;
-    out["p90"] = row.value.p90;
-    out["reference"] = row.reference.empty() ? nlohmann::ordered_json(nullptr)
-                                             : nlohmann::ordered_json(row.reference);
-    out["reference_median"] = optional(row.reference_median);
-    out["ratio"] = optional(row.ratio);
-    out["target"] = row.target;
-    out["threads"] = row.threads;
-    out["recording_included"] = row.recording_included;
-    out["ok"] = optional(row.ok);
-    if (!row.note.empty()) out["note"] = row.note;
-    list.push_back(std::move(out));
-  }
-  const TrainingShape shape;
-  nlohmann::ordered_json model;
-  model["vocabulary"] = shape.vocabulary;
-  model["dim"] = shape.dim;
-  model["hidden"] = shape.config().resolved().hidden;
-  model["layers"] = shape.layers;
-  model["heads"] = shape.heads;
-  model["kv_heads"] = shape.kv_heads;
-  model["context"] = shape.context;
-  model["batch"] = shape.batch;
-  nlohmann::ordered_json all;
-  all["device"] = Device::cpu().description();
-  all["model"] = std::move(model);
-  all["rows"] = std::move(list);
-  return all.dump(2) + "\n";
-}
-
-void add_bench(CLI::App& app) {
-  struct Arguments {
-    BenchOptions options;
-    std::string json;
-  };
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("bench", "Measure, beside limits and libraries");
-  CLI::Option* json =
-      command->add_option("--json", arguments->json, "Write JSON to FILE, or - for standard output")
-          ->expected(0, 1)
-          ->type_name("FILE");
-  command->add_option("--rows", arguments->options.rows, "Only rows whose name this matches")
-      ->type_name("REGEX");
-  command->add_option("--threads", arguments->options.threads,
-                      "Threads of the rows that use several (default: two)");
-  command->add_option("--seconds", arguments->options.seconds, "Time to spend on a row")
-      ->capture_default_str();
-  command->add_flag("--list", arguments->options.list, "Name the rows and measure nothing");
-  command->callback([arguments, json] {
-    const Bench bench = run_bench(arguments->options);
-    std::string text;
-    for (const std::string& name : bench.names()) text += name + "\n";
-    if (text.empty()) text = bench_table(bench.rows());
-    if (json->count() == 0) return write_out(text);
-    if (arguments->json.empty() || arguments->json == "-") {
-      return write_out(bench_json(bench));
-    }
-    std::ofstream file(arguments->json, std::ios::binary);
-    file << bench_json(bench);
-    file.close();
-    if (!file) {
-      throw Error(ErrorCode::io, "bench: cannot write; got '" + arguments->json +
-                                     "', expected a file that can be written");
-    }
-    write_out(text);
-  });
 }
 
 }  // namespace hearth::tools

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -93,7 +92,7 @@ class Bench {
   void add(const RowSpec& spec, const Summary& value, const std::string& reference,
            std::optional<double> reference_median);
 
-  std::regex pattern_;
+  std::function<bool(const std::string&)> matches_;
   int threads_;
   double seconds_;
   bool list_;
@@ -122,9 +121,5 @@ void bench_training(Bench& bench);
 
 // Runs all rows that are wanted.
 Bench run_bench(const BenchOptions& options);
-
-std::string bench_table(const std::vector<BenchRow>& rows);
-// {"device": ..., "model": {...}, "rows": [...]}; where listing, the rows are names.
-std::string bench_json(const Bench& bench);
 
 }  // namespace hearth::tools

@@ -8,6 +8,7 @@
 #include "models/generation.h"
 #include "tools/commands.h"
 #include "tools/ngram.h"
+#include "tools/output.h"
 #include "tools/trainer.h"
 
 namespace hearth::tools {
@@ -90,17 +91,15 @@ void run_demo(const DemoOptions& demo) {
 
 }  // namespace
 
-void add_demo(CLI::App& app) {
+void add_demo(CommandLine& line) {
   auto options = std::make_shared<DemoOptions>();
   options->out = "demo";
-  CLI::App* command = app.add_subcommand(
+  Command command = line.add_command(
       "demo", "Train on a text for a few minutes, let the model write, compare it with n-grams");
-  command->add_option("--text", options->text, "The text")->required();
-  command->add_option("--out", options->out, "Folder for the model")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "Time for training")
-      ->check(CLI::Range(0.1, 1e9))
-      ->capture_default_str();
-  command->callback([options] { run_demo(*options); });
+  command.option("--text", options->text, "The text").required();
+  command.option("--out", options->out, "Folder for the model").show_default();
+  command.option("--seconds", options->seconds, "Time for training").range(0.1, 1e9).show_default();
+  command.action([options] { run_demo(*options); });
 }
 
 }  // namespace hearth::tools

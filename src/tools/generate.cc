@@ -6,6 +6,7 @@
 #include "models/generation.h"
 #include "tools/checkpoint.h"
 #include "tools/commands.h"
+#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
@@ -44,30 +45,30 @@ void run_generate(const GenerateOptions& options) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(CommandLine& line) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = app.add_subcommand("generate", "Write text with a trained model");
-  command->add_option("--model", options->model, "Folder that `hearth train` wrote")->required();
-  command->add_option("--prompt", options->prompt, "What the text starts with");
-  command->add_option("--tokens", options->tokens, "Bytes to write")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  command->add_option("--temperature", options->sampler.temperature, "0: the likeliest byte always")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  command->add_option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+  Command command = line.add_command("generate", "Write text with a trained model");
+  command.option("--model", options->model, "Folder that `hearth train` wrote").required();
+  command.option("--prompt", options->prompt, "What the text starts with");
+  command.option("--tokens", options->tokens, "Bytes to write")
+      .range(0, std::int64_t{1} << 40)
+      .show_default();
+  command.option("--temperature", options->sampler.temperature, "0: the likeliest byte always")
+      .range(0.0, 100.0)
+      .show_default();
+  command.option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")
+      .range(0, std::int64_t{1} << 30);
   command
-      ->add_option("--top-p", options->sampler.top_p,
-                   "Of the likeliest that have this probability together")
-      ->check(CLI::Range(1e-9, 1.0))
-      ->capture_default_str();
-  command->add_option("--seed", options->sampler.seed, "Of the draws")->capture_default_str();
-  command->add_option("--dtype", options->dtype, "What activations are computed in")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
-  command->add_option("--device", options->device, "See `hearth devices`");
-  command->callback([options] { run_generate(*options); });
+      .option("--top-p", options->sampler.top_p,
+              "Of the likeliest that have this probability together")
+      .range(1e-9, 1.0)
+      .show_default();
+  command.option("--seed", options->sampler.seed, "Of the draws").show_default();
+  command.option("--dtype", options->dtype, "What activations are computed in")
+      .one_of({"f32", "bf16"})
+      .show_default();
+  command.option("--device", options->device, "See `hearth devices`");
+  command.action([options] { run_generate(*options); });
 }
 
 }  // namespace hearth::tools

@@ -3,7 +3,6 @@
 #include <new>
 #include <string>
 
-#include "hearth/error.h"
 #include "tools/commands.h"
 
 namespace {
@@ -25,21 +24,16 @@ int refuse(std::string message) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Trains and runs language models.", "hearth"};
-  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
-  app.require_subcommand(1);
-  hearth::tools::add_train(app);
-  hearth::tools::add_generate(app);
-  hearth::tools::add_demo(app);
-  hearth::tools::add_devices(app);
-  hearth::tools::add_ops(app);
-  hearth::tools::add_bench(app);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return refuse(std::string(error.what()) + " (hearth --help lists what there is)");
+    hearth::tools::CommandLine line("hearth", "Trains and runs language models.",
+                                    "hearth " HEARTH_VERSION);
+    hearth::tools::add_train(line);
+    hearth::tools::add_generate(line);
+    hearth::tools::add_demo(line);
+    hearth::tools::add_devices(line);
+    hearth::tools::add_ops(line);
+    hearth::tools::add_bench(line);
+    line.run(argc, argv);
   } catch (const hearth::tools::CommandFailed& failure) {
     std::printf("%s\n", failure.what());
     return kBadResult;

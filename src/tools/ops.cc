@@ -4,6 +4,7 @@
 
 #include "ops/defs.h"
 #include "tools/commands.h"
+#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
@@ -76,11 +77,11 @@ ordered_json describe(const OpDef& op) {
 
 }  // namespace
 
-void add_ops(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("ops", "List all ops");
+void add_ops(CommandLine& line) {
+  Command command = line.add_command("ops", "List all ops");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Everything that is known about each op, as JSON");
-  command->callback([json] {
+  command.flag("--json", *json, "Everything that is known about each op, as JSON");
+  command.action([json] {
     if (*json) {
       ordered_json list = ordered_json::array();
       for (const OpDef* op : all_ops()) list.push_back(describe(*op));
@@ -88,11 +89,11 @@ void add_ops(CLI::App& app) {
       return;
     }
     for (const OpDef* op : all_ops()) {
-      std::string line = op->name.text;
-      line.resize(std::max<std::size_t>(line.size() + 1, 24), ' ');
-      line += kind_name(op->kind);
-      line.resize(std::max<std::size_t>(line.size() + 1, 37), ' ');
-      write_out(line + op->summary + "\n");
+      std::string text = op->name.text;
+      text.resize(std::max<std::size_t>(text.size() + 1, 24), ' ');
+      text += kind_name(op->kind);
+      text.resize(std::max<std::size_t>(text.size() + 1, 37), ' ');
+      write_out(text + op->summary + "\n");
     }
   });
 }

@@ -1,10 +1,11 @@
+#include "tools/output.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "hearth/error.h"
-#include "tools/commands.h"
 
 namespace hearth::tools {
 

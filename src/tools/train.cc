@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/commands.h"
+#include "tools/output.h"
 #include "tools/trainer.h"
 
 namespace hearth::tools {
@@ -19,7 +20,7 @@ void run_train(const TrainingOptions& options) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(CommandLine& line) {
   struct Flags {
     TrainingOptions options;
     std::string dtype = "f32";
@@ -27,50 +28,37 @@ void add_train(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   TrainingOptions& options = flags->options;
   options.out = "model";
-  CLI::App* command =
-      app.add_subcommand("train",
-                         "Train a transformer on the bytes of a text; goes on where a "
-                         "run of the same settings stopped");
-  const auto count = CLI::Range(std::int64_t{1}, std::int64_t{1} << 30);
-  command->add_option("--text", options.text, "Any file; its last 5 % are held out")->required();
-  command->add_option("--out", options.out, "Folder for checkpoint, config and loss curve")
-      ->capture_default_str();
-  command->add_option("--steps", options.steps, "Optimizer steps")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--seconds", options.seconds, "Train for this time instead")
-      ->check(CLI::Range(0.1, 1e9));
-  command->add_option("--layers", options.model.layers, "Decoder layers")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--dim", options.model.dim, "Width of the model")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--heads", options.model.heads, "Attention heads")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--kv-heads", options.model.kv_heads, "Heads of keys and values [heads]")
-      ->check(count);
-  command->add_option("--context", options.model.context, "Bytes the model sees at once")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--batch", options.batch, "Sequences in a step")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--dtype", flags->dtype, "What activations are computed in")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
-  command->add_option("--lr", options.learning_rate, "Highest learning rate")
-      ->check(CLI::Range(1e-12, 1e3))
-      ->capture_default_str();
-  command->add_option("--seed", options.seed, "Of the first weights and the batches")
-      ->capture_default_str();
-  command->add_option("--device", options.device, "See `hearth devices`");
-  command->add_option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
-      ->check(count)
-      ->capture_default_str();
-  command->add_flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
-  command->callback([flags] {
+  Command command = line.add_command("train",
+                                     "Train a transformer on the bytes of a text; goes on where a "
+                                     "run of the same settings stopped");
+  const std::int64_t most = std::int64_t{1} << 30;
+  command.option("--text", options.text, "Any file; its last 5 % are held out").required();
+  command.option("--out", options.out, "Folder for checkpoint, config and loss curve")
+      .show_default();
+  command.option("--steps", options.steps, "Optimizer steps").range(1, most).show_default();
+  command.option("--seconds", options.seconds, "Train for this time instead").range(0.1, 1e9);
+  command.option("--layers", options.model.layers, "Decoder layers").range(1, most).show_default();
+  command.option("--dim", options.model.dim, "Width of the model").range(1, most).show_default();
+  command.option("--heads", options.model.heads, "Attention heads").range(1, most).show_default();
+  command.option("--kv-heads", options.model.kv_heads, "Heads of keys and values [heads]")
+      .range(1, most);
+  command.option("--context", options.model.context, "Bytes the model sees at once")
+      .range(1, most)
+      .show_default();
+  command.option("--batch", options.batch, "Sequences in a step").range(1, most).show_default();
+  command.option("--dtype", flags->dtype, "What activations are computed in")
+      .one_of({"f32", "bf16"})
+      .show_default();
+  command.option("--lr", options.learning_rate, "Highest learning rate")
+      .range(1e-12, 1e3)
+      .show_default();
+  command.option("--seed", options.seed, "Of the first weights and the batches").show_default();
+  command.option("--device", options.device, "See `hearth devices`");
+  command.option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
+      .range(1, most)
+      .show_default();
+  command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
+  command.action([flags] {
     flags->options.dtype = dtype_from_name(flags->dtype);
     run_train(flags->options);
   });

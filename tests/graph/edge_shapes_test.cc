@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "graph/counted.h"
 #include "hearth/ops.h"
@@ -61,6 +62,12 @@ TEST_P(EdgeShapes, ContractionsOverNothing) {
   EXPECT_EQ(add(matmul(empty({2, 0}), empty({0, 3})), 1.0).to_vector<float>(),
             std::vector<float>(6, 1));
   EXPECT_EQ(softmax(empty({0, 3}), 1).eval().size(), 0);
+  for (const int axis : {0, 1}) {  // the other axis too small and large enough for columns
+    EXPECT_EQ(softmax(empty({0, 5, 40}), axis).eval().size(), 0);
+    EXPECT_EQ(log_softmax(empty({0, 5, 40}), axis).eval().size(), 0);
+    EXPECT_EQ(logsumexp(empty({0, 5, 40}), 0).to_vector<float>()[0],
+              -std::numeric_limits<float>::infinity());
+  }
   EXPECT_EQ(rms_norm(empty({0, 3})).eval().size(), 0);
 }
 

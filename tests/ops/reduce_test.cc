@@ -52,6 +52,10 @@ TEST(Reduce, IntegersKeepTheirDtype) {
   expect_values(sum(array({200, 100}, {2}, DType::u8)), {}, {44});
   expect_values(mean(array({-7, 2}, {2}, DType::i32)), {}, {-2});
   expect_values(mean(array({7, 2}, {2}, DType::i64)), {}, {4});
+  // Neither the sum nor the count fits the dtype.
+  expect_values(mean(full({300}, 200, DType::u8)), {}, {200});
+  expect_values(mean(full({2, 1000}, -100, DType::i8), {1}), {2}, {-100, -100});
+  expect_values(mean(full({4}, 2000000000, DType::i32)), {}, {2000000000});
   expect_values(prod(array({2, 3, 7}, {3}, DType::i64)), {}, {42});
 }
 

@@ -209,6 +209,8 @@ TEST_F(Tool, RefusesInOneLine) {
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
                       "--batch", "1073741824"}));
   expect_refused(run({"train", "--text", path("text"), "--no-such-flag"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--lr", "nan"}));
+  expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--seed", "-1"}));
   expect_refused(run({"train", "--text", folder_.string(), "--out", path("model")}));
   expect_refused(
       run({"train", "--text", path("text"), "--out", path("text") + "/model", "--context", "16"}));

@@ -14,7 +14,7 @@ namespace hearth::cpu {
 namespace {
 
 // Below this much work a second thread costs more than it brings.
-constexpr double kForkFlops = 4e5;
+constexpr double kForkFlops = 1e6;
 // A chunk of a loop over the pool should be at least this much work.
 constexpr double kChunkFlops = 4e4;
 // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
@@ -109,6 +109,12 @@ class Product {
 
   void run() {
     const int threads = usable_threads();
+    if (threads == 1 && g_.m <= kTaskRows && g_.n <= kTaskCols && (direct_b_ || local_b_)) {
+      // One task; choosing its size would take longer than a small product.
+      rows_ = ceil_div(g_.m, kRowPanel) * kRowPanel;
+      cols_ = g_.n;
+      return run_task(0, 0, nullptr);
+    }
     choose_tasks(threads);
     const std::int64_t groups = ceil_div(g_.n, cols_);
     if (direct_b_ || local_b_) return run_tasks(threads, nullptr, 0, groups);

@@ -1,0 +1,114 @@
+#include "tools/bench_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "hearth/device.h"
+#include "tools/bench_training.h"
+
+namespace hearth::tools {
+namespace {
+
+// Three significant digits, or whole numbers.
+std::string number(double value) {
+  char text[32];
+  const double size = std::fabs(value);
+  std::snprintf(text, sizeof text,
+                size >= 100   ? "%.0f"
+                : size >= 10  ? "%.1f"
+                : size >= 1   ? "%.2f"
+                : size >= 0.1 ? "%.3f"
+                              : "%.4f",
+                value);
+  return text;
+}
+
+}  // namespace
+
+std::string target_text(const RowSpec& spec) {
+  const std::string sign = spec.rate ? ">= " : "<= ";
+  std::string out;
+  if (spec.most) out = sign + number(*spec.most) + " " + spec.unit;
+  if (spec.ratio) out += (out.empty() ? "" : ", ") + sign + number(*spec.ratio) + "x";
+  return out;
+}
+
+std::string bench_table(const std::vector<BenchRow>& rows) {
+  std::vector<std::vector<std::string>> cells = {{"row", "median", "p10..p90", "unit", "reference",
+                                                  "median", "ratio", "target", "threads",
+                                                  "recording", "ok"}};
+  for (const BenchRow& row : rows) {
+    cells.push_back(
+        {row.row, number(row.value.median), number(row.value.p10) + ".." + number(row.value.p90),
+         row.unit, row.reference, row.reference_median ? number(*row.reference_median) : "",
+         row.ratio ? number(*row.ratio) : "", row.target, std::to_string(row.threads),
+         row.recording_included ? "included" : "", row.ok ? *row.ok ? "ok" : "MISS" : "-"});
+  }
+  std::vector<std::size_t> widths(cells[0].size(), 0);
+  for (const auto& line : cells) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string out;
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    for (std::size_t i = 0; i < cells[r].size(); ++i) {
+      const std::string& cell = cells[r][i];
+      const std::string space(widths[i] - cell.size(), ' ');
+      const bool right = i == 1 || i == 5 || i == 6 || i == 8;
+      out += right ? space + cell : cell + space;
+      out += "  ";
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+    if (r > 0 && !rows[r - 1].note.empty()) out += "    " + rows[r - 1].note + '\n';
+  }
+  const auto met = std::count_if(rows.begin(), rows.end(),
+                                 [](const BenchRow& row) { return row.ok && *row.ok; });
+  const auto known = std::count_if(rows.begin(), rows.end(),
+                                   [](const BenchRow& row) { return row.ok.has_value(); });
+  return out + std::to_string(met) + " of " + std::to_string(known) + " targets met\n";
+}
+
+std::string bench_json(const Bench& bench) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& name : bench.names()) list.push_back(name);
+  const auto optional = [](const auto& value) -> nlohmann::ordered_json {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  for (const BenchRow& row : bench.rows()) {
+    nlohmann::ordered_json out;
+    out["row"] = row.row;
+    out["unit"] = row.unit;
+    out["median"] = row.value.median;
+    out["p10"] = row.value.p10;
+    out["p90"] = row.value.p90;
+    out["reference"] = row.reference.empty() ? nlohmann::ordered_json(nullptr)
+                                             : nlohmann::ordered_json(row.reference);
+    out["reference_median"] = optional(row.reference_median);
+    out["ratio"] = optional(row.ratio);
+    out["target"] = row.target;
+    out["threads"] = row.threads;
+    out["recording_included"] = row.recording_included;
+    out["ok"] = optional(row.ok);
+    if (!row.note.empty()) out["note"] = row.note;
+    list.push_back(std::move(out));
+  }
+  const TrainingShape shape;
+  nlohmann::ordered_json model;
+  model["vocabulary"] = shape.vocabulary;
+  model["dim"] = shape.dim;
+  model["hidden"] = shape.config().resolved().hidden;
+  model["layers"] = shape.layers;
+  model["heads"] = shape.heads;
+  model["kv_heads"] = shape.kv_heads;
+  model["context"] = shape.context;
+  model["batch"] = shape.batch;
+  nlohmann::ordered_json all;
+  all["device"] = Device::cpu().description();
+  all["model"] = std::move(model);
+  all["rows"] = std::move(list);
+  return all.dump(2) + "\n";
+}
+
+}  // namespace hearth::tools

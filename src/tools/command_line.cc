@@ -1,0 +1,120 @@
+#include "tools/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "tools/output.h"
+
+namespace hearth::tools {
+namespace {
+
+// NaN lies in every CLI::Range.
+std::string refuse_nan(const std::string& text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && std::isnan(value)) return text + " is no number";
+  return {};
+}
+
+// An unsigned number would wrap.
+std::string refuse_minus(const std::string& text) {
+  return text.starts_with('-') ? text + " is negative" : std::string();
+}
+
+}  // namespace
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::range(std::int64_t low, std::int64_t high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::range(double low, double high) {
+  option_->check(CLI::Range(low, high));
+  option_->check(refuse_nan, "");
+  return *this;
+}
+
+Option& Option::one_of(std::vector<std::string> values) {
+  option_->check(CLI::IsMember(std::move(values)));
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::optional_value() {
+  option_->expected(0, 1);
+  return *this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+
+Option Command::option(const std::string& flags, std::string& value, const std::string& summary) {
+  return Option(command_->add_option(flags, value, summary));
+}
+
+Option Command::option(const std::string& flags, int& value, const std::string& summary) {
+  return Option(command_->add_option(flags, value, summary));
+}
+
+Option Command::option(const std::string& flags, std::int64_t& value, const std::string& summary) {
+  return Option(command_->add_option(flags, value, summary));
+}
+
+Option Command::option(const std::string& flags, std::uint64_t& value, const std::string& summary) {
+  CLI::Option* const option = command_->add_option(flags, value, summary);
+  option->check(refuse_minus, "");
+  return Option(option);
+}
+
+Option Command::option(const std::string& flags, double& value, const std::string& summary) {
+  return Option(command_->add_option(flags, value, summary));
+}
+
+Option Command::flag(const std::string& flags, bool& value, const std::string& summary) {
+  return Option(command_->add_flag(flags, value, summary));
+}
+
+void Command::action(std::function<void()> action) { command_->callback(std::move(action)); }
+
+CommandLine::CommandLine(const std::string& name, const std::string& summary,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(summary, name)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::add_command(const std::string& name, const std::string& summary) {
+  return Command(app_->add_subcommand(name, summary));
+}
+
+void CommandLine::run(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    std::ostringstream text;
+    app_->exit(asked, text, text);
+    write_out(text.str());
+  } catch (const CLI::ParseError& error) {
+    throw std::runtime_error(std::string(error.what()) + " (" + app_->get_name() +
+                             " --help lists what there is)");
+  }
+}
+
+}  // namespace hearth::tools

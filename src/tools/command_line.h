@@ -1,0 +1,85 @@
+// Declaring the command line: subcommands, their options and flags.
+//
+// Everything declared refers to a variable that holds the default and takes what is given; it must
+// live until CommandLine::run has returned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace hearth::tools {
+
+// A handle to a declared option; the CommandLine owns what it stands for.
+class Option {
+ public:
+  Option& required();
+  // --help names the value that the variable holds now.
+  Option& show_default();
+  // Refuses values outside of [low, high].
+  Option& range(std::int64_t low, std::int64_t high);
+  Option& range(double low, double high);
+  Option& one_of(std::vector<std::string> values);
+  // What --help calls the value.
+  Option& value_name(const std::string& name);
+  // The option may stand without a value, which leaves the variable as it is.
+  Option& optional_value();
+
+  // Whether the option was given; known once the command runs.
+  bool given() const;
+
+ private:
+  friend class Command;
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  CLI::Option* option_;
+};
+
+// A handle to a subcommand; the CommandLine owns what it stands for.
+class Command {
+ public:
+  // `flags`: as they are written, for instance "--seed".
+  Option option(const std::string& flags, std::string& value, const std::string& summary);
+  Option option(const std::string& flags, int& value, const std::string& summary);
+  Option option(const std::string& flags, std::int64_t& value, const std::string& summary);
+  Option option(const std::string& flags, std::uint64_t& value, const std::string& summary);
+  Option option(const std::string& flags, double& value, const std::string& summary);
+  // An option without a value, which sets the variable.
+  Option flag(const std::string& flags, bool& value, const std::string& summary);
+
+  // What the command does. Owns what it captures for as long as the CommandLine lives.
+  void action(std::function<void()> action);
+
+ private:
+  friend class CommandLine;
+  explicit Command(CLI::App* command) : command_(command) {}
+
+  CLI::App* command_;
+};
+
+class CommandLine {
+ public:
+  // `version`: what --version prints.
+  CommandLine(const std::string& name, const std::string& summary, const std::string& version);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  Command add_command(const std::string& name, const std::string& summary);
+
+  // Runs the command that was asked for, or prints help or the version where these were. Throws
+  // std::runtime_error for arguments that were not declared so, and whatever the command throws.
+  void run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace hearth::tools

@@ -1,0 +1,28 @@
+// Gradients that were once wrong.
+#include <gtest/gtest.h>
+
+#include "check.h"
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+namespace {
+
+using check::array;
+using check::expect_values;
+
+// Rules that combined numbers with numbers got f32, which then met arrays of other dtypes.
+TEST(Gradient, NumbersBesideArraysOfEveryFloatDtype) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const Array x = array({1, 2, 4}, {3}, dtype).require_grad();
+    expect_values(backward(sum(pow(x, 3.0))).get(x), {3}, {3, 12, 48});
+    expect_values(backward(sum(pow(x, 0.5))).get(x), {3}, {0.5, 0.35355339, 0.25}, 4e-3);
+    expect_values(backward(sum(pow(2.0, x))).get(x), {3}, {1.38629436, 2.77258872, 11.0903549},
+                  1e-2);
+    expect_values(backward(sum(clamp(3.0, x, 5.0))).get(x), {3}, {0, 0, 1});
+    expect_values(backward(sum(clamp(3.0, 1.0, x))).get(x), {3}, {1, 1, 0});
+  }
+}
+
+}  // namespace
+}  // namespace hearth
