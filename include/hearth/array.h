@@ -28,7 +28,7 @@ class HEARTH_API Array {
   // No value: only assignment, defined() and destruction are allowed.
   Array() noexcept = default;
   // A scalar of rank 0 without a dtype of its own: in an op it takes the dtype of the arrays beside
-  // it. A fractional value beside integers is an Error. Changing its value never rebuilds a plan.
+  // it, or is an Error where that cannot hold it. Changing its value never rebuilds a plan.
   Array(double value);                                       // NOLINT(google-explicit-constructor)
   Array(std::int64_t value);                                 // NOLINT(google-explicit-constructor)
   Array(bool value);                                         // NOLINT(google-explicit-constructor)

@@ -2,8 +2,8 @@
 //
 // Rules for all of them:
 // - Arrays in one call have the same dtype and device, or Error{dtype} / Error{device}. Numbers may
-//   stand in for arrays: they take the dtype beside them. A fractional number beside integers is an
-//   Error{dtype}.
+//   stand in for arrays: they take the dtype beside them. A number that is fractional, or out of
+//   range, beside integers is an Error{dtype}.
 // - Shapes broadcast as in NumPy: aligned at the last axis, extent 1 stretches; else Error{shape}.
 // - Negative axes count from the end; an axis out of range is an Error{invalid_argument}.
 // - Inputs may be any views; results are in logical order. Extents of 0 are legal.
@@ -87,7 +87,7 @@ HEARTH_API Array is_nan(const Array& x);  // float dtypes only
 
 // `a` where `condition` (bool) is true, else `b`; all three broadcast.
 HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
-// Limits to [low, high]; NaN stays NaN; `low` wins where low > high.
+// Limits to [low, high]; NaN stays NaN; `low` wins where low > high. At a bound the gradient is x's.
 HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
 HEARTH_API Array clamp_min(const Array& x, const Array& low);
 HEARTH_API Array clamp_max(const Array& x, const Array& high);

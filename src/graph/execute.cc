@@ -86,12 +86,6 @@ std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scr
   throw Error(ErrorCode::out_of_memory, text);
 }
 
-// Ends the device's plan, also when a launch throws.
-struct EndPlan {
-  DeviceImpl& device;
-  ~EndPlan() { device.end_plan(); }
-};
-
 // Storage of the results; released again if anything throws.
 struct Results {
   std::vector<Storage*>& storages;
@@ -221,8 +215,13 @@ void execute(DeviceImpl& device, Recording& recording) {
       throw;
     }
     device.begin_plan(plan, plan->arena_bytes);
-    const EndPlan end{device};
-    launch(device, *plan, recording, scratch);
+    try {
+      launch(device, *plan, recording, scratch);
+      device.end_plan();
+    } catch (...) {
+      device.abandon_plan();
+      throw;
+    }
   }
   publish(*plan, recording, scratch);
   count.dispatches.fetch_add(static_cast<std::int64_t>(plan->steps.size()),

@@ -18,6 +18,11 @@
 namespace hearth {
 
 struct OpDef;
+inline namespace v0 {
+namespace runtime {
+class Encoder;  // runtime/encoder.h
+}
+}  // namespace v0
 
 // An operand as a plan knows it. Strides are in elements.
 struct TensorSpec {
@@ -46,6 +51,7 @@ struct Launch {
   Address workspace;              // Prepared::workspace_bytes, 64-byte aligned
   const std::uint64_t* dynamics;  // the plan's dynamic block
   int dynamic_count;
+  runtime::Encoder* encoder = nullptr;  // where the device's kernels encode themselves; null on hosts
 
   Address input(int i) const { return operands[i]; }
   Address output() const { return operands[operand_count - 1]; }

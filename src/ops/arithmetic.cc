@@ -1,5 +1,6 @@
 // Functions of two and three arrays, element by element: arithmetic, comparison, logic, choice.
 #include <cmath>
+#include <limits>
 
 #include "hearth/ops.h"
 #include "ops/defs.h"
@@ -8,6 +9,7 @@
 namespace hearth {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kFirst = 1;
 constexpr std::uint32_t kSecond = 2;
 
@@ -67,6 +69,7 @@ void infer_where(Inference& inference) {
   inference.scalar_dtype = inference.dtype;
   inference.shape = condition.shape;
   for (int i = 1; i < 3; ++i) {
+    require_number_fits("where", *inference.input(i).node(), inference.dtype);
     const Shape& shape = inference.input(i).node()->shape;
     if (shape.rank() != 0 && shape != inference.shape) {
       inference.shape = broadcast_shapes("where", inference.shape, shape);
@@ -113,6 +116,12 @@ std::vector<SampleCase> divisor_samples() {
 Array binary(const OpDef& op, const Array& a, const Array& b) {
   const Array* const inputs[] = {&a, &b};
   return record(op, inputs, kNoParams);
+}
+
+// Whether an op of both is one of floats.
+bool is_real(const Array& a, const Array& b) {
+  const Array& typed = is_number(a) ? b : a;
+  return typed.defined() && is_float(typed.dtype());
 }
 
 }  // namespace
@@ -381,8 +390,13 @@ Array clamp(const Array& x, const Array& low, const Array& high) {
   const Array* const inputs[] = {&x, &low, &high};
   return record(defs::clamp_op, inputs, kNoParams);
 }
-Array clamp_min(const Array& x, const Array& low) { return maximum(x, low); }
-Array clamp_max(const Array& x, const Array& high) { return minimum(x, high); }
+// maximum would share the gradient of a tie; integers have none.
+Array clamp_min(const Array& x, const Array& low) {
+  return is_real(x, low) ? clamp(x, low, kInfinity) : maximum(x, low);
+}
+Array clamp_max(const Array& x, const Array& high) {
+  return is_real(x, high) ? clamp(x, -kInfinity, high) : minimum(x, high);
+}
 
 }  // namespace v0
 }  // namespace hearth

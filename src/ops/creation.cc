@@ -4,6 +4,7 @@
 #include "hearth/ops.h"
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 namespace {
@@ -75,6 +76,7 @@ Array full(const Shape& shape, const Array& value, DType dtype, Device device) {
   check_shape("full", shape);
   const Node& node = *value.node();
   if (node.device != nullptr) return expand(cast(value, dtype), shape);
+  require_number_fits("full", node, dtype);
   const Array scalar = is_float(node.dtype)
                            ? make_scalar(scalar_as_double(node), dtype)
                            : make_scalar(static_cast<std::int64_t>(node.scalar), dtype);
@@ -134,13 +136,16 @@ Array linear_ramp(std::int64_t count, double start, double step, DType dtype, De
 }
 
 Array eye(std::int64_t size, DType dtype, Device device) {
+  check_shape("eye", {size, size});
   return cast(equal(rows_of(size, device), columns_of(size, device)), dtype);
 }
 
 Array triu_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal, Device device) {
+  check_shape("triu_mask", {rows, cols});
   return less(columns_of(cols, device), add(rows_of(rows, device), diagonal));
 }
 Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal, Device device) {
+  check_shape("tril_mask", {rows, cols});
   return greater(columns_of(cols, device), add(rows_of(rows, device), diagonal));
 }
 

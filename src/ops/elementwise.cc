@@ -1,4 +1,7 @@
 // Functions of one array, element by element.
+#include <algorithm>
+#include <cmath>
+
 #include "hearth/ops.h"
 #include "ops/defs.h"
 #include "ops/rules.h"
@@ -65,6 +68,21 @@ std::vector<SampleCase> cast_samples() {
 }
 
 constexpr ParamSpec kCastParams[] = {{.name = "dtype", .type = ParamType::dtype}};
+
+// The integer of `dtype` that a float becomes: truncated, saturated, 0 for NaN. One beyond i64 is
+// given as the i64 that wraps to it.
+Array integral_number(double value, DType dtype) {
+  const int bits = static_cast<int>(8 * size_of(dtype));
+  const bool is_signed = info(dtype).is_signed;
+  const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  if (std::isnan(value) || (!is_signed && value < 1)) return std::int64_t{0};
+  if (value >= end) {
+    const std::uint64_t all = ~std::uint64_t{0} >> (is_signed ? 65 - bits : 64 - bits);
+    return static_cast<std::int64_t>(all);
+  }
+  if (!is_signed) return static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+  return static_cast<std::int64_t>(std::max(value, -end));
+}
 
 Array unary(const OpDef& op, const Array& x) {
   const Array* const inputs[] = {&x};
@@ -418,9 +436,8 @@ Array cast(const Array& x, DType dtype) {
     const Node& node = *x.node();
     if (node.device != nullptr) {
       if (node.dtype == dtype) return x;
-    } else if (is_int(dtype) && is_float(node.dtype) && scalar_is_fractional(node)) {
-      // A fractional number has no integer of its own: it takes the way of arrays.
-      return cast(cast(x, node.dtype), dtype);
+    } else if (is_int(dtype) && is_float(node.dtype)) {
+      return cast(integral_number(scalar_as_double(node), dtype), dtype);
     }
   }
   const Array* const inputs[] = {&x};

@@ -1,5 +1,7 @@
 #include "ops/rules.h"
 
+#include <cmath>
+
 namespace hearth {
 
 void require_input(const Inference& inference, int i) {
@@ -32,6 +34,20 @@ DType operand_dtype(const Inference& inference, int first, int last) {
   return accepts(DType::f32) ? DType::f32 : dtype;
 }
 
+void require_number_fits(const char* op, const Node& number, DType dtype) {
+  if (!is_int(dtype) || !number.weak) return;
+  const int bits = static_cast<int>(8 * size_of(dtype));
+  const double value = scalar_as_double(number);
+  const double low = info(dtype).is_signed ? -std::ldexp(1.0, bits - 1) : 0.0;
+  const double end = std::ldexp(1.0, info(dtype).is_signed ? bits - 1 : bits);
+  // The least and greatest i64 round to ends of the range, and fit.
+  const bool fits = value >= low && (value < end || (bits == 64 && !is_float(number.dtype)));
+  if (fits || scalar_is_fractional(number)) return;
+  throw Error(ErrorCode::dtype, std::string(op) + ": number out of range; got " +
+                                    std::to_string(value) + ", expected one that " +
+                                    std::string(name(dtype)) + " holds");
+}
+
 namespace {
 
 // The shape all inputs broadcast to and the dtype they share, which is returned.
@@ -54,6 +70,11 @@ DType infer_broadcast(Inference& inference) {
     inference.shape = first->shape;
   } else {
     dtype = operand_dtype(inference, 0, count - 1);
+    if (is_int(dtype)) {
+      for (int i = 0; i < count; ++i) {
+        require_number_fits(inference.op.name.text, *inference.input(i).node(), dtype);
+      }
+    }
     inference.shape = first->shape;
     for (int i = 1; i < count; ++i) {
       const Shape& shape = inputs[static_cast<std::size_t>(i)]->node()->shape;

@@ -20,6 +20,9 @@ inline bool int_dtype(DType dtype) { return is_int(dtype); }
 // Throws Error{invalid_argument} if input `i` was not given.
 void require_input(const Inference& inference, int i);
 // Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
+// Throws Error{dtype} for a number that the integers beside it cannot hold; a fractional one is
+// refused when it is recorded.
+void require_number_fits(const char* op, const Node& number, DType dtype);
 void require_accepted(const Inference& inference, DType dtype);
 
 // The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers

@@ -6,8 +6,9 @@
 //   1. One in-order queue: what is dispatched or copied later sees the effects of what came before.
 //   2. dispatch() and copy_to_device() may return before the work is done; copy_to_host() and
 //      synchronize() return after. The caller holds queue_mutex() around one plan's dispatches.
-//   3. allocate() gives 64-byte aligned addresses with at least kPadding readable bytes behind
-//      the last one. Memory freed while queued work still names it stays valid for that work.
+//   3. allocate() gives 64-byte aligned addresses, on a host-visible device with at least kPadding
+//      readable bytes behind the last one. Memory freed while queued work still names it stays valid
+//      for that work.
 //   4. No call aborts the process. Faults are thrown as Error{device} by the next copy_to_host() or
 //      synchronize().
 #pragma once
@@ -22,6 +23,12 @@
 #include "hearth/device.h"
 
 namespace hearth {
+inline namespace v0 {
+namespace runtime {
+class Driver;
+class KernelRegistry;
+}  // namespace runtime
+}  // namespace v0
 
 class KernelTable;  // graph/kernel.h
 struct Launch;      // graph/kernel.h
@@ -62,8 +69,8 @@ class DeviceImpl {
   // Throws Error{out_of_memory}. Called with queue_mutex() held.
   virtual Address arena(std::int64_t bytes) = 0;
 
-  // Runs or queues one kernel. `launch`, its operand list and its dynamic block are only valid
-  // during the call; its signature and state as long as the plan.
+  // Runs or queues one kernel. `launch` and its operand list are only valid during the call, its
+  // dynamic block until the plan has ended, its signature and state as long as the plan.
   virtual void dispatch(LaunchFunction function, const Launch& launch) = 0;
   virtual void copy_to_device(Address target, const void* source, std::int64_t bytes) = 0;
   virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
@@ -71,13 +78,20 @@ class DeviceImpl {
 
   // Called before the first and after the last dispatch of a plan, with queue_mutex() held. `plan`
   // owns the signatures and states of its launches: a device whose work outlives dispatch() keeps
-  // it until that work is done, since the plan cache may forget it. end_plan() is called after a
-  // dispatch that threw, too, and must not throw.
+  // it until that work is done, since the plan cache may forget it. A device may collect a plan's
+  // launches and queue them at its end; abandon_plan() is called instead when one of them, or
+  // end_plan(), has thrown.
   virtual void begin_plan(const std::shared_ptr<const void>& /*plan*/,
                           std::int64_t /*arena_bytes*/) {}
   virtual void end_plan() {}
+  virtual void abandon_plan() noexcept {}
 
   virtual const KernelTable& kernels() const = 0;
+
+  // Of devices that run kernels of the dialect: what include/hearth/runtime.h stands on. Null
+  // elsewhere. The driver's queue is used with queue_mutex() held.
+  virtual runtime::Driver* driver() noexcept { return nullptr; }
+  virtual runtime::KernelRegistry* registry() noexcept { return nullptr; }
 
   std::mutex& queue_mutex() noexcept { return queue_mutex_; }
 

@@ -192,6 +192,8 @@ class HostileDevice final : public DeviceImpl {
     });
   }
 
+  void abandon_plan() noexcept override { plan_ = nullptr; }
+
   void dispatch(LaunchFunction function, const Launch& launch) override {
     Call call;
     call.plan = plan_;
