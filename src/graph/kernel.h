@@ -51,7 +51,7 @@ struct Launch {
   Address workspace;              // Prepared::workspace_bytes, 64-byte aligned
   const std::uint64_t* dynamics;  // the plan's dynamic block
   int dynamic_count;
-  runtime::Encoder* encoder = nullptr;  // where the device's kernels encode themselves; null on hosts
+  runtime::Encoder* encoder = nullptr;  // where kernels encode themselves; null on hosts
 
   Address input(int i) const { return operands[i]; }
   Address output() const { return operands[operand_count - 1]; }
