@@ -35,6 +35,9 @@ class HEARTH_API Device {
   static Device named(std::string_view name);
   static std::vector<Device> all();
   static void set_default(Device device);
+  // What was tried to find the devices of all(), one line each: libraries, cards, and why one is
+  // missing.
+  static std::vector<std::string> search_notes();
 
   std::string name() const;         // "cpu:0"
   std::string description() const;  // "AMD EPYC, 2 threads, AVX-512"

@@ -13,5 +13,6 @@
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
 #include "hearth/random.h"
+#include "hearth/runtime.h"
 #include "hearth/shape.h"
 #include "hearth/tensor.h"

@@ -6,7 +6,7 @@
 // infinities, at zeros (with their signs) and at subnormals the results are the exact limits.
 
 // 2^n e^r for |r| <= ln 2 / 2: e^r = 1 + r + r^2 q(r).
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T exp_reduced(T r, T n) {
   T q = fma(T(1.38934941e-3f), r, T(8.37100483e-3f));
   q = fma(q, r, T(4.16671082e-2f));
@@ -16,7 +16,7 @@ HEARTH_FN T exp_reduced(T r, T n) {
 }
 
 // e^(x + correction) for x in [-115, 90] and a correction far below 1.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T exp_moderate(T x, T correction) {
   T n = rint(x * T(1.44269502f));
   T r = fma(n, T(-0.693359375f), x);
@@ -24,7 +24,7 @@ HEARTH_FN T exp_moderate(T x, T correction) {
 }
 
 // max 1.0 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T exp(T x) {
   T y = at_least(T(-104.0f), at_most(T(89.0f), x));
   T n = rint(y * T(1.44269502f));
@@ -33,7 +33,7 @@ HEARTH_FN T exp(T x) {
 }
 
 // e^x - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) with p = e^r - 1; x in [-30, 89] or NaN.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T expm1_moderate(T x) {
   T n = rint(x * T(1.44269502f));
   T r = fma(n, T(-0.693359375f), x);
@@ -50,14 +50,14 @@ HEARTH_FN T expm1_moderate(T x) {
 }
 
 // max 1.3 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T expm1(T x) {
   T y = copysign(expm1_moderate(at_least(T(-30.0f), at_most(T(89.0f), x))), x);
   return where(abs(x) < T(1.0e-20f), x, y);
 }
 
 // m / (m + 2) with m = e^(2|x|) - 1. max 2.3 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T tanh(T x) {
   T a = at_most(T(9.1f), abs(x));
   T m = expm1_moderate(a + a);
@@ -65,7 +65,7 @@ HEARTH_FN T tanh(T x) {
 }
 
 // log(1 + f) + n ln 2 for f in [-1/3, 1/3].
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T log_reduced(T f, T n) {
   T p = fma(T(0.138266668f), f, T(-0.151282057f));
   p = fma(p, f, T(0.140411988f));
@@ -80,7 +80,7 @@ HEARTH_FN T log_reduced(T f, T n) {
 }
 
 // max 1.2 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T log(T x) {
   auto tiny = x < T(1.17549435e-38f);
   auto word = bits(where(tiny, x * T(8388608.0f), x)) - bits(T(0.66666668653f));
@@ -93,7 +93,7 @@ HEARTH_FN T log(T x) {
 }
 
 // With 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1), which loses nothing. max 1.9 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T log1p(T x) {
   auto huge = x > T(8.0e37f);
   T s = where(huge, x * T(0.25f), x);
@@ -107,7 +107,7 @@ HEARTH_FN T log1p(T x) {
 }
 
 // sin r for |r| <= pi / 2; exactly 1 at its end, so that cos 0 is 1.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T sin_reduced(T r) {
   T z = r * r;
   T p = fma(T(2.60428419e-6f), z, T(-1.98089576e-4f));
@@ -117,7 +117,7 @@ HEARTH_FN T sin_reduced(T r) {
 }
 
 // x - n pi. The first product cancels without rounding, so r is right near multiples of pi too.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T minus_pi_times(T x, T n) {
   T r = fma(n, T(-3.14159274f), x);
   r = fma(n, T(8.74227766e-8f), r);
@@ -125,7 +125,7 @@ HEARTH_FN T minus_pi_times(T x, T n) {
 }
 
 // (-1)^n sin(x - n pi); arguments beyond 1e5 take the target's slow path. max 2.2 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T sin(T x) {
   T shifted = fma(x, T(0.318309873f), T(12582912.0f));
   T y = sin_reduced(minus_pi_times(x, shifted - T(12582912.0f)));
@@ -134,7 +134,7 @@ HEARTH_FN T sin(T x) {
 }
 
 // (-1)^n sin(x - (n - 1/2) pi). max 2.2 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T cos(T x) {
   T shifted = fma(abs(x), T(0.318309873f), T(0.5f)) + T(12582912.0f);
   T y = sin_reduced(minus_pi_times(abs(x), shifted - T(12582912.0f) - T(0.5f)));
@@ -143,7 +143,7 @@ HEARTH_FN T cos(T x) {
 }
 
 // x + x^3 P(x^2) for |x| < 0.92, else 1 - e^-Q(|x|). max 1.2 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T erf(T x) {
   T a = abs(x);
   T b = at_most(T(4.0f), a);
@@ -165,7 +165,7 @@ HEARTH_FN T erf(T x) {
 
 // The normal distribution below -a: erfc(a / sqrt 2) / 2, with u = a / sqrt 2 as
 // e^(-u^2) P((u - 3) / (u + 3)) / (1 + 2u) / 2. a in [0, 15] or NaN; relative error below 6e-7.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T normal_tail(T a) {
   T u = a * T(0.707106769f);
   T square = a * a;
@@ -186,7 +186,7 @@ HEARTH_FN T normal_tail(T a) {
 }
 
 // x times the normal distribution below x; relative error below 1e-6 down to where it underflows.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T gelu(T x) {
   T a = at_most(T(15.0f), abs(x));
   T tail = a * normal_tail(a);
@@ -194,7 +194,7 @@ HEARTH_FN T gelu(T x) {
 }
 
 // e^(-|v|) with the numerator 1 or e^(-|v|): 1 / (1 + e^-v) without loss at either end.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T gelu_tanh(T x) {
   T a = at_least(T(-30.0f), x);
   T v = a * fma(a * a, T(7.13548163e-2f), T(1.59576912f));
@@ -204,7 +204,7 @@ HEARTH_FN T gelu_tanh(T x) {
 
 // log |x| to twice the precision, times y, then e^. Integral exponents of negative bases are real;
 // x^0 and 1^y are 1. max 1.2 ulp.
-template <HEARTH_REAL32 T>
+template <HEARTH_REAL32(T)>
 HEARTH_FN T pow(T x, T y) {
   T a = abs(x);
   auto tiny = a < T(1.17549435e-38f);

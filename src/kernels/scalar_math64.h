@@ -1,7 +1,7 @@
 // Transcendental functions in f64, for targets that have it. Text for scalar_ops.h, like
 // scalar_math.h, with longer polynomials.
 
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T exp_moderate(T x, T correction) {
   T n = rint(x * T(1.4426950408889634074));
   T r = fma(n, T(-0.69314718036912381649), x);
@@ -20,13 +20,13 @@ HEARTH_FN T exp_moderate(T x, T correction) {
 }
 
 // max 1.1 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T exp(T x) {
   return exp_moderate(at_least(T(-746.0), at_most(T(710.0), x)), T(0.0));
 }
 
 // x in [-60, 710] or NaN.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T expm1_moderate(T x) {
   T n = rint(x * T(1.4426950408889634074));
   T r = fma(n, T(-0.69314718036912381649), x);
@@ -48,14 +48,14 @@ HEARTH_FN T expm1_moderate(T x) {
 }
 
 // max 1.4 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T expm1(T x) {
   T y = copysign(expm1_moderate(at_least(T(-60.0), at_most(T(710.0), x))), x);
   return where(abs(x) < T(1.0e-30), x, y);
 }
 
 // max 2.3 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T tanh(T x) {
   T a = at_most(T(20.0), abs(x));
   T m = expm1_moderate(a + a);
@@ -63,7 +63,7 @@ HEARTH_FN T tanh(T x) {
 }
 
 // With s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + s^2 R(s^2))).
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T log_reduced(T f, T n) {
   T s = f / (f + T(2.0));
   T z = s * s;
@@ -80,7 +80,7 @@ HEARTH_FN T log_reduced(T f, T n) {
 }
 
 // max 0.8 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T log(T x) {
   auto tiny = x < T(2.2250738585072014e-308);
   auto word = bits(where(tiny, x * T(4503599627370496.0), x)) - bits(T(0.6666666865348816));
@@ -93,7 +93,7 @@ HEARTH_FN T log(T x) {
 }
 
 // max 1.6 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T log1p(T x) {
   auto huge = x > T(4.0e307);
   T s = where(huge, x * T(0.25), x);
@@ -106,7 +106,7 @@ HEARTH_FN T log1p(T x) {
   return copysign(where(x == T(-1.0), T(-HEARTH_INF), y), x);
 }
 
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T sin_reduced(T r) {
   T z = r * r;
   T p = fma(T(2.720271750298892353e-15), z, T(-7.642907079726457205e-13));
@@ -119,7 +119,7 @@ HEARTH_FN T sin_reduced(T r) {
   return fma(z * p, r, r);
 }
 
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T minus_pi_times(T x, T n) {
   T r = fma(n, T(-3.141592653589793), x);
   r = fma(n, T(-1.2246467991473532e-16), r);
@@ -127,7 +127,7 @@ HEARTH_FN T minus_pi_times(T x, T n) {
 }
 
 // Arguments beyond 1e8 take the target's slow path. max 1.6 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T sin(T x) {
   T shifted = fma(x, T(0.31830988618379067154), T(6755399441055744.0));
   T y = sin_reduced(minus_pi_times(x, shifted - T(6755399441055744.0)));
@@ -136,7 +136,7 @@ HEARTH_FN T sin(T x) {
 }
 
 // max 1.7 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T cos(T x) {
   T shifted = fma(abs(x), T(0.31830988618379067154), T(0.5)) + T(6755399441055744.0);
   T y = sin_reduced(minus_pi_times(abs(x), shifted - T(6755399441055744.0) - T(0.5)));
@@ -146,7 +146,7 @@ HEARTH_FN T cos(T x) {
 
 // e^(-u^2) P((u - 4) / (u + 4)) / (1 + 2u), where -u^2 is given as `power` + `rest`; u in
 // [0, 27.5].
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T erfc_from(T u, T power, T rest) {
   T w = (u - T(4.0)) / (u + T(4.0));
   T p = fma(T(-1.776205989375505871e-9), w, T(-1.357294520134811123e-8));
@@ -175,7 +175,7 @@ HEARTH_FN T erfc_from(T u, T power, T rest) {
 }
 
 // max 1.0 ulp.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T erf(T x) {
   T a = abs(x);
   T u = at_most(T(6.0), a);
@@ -197,7 +197,7 @@ HEARTH_FN T erf(T x) {
 }
 
 // Relative error below 4e-15 down to where it underflows.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T gelu(T x) {
   T a = at_most(T(38.8), abs(x));
   T square = a * a;
@@ -207,7 +207,7 @@ HEARTH_FN T gelu(T x) {
   return where(x < T(0.0), -tail, x - tail);
 }
 
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T gelu_tanh(T x) {
   T a = at_least(T(-50.0), x);
   T v = a * fma(a * a, T(0.071354816272600248776), T(1.5957691216057307118));
@@ -216,7 +216,7 @@ HEARTH_FN T gelu_tanh(T x) {
 }
 
 // The target's own power: twice the precision of f64 is not worth a text here.
-template <HEARTH_REAL64 T>
+template <HEARTH_REAL64(T)>
 HEARTH_FN T pow(T x, T y) {
   return pow_platform(x, y);
 }

@@ -32,16 +32,36 @@ void register_device(DeviceImpl* device) {
   registry().devices.push_back(device);
 }
 
-// Defined by the devices that are linked in: registers them, once.
-void register_builtin_devices();
+// Defined by the devices that are linked in: each registers devices, once.
+void register_builtin_devices();   // what every machine has
+void discover_attached_devices();  // what it takes time to look for
+std::vector<std::string> discovery_notes();
 
 namespace {
-const std::vector<DeviceImpl*>& devices(std::unique_lock<std::mutex>& lock) {
+
+std::vector<DeviceImpl*> known_devices() {
   static std::once_flag once;
   std::call_once(once, register_builtin_devices);
-  lock = std::unique_lock(registry().mutex);
+  const std::lock_guard lock(registry().mutex);
   return registry().devices;
 }
+
+std::vector<DeviceImpl*> all_devices() {
+  known_devices();  // these come first
+  static std::once_flag once;
+  std::call_once(once, discover_attached_devices);
+  return known_devices();
+}
+
+DeviceImpl* find(const std::vector<DeviceImpl*>& devices, std::string_view name) {
+  for (DeviceImpl* device : devices) {
+    if (name == full_name(*device) || (name == device->kind() && device->index() == 0)) {
+      return device;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 inline namespace v0 {
@@ -56,23 +76,26 @@ Device::Device() : impl_(default_device.load(std::memory_order_acquire)) {
 Device Device::cpu() { return named("cpu"); }
 
 Device Device::named(std::string_view name) {
-  std::unique_lock<std::mutex> lock;
+  // GPUs are looked for only when something unknown is asked for.
+  if (DeviceImpl* device = find(known_devices(), name)) return Device(device);
+  const std::vector<DeviceImpl*> devices = all_devices();
+  if (DeviceImpl* device = find(devices, name)) return Device(device);
   std::string known;
-  for (DeviceImpl* device : devices(lock)) {
-    if (name == full_name(*device) || (name == device->kind() && device->index() == 0)) {
-      return Device(device);
-    }
+  for (const DeviceImpl* device : devices)
     known += (known.empty() ? "" : ", ") + full_name(*device);
-  }
   throw Error(ErrorCode::device,
               "device: unknown name; got \"" + std::string(name) + "\", expected one of " + known);
 }
 
 std::vector<Device> Device::all() {
-  std::unique_lock<std::mutex> lock;
   std::vector<Device> all;
-  for (DeviceImpl* device : devices(lock)) all.emplace_back(device);
+  for (DeviceImpl* device : all_devices()) all.emplace_back(device);
   return all;
+}
+
+std::vector<std::string> Device::search_notes() {
+  all_devices();
+  return discovery_notes();
 }
 
 void Device::set_default(Device device) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "devices_under_test.h"
 #include "hearth/array.h"
 #include "hearth/device.h"
 
@@ -33,7 +34,5 @@ inline Array iota(const Shape& shape, Device device = Device::cpu(), DType dtype
   std::vector<std::int64_t> whole(values.begin(), values.end());
   return Array::from_data(whole, shape, device);
 }
-
-inline std::vector<Device> both_devices() { return {Device::cpu(), Device::named("hostile")}; }
 
 }  // namespace hearth::testing

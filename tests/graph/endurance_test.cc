@@ -94,7 +94,7 @@ TEST(Endurance, DeepDifferentiableChains) {
 }
 
 TEST(Endurance, ManyLiveArrays) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     std::vector<Array> arrays;
     for (int i = 0; i < 20000; ++i)
       arrays.push_back(add(full({3}, 1.0, DType::f32, device), static_cast<double>(i)));

@@ -11,7 +11,7 @@ namespace hearth::testing {
 namespace {
 
 TEST(Fusion, ChainsAreOneDispatch) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array a = iota({32, 8}, device);
     const Array b = iota({8}, device);
     const Statistics count = counted([&] { tanh(sub(mul(a, b), add(a, 1.0))).eval(); });
@@ -52,7 +52,7 @@ TEST(Fusion, ViewsAreReadInPlace) {
 
 // The first row lies where the whole lies and has its strides, but is not the whole.
 TEST(Fusion, PartsOfAValueAreNotTheValue) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array x = iota({6, 10}, device);
     x = mul(x, 2.0);
     const Array difference = sub(x, slice(x, {{0, 1}}));
@@ -65,7 +65,7 @@ TEST(Fusion, PartsOfAValueAreNotTheValue) {
 }
 
 TEST(Fusion, HeldIntermediatesAreWrittenOut) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array a = iota({64}, device);
     Array held;
     Array flipped;

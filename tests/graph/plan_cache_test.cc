@@ -9,7 +9,7 @@ namespace hearth::testing {
 namespace {
 
 TEST(PlanCache, SecondIterationHits) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array a = iota({8, 16}, device);
     const auto step = [&] { return sum(mul(tanh(add(a, 1.0)), a)).item(); };
     const double first = step();
@@ -45,7 +45,7 @@ TEST(PlanCache, FilledArraysTakeTheirValueFromTheRun) {
 }
 
 TEST(PlanCache, DynamicStartsHit) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array x = iota({10, 6}, device);
     Array cache = zeros({10, 6}, DType::f32, device).eval();
     const auto step = [&](std::int64_t row) {
@@ -108,7 +108,7 @@ TEST(PlanCache, WhichExternalIsWhichIsPartOfIt) {
 }
 
 TEST(PlanCache, LoopsWithoutEvalCutAtEqualPlaces) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array weight = mul(iota({4, 4}, device), 0.01).eval();
     Array x = iota({4, 4}, device);
     const auto steps = [&](int count) {

@@ -16,7 +16,7 @@ namespace hearth::testing {
 namespace {
 
 TEST(Threads, ForeignPendingArraysAreSubmitted) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array made;
     Array fresh;
     std::atomic<int> stage{0};
@@ -67,7 +67,7 @@ TEST(Threads, ForeignFailuresDoNotSpread) {
 }
 
 TEST(Threads, PendingArraysOutliveTheirThread) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array held;
     Array earlier;
     std::thread([&] {
@@ -102,7 +102,7 @@ TEST(Threads, ArraysDieOnOtherThreads) {
 
 // All threads run the same structures, so that they also meet in the plan cache.
 TEST(Threads, SixteenAtOnce) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array shared = iota({32, 32}, device);
     const Array pending = mul(shared, 0.01);
     std::vector<std::thread> threads;

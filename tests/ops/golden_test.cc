@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "devices_under_test.h"
 #include "graph/op_def.h"
 #include "hearth/ops.h"
 #include "ops/defs.h"
@@ -100,7 +101,7 @@ class Golden : public ::testing::TestWithParam<const char*> {};
 TEST_P(Golden, Agrees) {
   const std::vector<GoldenCase> cases = parse_file(GetParam());
   ASSERT_GT(cases.size(), 10u) << "no file: set HEARTH_SOURCE_DIR";
-  for (const Device device : {Device::cpu(), Device::named("hostile")}) {
+  for (const Device device : devices_under_test()) {
     for (const GoldenCase& one : cases) {
       const OpDef* op = find_op(one.op);
       ASSERT_NE(op, nullptr) << one.op;

@@ -434,11 +434,11 @@ HWY_INLINE Pair<V> remainder_beyond(Pair<V> r, Pair<V> x, Pair<V> y, Pair<V> q) 
 #undef HEARTH_NAN
 #undef HEARTH_HAS_F64
 #define HEARTH_FN HWY_INLINE
-#define HEARTH_ANY Any
-#define HEARTH_REAL Real
-#define HEARTH_REAL32 Real32
-#define HEARTH_REAL64 Real64
-#define HEARTH_INT Int
+#define HEARTH_ANY(T) Any T
+#define HEARTH_REAL(T) Real T
+#define HEARTH_REAL32(T) Real32 T
+#define HEARTH_REAL64(T) Real64 T
+#define HEARTH_INT(T) Int T
 #define HEARTH_INF __builtin_huge_valf()
 #define HEARTH_NAN __builtin_nanf("")
 #define HEARTH_HAS_F64 1

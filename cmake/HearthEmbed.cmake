@@ -1,0 +1,39 @@
+# Builds text files into the library: hearth_embed(target folder file...) gives `target` a source
+# that defines hearth::gpu::embedded_texts() (devices/gpu/embedded_texts.h), with each file's path
+# below `folder`. Also the script that writes that source: cmake -DOUTPUT= -DFOLDER= -DFILES= -P.
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  include_guard()
+  set(_hearth_embed_script "${CMAKE_CURRENT_LIST_FILE}")
+
+  function(hearth_embed target folder)
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_texts.cc")
+    list(JOIN ARGN "|" files)
+    add_custom_command(OUTPUT "${output}"
+      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DFOLDER=${folder}" "-DFILES=${files}"
+        -P "${_hearth_embed_script}"
+      DEPENDS ${ARGN} "${_hearth_embed_script}"
+      COMMENT "Embedding the texts of ${folder}" VERBATIM)
+    target_sources(${target} PRIVATE "${output}")
+  endfunction()
+  return()
+endif()
+
+string(REPLACE "|" ";" FILES "${FILES}")
+set(texts "")
+foreach(file IN LISTS FILES)
+  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${FOLDER}" OUTPUT_VARIABLE path)
+  file(READ "${file}" text)
+  string(APPEND texts "    {\"${path}\", R\"embedded(${text})embedded\"},\n")
+endforeach()
+file(WRITE "${OUTPUT}" "#include \"devices/gpu/embedded_texts.h\"
+
+namespace hearth::gpu {
+
+std::span<const EmbeddedText> embedded_texts() noexcept {
+  static constexpr EmbeddedText kTexts[] = {
+${texts}  };
+  return kTexts;
+}
+
+}  // namespace hearth::gpu
+")

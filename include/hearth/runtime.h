@@ -1,0 +1,227 @@
+// The GPU runtime: kernels, buffers and commands, without tensors.
+//
+//   using namespace hearth;
+//   Device gpu = Device::named("cuda");
+//   auto x = runtime::Buffer::from_data<float>(values, gpu);
+//   runtime::Kernel scale(gpu, source);           // a kernel of the dialect, compiled on first use
+//   runtime::CommandEncoder encoder(gpu);
+//   encoder.dispatch(scale, {groups}, {256}, {x, runtime::constant(parameters)});
+//   encoder.wait();
+//
+// What runs beside what follows from the bytes that each dispatch reads and writes; nobody places a
+// barrier. Kernels are written once, in the dialect of docs/kernels.md, and run on every GPU.
+// Everything throws hearth::Error; no call ends the process. Objects may be used from any thread, one
+// at a time; several encoders of a device may be used at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hearth/device.h"
+#include "hearth/dtype.h"
+#include "hearth/shape.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+
+struct Size3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::int64_t product() const noexcept { return std::int64_t{1} * x * y * z; }
+  friend bool operator==(const Size3&, const Size3&) = default;
+};
+
+struct KernelParameter {
+  enum class Kind : std::uint8_t {
+    read,         // device const T*
+    write,        // device T*: what the kernel touches it writes, and it reads none of it
+    read_write,   // device T*
+    constant,     // constant T&: a struct of 4- and 8-byte members, passed by value
+    threadgroup,  // threadgroup T*: `count` elements shared by a threadgroup, uninitialised
+  };
+  Kind kind = Kind::read;
+  std::string type;  // T, as the dialect writes it: "float", "half", "ScaleParams"
+  std::string name;
+  std::int64_t count = 0;  // of a threadgroup array
+};
+
+// A kernel as text. The text is a subset of the Metal Shading Language in which a kernel is a plain
+// function template over pointers, a struct of parameters and a `Ctx`; the entry point around it is
+// generated for each target from the list of parameters.
+struct KernelSource {
+  // Letters, digits and underscores: the entry point, and the name in errors and timelines.
+  std::string name;
+  // Structs, functions and function templates of the dialect.
+  std::string text;
+  // The function that the entry point calls with the parameters in order and a Ctx: "scale<float>".
+  std::string function;
+  std::vector<KernelParameter> parameters;
+  // Threads of a threadgroup, at most; compilers may use more registers where it is less.
+  int max_threads = 1024;
+};
+
+struct Properties {
+  std::string name;                             // "NVIDIA H200"
+  std::string architecture;                     // "sm_90": what compiled kernels depend on
+  std::int64_t memory = 0;                      // bytes in all
+  int processors = 1;                           // streaming multiprocessors, or GPU cores
+  int max_threads = 1024;                       // of a threadgroup
+  std::int64_t threadgroup_memory = 32 * 1024;  // bytes of a threadgroup
+  std::int64_t cache_bytes = 0;                 // last-level cache
+  bool unified = false;                         // host and device share memory
+  bool has_f64 = false;
+};
+
+// Of a device that runs kernels. Throws Error{unsupported} for one that does not, such as "cpu".
+HEARTH_API Properties properties(Device device);
+
+// Memory of a device: dtype, shape and a range of bytes. A value that shares: copies and views name
+// the same memory, which lives as long as one of them, and as long as queued work needs it.
+class HEARTH_API Buffer {
+ public:
+  Buffer() noexcept = default;
+  // Contents are unspecified.
+  Buffer(Device device, DType dtype, const Shape& shape);
+  static Buffer zeros(Device device, DType dtype, const Shape& shape);
+  template <class T>
+  static Buffer from_data(std::span<const T> data, Device device) {
+    Buffer made(device, dtype_of_v<T>, {static_cast<std::int64_t>(data.size())});
+    made.write(std::as_bytes(data));
+    return made;
+  }
+  template <class T>
+  static Buffer from_data(const std::vector<T>& data, Device device) {
+    return from_data(std::span<const T>(data), device);
+  }
+
+  bool defined() const noexcept { return storage_ != nullptr; }
+  Device device() const;
+  DType dtype() const noexcept { return dtype_; }
+  const Shape& shape() const noexcept { return shape_; }
+  std::int64_t bytes() const noexcept { return element_count(shape_) * size_of(dtype_); }
+  // Of the first byte, from the beginning of the memory that is shared.
+  std::int64_t byte_offset() const noexcept { return offset_; }
+
+  // `shape` elements from element `first` on, the same memory. Throws Error{shape} beyond the end.
+  Buffer view(std::int64_t first, const Shape& shape) const;
+  // The same bytes as elements of another dtype. Throws Error{shape} where sizes do not fit.
+  Buffer reinterpret(DType dtype, const Shape& shape) const;
+
+  // Queues a copy to the device; `data` may be reused at once. Throws Error{shape} for a wrong size.
+  void write(std::span<const std::byte> data) const;
+  // Waits for what is queued, then copies to the host.
+  void read(std::span<std::byte> data) const;
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> out(static_cast<std::size_t>(bytes()) / sizeof(T));
+    read(std::as_writable_bytes(std::span<T>(out)));
+    return out;
+  }
+  // The memory itself where host and device share it, else null. Wait before looking.
+  std::byte* host() const noexcept;
+
+  // For Hearth itself.
+  std::byte* address() const noexcept;
+
+ private:
+  struct Storage;
+  std::shared_ptr<Storage> storage_;
+  DType dtype_ = DType::f32;
+  Shape shape_;
+  std::int64_t offset_ = 0;
+};
+
+class Function;
+
+// A kernel of one device. Cheap to copy; equal sources of a device are compiled once.
+class HEARTH_API Kernel {
+ public:
+  // Compiles, or finds it in memory or on disk. Throws Error{device} with the compiler's messages.
+  Kernel(Device device, const KernelSource& source);
+  const std::string& name() const noexcept;
+  Device device() const noexcept { return device_; }
+
+  // For Hearth itself.
+  const Function& function() const noexcept { return *function_; }
+
+ private:
+  Device device_;
+  const Function* function_;
+};
+
+// What a kernel parameter gets.
+class HEARTH_API Value {
+ public:
+  Value(const Buffer& buffer) : buffer_(&buffer) {}  // NOLINT(google-explicit-constructor)
+  Value(const void* constant, std::int64_t bytes) : constant_(constant), bytes_(bytes) {}
+
+ private:
+  friend class CommandEncoder;
+  const Buffer* buffer_ = nullptr;
+  const void* constant_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+// The bytes of `value`, copied when the dispatch is encoded.
+template <class T>
+Value constant(const T& value) {
+  return {&value, static_cast<std::int64_t>(sizeof(T))};
+}
+
+struct CapturedCommands;
+
+// Commands that were encoded once and may run many times.
+class HEARTH_API Capture {
+ public:
+  Capture() noexcept = default;
+  bool defined() const noexcept { return commands_ != nullptr; }
+  int commands() const noexcept;
+  // How many groups of commands run one after the other.
+  int groups() const noexcept;
+  // From now on every command that named memory of `from` names that of `to`: same device, at least
+  // as many bytes. Both live as long as the capture.
+  void rebind(const Buffer& from, const Buffer& to);
+  // Queues all commands.
+  void replay();
+
+ private:
+  friend class CommandEncoder;
+  std::shared_ptr<CapturedCommands> commands_;
+};
+
+// Collects dispatches and queues them in batches. What an encoder queued runs before what it queues
+// later; between encoders, in the order of commit().
+class HEARTH_API CommandEncoder {
+ public:
+  explicit CommandEncoder(Device device);
+  CommandEncoder(CommandEncoder&&) noexcept;
+  CommandEncoder& operator=(CommandEncoder&&) noexcept;
+  // What was not committed is dropped.
+  ~CommandEncoder();
+
+  // Adds a launch of `groups` threadgroups of `threads` threads, a multiple of 32. One value for
+  // each parameter that is no threadgroup array, in order. Buffers are kept alive until the work is
+  // done. Throws Error{invalid_argument} where values do not fit the parameters.
+  void dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
+                std::initializer_list<Value> values);
+  // Queues what was added and returns at once.
+  void commit();
+  // Commits and waits for all work of the device. Throws Error{device} with the name of the kernel
+  // that failed.
+  void wait();
+  // What was added since the last commit, as something to replay; the encoder is empty then.
+  Capture capture();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

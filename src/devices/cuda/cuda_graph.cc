@@ -1,0 +1,121 @@
+#include "devices/cuda/cuda_graph.h"
+
+#include <algorithm>
+
+namespace hearth::cuda {
+namespace {
+
+using runtime::Command;
+
+void append(const void* value, std::size_t bytes, std::vector<std::byte>& to) {
+  const auto* first = static_cast<const std::byte*>(value);
+  to.insert(to.end(), first, first + bytes);
+}
+
+std::vector<std::byte> argument_values(const Command& command) {
+  std::vector<std::byte> values;
+  for (const runtime::Argument& argument : command.arguments) {
+    if (argument.constant != nullptr) {
+      append(argument.constant, static_cast<std::size_t>(argument.bytes), values);
+    } else {
+      append(&argument.address, sizeof argument.address, values);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+CudaGraph::CudaGraph(Context& context, std::span<const Command> commands) : context_(context) {
+  try {
+    build(commands);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void CudaGraph::build(std::span<const Command> commands) {
+  const DriverApi& api = context_.api();
+  context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
+  nodes_.reserve(commands.size());
+  std::vector<void*> values;
+  std::vector<GraphNode> edges;
+  for (const Command& command : commands) {
+    edges.clear();
+    for (const int before : command.after) {
+      edges.push_back(nodes_.at(static_cast<std::size_t>(before)).handle);
+    }
+    const KernelNodeParameters parameters = node_parameters(command, values);
+    Node node{nullptr,
+              &function_of(command),
+              command.groups,
+              command.threads,
+              {command.after.begin(), command.after.end()},
+              argument_values(command)};
+    context_.check(
+        api.cuGraphAddKernelNode_v2(&node.handle, graph_, edges.data(), edges.size(), &parameters),
+        "cuGraphAddKernelNode");
+    kernels_.push_back(node.function->remembered_name());
+    nodes_.push_back(std::move(node));
+  }
+  context_.check(api.cuGraphInstantiateWithFlags(&exec_, graph_, 0), "cuGraphInstantiate");
+}
+
+CudaGraph::~CudaGraph() {
+  if (!context_.drain()) return;
+  try {
+    const Context::Scope scope(context_, Context::Use::call);
+    release();
+  } catch (const std::exception&) {
+    // The driver's library is gone, and the graph with it.
+  }
+}
+
+void CudaGraph::release() noexcept {
+  if (exec_ != nullptr) context_.api().cuGraphExecDestroy(exec_);
+  if (graph_ != nullptr) context_.api().cuGraphDestroy(graph_);
+  exec_ = nullptr;
+  graph_ = nullptr;
+}
+
+bool CudaGraph::has_same_shape(std::span<const Command> commands) const {
+  return std::equal(nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
+                    [](const Node& node, const Command& command) {
+                      return node.function == command.function &&
+                             std::equal(node.after.begin(), node.after.end(), command.after.begin(),
+                                        command.after.end());
+                    });
+}
+
+bool CudaGraph::update(std::span<const Command> commands) {
+  if (!has_same_shape(commands)) return false;
+  std::vector<void*> values;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    Node& node = nodes_[i];
+    std::vector<std::byte> arguments = argument_values(command);
+    if (node.groups == command.groups && node.threads == command.threads &&
+        node.arguments == arguments) {
+      continue;
+    }
+    const KernelNodeParameters parameters = node_parameters(command, values);
+    const Result result =
+        context_.api().cuGraphExecKernelNodeSetParams_v2(exec_, node.handle, &parameters);
+    if (result == Result::graph_exec_update_failure || result == Result::invalid_value) {
+      return false;
+    }
+    context_.check(result, "cuGraphExecKernelNodeSetParams");
+    node.groups = command.groups;
+    node.threads = command.threads;
+    node.arguments = std::move(arguments);
+  }
+  return true;
+}
+
+void CudaGraph::launch() {
+  context_.note_launches(kernels_);
+  context_.check(context_.api().cuGraphLaunch(exec_, context_.stream()), "cuGraphLaunch");
+}
+
+}  // namespace hearth::cuda

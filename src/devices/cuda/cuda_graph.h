@@ -1,0 +1,50 @@
+// Commands as a CUDA graph.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/context.h"
+#include "devices/cuda/cuda_function.h"
+#include "runtime/driver.h"
+
+namespace hearth::cuda {
+
+// One kernel node for each command, its edges from Command::after. Built explicitly and not by
+// recording the queue, which is in order and would chain commands that may run side by side. Remembers
+// what each node was given, so that an update touches only what changed.
+class CudaGraph final : public runtime::Executable {
+ public:
+  CudaGraph(Context& context, std::span<const runtime::Command> commands);
+  ~CudaGraph() override;
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  // False, and nothing changed, unless kernels and edges are the same as before. False as well where
+  // the API refuses a change; the graph is then neither the old nor the new one.
+  bool update(std::span<const runtime::Command> commands);
+  void launch();
+
+ private:
+  struct Node {
+    GraphNode handle = nullptr;
+    const CudaFunction* function = nullptr;
+    runtime::Size3 groups, threads;
+    std::vector<int> after;
+    std::vector<std::byte> arguments;  // the values, one behind the other
+  };
+
+  void build(std::span<const runtime::Command> commands);
+  void release() noexcept;
+  bool has_same_shape(std::span<const runtime::Command> commands) const;
+
+  Context& context_;
+  Graph graph_ = nullptr;
+  GraphExec exec_ = nullptr;
+  std::vector<Node> nodes_;
+  std::vector<const std::string*> kernels_;  // the names of the nodes'
+};
+
+}  // namespace hearth::cuda

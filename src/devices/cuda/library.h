@@ -1,0 +1,51 @@
+// Shared libraries that are opened at run time, and where CUDA's may lie. Nothing of CUDA is needed
+// to build Hearth, and a machine without it runs the same program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::cuda {
+
+// What decides where libraries are looked for.
+struct Places {
+  std::string hearth_path;   // HEARTH_CUDA_PATH: folders with colons between, before all others
+  std::string cuda_home;     // CUDA_HOME or CUDA_PATH: a toolkit
+  std::string virtual_env;   // VIRTUAL_ENV
+  std::string conda_prefix;  // CONDA_PREFIX
+  std::string path;          // PATH, where python3 is looked for: its packages bring NVRTC
+  std::string home;          // HOME
+  bool system = true;        // also what the loader finds by itself, and the usual folders
+
+  static Places from_environment();
+};
+
+// Folders to look in, first choice first; "" is the loader's own search. They may hold the
+// wildcards of glob(7). Each attempt with a file is one line that open_library() notes.
+std::vector<std::string> search_folders(const Places& places);
+
+// An open library, or none. It stays open as long as the process: CUDA's keep threads and exit
+// handlers of their own.
+class Library {
+ public:
+  Library() = default;
+  Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+  // Its file, as far as the loader tells.
+  const std::string& path() const noexcept { return path_; }
+  // Null where the library has no such symbol.
+  void* symbol(const char* name) const noexcept;
+
+ private:
+  void* handle_ = nullptr;
+  std::string path_;
+};
+
+// The first library of one of these names, folder by folder. Adds a line for each attempt to
+// `notes`: its path and what came of it.
+Library open_library(std::span<const std::string> names, const std::vector<std::string>& folders,
+                     std::vector<std::string>& notes);
+
+}  // namespace hearth::cuda

@@ -1,0 +1,89 @@
+#include "devices/cuda/register.h"
+
+#include <mutex>
+
+#include "devices/cuda/cuda_driver.h"
+#include "devices/cuda/driver_api.h"
+#include "devices/cuda/nvrtc.h"
+#include "hearth/error.h"
+
+namespace hearth::cuda {
+namespace {
+
+struct Notes {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+Notes& last_notes() {
+  static Notes* notes = new Notes;  // lives as long as the process
+  return *notes;
+}
+
+std::unique_ptr<runtime::Driver> open_card(const std::shared_ptr<const DriverApi>& api,
+                                           const std::shared_ptr<const Nvrtc>& compiler,
+                                           int ordinal, std::vector<std::string>& notes) {
+  const std::string prefix = "card " + std::to_string(ordinal) + ": ";
+  Card card = 0;
+  if (const Result result = api->cuDeviceGet(&card, ordinal); result != Result::success) {
+    notes.push_back(prefix + "cuDeviceGet gives " + describe(*api, result));
+    return nullptr;
+  }
+  try {
+    auto driver = std::make_unique<CudaDriver>(api, card, compiler);
+    const runtime::Properties& properties = driver->properties();
+    const std::string name = properties.name + ", " + properties.architecture;
+    if (const int capability = compute_capability(*api, card); capability < compiler->oldest()) {
+      notes.push_back(prefix + name + ": too old for the compiler, which begins at sm_" +
+                      std::to_string(compiler->oldest()));
+      return nullptr;
+    }
+    notes.push_back(prefix + name);
+    return driver;
+  } catch (const Error& error) {
+    notes.push_back(prefix + error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Cards find_cards(const Places& places) {
+  Cards cards;
+  std::vector<std::string>& notes = cards.notes;
+  const auto api = open_driver_api(places, notes);
+  if (api == nullptr) return cards;
+  int count = 0;
+  if (const Result result = api->cuDeviceGetCount(&count); result != Result::success) {
+    notes.push_back("cards cannot be counted: cuDeviceGetCount gives " + describe(*api, result));
+    return cards;
+  }
+  if (count == 0) {
+    notes.emplace_back("the NVIDIA driver sees no card");
+    return cards;
+  }
+  const auto compiler = Nvrtc::open(places, driver_version(*api), notes);
+  if (compiler == nullptr) return cards;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    if (auto driver = open_card(api, compiler, ordinal, notes)) {
+      cards.drivers.push_back(std::move(driver));
+    }
+  }
+  return cards;
+}
+
+std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
+  Cards cards = find_cards(Places::from_environment());
+  Notes& last = last_notes();
+  const std::lock_guard lock(last.mutex);
+  last.lines = std::move(cards.notes);
+  return std::move(cards.drivers);
+}
+
+std::vector<std::string> notes() {
+  Notes& last = last_notes();
+  const std::lock_guard lock(last.mutex);
+  return last.lines;
+}
+
+}  // namespace hearth::cuda

@@ -1,0 +1,27 @@
+// The NVIDIA cards of this machine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/library.h"
+#include "runtime/driver.h"
+
+namespace hearth::cuda {
+
+struct Cards {
+  std::vector<std::unique_ptr<runtime::Driver>> drivers;  // in the driver's order
+  std::vector<std::string> notes;  // what was tried, found, and why cards are missing
+};
+
+// A driver for each card that works; none on a machine without driver, card or compiler. Never
+// throws for what a machine lacks. Takes no memory on the cards.
+Cards find_cards(const Places& places);
+
+// The same for the places that the environment names.
+std::vector<std::unique_ptr<runtime::Driver>> open_drivers();
+// The notes of the last open_drivers(). Thread-safe.
+std::vector<std::string> notes();
+
+}  // namespace hearth::cuda

@@ -1,0 +1,64 @@
+// Dtypes as the kernel dialect writes them.
+#pragma once
+
+#include <string>
+
+#include "hearth/dtype.h"
+#include "hearth/error.h"
+
+namespace hearth::gpu {
+
+// The type that stores an element: bool is uchar.
+inline const char* dialect_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return "double";
+    case DType::f32:
+      return "float";
+    case DType::f16:
+      return "half";
+    case DType::bf16:
+      return "bfloat";
+    case DType::i64:
+      return "long";
+    case DType::i32:
+      return "int";
+    case DType::i16:
+      return "short";
+    case DType::i8:
+      return "char";
+    case DType::u64:
+      return "ulong";
+    case DType::u32:
+      return "uint";
+    case DType::u16:
+      return "ushort";
+    case DType::u8:
+    case DType::bool_:
+      return "uchar";
+  }
+  return "";
+}
+
+// The unsigned integer of an element's size, for moving bits.
+inline const char* storage_type(DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return "uchar";
+    case 2:
+      return "ushort";
+    case 4:
+      return "uint";
+    default:
+      return "ulong";
+  }
+}
+
+// Where sums are kept: f32 for the small floats, the unsigned type of their size for integers, which
+// wraps.
+inline const char* sum_type(DType dtype) {
+  if (dtype == DType::f64) return "double";
+  return is_float(dtype) ? "float" : storage_type(dtype);
+}
+
+}  // namespace hearth::gpu

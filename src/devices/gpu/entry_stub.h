@@ -1,0 +1,17 @@
+// The entry point around a kernel: the function that a GPU, or the simulator, starts.
+#pragma once
+
+#include <string>
+
+#include "devices/gpu/kernel_text.h"
+
+namespace hearth::gpu {
+
+// Text that defines the function `source.name`, which calls `source.function` with the parameters
+// and a Ctx. `source` is valid.
+//   cuda   pointers `__restrict__` unless read and written, constants by value
+//   host   HearthKernel and HearthThreadgroupBytes of kernels/prelude/simulator_abi.h
+//   metal  buffer indices count the parameters that are no threadgroup array
+std::string entry_stub(const runtime::KernelSource& source, Target target);
+
+}  // namespace hearth::gpu

@@ -1,0 +1,152 @@
+#include "devices/gpu/gpu_device.h"
+
+#include <algorithm>
+
+#include "devices/gpu/kernel_plan.h"
+
+namespace hearth::gpu {
+namespace {
+
+// The arena grows to a power of two, so that a growing program moves it rarely.
+std::int64_t arena_capacity(std::int64_t bytes) {
+  std::int64_t capacity = std::int64_t{1} << 20;
+  while (capacity < bytes) capacity *= 2;
+  return capacity;
+}
+
+constexpr std::int64_t kDynamicsBytes = 64 * 1024;
+
+}  // namespace
+
+GpuDevice::GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver,
+                     const KernelTable& table, const GpuOptions& options)
+    : DeviceImpl(std::move(kind), index),
+      driver_(std::move(driver)),
+      table_(table),
+      registry_(*driver_, runtime::KernelCache(options.cache_folder)),
+      pool_(*driver_,
+            static_cast<std::int64_t>(static_cast<double>(driver_->properties().memory) *
+                                      options.memory_share),
+            options.recycles_memory),
+      replay_(*driver_) {}
+
+GpuDevice::~GpuDevice() {
+  if (arena_ != nullptr) driver_->free(arena_);
+  if (dynamics_ != nullptr) driver_->free(dynamics_);
+}
+
+std::string GpuDevice::description() const {
+  const runtime::Properties& properties = driver_->properties();
+  return properties.name + ", " + properties.architecture + ", " +
+         std::to_string(properties.memory >> 20) + " MiB";
+}
+
+void GpuDevice::trim() {
+  const std::lock_guard lock(queue_mutex());
+  driver_->wait();
+  replay_.clear();
+  pool_.trim();
+}
+
+Address GpuDevice::arena(std::int64_t bytes) {
+  if (bytes <= arena_bytes_) return arena_;
+  const std::int64_t capacity = arena_capacity(bytes);
+  pool_.note_arena(capacity);
+  driver_->wait();  // queued plans still use the old one
+  if (arena_ != nullptr) driver_->free(arena_);
+  arena_ = nullptr;
+  arena_bytes_ = 0;
+  arena_ = driver_->allocate(capacity);
+  arena_bytes_ = capacity;
+  return arena_;
+}
+
+void GpuDevice::begin_plan(const std::shared_ptr<const void>& plan, std::int64_t /*arena_bytes*/) {
+  plan_ = plan;
+  pending_.clear();
+  operands_.clear();
+}
+
+void GpuDevice::dispatch(LaunchFunction function, const Launch& launch) {
+  Pending pending{function, launch, operands_.size()};
+  operands_.insert(operands_.end(), launch.operands, launch.operands + launch.operand_count);
+  operands_.push_back(launch.workspace);
+  pending_.push_back(pending);
+}
+
+void GpuDevice::end_plan() {
+  if (!pending_.empty()) {
+    upload_dynamics();
+    if (!replay_.launch(plan_, operands_)) {
+      compile_kernels();
+      encode();
+      replay_.run(plan_, operands_, batch_.commands());
+      batch_.clear();
+    }
+  }
+  plan_ = nullptr;
+}
+
+void GpuDevice::abandon_plan() noexcept {
+  batch_.clear();
+  pending_.clear();
+  plan_ = nullptr;
+}
+
+void GpuDevice::compile_kernels() {
+  std::vector<const runtime::KernelSource*> sources;
+  for (const Pending& pending : pending_) {
+    for (const runtime::LazyKernel* kernel : plan_of(pending.launch).kernels) {
+      if (!kernel->is_ready()) sources.push_back(&kernel->source());
+    }
+  }
+  registry_.prepare(sources);
+}
+
+void GpuDevice::upload_dynamics() {
+  const Launch& any = pending_.front().launch;
+  const std::span<const std::uint64_t> words(any.dynamics,
+                                             static_cast<std::size_t>(any.dynamic_count));
+  const auto bytes = static_cast<std::int64_t>(words.size_bytes());
+  if (bytes > dynamics_bytes_ || dynamics_ == nullptr) {
+    driver_->wait();
+    if (dynamics_ != nullptr) driver_->free(dynamics_);
+    dynamics_ = nullptr;
+    dynamics_bytes_ = std::max(2 * bytes, kDynamicsBytes);
+    dynamics_ = driver_->allocate(dynamics_bytes_);
+    uploaded_.clear();
+    replay_.clear();  // executables name the old block
+  }
+  if (words.size() <= uploaded_.size() &&
+      std::equal(words.begin(), words.end(), uploaded_.begin())) {
+    return;
+  }
+  driver_->copy_to_device(dynamics_, words.data(), bytes);
+  uploaded_.assign(words.begin(), words.end());
+}
+
+void GpuDevice::encode() {
+  runtime::Encoder encoder(registry_, batch_, driver_->properties(), dynamics_, dynamics_bytes_);
+  for (Pending& pending : pending_) {
+    pending.launch.operands = operands_.data() + pending.first_operand;
+    pending.launch.encoder = &encoder;
+    pending.function(pending.launch);
+  }
+}
+
+void GpuDevice::copy_to_device(Address target, const void* source, std::int64_t bytes) {
+  const std::lock_guard lock(queue_mutex());
+  driver_->copy_to_device(target, source, bytes);
+}
+
+void GpuDevice::copy_to_host(void* target, Address source, std::int64_t bytes) {
+  const std::lock_guard lock(queue_mutex());
+  driver_->copy_to_host(target, source, bytes);
+}
+
+void GpuDevice::synchronize() {
+  const std::lock_guard lock(queue_mutex());
+  driver_->wait();
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,90 @@
+// matmul for every dtype: kernels/matmul.h.
+#include <algorithm>
+#include <memory>
+
+#include "devices/gpu/dialect_types.h"
+#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/step_plan.h"
+#include "ops/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+constexpr std::int64_t kTile = 64;
+constexpr std::int64_t kDepth = 16;
+// Threadgroups along z: what every API allows.
+constexpr std::int64_t kMostLayers = 65535;
+
+// The strides of an operand over the batch axes of the output; 0 where it is broadcast.
+Strides batch_strides(const TensorSpec& spec, int batch_rank) {
+  const int own = spec.shape.rank() - 2;
+  Strides strides = Strides::filled(batch_rank, 0);
+  for (int i = 0; i < own; ++i) {
+    if (spec.shape[i] != 1) strides[batch_rank - own + i] = spec.strides[i];
+  }
+  return strides;
+}
+
+Prepared prepare_matmul(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const TensorSpec& a = signature.inputs[0];
+  const TensorSpec& b = signature.inputs[1];
+  const TensorSpec& c = signature.output;
+  if (element_count(c.shape) == 0) return prepared_steps(std::move(plan));
+  const int rank = c.shape.rank(), a_rank = a.shape.rank(), b_rank = b.shape.rank();
+  const std::int64_t m = c.shape[rank - 2], n = c.shape[rank - 1], k = a.shape[a_rank - 1];
+  const StridedOperand left = strided_operand(a, 0), right = strided_operand(b, 1);
+  Shape batch = c.shape;
+  batch.resize(rank - 2);
+  Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
+  const std::int64_t batches = element_count(batch);
+  merge_axes(&batch, {&a_batch, &b_batch});
+
+  const std::string type = is_float(c.dtype) ? dialect_type(c.dtype) : storage_type(c.dtype);
+  // Narrow integers are cut to their width at the end: registers are 32 bits wide.
+  const std::string sum = is_float(c.dtype)       ? sum_type(c.dtype)
+                          : size_of(c.dtype) == 8 ? "ulong"
+                                                  : "uint";
+  const std::vector<std::string> arguments = {type, sum, std::to_string(batch.rank())};
+  runtime::KernelSource source;
+  source.name = entry_name("matmul", arguments);
+  source.text = "#include \"kernels/matmul.h\"\n";
+  source.function = instance("matmul", arguments);
+  source.parameters = {{Kind::read, type, "a"},
+                       {Kind::read, type, "b"},
+                       {Kind::write, type, "c"},
+                       {Kind::constant, "MatmulParams<" + std::to_string(batch.rank()) + ">", "p"},
+                       {Kind::threadgroup, sum, "a_tile", kTile * kDepth},
+                       {Kind::threadgroup, sum, "b_tile", kTile * kDepth}};
+  source.max_threads = static_cast<int>(kThreads);
+  Step step;
+  step.kernel = &plan->add_kernel(std::move(source));
+  step.groups = {static_cast<std::uint32_t>((n + kTile - 1) / kTile),
+                 static_cast<std::uint32_t>((m + kTile - 1) / kTile),
+                 static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
+  step.threads = {kThreads};
+  step.constants = {batches,
+                    m,
+                    n,
+                    k,
+                    a.strides[a_rank - 2],
+                    a.strides[a_rank - 1],
+                    b.strides[b_rank - 2],
+                    b.strides[b_rank - 1]};
+  append_axes(batch, a_batch, left.base, &step.constants);
+  append_axes(batch, b_batch, right.base, &step.constants);
+  step.arguments = {left.argument,
+                    right.argument,
+                    strided_operand(c, 2).argument,
+                    {StepArgument::From::constants, 0, 0, 0}};
+  plan->add_step(std::move(step));
+  return prepared_steps(std::move(plan));
+}
+
+}  // namespace
+
+void add_matmul_kernels(KernelTable& table) {
+  table.add({.op = &defs::matmul_op, .prepare = prepare_matmul, .launch = launch_steps});
+}
+
+}  // namespace hearth::gpu

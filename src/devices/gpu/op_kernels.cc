@@ -1,0 +1,20 @@
+#include "devices/gpu/op_kernels.h"
+
+#include "devices/gpu/region_kernel.h"
+
+namespace hearth::gpu {
+
+const KernelTable& gpu_kernel_table() {
+  static const KernelTable* const table = [] {
+    auto* made = new KernelTable;
+    made->region = gpu_region_kernel();
+    add_indexing_kernels(*made);
+    add_random_kernels(*made);
+    add_arg_reduce_kernels(*made);
+    add_matmul_kernels(*made);
+    return made;
+  }();
+  return *table;
+}
+
+}  // namespace hearth::gpu

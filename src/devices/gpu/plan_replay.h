@@ -1,0 +1,60 @@
+// Plans in the executable form of a driver: a CUDA graph, for instance.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/driver.h"
+
+namespace hearth::gpu {
+
+struct ReplayStatistics {
+  std::int64_t replayed = 0;      // plans that ran as an executable, nothing changed
+  std::int64_t updated = 0;       // executables whose addresses were changed first
+  std::int64_t instantiated = 0;  // executables made
+  std::int64_t encoded = 0;       // plans queued command by command
+};
+
+// Remembers, for each plan, up to kInstances executables by the addresses that they were made for.
+// The first run of a plan is queued command by command; the second makes an executable.
+class PlanReplay {
+ public:
+  explicit PlanReplay(runtime::Driver& driver) : driver_(driver) {}
+
+  // Queues the executable of `plan` for exactly these addresses, or returns false.
+  bool launch(const std::shared_ptr<const void>& plan, std::span<const Address> addresses);
+  // Queues freshly encoded commands of the plan, and keeps an executable if it is time for one.
+  void run(const std::shared_ptr<const void>& plan, std::span<const Address> addresses,
+           std::span<const runtime::Command> commands);
+  void clear() noexcept { plans_.clear(); }
+  const ReplayStatistics& statistics() const noexcept { return statistics_; }
+
+ private:
+  static constexpr std::size_t kInstances = 4;
+  static constexpr std::size_t kFewestCommands = 2;  // a graph of one launch gains nothing
+  static constexpr std::size_t kPlans = 256;
+
+  struct Instance {
+    std::vector<Address> addresses;
+    std::unique_ptr<runtime::Executable> executable;
+    std::int64_t last_use = 0;
+  };
+  struct Entry {
+    std::weak_ptr<const void> plan;
+    std::int64_t runs = 0;
+    std::vector<Instance> instances;
+  };
+
+  Entry& entry_of(const std::shared_ptr<const void>& plan);
+  void forget_dead_plans();
+
+  runtime::Driver& driver_;
+  std::unordered_map<const void*, Entry> plans_;
+  std::int64_t clock_ = 0;
+  ReplayStatistics statistics_;
+};
+
+}  // namespace hearth::gpu

@@ -1,0 +1,89 @@
+// Random tensors and arange: kernels/random.h.
+#include <memory>
+
+#include "devices/gpu/dialect_types.h"
+#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/step_plan.h"
+#include "ops/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+// A kernel whose threads make `per_thread` elements of the output each.
+Prepared prepare_drawn(const Signature& signature, const std::string& function,
+                       const std::vector<std::string>& arguments, std::int64_t per_thread) {
+  auto plan = std::make_shared<StepPlan>();
+  const TensorSpec& output = signature.output;
+  const std::int64_t count = element_count(output.shape);
+  if (count == 0) return prepared_steps(std::move(plan));
+  const char* const type = dialect_type(output.dtype);
+  runtime::KernelSource source;
+  source.name = entry_name(function, {type});
+  source.text = "#include \"kernels/random.h\"\n";
+  source.function = arguments.empty() ? function : instance(function, arguments);
+  source.parameters = {{Kind::write, type, "y"},
+                       {Kind::read, "ulong", "dynamics"},
+                       {Kind::constant, "RandomParams", "p"}};
+  source.max_threads = static_cast<int>(kThreads);
+  Step step;
+  step.kernel = &plan->add_kernel(std::move(source));
+  step.groups = groups_for((count + per_thread - 1) / per_thread);
+  step.threads = {kThreads};
+  step.constants = {count, signature.dynamic};
+  step.arguments = {{StepArgument::From::operand, 0, 0, count * size_of(output.dtype)},
+                    {StepArgument::From::dynamics, 0, 0, 0},
+                    {StepArgument::From::constants, 0, 0, 0}};
+  plan->add_step(std::move(step));
+  return prepared_steps(std::move(plan));
+}
+
+bool is_f64(const Signature& signature) { return signature.output.dtype == DType::f64; }
+
+Prepared prepare_bits(const Signature& signature) {
+  const DType dtype = signature.output.dtype;
+  return prepare_drawn(signature, "random_bits", {dialect_type(dtype)},
+                       size_of(dtype) == 8 ? 2 : 4);
+}
+
+Prepared prepare_uniform(const Signature& signature) {
+  if (is_f64(signature)) return prepare_drawn(signature, "random_uniform64", {}, 2);
+  return prepare_drawn(signature, "random_uniform", {dialect_type(signature.output.dtype)}, 4);
+}
+
+Prepared prepare_normal(const Signature& signature) {
+  if (is_f64(signature)) return prepare_drawn(signature, "random_normal64", {}, 2);
+  return prepare_drawn(signature, "random_normal", {dialect_type(signature.output.dtype)}, 4);
+}
+
+Prepared prepare_bernoulli(const Signature& signature) {
+  return prepare_drawn(signature, "random_bernoulli", {dialect_type(signature.output.dtype)}, 4);
+}
+
+Prepared prepare_integers(const Signature& signature) {
+  const DType dtype = signature.output.dtype;
+  const char* const by = dtype == DType::f64 ? "double" : is_float(dtype) ? "float" : "long";
+  return prepare_drawn(signature, "random_integers", {dialect_type(dtype), by}, 2);
+}
+
+Prepared prepare_arange(const Signature& signature) {
+  const DType dtype = signature.output.dtype;
+  if (is_f64(signature)) return prepare_drawn(signature, "arange_double", {}, 1);
+  return prepare_drawn(signature, is_float(dtype) ? "arange_float" : "arange_int",
+                       {dialect_type(dtype)}, 1);
+}
+
+}  // namespace
+
+void add_random_kernels(KernelTable& table) {
+  const auto add = [&table](const OpDef& op, Prepared (*prepare)(const Signature&)) {
+    table.add({.op = &op, .prepare = prepare, .launch = launch_steps});
+  };
+  add(defs::random_bits_op, prepare_bits);
+  add(defs::random_uniform_op, prepare_uniform);
+  add(defs::random_normal_op, prepare_normal);
+  add(defs::random_bernoulli_op, prepare_bernoulli);
+  add(defs::random_integers_op, prepare_integers);
+  add(defs::arange_op, prepare_arange);
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,116 @@
+#include "devices/gpu/step_plan.h"
+
+#include <algorithm>
+
+namespace hearth::gpu {
+namespace {
+
+constexpr std::int64_t kWorkspaceAlignment = 256;
+
+runtime::Argument argument_of(const StepArgument& from, const Launch& launch, const Step& step) {
+  switch (from.from) {
+    case StepArgument::From::operand:
+      return runtime::memory(launch.operands[from.operand] + from.offset, from.bytes);
+    case StepArgument::From::workspace:
+      return runtime::memory(launch.workspace + from.offset, from.bytes);
+    case StepArgument::From::dynamics:
+      return launch.encoder->dynamics();
+    case StepArgument::From::constants:
+      break;
+  }
+  return {nullptr, static_cast<std::int64_t>(step.constants.size() * sizeof(std::int64_t)),
+          step.constants.data()};
+}
+
+}  // namespace
+
+const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source) {
+  const runtime::LazyKernel& kernel = kernels_.emplace_back(std::move(source));
+  kernels.push_back(&kernel);
+  return kernel;
+}
+
+void StepPlan::add_step(Step step) { steps_.push_back(std::move(step)); }
+
+std::int64_t StepPlan::add_workspace(std::int64_t bytes) {
+  const std::int64_t offset = workspace_bytes_;
+  workspace_bytes_ += (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+  return offset;
+}
+
+Prepared prepared_steps(std::shared_ptr<const StepPlan> plan) {
+  const std::int64_t workspace = plan->workspace_bytes();
+  return prepared(std::move(plan), workspace);
+}
+
+void launch_steps(const Launch& launch) {
+  std::vector<runtime::Argument> arguments;
+  for (const Step& step : plan_as<StepPlan>(launch).steps()) {
+    arguments.clear();
+    for (const StepArgument& from : step.arguments) {
+      arguments.push_back(argument_of(from, launch, step));
+    }
+    launch.encoder->dispatch(*step.kernel, step.groups, step.threads, arguments);
+  }
+}
+
+StridedOperand strided_operand(const TensorSpec& spec, int operand) {
+  std::int64_t low = 0, high = 0;
+  for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+    const std::int64_t reach = (spec.shape[axis] - 1) * spec.strides[axis];
+    (reach < 0 ? low : high) += reach;
+  }
+  StridedOperand result;
+  const std::int64_t item = size_of(spec.dtype);
+  result.argument = {StepArgument::From::operand, operand, low * item, (high - low + 1) * item};
+  result.base = -low;
+  if (element_count(spec.shape) == 0) result = {{StepArgument::From::operand, operand, 0, 0}, 0};
+  return result;
+}
+
+void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
+                 std::vector<std::int64_t>* words) {
+  words->push_back(base);
+  words->insert(words->end(), shape.begin(), shape.end());
+  words->insert(words->end(), strides.begin(), strides.end());
+}
+
+void merge_axes(Shape* shape, std::vector<Strides*> strides) {
+  int axis = 0;
+  while (axis < shape->rank()) {
+    const bool drop = (*shape)[axis] == 1 && shape->rank() > 1;
+    bool merge = axis > 0 && !drop;
+    for (const Strides* each : strides) {
+      merge = merge && (*each)[axis - 1] == (*shape)[axis] * (*each)[axis];
+    }
+    if (drop) {
+      shape->erase(axis);
+      for (Strides* each : strides) each->erase(axis);
+    } else if (merge) {
+      (*shape)[axis - 1] *= (*shape)[axis];
+      for (Strides* each : strides) (*each)[axis - 1] = (*each)[axis];
+      shape->erase(axis);
+      for (Strides* each : strides) each->erase(axis);
+    } else {
+      ++axis;
+    }
+  }
+  if (shape->rank() == 0) {
+    shape->push_back(1);
+    for (Strides* each : strides) each->push_back(0);
+  }
+}
+
+std::string entry_name(const std::string& function, const std::vector<std::string>& arguments) {
+  std::string name = function;
+  for (const std::string& argument : arguments) name += "_" + argument;
+  return name;
+}
+
+std::string instance(const std::string& function, const std::vector<std::string>& arguments) {
+  std::string text = function + "<";
+  for (std::size_t i = 0; i < arguments.size(); ++i) text += (i == 0 ? "" : ", ") + arguments[i];
+  return text + ">";
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,90 @@
+// Kernels whose launches are known when the plan is made: most of them. prepare() lists the steps;
+// launching them is the same for all.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "devices/gpu/kernel_plan.h"
+#include "graph/params.h"
+
+namespace hearth::gpu {
+
+using runtime::KernelParameter;
+using runtime::Size3;
+using Kind = runtime::KernelParameter::Kind;
+
+// What a parameter of a step gets.
+struct StepArgument {
+  enum class From : std::uint8_t { operand, workspace, dynamics, constants };
+  From from = From::operand;
+  int operand = 0;          // of the launch: inputs, then the output
+  std::int64_t offset = 0;  // bytes
+  std::int64_t bytes = 0;
+};
+
+struct Step {
+  const runtime::LazyKernel* kernel = nullptr;
+  Size3 groups, threads;
+  std::vector<StepArgument> arguments;
+  std::vector<std::int64_t>
+      constants;  // the words of the constant struct: all members have 8 bytes
+};
+
+class StepPlan final : public KernelPlan {
+ public:
+  // A kernel that the steps may launch; it lives as long as the plan.
+  const runtime::LazyKernel& add_kernel(runtime::KernelSource source);
+  void add_step(Step step);
+  // Reserves workspace; returns its offset in bytes.
+  std::int64_t add_workspace(std::int64_t bytes);
+
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
+
+ private:
+  std::deque<runtime::LazyKernel> kernels_;
+  std::vector<Step> steps_;
+  std::int64_t workspace_bytes_ = 0;
+};
+
+// The end of every prepare(), and the launch that goes with it.
+Prepared prepared_steps(std::shared_ptr<const StepPlan> plan);
+void launch_steps(const Launch& launch);
+
+// An operand as a kernel sees it: the bytes it may touch, and where its elements lie from the lowest
+// of them on.
+struct StridedOperand {
+  StepArgument argument;
+  std::int64_t base = 0;  // elements from the lowest address to the first element
+};
+StridedOperand strided_operand(const TensorSpec& spec, int operand);
+
+// The words of Axes<rank> (kernels/strided.h) for the axes [0, rank) of a shape. Axes are merged
+// where all of `strides` allow it before, see merge_axes().
+void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
+                 std::vector<std::int64_t>* words);
+
+// Merges neighbouring axes that all the strides step through as one, and drops axes of extent 1; at
+// least one axis is left. Keeps kernels apart by rank only where the memory really differs.
+void merge_axes(Shape* shape, std::vector<Strides*> strides);
+
+// 32-bit positions where they suffice.
+inline const char* index_type(std::int64_t count) {
+  return count < (std::int64_t{1} << 31) ? "uint" : "ulong";
+}
+
+// Threadgroups of kThreads threads for `count` threads in all.
+inline constexpr std::uint32_t kThreads = 256;
+inline Size3 groups_for(std::int64_t count) {
+  return {static_cast<std::uint32_t>((count + kThreads - 1) / kThreads), 1, 1};
+}
+
+// "name_float_3": a kernel's entry point from its function and template arguments.
+std::string entry_name(const std::string& function, const std::vector<std::string>& arguments);
+// "name<float, 3>".
+std::string instance(const std::string& function, const std::vector<std::string>& arguments);
+
+}  // namespace hearth::gpu

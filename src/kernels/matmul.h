@@ -1,0 +1,71 @@
+// C = A B for every dtype and any strides, batched. Text of the kernel dialect.
+//
+// c [batch, m, n] dense; a [batch, m, k], b [batch, k, n] with strides of their own, 0 where an
+// operand is broadcast. A threadgroup of 16 x 16 threads makes a tile of 64 x 64: sixteen elements a
+// thread in registers, slices of 16 of k through threadgroup memory. Sums are kept in the type A:
+// float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
+// they do it better; this is for what they do not take.
+
+#include "kernels/strided.h"
+
+template <int kRank>
+struct MatmulParams {
+  long batches, m, n, k;
+  long a_row, a_col, b_row, b_col;
+  Axes<kRank> a, b;  // of the batch
+};
+
+inline float multiply_add(float a, float b, float c) { return metal::fma(a, b, c); }
+#if HEARTH_HAS_F64
+inline double multiply_add(double a, double b, double c) { return metal::fma(a, b, c); }
+#endif
+template <typename A>
+inline A multiply_add(A a, A b, A c) {
+  return A(a * b + c);
+}
+
+template <typename T, typename A, int kRank>
+void matmul(device const T* a, device const T* b, device T* c, constant MatmulParams<kRank>& p,
+            threadgroup A* a_tile, threadgroup A* b_tile, Ctx ctx) {
+  const int kTile = 64, kDepth = 16, kPart = 4;
+  long row = long(ctx.tg.y) * kTile, col = long(ctx.tg.x) * kTile;
+  int thread_row = int(ctx.tid.x) / 16, thread_col = int(ctx.tid.x) % 16;
+  for (long batch = long(ctx.tg.z); batch < p.batches; batch += long(ctx.ntg.z)) {
+    device const T* a_at = a + offset_of<ulong, kRank>(ulong(batch), p.a);
+    device const T* b_at = b + offset_of<ulong, kRank>(ulong(batch), p.b);
+    A sum[kPart][kPart];
+    for (int i = 0; i < kPart; ++i) {
+      for (int j = 0; j < kPart; ++j) sum[i][j] = A(0);
+    }
+    for (long p0 = 0; p0 < p.k; p0 += kDepth) {
+      for (int at = int(ctx.tid.x); at < kTile * kDepth; at += 256) {
+        // Neighbouring threads take neighbouring elements of whichever axis is contiguous.
+        int i = p.a_col == 1 ? at / kDepth : at % kTile;
+        int q = p.a_col == 1 ? at % kDepth : at / kTile;
+        bool inside = row + i < p.m && p0 + q < p.k;
+        a_tile[q * kTile + i] = inside ? A(a_at[(row + i) * p.a_row + (p0 + q) * p.a_col]) : A(0);
+        int j = p.b_row == 1 ? at / kDepth : at % kTile;
+        int r = p.b_row == 1 ? at % kDepth : at / kTile;
+        inside = col + j < p.n && p0 + r < p.k;
+        b_tile[r * kTile + j] = inside ? A(b_at[(p0 + r) * p.b_row + (col + j) * p.b_col]) : A(0);
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      for (int q = 0; q < kDepth; ++q) {
+        A left[kPart], right[kPart];
+        for (int i = 0; i < kPart; ++i) left[i] = a_tile[q * kTile + thread_row + 16 * i];
+        for (int j = 0; j < kPart; ++j) right[j] = b_tile[q * kTile + thread_col + 16 * j];
+        for (int i = 0; i < kPart; ++i) {
+          for (int j = 0; j < kPart; ++j) sum[i][j] = multiply_add(left[i], right[j], sum[i][j]);
+        }
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    device T* c_at = c + batch * p.m * p.n;
+    for (int i = 0; i < kPart; ++i) {
+      for (int j = 0; j < kPart; ++j) {
+        long at_row = row + thread_row + 16 * i, at_col = col + thread_col + 16 * j;
+        if (at_row < p.m && at_col < p.n) c_at[at_row * p.n + at_col] = T(sum[i][j]);
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// The dialect for NVRTC, without any header of a toolkit. The program is compiled with
+//   -default-device --std=c++20 --fmad=false
+// so that functions and tables without annotations belong to the device and nothing is contracted.
+// NVRTC's defaults stay: division and square root of float rounded correctly, subnormals kept.
+// A simdgroup is a warp; all of its lanes call simd functions together.
+#pragma once
+
+// Templates compare unsigned values with zero.
+#pragma nv_diag_suppress 186
+
+#define HEARTH_INLINE __forceinline__
+#define HEARTH_LIBM(name) ::name
+#define HEARTH_CLZ(x) ::__clz(int(x))
+#define HEARTH_CLZL(x) ::__clzll((long long)(x))
+#define HEARTH_POPCOUNT(x) ::__popc(x)
+
+#include "kernels/prelude/math.h"
+
+namespace metal {
+
+// Both order device memory as well as threadgroup memory, whatever the flags.
+HEARTH_INLINE void threadgroup_barrier(mem_flags) { __syncthreads(); }
+HEARTH_INLINE void simdgroup_barrier(mem_flags) { __syncwarp(); }
+
+HEARTH_INLINE uint lane_index() {
+  uint lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+
+template <int kWords>
+struct Words {
+  uint word[kWords];
+};
+// `move` moves one 32-bit word between lanes; values of any size go word by word.
+template <class T, class Move>
+HEARTH_INLINE T move_words(T value, Move move) {
+  if constexpr (sizeof(T) == 1) {
+    return as_type<T>(uchar(move(uint(as_type<uchar>(value)))));
+  } else if constexpr (sizeof(T) == 2) {
+    return as_type<T>(ushort(move(uint(as_type<ushort>(value)))));
+  } else {
+    Words<sizeof(T) / 4> words = as_type<Words<sizeof(T) / 4>>(value);
+    for (uint& word : words.word) word = move(word);
+    return as_type<T>(words);
+  }
+}
+
+#define HEARTH_SHUFFLE(name, intrinsic)                                                        \
+  template <class T>                                                                           \
+  HEARTH_INLINE T name(T value, ushort lane_or_delta) {                                        \
+    return move_words(value,                                                                   \
+                      [=](uint word) { return intrinsic(0xffffffffu, word, lane_or_delta); }); \
+  }
+HEARTH_SHUFFLE(simd_shuffle, __shfl_sync)
+HEARTH_SHUFFLE(simd_broadcast, __shfl_sync)
+HEARTH_SHUFFLE(simd_shuffle_xor, __shfl_xor_sync)
+HEARTH_SHUFFLE(simd_shuffle_up, __shfl_up_sync)
+HEARTH_SHUFFLE(simd_shuffle_down, __shfl_down_sync)
+#undef HEARTH_SHUFFLE
+
+HEARTH_INLINE bool simd_any(bool condition) { return __any_sync(0xffffffffu, condition); }
+HEARTH_INLINE bool simd_all(bool condition) { return __all_sync(0xffffffffu, condition); }
+
+// Pairs 16 lanes apart first, then 8, 4, 2, 1; all lanes get the same bits.
+#define HEARTH_SIMD_REDUCTION(name, combined)              \
+  template <class T>                                       \
+  HEARTH_INLINE T name(T a) {                              \
+    for (int distance = 16; distance > 0; distance /= 2) { \
+      const T b = simd_shuffle_xor(a, ushort(distance));   \
+      a = T(combined);                                     \
+    }                                                      \
+    return a;                                              \
+  }
+HEARTH_SIMD_REDUCTION(simd_sum, a + b)
+HEARTH_SIMD_REDUCTION(simd_product, a* b)
+HEARTH_SIMD_REDUCTION(simd_min, min(a, b))
+HEARTH_SIMD_REDUCTION(simd_max, max(a, b))
+HEARTH_SIMD_REDUCTION(simd_and, a& b)
+HEARTH_SIMD_REDUCTION(simd_or, a | b)
+#undef HEARTH_SIMD_REDUCTION
+
+template <class T>
+HEARTH_INLINE T simd_prefix_inclusive_sum(T value) {
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const T before = simd_shuffle_up(value, ushort(distance));
+    if (lane_index() >= uint(distance)) value = T(before + value);
+  }
+  return value;
+}
+template <class T>
+HEARTH_INLINE T simd_prefix_exclusive_sum(T value) {
+  const T before = simd_shuffle_up(simd_prefix_inclusive_sum(value), ushort(1));
+  return lane_index() == 0u ? T(0) : before;
+}
+
+// Relaxed atomics on int and uint; addition and exchange on float, too.
+template <class T>
+HEARTH_INLINE T* unwrap(volatile atomic<T>* object) {
+  return const_cast<T*>(&object->value);
+}
+#define HEARTH_ATOMIC(name, intrinsic)                                                 \
+  template <class T>                                                                   \
+  HEARTH_INLINE T name(volatile atomic<T>* object, typename identity<T>::type operand, \
+                       memory_order) {                                                 \
+    return intrinsic(unwrap(object), operand);                                         \
+  }
+HEARTH_ATOMIC(atomic_fetch_add_explicit, ::atomicAdd)
+HEARTH_ATOMIC(atomic_fetch_min_explicit, ::atomicMin)
+HEARTH_ATOMIC(atomic_fetch_max_explicit, ::atomicMax)
+HEARTH_ATOMIC(atomic_fetch_and_explicit, ::atomicAnd)
+HEARTH_ATOMIC(atomic_fetch_or_explicit, ::atomicOr)
+HEARTH_ATOMIC(atomic_exchange_explicit, ::atomicExch)
+#undef HEARTH_ATOMIC
+template <class T>
+HEARTH_INLINE T atomic_load_explicit(const volatile atomic<T>* object, memory_order) {
+  return object->value;
+}
+template <class T>
+HEARTH_INLINE void atomic_store_explicit(volatile atomic<T>* object,
+                                         typename identity<T>::type value, memory_order) {
+  object->value = value;
+}
+template <class T>
+HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
+                                                         typename identity<T>::type desired,
+                                                         memory_order, memory_order) {
+  const T before = ::atomicCAS(unwrap(object), *expected, desired);
+  const bool same = before == *expected;
+  *expected = before;
+  return same;
+}
+
+#include "kernels/prelude/ctx.h"
+
+HEARTH_INLINE Ctx current_ctx() {
+  const uint3 tg(blockIdx.x, blockIdx.y, blockIdx.z);
+  const uint3 tid(threadIdx.x, threadIdx.y, threadIdx.z);
+  const uint3 ntid(blockDim.x, blockDim.y, blockDim.z);
+  const uint3 ntg(gridDim.x, gridDim.y, gridDim.z);
+  const uint thread_index = tid.x + ntid.x * (tid.y + ntid.y * tid.z);
+  const uint thread_count = ntid.x * ntid.y * ntid.z;
+  return {tg,  tid,          tg * ntid + tid,    ntid,
+          ntg, lane_index(), thread_index / 32u, (thread_count + 31u) / 32u};
+}
+
+}  // namespace metal
+
+// Last: NVRTC's own macros use some of these words.
+#define device
+#define thread
+#define threadgroup
+#define constant const

@@ -1,0 +1,231 @@
+#include "hearth/runtime.h"
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "runtime/command_batch.h"
+#include "runtime/driver.h"
+#include "runtime/kernel_registry.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+namespace {
+
+Driver& driver_of(Device device) {
+  Driver* driver = device.impl().driver();
+  if (driver == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                "runtime: device runs no kernels; got " + device.name() + ", expected a GPU");
+  }
+  return *driver;
+}
+
+[[noreturn]] void wrong_size(const char* what, std::int64_t got, std::int64_t expected) {
+  throw Error(ErrorCode::shape, std::string(what) + ": wrong size; got " + std::to_string(got) +
+                                    " bytes, expected " + std::to_string(expected));
+}
+
+}  // namespace
+
+Properties properties(Device device) { return driver_of(device).properties(); }
+
+// Memory from the device's pool; given back when the last buffer is gone. The pool hands it out
+// again only to work that is queued later.
+struct Buffer::Storage {
+  Storage(Device owner, std::int64_t size) : device(owner), bytes(std::max<std::int64_t>(size, 1)) {
+    address = device.impl().allocate(bytes);
+  }
+  ~Storage() { device.impl().free(address, bytes); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Device device;
+  std::int64_t bytes;
+  Address address = nullptr;
+};
+
+Buffer::Buffer(Device device, DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
+  driver_of(device);
+  check_shape("Buffer", shape);
+  storage_ = std::make_shared<Storage>(device, bytes());
+}
+
+Buffer Buffer::zeros(Device device, DType dtype, const Shape& shape) {
+  Buffer made(device, dtype, shape);
+  const std::lock_guard lock(device.impl().queue_mutex());
+  driver_of(device).fill(made.address(), 0, made.bytes());
+  return made;
+}
+
+Device Buffer::device() const {
+  if (storage_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "Buffer: no memory; got an undefined Buffer, expected a defined one");
+  }
+  return storage_->device;
+}
+
+std::byte* Buffer::address() const noexcept {
+  return storage_ == nullptr ? nullptr : storage_->address + offset_;
+}
+
+std::byte* Buffer::host() const noexcept {
+  if (storage_ == nullptr) return nullptr;
+  return storage_->device.impl().driver()->properties().unified ? address() : nullptr;
+}
+
+Buffer Buffer::view(std::int64_t first, const Shape& shape) const {
+  check_shape("Buffer::view", shape);
+  const std::int64_t count = element_count(shape), own = element_count(shape_);
+  if (first < 0 || first > own || count > own - first) {
+    throw Error(ErrorCode::shape, "Buffer::view: beyond the end; got elements [" +
+                                      std::to_string(first) + ", " + std::to_string(first + count) +
+                                      "), expected at most " + std::to_string(own));
+  }
+  Buffer made = *this;
+  made.shape_ = shape;
+  made.offset_ += first * size_of(dtype_);
+  return made;
+}
+
+Buffer Buffer::reinterpret(DType dtype, const Shape& shape) const {
+  check_shape("Buffer::reinterpret", shape);
+  const std::int64_t wanted = element_count(shape) * size_of(dtype);
+  if (wanted != bytes()) wrong_size("Buffer::reinterpret", wanted, bytes());
+  Buffer made = *this;
+  made.dtype_ = dtype;
+  made.shape_ = shape;
+  return made;
+}
+
+void Buffer::write(std::span<const std::byte> data) const {
+  const auto size = static_cast<std::int64_t>(data.size());
+  const Device owner = device();
+  if (size != bytes()) wrong_size("Buffer::write", size, bytes());
+  if (size > 0) owner.impl().copy_to_device(address(), data.data(), size);
+}
+
+void Buffer::read(std::span<std::byte> data) const {
+  const auto size = static_cast<std::int64_t>(data.size());
+  const Device owner = device();
+  if (size != bytes()) wrong_size("Buffer::read", size, bytes());
+  if (size > 0) owner.impl().copy_to_host(data.data(), address(), size);
+}
+
+Kernel::Kernel(Device device, const KernelSource& source) : device_(device) {
+  driver_of(device);
+  function_ = &device.impl().registry()->get(source);
+}
+
+const std::string& Kernel::name() const noexcept { return function_->name(); }
+
+struct CapturedCommands {
+  explicit CapturedCommands(Device owner) : device(owner) {}
+  Device device;
+  CommandBatch batch;
+  std::vector<Buffer> buffers;  // that the commands name
+  std::unique_ptr<Executable> executable;
+  bool changed = true;  // since the executable was made
+};
+
+struct CommandEncoder::State {
+  explicit State(Device owner) : driver(driver_of(owner)), pending(owner) {}
+  Driver& driver;
+  CapturedCommands pending;
+};
+
+int Capture::commands() const noexcept {
+  return commands_ == nullptr ? 0 : static_cast<int>(commands_->batch.size());
+}
+
+int Capture::groups() const noexcept {
+  return commands_ == nullptr ? 0 : commands_->batch.group_count();
+}
+
+void Capture::rebind(const Buffer& from, const Buffer& to) {
+  if (commands_ == nullptr) return;
+  if (!(to.device() == commands_->device) || !(from.device() == commands_->device)) {
+    throw Error(ErrorCode::device, "Capture::rebind: buffer of another device; got " +
+                                       to.device().name() + ", expected " +
+                                       commands_->device.name());
+  }
+  if (to.bytes() < from.bytes()) wrong_size("Capture::rebind", to.bytes(), from.bytes());
+  commands_->batch.rebind(from.address(), from.bytes(), to.address());
+  commands_->buffers.push_back(to);
+  commands_->changed = true;
+}
+
+void Capture::replay() {
+  if (commands_ == nullptr || commands_->batch.empty()) return;
+  CapturedCommands& captured = *commands_;
+  Driver& driver = driver_of(captured.device);
+  const std::lock_guard lock(captured.device.impl().queue_mutex());
+  if (captured.changed) {
+    const auto commands = captured.batch.commands();
+    if (captured.executable == nullptr || !driver.update(*captured.executable, commands)) {
+      captured.executable = driver.instantiate(commands);
+    }
+    captured.changed = false;
+  }
+  if (captured.executable != nullptr) return driver.launch(*captured.executable);
+  driver.submit(captured.batch.commands());
+}
+
+CommandEncoder::CommandEncoder(Device device) : state_(std::make_unique<State>(device)) {}
+CommandEncoder::CommandEncoder(CommandEncoder&&) noexcept = default;
+CommandEncoder& CommandEncoder::operator=(CommandEncoder&&) noexcept = default;
+CommandEncoder::~CommandEncoder() = default;
+
+void CommandEncoder::dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
+                              std::initializer_list<Value> values) {
+  CapturedCommands& pending = state_->pending;
+  const auto check = [&](Device device) {
+    if (device == pending.device) return;
+    throw Error(ErrorCode::device, kernel.name() + ": from another device; got " + device.name() +
+                                       ", expected " + pending.device.name());
+  };
+  check(kernel.device());
+  std::vector<Argument> arguments;
+  for (const Value& value : values) {
+    if (value.buffer_ == nullptr) {
+      arguments.push_back({nullptr, value.bytes_, value.constant_});
+      continue;
+    }
+    check(value.buffer_->device());
+    arguments.push_back({value.buffer_->address(), value.buffer_->bytes(), nullptr});
+  }
+  pending.batch.add(kernel.function(), groups, threads, arguments, state_->driver.properties());
+  for (const Value& value : values) {
+    if (value.buffer_ != nullptr) pending.buffers.push_back(*value.buffer_);
+  }
+}
+
+void CommandEncoder::commit() {
+  CapturedCommands& pending = state_->pending;
+  if (!pending.batch.empty()) {
+    const std::lock_guard lock(pending.device.impl().queue_mutex());
+    state_->driver.submit(pending.batch.commands());
+  }
+  // The pool gives this memory only to work queued later, so it may go at once.
+  pending.batch.clear();
+  pending.buffers.clear();
+}
+
+void CommandEncoder::wait() {
+  commit();
+  state_->pending.device.impl().synchronize();
+}
+
+Capture CommandEncoder::capture() {
+  Capture made;
+  made.commands_ = std::make_shared<CapturedCommands>(state_->pending.device);
+  std::swap(made.commands_->batch, state_->pending.batch);
+  std::swap(made.commands_->buffers, state_->pending.buffers);
+  return made;
+}
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

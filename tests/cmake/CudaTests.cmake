@@ -1,0 +1,29 @@
+# What the tests of src/devices/cuda need: a driver library without a card, once as it is and once as
+# an old one, and the toolkit's headers where there are any. devices_tests exists.
+set(fakes "${CMAKE_CURRENT_BINARY_DIR}/cuda")
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/fake/*.cc")
+foreach(kind current old)
+  set(target hearth_fake_cuda_${kind})
+  add_library(${target} MODULE ${sources})
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME libcuda SUFFIX ".so.1" POSITION_INDEPENDENT_CODE ON
+    LIBRARY_OUTPUT_DIRECTORY "${fakes}/${kind}")
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE hearth_compile Threads::Threads)
+  add_dependencies(devices_tests ${target})
+endforeach()
+target_compile_definitions(hearth_fake_cuda_old PRIVATE HEARTH_FAKE_OLD)
+
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/*_test.cc")
+set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_DEFINITIONS
+  HEARTH_FAKE_CUDA="${fakes}" HEARTH_SOURCE="${PROJECT_SOURCE_DIR}")
+
+file(GLOB packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include")
+find_path(HEARTH_CUDA_INCLUDE cuda.h
+  PATHS ${packages} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
+mark_as_advanced(HEARTH_CUDA_INCLUDE)
+if(HEARTH_CUDA_INCLUDE)
+  set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/prototypes_test.cc"
+    APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUDA_INCLUDE}")
+endif()

@@ -1,0 +1,236 @@
+// The fake driver library: what is queued. With HEARTH_FAKE_OLD, the functions that came with CUDA
+// 12.0 are missing.
+#include "devices/cuda/fake/calls.h"
+
+using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
+using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+struct FakeStream {};
+
+Result add_launch(const KernelNodeParameters& node) {
+  KernelRun run;
+  if (!machine().describe_launch(node, run)) return Result::invalid_value;
+  machine().queue([function = behind<FakeFunction>(node.function), run] {
+    return machine().run_kernel(function, run);
+  });
+  return Result::success;
+}
+
+}  // namespace
+
+EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
+                             unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                             unsigned shared_memory_bytes, Stream stream, void** parameters,
+                             void**) {
+  return call("cuLaunchKernel", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    return add_launch({function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                       shared_memory_bytes, parameters, nullptr, nullptr, nullptr});
+  });
+}
+
+EXPORT Result cuMemcpyHtoDAsync_v2(DevicePointer target, const void* source, std::size_t bytes,
+                                   Stream stream) {
+  return call("cuMemcpyHtoDAsync_v2", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (machine().at(target, bytes) == nullptr) return Result::invalid_value;
+    if (!machine().is_pinned(source, bytes)) {
+      machine().misuse.emplace_back("upload from ordinary memory");
+    }
+    machine().queue([=] {
+      std::byte* memory = machine().at(target, bytes);
+      if (memory == nullptr) return Result::illegal_address;
+      std::memcpy(memory, source, bytes);
+      return Result::success;
+    });
+    return Result::success;
+  });
+}
+EXPORT Result cuMemcpyDtoHAsync_v2(void* target, DevicePointer source, std::size_t bytes,
+                                   Stream stream) {
+  return call("cuMemcpyDtoHAsync_v2", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (machine().at(source, bytes) == nullptr) return Result::invalid_value;
+    if (!machine().is_pinned(target, bytes)) {
+      machine().misuse.emplace_back("download to ordinary memory");
+    }
+    machine().queue([=] {
+      const std::byte* memory = machine().at(source, bytes);
+      if (memory == nullptr) return Result::illegal_address;
+      std::memcpy(target, memory, bytes);
+      return Result::success;
+    });
+    return Result::success;
+  });
+}
+EXPORT Result cuMemcpyDtoDAsync_v2(DevicePointer target, DevicePointer source, std::size_t bytes,
+                                   Stream stream) {
+  return call("cuMemcpyDtoDAsync_v2", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    machine().queue([=] {
+      std::byte* to = machine().at(target, bytes);
+      const std::byte* from = machine().at(source, bytes);
+      if (to == nullptr || from == nullptr) return Result::illegal_address;
+      std::memmove(to, from, bytes);
+      return Result::success;
+    });
+    return Result::success;
+  });
+}
+EXPORT Result cuMemsetD8Async(DevicePointer target, unsigned char value, std::size_t bytes,
+                              Stream stream) {
+  return call("cuMemsetD8Async", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    machine().queue([=] {
+      std::byte* memory = machine().at(target, bytes);
+      if (memory == nullptr) return Result::illegal_address;
+      std::memset(memory, value, bytes);
+      return Result::success;
+    });
+    return Result::success;
+  });
+}
+
+EXPORT Result cuStreamCreate(Stream* stream, unsigned) {
+  return call("cuStreamCreate", [&] {
+    *stream = handle<Stream>(machine().make<FakeStream>());
+    return Result::success;
+  });
+}
+EXPORT Result cuStreamDestroy_v2(Stream stream) {
+  return call("cuStreamDestroy_v2", [&] { return expect(machine().destroy(stream)); });
+}
+EXPORT Result cuStreamSynchronize(Stream stream) {
+  return call("cuStreamSynchronize", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    return machine().run_until(machine().queued_ever());
+  });
+}
+EXPORT Result cuEventCreate(Event* event, unsigned) {
+  return call("cuEventCreate", [&] {
+    *event = handle<Event>(machine().make<FakeEvent>());
+    return Result::success;
+  });
+}
+EXPORT Result cuEventDestroy_v2(Event event) {
+  return call("cuEventDestroy_v2", [&] { return expect(machine().destroy(event)); });
+}
+EXPORT Result cuEventRecord(Event event, Stream stream) {
+  return call("cuEventRecord", [&] {
+    if (!machine().is_live(event) || !machine().is_live(stream)) return Result::invalid_handle;
+    behind<FakeEvent>(event)->after = machine().queued_ever();
+    return Result::success;
+  });
+}
+EXPORT Result cuEventSynchronize(Event event) {
+  return call("cuEventSynchronize", [&] {
+    if (!machine().is_live(event)) return Result::invalid_handle;
+    return machine().run_until(behind<FakeEvent>(event)->after);
+  });
+}
+// Each operation takes a millisecond.
+EXPORT Result cuEventElapsedTime(float* milliseconds, Event start, Event end) {
+  return call("cuEventElapsedTime", [&] {
+    if (!machine().is_live(start) || !machine().is_live(end)) return Result::invalid_handle;
+    *milliseconds =
+        static_cast<float>(behind<FakeEvent>(end)->after - behind<FakeEvent>(start)->after);
+    return Result::success;
+  });
+}
+
+#ifndef HEARTH_FAKE_OLD
+EXPORT Result cuGraphAddKernelNode_v2(GraphNode* node, Graph graph, const GraphNode* dependencies,
+                                      std::size_t count, const KernelNodeParameters* parameters) {
+  return call("cuGraphAddKernelNode_v2", [&] {
+    if (!machine().is_live(graph)) return Result::invalid_handle;
+    FakeNode added;
+    if (!machine().describe_launch(*parameters, added.run)) return Result::invalid_value;
+    added.function = behind<FakeFunction>(parameters->function);
+    std::deque<FakeNode>& nodes = behind<FakeGraph>(graph)->nodes;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t at = 0;
+      while (at < nodes.size() && handle<GraphNode>(&nodes[at]) != dependencies[i]) ++at;
+      if (at == nodes.size()) return Result::invalid_value;
+      added.after.push_back(at);
+    }
+    nodes.push_back(added);
+    *node = handle<GraphNode>(&nodes.back());
+    return Result::success;
+  });
+}
+EXPORT Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
+                                                const KernelNodeParameters* parameters) {
+  return call("cuGraphExecKernelNodeSetParams_v2", [&] {
+    auto* target = behind<FakeExec>(exec);
+    if (!machine().is_live(exec) || !machine().is_live(target->graph)) {
+      return Result::invalid_handle;
+    }
+    const std::deque<FakeNode>& nodes = target->graph->nodes;
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      if (handle<GraphNode>(const_cast<FakeNode*>(&nodes[at])) != node) continue;
+      KernelRun run;
+      if (!machine().describe_launch(*parameters, run)) return Result::invalid_value;
+      target->nodes[at].run = run;
+      return Result::success;
+    }
+    return Result::invalid_value;
+  });
+}
+#endif
+EXPORT Result cuGraphCreate(Graph* graph, unsigned) {
+  return call("cuGraphCreate", [&] {
+    *graph = handle<Graph>(machine().make<FakeGraph>());
+    return Result::success;
+  });
+}
+EXPORT Result cuGraphDestroy(Graph graph) {
+  return call("cuGraphDestroy", [&] { return expect(machine().destroy(graph)); });
+}
+EXPORT Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long) {
+  return call("cuGraphInstantiateWithFlags", [&] {
+    if (!machine().is_live(graph)) return Result::invalid_handle;
+    auto* made = machine().make<FakeExec>();
+    made->graph = behind<FakeGraph>(graph);
+    made->nodes.assign(made->graph->nodes.begin(), made->graph->nodes.end());
+    *exec = handle<GraphExec>(made);
+    return Result::success;
+  });
+}
+EXPORT Result cuGraphLaunch(GraphExec exec, Stream stream) {
+  return call("cuGraphLaunch", [&] {
+    if (!machine().is_live(exec) || !machine().is_live(stream)) return Result::invalid_handle;
+    machine().queue([nodes = behind<FakeExec>(exec)->nodes] { return machine().run_graph(nodes); });
+    return Result::success;
+  });
+}
+EXPORT Result cuGraphExecDestroy(GraphExec exec) {
+  return call("cuGraphExecDestroy", [&] {
+    if (machine().queued() > 0) machine().misuse.emplace_back("graph destroyed beside queued work");
+    return expect(machine().destroy(exec));
+  });
+}
+
+SAME(cuLaunchKernel);
+SAME(cuMemcpyHtoDAsync_v2);
+SAME(cuMemcpyDtoHAsync_v2);
+SAME(cuMemcpyDtoDAsync_v2);
+SAME(cuMemsetD8Async);
+SAME(cuStreamCreate);
+SAME(cuStreamDestroy_v2);
+SAME(cuStreamSynchronize);
+SAME(cuEventCreate);
+SAME(cuEventDestroy_v2);
+SAME(cuEventRecord);
+SAME(cuEventSynchronize);
+SAME(cuEventElapsedTime);
+SAME(cuGraphCreate);
+SAME(cuGraphDestroy);
+SAME(cuGraphInstantiateWithFlags);
+SAME(cuGraphLaunch);
+SAME(cuGraphExecDestroy);
+#ifndef HEARTH_FAKE_OLD
+SAME(cuGraphAddKernelNode_v2);
+SAME(cuGraphExecKernelNodeSetParams_v2);
+#endif

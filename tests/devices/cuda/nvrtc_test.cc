@@ -1,0 +1,135 @@
+// The real compiler, without a card.
+#include "devices/cuda/nvrtc.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "devices/cuda/affine_kernel.h"
+#include "devices/cuda/fake_card.h"
+
+namespace hearth::cuda {
+namespace {
+
+// a * b + c, and a struct of the dialect's kind passed by value.
+constexpr const char* kText = R"(
+struct P { float a; };
+template <class T> T twice(T x) { return x + x; }
+extern "C" __attribute__((global)) void madd(const float* __restrict__ x, float* __restrict__ y,
+                                             const __grid_constant__ P p) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = x[i] * p.a + twice(x[i]);
+}
+)";
+
+std::string text_of(const std::vector<std::byte>& image) {
+  return {reinterpret_cast<const char*>(image.data()), image.size()};
+}
+
+class CudaCompiler : public testing::Test {
+ protected:
+  void SetUp() override {
+    Places places = only("");
+    places.virtual_env = test_environment();
+    compiler_ = Nvrtc::open(places, 13000, notes_);
+    if (compiler_ == nullptr) {
+      GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
+    }
+  }
+
+  std::vector<std::string> notes_;
+  std::shared_ptr<const Nvrtc> compiler_;
+};
+
+TEST_F(CudaCompiler, TellsItsVersion) {
+  EXPECT_EQ(compiler_->version().rfind("nvrtc 1", 0), 0u) << compiler_->version();
+  EXPECT_TRUE(contains(compiler_->version(), "--fmad=false"));
+  EXPECT_TRUE(any_contains(notes_, "libnvrtc.so.13: opened"));
+}
+
+TEST_F(CudaCompiler, MachineCodeForCardsThatItKnows) {
+  for (const int capability : {75, 80, 90, 120}) {
+    const auto image = compiler_->compile(kText, "madd", capability);
+    EXPECT_EQ(text_of(image).substr(1, 3), "ELF") << capability;
+  }
+}
+
+TEST_F(CudaCompiler, TextForNewerCards) {
+  const auto image = compiler_->compile(kText, "madd", 999);
+  const std::string text = text_of(image);
+  EXPECT_EQ(text.find('\0'), text.size() - 1);
+  EXPECT_TRUE(contains(text, ".entry madd"));
+  EXPECT_TRUE(contains(text, "mul.rn.f32")) << text;
+  EXPECT_FALSE(contains(text, "fma.")) << "a * b + c is contracted";
+  EXPECT_TRUE(contains(text, "ld.global.nc")) << "restricted pointers are not read-only";
+}
+
+TEST_F(CudaCompiler, ErrorHasTheCompilersWords) {
+  const std::string message = error_of(ErrorCode::device, [&] {
+    compiler_->compile("void f() { undefined_name(); }", "broken", 90);
+  });
+  EXPECT_TRUE(contains(message, "cuda: kernel broken does not compile for sm_90")) << message;
+  EXPECT_TRUE(contains(message, "undefined_name")) << message;
+  EXPECT_TRUE(contains(message, "broken.cu(1)")) << message;
+}
+
+TEST_F(CudaCompiler, RefusesCardsOlderThanItKnows) {
+  EXPECT_TRUE(contains(
+      error_of(ErrorCode::unsupported, [&] { compiler_->compile(kText, "madd", 20); }), "got"));
+}
+
+TEST_F(CudaCompiler, OldDriversGetTheNewerCompilerOnlyAtLast) {
+  Places places = only("/nowhere");
+  places.virtual_env = test_environment();
+  std::vector<std::string> notes;
+  ASSERT_NE(Nvrtc::open(places, 12080, notes), nullptr);
+  EXPECT_EQ(notes.front(), "/nowhere/libnvrtc.so.12: no such file");
+}
+
+// From the dialect to machine code and into a driver, all but the card.
+class CudaDialectOnFakeCard : public FakeCard {};
+
+TEST_F(CudaDialectOnFakeCard, CompilesAndLoads) {
+  Places places = only("");
+  places.virtual_env = test_environment();
+  std::vector<std::string> notes;
+  const auto compiler = Nvrtc::open(places, 13000, notes);
+  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
+  CudaDriver driver(api_, 0, compiler);
+  EXPECT_EQ(driver.compiler_version(), compiler->version());
+  const auto image = driver.compile(affine());
+  EXPECT_EQ(text_of(image).substr(1, 3), "ELF");
+  EXPECT_EQ(driver.load(affine(), image)->name(), "affine_f32");
+  runtime::KernelSource wrong = affine();
+  wrong.function = "affine<nonsense>";
+  EXPECT_TRUE(contains(error_of(ErrorCode::device, [&] { driver.compile(wrong); }), "nonsense"));
+}
+
+// An image from a damaged cache must not reach the driver, which reads as far as it says itself.
+class CudaCutImages : public FakeCard {};
+
+TEST_F(CudaCutImages, AreRefused) {
+  Places places = only("");
+  places.virtual_env = test_environment();
+  std::vector<std::string> notes;
+  const auto compiler = Nvrtc::open(places, 13000, notes);
+  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
+  runtime::KernelSource source;
+  source.name = "madd";
+  for (const int capability : {90, 999}) {
+    const auto image = compiler->compile(kText, "madd", capability);
+    if (capability == 90) {
+      EXPECT_NE(driver_->load(source, image), nullptr);
+    }
+    for (std::size_t part = 0; part < 64; ++part) {
+      const std::size_t bytes = image.size() * part / 64;
+      EXPECT_TRUE(contains(error_of(ErrorCode::corrupt_file,
+                                    [&] { driver_->load(source, std::span(image).first(bytes)); }),
+                           "not whole"))
+          << capability << ": " << bytes << " of " << image.size();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth::cuda

@@ -1,0 +1,203 @@
+// What src/devices/cuda declares by hand, against the toolkit's own headers, where they exist. All of
+// it is checked when this file is compiled.
+#include <gtest/gtest.h>
+
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+
+#include <cstddef>
+#include <type_traits>
+
+#include "devices/cuda/driver_api.h"
+#include "devices/cuda/nvrtc.h"
+
+// Behind ours: it renames functions by macros.
+#include <cuda.h>
+#include <nvrtc.h>
+
+namespace hearth::cuda {
+namespace {
+
+// Both sides with handles as `void*` and enumerations as the integers that they are.
+template <class T>
+struct Plain {
+  using type = std::conditional_t<std::is_enum_v<T>, unsigned, T>;
+};
+template <class T>
+struct Plain<const T> {
+  using type = const typename Plain<T>::type;
+};
+template <class T>
+struct Plain<T*> {
+  using type = typename Plain<T>::type*;
+};
+template <class R, class... A>
+struct Plain<R(A...)> {
+  using type = typename Plain<R>::type(typename Plain<A>::type...);
+};
+#define HANDLE(Theirs, Ours) \
+  template <>                \
+  struct Plain<Theirs> {     \
+    using type = Ours;       \
+  }
+HANDLE(CUcontext, ContextHandle);
+HANDLE(CUmodule, ModuleHandle);
+HANDLE(CUfunction, FunctionHandle);
+HANDLE(CUstream, Stream);
+HANDLE(CUevent, Event);
+HANDLE(CUgraph, Graph);
+HANDLE(CUgraphNode, GraphNode);
+HANDLE(CUgraphExec, GraphExec);
+HANDLE(nvrtcProgram, NvrtcApi::Program);
+HANDLE(CUDA_KERNEL_NODE_PARAMS, KernelNodeParameters);
+#undef HANDLE
+
+static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
+static_assert(std::is_same_v<CUdevice, Card> && std::is_same_v<CUdeviceptr, DevicePointer>);
+
+#define SAME(name) \
+  static_assert(   \
+      std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(DriverApi::name)>::type>)
+SAME(cuInit);
+SAME(cuDriverGetVersion);
+SAME(cuGetErrorName);
+SAME(cuGetErrorString);
+SAME(cuDeviceGetCount);
+SAME(cuDeviceGet);
+SAME(cuDeviceGetName);
+SAME(cuDeviceGetAttribute);
+SAME(cuDeviceTotalMem_v2);
+SAME(cuDevicePrimaryCtxRetain);
+SAME(cuDevicePrimaryCtxRelease_v2);
+SAME(cuCtxPushCurrent_v2);
+SAME(cuCtxPopCurrent_v2);
+SAME(cuModuleLoadDataEx);
+SAME(cuModuleUnload);
+SAME(cuModuleGetFunction);
+SAME(cuLaunchKernel);
+SAME(cuMemGetInfo_v2);
+SAME(cuMemAlloc_v2);
+SAME(cuMemFree_v2);
+SAME(cuMemHostAlloc);
+SAME(cuMemFreeHost);
+SAME(cuMemcpyHtoDAsync_v2);
+SAME(cuMemcpyDtoHAsync_v2);
+SAME(cuMemcpyDtoDAsync_v2);
+SAME(cuMemsetD8Async);
+SAME(cuStreamCreate);
+SAME(cuStreamDestroy_v2);
+SAME(cuStreamSynchronize);
+SAME(cuEventCreate);
+SAME(cuEventDestroy_v2);
+SAME(cuEventRecord);
+SAME(cuEventSynchronize);
+SAME(cuGraphCreate);
+SAME(cuGraphDestroy);
+SAME(cuGraphAddKernelNode_v2);
+SAME(cuGraphInstantiateWithFlags);
+SAME(cuGraphExecKernelNodeSetParams_v2);
+SAME(cuGraphLaunch);
+SAME(cuGraphExecDestroy);
+#undef SAME
+// Headers of CUDA 13 rename the first version of this one away; the second has the same type.
+using EventElapsedTime = decltype(&::cuEventElapsedTime);
+#undef cuEventElapsedTime
+static_assert(std::is_same_v<Plain<EventElapsedTime>::type,
+                             Plain<decltype(DriverApi::cuEventElapsedTime)>::type>);
+
+#define SAME(name) \
+  static_assert(   \
+      std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(NvrtcApi::name)>::type>)
+SAME(nvrtcVersion);
+SAME(nvrtcGetErrorString);
+SAME(nvrtcGetNumSupportedArchs);
+SAME(nvrtcGetSupportedArchs);
+SAME(nvrtcCreateProgram);
+SAME(nvrtcDestroyProgram);
+SAME(nvrtcCompileProgram);
+SAME(nvrtcGetProgramLogSize);
+SAME(nvrtcGetProgramLog);
+SAME(nvrtcGetCUBINSize);
+SAME(nvrtcGetCUBIN);
+SAME(nvrtcGetPTXSize);
+SAME(nvrtcGetPTX);
+#undef SAME
+
+#define EQUAL(ours, theirs) \
+  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
+EQUAL(Result::success, CUDA_SUCCESS);
+EQUAL(Result::invalid_value, CUDA_ERROR_INVALID_VALUE);
+EQUAL(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
+EQUAL(Result::not_initialized, CUDA_ERROR_NOT_INITIALIZED);
+EQUAL(Result::deinitialized, CUDA_ERROR_DEINITIALIZED);
+EQUAL(Result::no_device, CUDA_ERROR_NO_DEVICE);
+EQUAL(Result::invalid_device, CUDA_ERROR_INVALID_DEVICE);
+EQUAL(Result::invalid_image, CUDA_ERROR_INVALID_IMAGE);
+EQUAL(Result::invalid_context, CUDA_ERROR_INVALID_CONTEXT);
+EQUAL(Result::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
+EQUAL(Result::ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE);
+EQUAL(Result::invalid_ptx, CUDA_ERROR_INVALID_PTX);
+EQUAL(Result::nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE);
+EQUAL(Result::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+#if CUDA_VERSION >= 12090
+EQUAL(Result::contained, CUDA_ERROR_CONTAINED);
+#endif
+EQUAL(Result::invalid_source, CUDA_ERROR_INVALID_SOURCE);
+EQUAL(Result::invalid_handle, CUDA_ERROR_INVALID_HANDLE);
+EQUAL(Result::not_found, CUDA_ERROR_NOT_FOUND);
+EQUAL(Result::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS);
+EQUAL(Result::launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT);
+EQUAL(Result::context_is_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+EQUAL(Result::device_assert, CUDA_ERROR_ASSERT);
+EQUAL(Result::hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR);
+EQUAL(Result::illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+EQUAL(Result::misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS);
+EQUAL(Result::invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE);
+EQUAL(Result::invalid_pc, CUDA_ERROR_INVALID_PC);
+EQUAL(Result::launch_failed, CUDA_ERROR_LAUNCH_FAILED);
+EQUAL(Result::tensor_memory_leak, CUDA_ERROR_TENSOR_MEMORY_LEAK);
+EQUAL(Result::graph_exec_update_failure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+EQUAL(DeviceAttribute::max_threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+EQUAL(DeviceAttribute::max_shared_memory_per_block,
+      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+EQUAL(DeviceAttribute::multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+EQUAL(DeviceAttribute::l2_cache_size, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+EQUAL(DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+EQUAL(DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+EQUAL(JitOption::error_log_buffer, CU_JIT_ERROR_LOG_BUFFER);
+EQUAL(JitOption::error_log_buffer_size_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+EQUAL(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
+EQUAL(kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
+EQUAL(NvrtcApi::Result::success, NVRTC_SUCCESS);
+EQUAL(NvrtcApi::Result::compilation, NVRTC_ERROR_COMPILATION);
+#undef EQUAL
+
+using Theirs = CUDA_KERNEL_NODE_PARAMS;
+static_assert(sizeof(Theirs) == sizeof(KernelNodeParameters));
+#define AT(ours, theirs) \
+  static_assert(offsetof(KernelNodeParameters, ours) == offsetof(Theirs, theirs))
+AT(function, func);
+AT(grid_x, gridDimX);
+AT(grid_y, gridDimY);
+AT(grid_z, gridDimZ);
+AT(block_x, blockDimX);
+AT(block_y, blockDimY);
+AT(block_z, blockDimZ);
+AT(shared_memory_bytes, sharedMemBytes);
+AT(parameters, kernelParams);
+AT(extra, extra);
+AT(kernel, kern);
+AT(context, ctx);
+#undef AT
+
+TEST(CudaPrototypes, MatchTheToolkit) { EXPECT_GE(CUDA_VERSION, 12000); }
+
+}  // namespace
+}  // namespace hearth::cuda
+
+#else
+
+TEST(CudaPrototypes, MatchTheToolkit) {
+  GTEST_SKIP() << "no cuda.h: pip install -r requirements-test.txt, then configure again";
+}
+
+#endif

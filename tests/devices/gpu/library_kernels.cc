@@ -1,0 +1,77 @@
+#include "devices/gpu/sample_kernels.h"
+
+namespace hearth::gpu_test {
+namespace {
+
+using runtime::KernelParameter;
+using runtime::KernelSource;
+using Kind = KernelParameter::Kind;
+
+KernelSource instance(const std::string& file, const std::string& name,
+                      const std::string& arguments, std::vector<KernelParameter> parameters) {
+  return {.name = "an_" + name,
+          .text = "#include \"kernels/" + file + "\"\n",
+          .function = name + "<" + arguments + ">",
+          .parameters = std::move(parameters),
+          .max_threads = 256};
+}
+
+KernelParameter read(const std::string& type, const std::string& name) {
+  return {Kind::read, type, name};
+}
+KernelParameter write(const std::string& type, const std::string& name) {
+  return {Kind::write, type, name};
+}
+KernelParameter constant(const std::string& type) { return {Kind::constant, type, "p"}; }
+
+std::vector<KernelSource> make_kernels() {
+  const KernelParameter dynamics = read("ulong", "dynamics");
+  std::vector<KernelSource> kernels = {
+      instance("arg_reduce.h", "arg_reduce", "half, float, long, false, 3",
+               {read("half", "x"),
+                write("long", "y"),
+                constant("ArgParams<3>"),
+                {Kind::threadgroup, "float", "values", 32},
+                {Kind::threadgroup, "long", "positions", 32}}),
+      instance("matmul.h", "matmul", "bfloat, float, 2",
+               {read("bfloat", "a"),
+                read("bfloat", "b"),
+                write("bfloat", "c"),
+                constant("MatmulParams<2>"),
+                {Kind::threadgroup, "float", "a_tile", 1024},
+                {Kind::threadgroup, "float", "b_tile", 1024}}),
+      instance("indexing.h", "strided_copy", "ushort, uint, 4",
+               {read("ushort", "x"), write("ushort", "y"), constant("CopyParams<4>")}),
+      instance("indexing.h", "slice_assign", "uint, uint, 2",
+               {read("uint", "x"), write("uint", "y"), dynamics, constant("AssignParams<2>")}),
+      instance("indexing.h", "gather", "ulong, int, uint, 3",
+               {read("ulong", "x"), read("int", "indices"), write("ulong", "y"),
+                constant("GatherParams<3>")}),
+      instance("indexing.h", "select", "uchar, long, ulong, 3",
+               {read("uchar", "x"), read("long", "indices"), write("uchar", "y"),
+                constant("SelectParams<3>")}),
+      instance("indexing.h", "scatter_add", "half, float, long, uint, 2",
+               {read("long", "indices"),
+                read("half", "values"),
+                {Kind::read_write, "float", "output"},
+                constant("ScatterParams<2>")}),
+  };
+  for (const char* name : {"random_bits", "arange_int"}) {
+    kernels.push_back(instance("random.h", name, "uint",
+                               {write("uint", "y"), dynamics, constant("RandomParams")}));
+  }
+  for (const char* name : {"random_uniform", "random_normal", "random_bernoulli", "arange_float"}) {
+    kernels.push_back(instance("random.h", name, "half",
+                               {write("half", "y"), dynamics, constant("RandomParams")}));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+const std::vector<KernelSource>& library_kernels() {
+  static const std::vector<KernelSource> kernels = make_kernels();
+  return kernels;
+}
+
+}  // namespace hearth::gpu_test

@@ -1,0 +1,21 @@
+// NVRTC for tests: compiles assembled kernel text for any architecture, without a GPU or a toolkit.
+#pragma once
+
+#include <string>
+
+namespace hearth::gpu_test {
+
+struct CudaBuild {
+  bool ok = false;
+  std::string log;  // the compiler's messages, with each kernel's registers and spills
+  std::string ptx;
+};
+
+// Empty if NVRTC can be loaded, else why not. Looked for where cuda::search_folders() says, and
+// among the Python packages that scripts/bootstrap installs.
+const std::string& nvrtc_missing();
+
+// Compiles for `architecture` ("sm_90"): to PTX, and by ptxas to machine code.
+CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture);
+
+}  // namespace hearth::gpu_test
