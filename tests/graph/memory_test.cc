@@ -9,7 +9,7 @@ namespace hearth::testing {
 namespace {
 
 TEST(Memory, UpdatesTakeOverTheirInput) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array x = iota({1000}, device);
     const Statistics count = counted([&] {
       for (int i = 0; i < 3; ++i) {
@@ -23,7 +23,7 @@ TEST(Memory, UpdatesTakeOverTheirInput) {
 }
 
 TEST(Memory, PartialUpdatesTakeOverTheirInput) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array x = iota({50, 20}, device);
     const Array row = full({1, 20}, -1.0, DType::f32, device).eval();
     const Statistics count = counted([&] {
@@ -41,7 +41,7 @@ TEST(Memory, PartialUpdatesTakeOverTheirInput) {
 }
 
 TEST(Memory, KeptHandlesNeverChange) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array x = iota({1000}, device);
     const Array kept = x;
     const Array view = slice(x, {{10, 20}}).eval();
@@ -71,7 +71,7 @@ TEST(Memory, LiveViewsKeepTheStorage) {
 }
 
 TEST(Memory, ReadersComeBeforeTheUpdate) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     Array x = iota({64, 64}, device);
     const Array before = matmul(x, x);
     x = add(x, 1.0);
@@ -85,7 +85,7 @@ TEST(Memory, ReadersComeBeforeTheUpdate) {
 }
 
 TEST(Memory, EscapingViewsShareStorage) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array a = iota({20, 30}, device);
     const Array sum_of = add(a, 1.0);
     const Array row = slice(sum_of, {{3, 4}});
@@ -102,7 +102,7 @@ TEST(Memory, EscapingViewsShareStorage) {
 }
 
 TEST(Memory, ReleasedWhenTheLastViewGoes) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     device.synchronize();
     const std::int64_t before = device.memory().in_use;
     {
@@ -118,7 +118,7 @@ TEST(Memory, ReleasedWhenTheLastViewGoes) {
 
 // A chain of matrix products needs two buffers at a time beside the weight, however long it is.
 TEST(Memory, PeakIsThatOfEagerCode) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const std::int64_t bytes = 128 * 128 * 4;
     const Array weight = mul(iota({128, 128}, device), 0.001).eval();
     device.synchronize();
@@ -156,7 +156,7 @@ TEST(Memory, FusedIntermediatesNeedNone) {
 }
 
 TEST(Memory, OverTheLimitNamesTheLargestAndKeepsInputs) {
-  for (const Device device : both_devices()) {
+  for (const Device device : devices_under_test()) {
     const Array a = iota({1000}, device);
     device.synchronize();
     device.set_memory_limit(device.memory().in_use + device.memory().arena + 100000);
