@@ -1,11 +1,11 @@
 // Regions that end in a reduction whose innermost axis is kept. Text of the kernel dialect; see
 // region_rows.h for what the generated part defines. Vectors lie along the kept axis.
 //
-// A threadgroup is p.wide threads across, a power of two, each with a vector of columns; the threads
-// below one another share the rows of a chunk, and combine through threadgroup memory. Rows are cut
-// into ntg.y chunks of p.chunk; their partial results are combined by another launch. A thread has
-// kUnroll rows in flight, each with accumulators of its own. Each element is read once; bound by
-// memory.
+// A threadgroup is p.wide threads across, a power of two, each with a vector of columns; the
+// threads below one another share the rows of a chunk, and combine through threadgroup memory. Rows
+// are cut into ntg.y chunks of p.chunk; their partial results are combined by another launch. A
+// thread has kUnroll rows in flight, each with accumulators of its own. Each element is read once;
+// bound by memory.
 
 template <int kWidth, int kUnroll>
 inline void region_columns(thread const Operands& o, constant RegionParams& p,

@@ -7,12 +7,12 @@
 //   region_result(row, p)          where its result lies
 //   region_tail(o, at, e)          the value to reduce of element e of a row
 //
-// A row is what one result is made of. p.lanes threads, a power of two, share a row: several rows to
-// a simdgroup, one to a simdgroup, or one to a threadgroup. Long rows are cut into ntg.y chunks of
-// p.chunk vectors; their partial results are combined by another launch. The elements of a vector are
-// combined in pairs, vectors into kUnroll accumulators, lanes in pairs: a float sum has the error of
-// short chains. The order depends on extents and alignment only, so results are the same in every
-// run. Each element is read once; bound by memory.
+// A row is what one result is made of. p.lanes threads, a power of two, share a row: several rows
+// to a simdgroup, one to a simdgroup, or one to a threadgroup. Long rows are cut into ntg.y chunks
+// of p.chunk vectors; their partial results are combined by another launch. The elements of a
+// vector are combined in pairs, vectors into kUnroll accumulators, lanes in pairs: a float sum has
+// the error of short chains. The order depends on extents and alignment only, so results are the
+// same in every run. Each element is read once; bound by memory.
 
 template <int kWidth, int kUnroll>
 inline void region_rows(thread const Operands& o, constant RegionParams& p,

@@ -20,8 +20,8 @@ constexpr std::int64_t kSimd = 32;
 constexpr int kLongRegion = 512;
 // Bytes of accumulators that a thread holds for a row of a vector.
 constexpr int kAccumulatorBytes = 64;
-// Threadgroups that fill a large GPU: rows a few times over. Columns end with more work of their own,
-// and take fewer, but more where each thread has little in flight.
+// Threadgroups that fill a large GPU: rows a few times over. Columns end with more work of their
+// own, and take fewer, but more where each thread has little in flight.
 constexpr std::int64_t kRowGroups = 2048;
 constexpr std::int64_t kColumnGroups = 512;
 constexpr std::int64_t kElementColumnGroups = 1024;

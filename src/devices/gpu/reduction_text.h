@@ -2,9 +2,9 @@
 // results, threadgroups leave partial results in the workspace, and a second kernel combines them.
 //
 //   rows      the innermost axis is reduced: threads share a row
-//   columns   the innermost axis is kept: threads have columns of their own, neighbours side by side
+//   columns   the innermost axis is kept: threads have columns of their own, side by side
 //
-// Which threads combine what follows from extents alone, never from the device, so that results are
+// Which threads combine what follows from extents and alignment, never from the device: results are
 // the same in every run and on every GPU.
 #pragma once
 
@@ -27,8 +27,8 @@ inline constexpr int kWorkspaceOperand = -1;
 // The widest vector, in elements, that the region's layout allows.
 int reduction_width(const Region& region, const RegionLayout& layout, const RegionValues& values);
 
-// The kernels of the region with vectors of `width` elements; workspace_bytes does not depend on it.
-// The region has at least one result.
+// The kernels of the region with vectors of `width` elements; workspace_bytes does not depend on
+// it. The region has at least one result.
 BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layout,
                                  const RegionValues& values, int width, std::uint64_t aliased);
 

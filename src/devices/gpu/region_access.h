@@ -43,8 +43,8 @@ class RegionAccess {
   int unroll(int at_most) const;
   KernelConstants& constants() { return constants_; }
 
-  // Text. "struct Operands", "struct Inputs", "struct Outputs", "struct Offsets", the functions that
-  // load, compute and store; and the types of positions.
+  // Text. "struct Operands", "struct Inputs", "struct Outputs", "struct Offsets", the functions
+  // that load, compute and store; and the types of positions.
   std::string text() const;
   // A function `name`(position i, [Offsets base,] p) that finds the i-th vector of the given axes,
   // indices into layout.axes; `inner` says that vectors lie along the last of them. With `based` it
@@ -59,15 +59,15 @@ class RegionAccess {
   // The function of one element beyond the last whole vector: region_tail(o, [at,] e).
   std::string tail_function(bool reduces) const;
 
-  // "region(x0, x1, ..., p, dynamics, Ctx ctx) {" and what fills `o`. `result` is the operand that a
-  // reduction writes, as a parameter, or empty; `shared` says that there is a threadgroup array.
+  // "region(x0, x1, ..., p, dynamics, Ctx ctx) {" and what fills `o`. `result` is the operand that
+  // a reduction writes, as a parameter, or empty; `shared` says that there is a threadgroup array.
   std::string entry_begin(const std::string& result, bool shared) const;
   // The parameters up to and with the dynamic block; `result` goes behind the outputs.
   void describe(BuiltKernel* built, const runtime::KernelParameter* result) const;
 
  private:
-  // single: one element for all; repeated: one for a vector; packet: whole vectors; element: vectors
-  // are single elements.
+  // single: one element for all; repeated: one for a vector; packet: whole vectors; element:
+  // vectors are single elements.
   enum class Role : std::uint8_t { unused, single, repeated, packet, element };
 
   int operand_count() const { return static_cast<int>(roles_.size()); }
@@ -84,7 +84,8 @@ class RegionAccess {
                    const std::vector<Target>& targets) const;
   bool is_dense(int operand) const;
   std::vector<std::int64_t> strides_of(int operand, const std::vector<int>& axes, bool inner) const;
-  // region_compute's arguments: element `i` of what was loaded for a vector, or element `e` of memory.
+  // region_compute's arguments: element `i` of what was loaded for a vector, or element `e` of
+  // memory.
   enum class Form : std::uint8_t { vector, element };
   std::string arguments(Form form) const;
 

@@ -23,8 +23,8 @@ std::vector<RegionAxis> axes_of(const Region& region) {
   return axes;
 }
 
-// Turns axes around and sorts them so that the first input that varies is walked in the order of its
-// memory. Returns by how many elements the first element of each operand moves.
+// Turns axes around and sorts them so that the first input that varies is walked in the order of
+// its memory. Returns by how many elements the first element of each operand moves.
 std::vector<std::int64_t> follow_memory(std::size_t inputs, std::vector<RegionAxis>* axes) {
   std::vector<std::int64_t> moves(axes->empty() ? 0 : axes->front().strides.size(), 0);
   for (std::size_t k = 0; k < inputs; ++k) {
