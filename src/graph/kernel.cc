@@ -4,6 +4,15 @@
 
 namespace hearth {
 
+Strides batch_strides(const TensorSpec& spec, int batch_rank) {
+  const int own = spec.shape.rank() - 2;
+  Strides strides = Strides::filled(batch_rank, 0);
+  for (int i = 0; i < own; ++i) {
+    if (spec.shape[i] != 1) strides[batch_rank - own + i] = spec.strides[i];
+  }
+  return strides;
+}
+
 void KernelTable::add(const Kernel& kernel) { kernels_[kernel.op].push_back(kernel); }
 
 const Kernel* KernelTable::find(const Signature& signature) const {

@@ -32,6 +32,10 @@ struct TensorSpec {
   bool absent = false;  // an optional input that was not given
 };
 
+// The strides of a matrix operand over the `batch_rank` batch axes of the result, which are aligned at
+// the last one; 0 where the operand is broadcast.
+Strides batch_strides(const TensorSpec& spec, int batch_rank);
+
 // One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
 // parameters are the words from `dynamic` on in the dynamic block.
 struct Signature {

@@ -17,7 +17,7 @@ constexpr std::int64_t kSimdWidth = 32;
   throw Error(ErrorCode::invalid_argument, function.name() + ": " + what);
 }
 
-bool reads_memory(KernelParameter::Kind kind) {
+bool is_memory(KernelParameter::Kind kind) {
   return kind == KernelParameter::Kind::read || kind == KernelParameter::Kind::write ||
          kind == KernelParameter::Kind::read_write;
 }
@@ -31,6 +31,23 @@ void check_sizes(const Function& function, Size3 threads, const Properties& prop
   }
 }
 
+void check_arguments(const Function& function, std::span<const Argument> arguments) {
+  std::size_t wanted = 0;
+  for (const KernelParameter& parameter : function.parameters()) {
+    if (parameter.kind == KernelParameter::Kind::threadgroup) continue;
+    const std::size_t at = wanted++;
+    if (at >= arguments.size()) continue;
+    if (is_memory(parameter.kind) == (arguments[at].constant == nullptr)) continue;
+    fail(function, "argument " + std::to_string(at) + " of the wrong kind; expected " +
+                       (is_memory(parameter.kind) ? "memory for " : "a constant for ") +
+                       parameter.name);
+  }
+  if (wanted != arguments.size()) {
+    fail(function, "wrong number of arguments; got " + std::to_string(arguments.size()) +
+                       ", expected " + std::to_string(wanted));
+  }
+}
+
 }  // namespace
 
 void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
@@ -40,28 +57,8 @@ void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
   const int command = static_cast<int>(items_.size());
   Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(), 0, 0};
 
+  check_arguments(function, arguments);
   std::size_t next = 0;
-  for (const KernelParameter& parameter : function.parameters()) {
-    if (parameter.kind == KernelParameter::Kind::threadgroup) continue;
-    if (next == arguments.size()) break;
-    const Argument& argument = arguments[next++];
-    if (reads_memory(parameter.kind) != (argument.constant == nullptr)) {
-      fail(function, "argument " + std::to_string(next - 1) + " of the wrong kind; expected " +
-                         (reads_memory(parameter.kind) ? "memory for " : "a constant for ") +
-                         parameter.name);
-    }
-  }
-  const auto wanted = static_cast<std::size_t>(
-      std::count_if(function.parameters().begin(), function.parameters().end(),
-                    [](const KernelParameter& parameter) {
-                      return parameter.kind != KernelParameter::Kind::threadgroup;
-                    }));
-  if (wanted != arguments.size()) {
-    fail(function, "wrong number of arguments; got " + std::to_string(arguments.size()) +
-                       ", expected " + std::to_string(wanted));
-  }
-
-  next = 0;
   for (const KernelParameter& parameter : function.parameters()) {
     if (parameter.kind == KernelParameter::Kind::threadgroup) continue;
     const Argument& argument = arguments[next++];
@@ -123,11 +120,6 @@ void CommandBatch::rebind(Address from, std::int64_t bytes, Address to) noexcept
       argument.address = to + (argument.address - from);
     }
   }
-}
-
-void CommandBatch::serialise() noexcept {
-  int group = 0;
-  for (Item& item : items_) item.group = group++;
 }
 
 }  // namespace runtime

@@ -36,9 +36,6 @@ class CommandBatch {
   // `to`. The caller vouches that the new memory overlaps no other argument of the batch.
   void rebind(Address from, std::int64_t bytes, Address to) noexcept;
 
-  // Puts every command into a group of its own.
-  void serialise() noexcept;
-
  private:
   struct Item {
     const Function* function;

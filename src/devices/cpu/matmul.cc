@@ -7,16 +7,6 @@
 namespace hearth::cpu {
 namespace {
 
-// Strides of an operand over the batch axes of the output; 0 where it is broadcast.
-Strides batch_strides(const Operand& operand, int batch_rank) {
-  const int own = operand.shape().rank() - 2;
-  Strides strides = Strides::filled(batch_rank, 0);
-  for (int i = 0; i < own; ++i) {
-    if (operand.shape()[i] != 1) strides[batch_rank - own + i] = operand.stride(i);
-  }
-  return strides;
-}
-
 // The batch axes that are left to loop over, outermost first.
 struct BatchAxis {
   std::int64_t extent, a, b, c;
@@ -38,7 +28,8 @@ void launch_matmul(const Launch& launch) {
   args.dtype = a.dtype();
   args.c_dtype = c.dtype();
 
-  const Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
+  const Strides a_batch = batch_strides(*a.spec, rank - 2),
+                b_batch = batch_strides(*b.spec, rank - 2);
   BatchAxis axes[kMaxRank];
   int count = 0;
   std::int64_t c_stride = args.m * args.n;

@@ -50,9 +50,7 @@ Prepared prepare_arg(const Signature& signature) {
   step.threads = {static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, kThreads))};
   step.constants = {length, stride};
   append_axes(lines, strides, x.base, &step.constants);
-  step.arguments = {x.argument,
-                    strided_operand(signature.output, 1).argument,
-                    {StepArgument::From::constants, 0, 0, 0}};
+  step.arguments = {x.argument, strided_operand(signature.output, 1).argument, kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

@@ -21,9 +21,6 @@ std::string params_type(const char* name, int rank) {
   return std::string(name) + "<" + std::to_string(rank) + ">";
 }
 
-const StepArgument kDynamics{StepArgument::From::dynamics, 0, 0, 0};
-const StepArgument kConstants{StepArgument::From::constants, 0, 0, 0};
-
 // Part of a dense output: where a copy goes.
 struct Target {
   int operand;

@@ -15,16 +15,6 @@ constexpr std::int64_t kDepth = 16;
 // Threadgroups along z: what every API allows.
 constexpr std::int64_t kMostLayers = 65535;
 
-// The strides of an operand over the batch axes of the output; 0 where it is broadcast.
-Strides batch_strides(const TensorSpec& spec, int batch_rank) {
-  const int own = spec.shape.rank() - 2;
-  Strides strides = Strides::filled(batch_rank, 0);
-  for (int i = 0; i < own; ++i) {
-    if (spec.shape[i] != 1) strides[batch_rank - own + i] = spec.strides[i];
-  }
-  return strides;
-}
-
 Prepared prepare_matmul(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& a = signature.inputs[0];
@@ -73,10 +63,7 @@ Prepared prepare_matmul(const Signature& signature) {
                     b.strides[b_rank - 1]};
   append_axes(batch, a_batch, left.base, &step.constants);
   append_axes(batch, b_batch, right.base, &step.constants);
-  step.arguments = {left.argument,
-                    right.argument,
-                    strided_operand(c, 2).argument,
-                    {StepArgument::From::constants, 0, 0, 0}};
+  step.arguments = {left.argument, right.argument, strided_operand(c, 2).argument, kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

@@ -30,9 +30,8 @@ Prepared prepare_drawn(const Signature& signature, const std::string& function,
   step.groups = groups_for((count + per_thread - 1) / per_thread);
   step.threads = {kThreads};
   step.constants = {count, signature.dynamic};
-  step.arguments = {{StepArgument::From::operand, 0, 0, count * size_of(output.dtype)},
-                    {StepArgument::From::dynamics, 0, 0, 0},
-                    {StepArgument::From::constants, 0, 0, 0}};
+  step.arguments = {
+      {StepArgument::From::operand, 0, 0, count * size_of(output.dtype)}, kDynamics, kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

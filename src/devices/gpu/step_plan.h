@@ -25,6 +25,9 @@ struct StepArgument {
   std::int64_t bytes = 0;
 };
 
+inline constexpr StepArgument kDynamics{StepArgument::From::dynamics, 0, 0, 0};
+inline constexpr StepArgument kConstants{StepArgument::From::constants, 0, 0, 0};
+
 struct Step {
   const runtime::LazyKernel* kernel = nullptr;
   Size3 groups, threads;

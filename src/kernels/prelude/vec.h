@@ -108,21 +108,6 @@ HEARTH_INLINE T dot(vec<T, N> a, vec<T, N> b) {
   return sum;
 }
 
-#define HEARTH_VEC_NAMES(T) \
-  typedef vec<T, 2> T##2;   \
-  typedef vec<T, 3> T##3;   \
-  typedef vec<T, 4> T##4;
-HEARTH_VEC_NAMES(float)
-HEARTH_VEC_NAMES(half)
-HEARTH_VEC_NAMES(bfloat)
-HEARTH_VEC_NAMES(char)
-HEARTH_VEC_NAMES(uchar)
-HEARTH_VEC_NAMES(short)
-HEARTH_VEC_NAMES(ushort)
-HEARTH_VEC_NAMES(int)
-HEARTH_VEC_NAMES(uint)
-HEARTH_VEC_NAMES(long)
-HEARTH_VEC_NAMES(ulong)
-#undef HEARTH_VEC_NAMES
+#include "kernels/prelude/vec_names.h"
 
 }  // namespace metal
