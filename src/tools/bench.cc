@@ -200,6 +200,7 @@ Bench run_bench(const BenchOptions& options) {
   bench_matmul(bench);
   bench_rows(bench);
   bench_training(bench);
+  bench_gpu_training(bench);
   show_progress("");
   if (bench.rows().empty() && bench.names().empty()) {
     throw Error(ErrorCode::invalid_argument,

@@ -118,6 +118,7 @@ void bench_elementwise(Bench& bench);
 void bench_matmul(Bench& bench);
 void bench_rows(Bench& bench);
 void bench_training(Bench& bench);
+void bench_gpu_training(Bench& bench);
 
 // Runs all rows that are wanted.
 Bench run_bench(const BenchOptions& options);
