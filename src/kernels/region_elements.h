@@ -47,6 +47,7 @@ struct Elements8 {
   struct name {                                                    \
     typedef M memory;                                              \
     typedef V value;                                               \
+    typedef elements packed;                                       \
     static HEARTH_INLINE V load(M x) { return loaded; }            \
     static HEARTH_INLINE M store(V x) { return stored; }           \
     static HEARTH_INLINE V get(thread const uint* word, int i) {   \

@@ -250,12 +250,13 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   const char* const body = axes.columns       ? "region_columns"
                            : split.short_rows ? "region_short_rows"
                                               : "region_rows";
-  built.reduce.source.text = joined(
-      kIncludes, access.text(), functions, "#define HEARTH_REGION_TAIL ", tail ? 1 : 0,
-      "\n#include \"kernels/", body, ".h\"\n",
-      access.entry_begin(joined("device ", dialect_type(target), "* result"), !split.short_rows),
-      "  ", body, "<", width, ", ", unroll, ">(o, p, result, ", split.short_rows ? "" : "shared, ",
-      "ctx);\n}\n");
+  built.reduce.source.text =
+      joined(kIncludes, access.text(), functions, "#define HEARTH_REGION_TAIL ", tail ? 1 : 0,
+             "\n#include \"kernels/", body, ".h\"\n",
+             access.entry_begin(joined("device ", dialect_type(target), "* result"),
+                                split.short_rows ? "" : "threadgroup Accumulator* shared, "),
+             "  ", body, "<", width, ", ", unroll, ">(o, p, result, ",
+             split.short_rows ? "" : "shared, ", "ctx);\n}\n");
   built.reduce.source.function = "region";
   built.reduce.source.max_threads = static_cast<int>(kThreads);
   built.reduce.groups = {u32(split.groups), u32(split.chunks), 1};

@@ -33,12 +33,13 @@ Divisor divisor_of(std::int64_t extent) {
 }  // namespace
 
 RegionAccess::RegionAccess(const Region& region, const RegionLayout& layout,
-                           const RegionValues& values, int width, std::uint64_t aliased)
+                           const RegionValues& values, int width, std::uint64_t aliased, int tiled)
     : region_(region),
       layout_(layout),
       values_(values),
       width_(width),
       aliased_(aliased),
+      tiled_(tiled),
       constants_(layout.wide) {
   const int inputs = region.first_scalar();
   const int count = inputs + static_cast<int>(region.outputs.size());
@@ -49,6 +50,8 @@ RegionAccess::RegionAccess(const Region& region, const RegionLayout& layout,
       role = Role::unused;
     } else if (k < inputs && layout.operands[at].single) {
       role = Role::single;
+    } else if (tiled >= 0 && is_tiled(layout, tiled, k)) {
+      role = Role::tiled;
     } else if (width == 1) {
       role = Role::element;
     } else if (!layout.axes.empty() && layout.axes.back().strides[at] == 0) {
@@ -114,7 +117,7 @@ std::string RegionAccess::arguments(Form form) const {
       text += joined(type, "::load(o.x", k, "[at.g", group, "])");
     } else if (!vector) {
       text += joined(type, "::load(o.x", k, "[at.g", group, " + offset_t(e)])");
-    } else if (role == Role::packet) {
+    } else if (role == Role::packet || role == Role::tiled) {
       text += joined(type, "::get(in.x", k, ".word, i)");
     } else {
       text += joined("in.x", k);
@@ -148,10 +151,12 @@ std::string RegionAccess::text() const {
       continue;
     }
     line(operands, "  device ", is_input(k) ? "const " : "", memory, "* ", name, ";");
-    const bool packet = roles_[at] == Role::packet;
+    const bool tiled = roles_[at] == Role::tiled;
+    const bool packet = tiled || roles_[at] == Role::packet;
     const std::string held =
         packet ? joined("Packet<", packet_bytes(k), ">") : std::string(value_type(dtype(k)));
     line(is_input(k) ? inputs : outputs, "  ", held, " ", name, ";");
+    if (tiled) continue;
     if (is_input(k)) {
       const std::string value =
           packet ? joined(held, "::read(", address, ")") : joined(type, "::load(*(", address, "))");
@@ -198,6 +203,14 @@ std::vector<std::int64_t> RegionAccess::strides_of(int operand, const std::vecto
     strides.push_back(axis.strides[static_cast<std::size_t>(operand)] * (vectors ? width_ : 1));
   }
   return strides;
+}
+
+// A constant that positions are divided by.
+void RegionAccess::add_divisor(const std::string& name, std::int64_t extent) {
+  const Divisor divisor = divisor_of(extent);
+  constants_.add_u32(name, extent);
+  constants_.add_u32(name + "_magic", divisor.magic);
+  constants_.add_u32(name + "_shift", divisor.shift);
 }
 
 // The extents of a walk. The outermost one is not asked for.
@@ -325,7 +338,7 @@ std::string RegionAccess::tail_function(bool reduces) const {
   return text + "}\n";
 }
 
-std::string RegionAccess::entry_begin(const std::string& result, bool shared) const {
+std::string RegionAccess::entry_begin(const std::string& result, const std::string& arrays) const {
   std::string parameters;
   std::string fill;
   bool dynamics = false;
@@ -355,8 +368,7 @@ std::string RegionAccess::entry_begin(const std::string& result, bool shared) co
   }
   return joined("inline void region(", parameters, result.empty() ? "" : result + ", ",
                 "constant RegionParams& p, ", dynamics ? "device const ulong* dynamics, " : "",
-                shared ? "threadgroup Accumulator* shared, " : "", "Ctx ctx) {\n  Operands o;\n",
-                fill);
+                arrays, "Ctx ctx) {\n  Operands o;\n", fill);
 }
 
 void RegionAccess::describe(BuiltKernel* built, const KernelParameter* result) const {
@@ -368,8 +380,9 @@ void RegionAccess::describe(BuiltKernel* built, const KernelParameter* result) c
     const Kind kind = shared ? Kind::read_write : is_input(k) ? Kind::read : Kind::write;
     built->source.parameters.push_back({kind, dialect_type(dtype(k)), operand_name(k)});
     const std::int64_t size = size_of(dtype(k));
-    built->operands.push_back({k, operand.lowest * size, operand.span * size,
-                               roles_[at] == Role::packet ? packet_bytes(k) : 1});
+    const bool packet = roles_[at] == Role::packet || roles_[at] == Role::tiled;
+    built->operands.push_back(
+        {k, operand.lowest * size, operand.span * size, packet ? packet_bytes(k) : 1});
   }
   if (result != nullptr) built->source.parameters.push_back(*result);
   built->source.parameters.push_back({Kind::constant, "RegionParams", "p"});

@@ -53,4 +53,12 @@ enum class RegionClass : std::uint8_t { linear, vector, strided };
 int vector_width(const RegionLayout& layout, int count, int limit, bool ragged);
 RegionClass classify(const RegionLayout& layout, int count, int width);
 
+// Of a layout in which some of the operands [0, count) are not contiguous along the innermost axis:
+// the axis along which all of those are, where a kernel can turn them in tiles; else -1.
+int tiled_axis(const RegionLayout& layout, int count);
+// True where an operand is read through tiles, given the tiled axis.
+bool is_tiled(const RegionLayout& layout, int axis, int operand);
+// The vector width of a tiled layout, along both axes.
+int tiled_width(const RegionLayout& layout, int axis, int count, int limit);
+
 }  // namespace hearth::gpu

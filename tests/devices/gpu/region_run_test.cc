@@ -189,6 +189,58 @@ Strides random_strides(RegionRunner& runner, const Shape& shape) {
   return strides;
 }
 
+// A cast of the first input, which lies transposed; with a second one, their sum.
+Region turned(DType from, DType to, const Shape& shape, const std::vector<Strides>& strides) {
+  Region region;
+  region.shape = shape;
+  for (const Strides& each : strides) region.inputs.push_back({from, each});
+  int value = 0;
+  if (strides.size() > 1) {
+    region.instructions.push_back({&maximum_def, from, {0, 1, -1, -1}});
+    value = static_cast<int>(strides.size());
+  }
+  region.outputs = {{to, value, contiguous_strides(shape)}};
+  return region;
+}
+
+TEST(RegionRun, TilesInEveryDtype) {
+  RegionRunner runner(true);
+  for (const DType dtype : kDTypes) {
+    runner.check(turned(dtype, dtype, {144, 160}, {{1, 144}}));
+    runner.check(turned(dtype, DType::f32, {48, 272}, {{1, 48}}));
+    runner.check(turned(dtype, DType::u8, {34, 66}, {{1, 34}}));
+    runner.check(turned(dtype, dtype, {17, 35}, {{1, 17}}));
+    runner.check(turned(dtype, dtype, {40, 64}, {{1, 40}, {64, 1}}));
+    runner.check(turned(dtype, dtype, {64, 40}, {{1, 64}, {1, 128}}));
+  }
+}
+
+TEST(RegionRun, TilesOfEveryLayout) {
+  RegionRunner runner(true);
+  const auto check = [&](const Shape& shape, const std::vector<Strides>& strides,
+                         const std::vector<std::int64_t>& shifts = {}) {
+    runner.check(turned(DType::f32, DType::f32, shape, strides),
+                 {.values = Values::any, .shifts = shifts, .taken = {}});
+    runner.check(turned(DType::f16, DType::f32, shape, strides),
+                 {.values = Values::any, .shifts = shifts, .taken = {}});
+  };
+  check({3, 20, 36}, {{720, 1, 20}});  // batches
+  check({36, 3, 20}, {{1, 720, 36}});  // rows outside, batches between
+  check({2, 3, 20, 24}, {{24, 48, 1, 60}});
+  check({20, 36}, {{1, -20}});  // backwards, and with gaps
+  check({20, 36}, {{1, 44}});
+  check({20, 36}, {{1, 20}}, {1});  // not aligned, or for less
+  check({20, 36}, {{1, 20}}, {2});
+  check({20, 36}, {{1, 20}, {0, 1}, {1, 0}});
+  check({20, 36}, {{1, 20}, {0, 0}, {36, 1}}, {0, 0, 1});
+  check({20, 36}, {{-1, 20}});  // not as tiles
+  check({20, 36}, {{1, 20}, {2, 40}});
+  check({15, 36}, {{1, 15}});
+  check({65, 129}, {{1, 65}});
+  // More tiles than threadgroup memory has room for.
+  check({64, 64}, {{1, 64}, {1, 128}, {1, 192}, {1, 256}, {1, 320}, {1, 384}, {1, 448}, {1, 512}});
+}
+
 TEST(RegionRun, StridedOfEveryRank) {
   RegionRunner runner;
   for (int rank = 1; rank <= kMaxRank; ++rank) {

@@ -137,6 +137,9 @@ std::vector<BuiltKernel> samples() {
   add(chain(DType::f32, {1000}, {1}, {1}));
   add(chain(DType::bf16, {30, 64}, {64, 1}, {0, 1}));
   add(chain(DType::f16, {4, 5, 6}, {1, 24, 4}, {0, -6, -1}), true);
+  add(chain(DType::f32, {64, 80}, {1, 64}, {80, 1}));
+  add(chain(DType::bf16, {2, 128, 160}, {20480, 1, 128}, {20480, 1, 128}), true);
+  add(chain(DType::f16, {35, 80}, {1, 35}, {1, 35}));
   add(sum(DType::f32, {64, 256}, 2, {1, 0}));
   add(sum(DType::u8, {64, 256}, 1, {0, 1}));
   add(sum(DType::u32, {1 << 20}, 1, {0}), true);
