@@ -19,25 +19,34 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "runtime/device_spec.h"
+#include "runtime/library_call.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// A kernel that is ready to run. Destroyed before its driver.
+class KernelCache;
+
+// What a command launches: a kernel that is ready to run, or a call of a library. Destroyed before
+// its driver.
 class Function {
  public:
-  explicit Function(const KernelSource& source) : source_(source) {}
+  explicit Function(const KernelSource& source)
+      : name_(source.name), parameters_(source.parameters) {}
+  explicit Function(const LibraryCall& call) : name_(call.name), parameters_(call.parameters) {}
   virtual ~Function() = default;
-  const std::string& name() const noexcept { return source_.name; }
-  const std::vector<KernelParameter>& parameters() const noexcept { return source_.parameters; }
+  const std::string& name() const noexcept { return name_; }
+  const std::vector<KernelParameter>& parameters() const noexcept { return parameters_; }
 
  private:
-  KernelSource source_;
+  std::string name_;
+  std::vector<KernelParameter> parameters_;
 };
 
 // What a parameter gets: memory, or the bytes of a constant. Threadgroup arrays get nothing.
@@ -82,6 +91,16 @@ class Driver {
   // Throws Error{corrupt_file} for an image that is none. Thread-safe.
   virtual std::unique_ptr<Function> load(const KernelSource& source,
                                          std::span<const std::byte> image) = 0;
+
+  // Libraries of the vendor, where the driver calls any: whether there is one for
+  // LibraryCall::function, and a call of it. What a library learns about a problem may be kept in
+  // `cache`, which outlives the function. Thread-safe.
+  virtual bool has_library(std::string_view /*function*/) const { return false; }
+  virtual std::unique_ptr<Function> library_function(const LibraryCall& call,
+                                                     const KernelCache& /*cache*/) {
+    throw Error(ErrorCode::unsupported, call.name + ": no library; got " + call.function +
+                                            ", expected one that has_library() knows");
+  }
 
   // Queues commands; what they name is copied before the call returns.
   virtual void submit(std::span<const Command> commands) = 0;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "runtime/command_batch.h"
 #include "runtime/kernel_registry.h"
@@ -13,15 +14,19 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// A kernel that is compiled when it is first launched. Serves one device: the first that asks.
+// A kernel that is compiled when it is first launched, or a library's function that is made ready
+// then. Serves one device: the first that asks.
 class LazyKernel {
  public:
   explicit LazyKernel(KernelSource source) : source_(std::move(source)) {}
-  const KernelSource& source() const noexcept { return source_; }
+  explicit LazyKernel(LibraryCall call) : source_(std::move(call)) {}
+  // Null for a library's function: nothing is compiled.
+  const KernelSource* source() const noexcept { return std::get_if<KernelSource>(&source_); }
   const Function& get(KernelRegistry& registry) const {
     const Function* function = function_.load(std::memory_order_acquire);
     if (function == nullptr) {
-      function = &registry.get(source_);
+      function = std::visit(
+          [&](const auto& source) -> const Function* { return &registry.get(source); }, source_);
       function_.store(function, std::memory_order_release);
     }
     return *function;
@@ -29,7 +34,7 @@ class LazyKernel {
   bool is_ready() const noexcept { return function_.load(std::memory_order_acquire) != nullptr; }
 
  private:
-  KernelSource source_;
+  std::variant<KernelSource, LibraryCall> source_;
   mutable std::atomic<const Function*> function_{nullptr};
 };
 

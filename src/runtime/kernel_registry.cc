@@ -6,9 +6,8 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-const Function& KernelRegistry::get(const KernelSource& source) {
-  const SourceHash hash =
-      hash_source(source, driver_.compiler_version() + " " + driver_.properties().architecture);
+template <class Make>
+const Function& KernelRegistry::find_or_make(const SourceHash& hash, Make make) {
   std::promise<std::shared_ptr<const Function>> promise;
   Result result;
   {
@@ -22,13 +21,23 @@ const Function& KernelRegistry::get(const KernelSource& source) {
   }
   if (result.valid()) return *result.get();
   try {
-    std::shared_ptr<const Function> function = make(source, hash);
+    std::shared_ptr<const Function> function = make();
     promise.set_value(function);
     return *function;
   } catch (...) {
     promise.set_exception(std::current_exception());
     throw;
   }
+}
+
+const Function& KernelRegistry::get(const KernelSource& source) {
+  const SourceHash hash =
+      hash_source(source, driver_.compiler_version() + " " + driver_.properties().architecture);
+  return find_or_make(hash, [&] { return make(source, hash); });
+}
+
+const Function& KernelRegistry::get(const LibraryCall& call) {
+  return find_or_make(hash_call(call, ""), [&] { return driver_.library_function(call, cache_); });
 }
 
 std::shared_ptr<const Function> KernelRegistry::make(const KernelSource& source,

@@ -1,4 +1,5 @@
-// Kernels by their source: compiled on first use, once, and remembered.
+// Kernels by their source: compiled on first use, once, and remembered. Calls of libraries by their
+// problem.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,9 @@ class KernelRegistry {
   // Compiles or loads the kernel if it is new; threads that ask for the same one wait for the first.
   // Throws Error{device} with the compiler's messages, again at every call for the same source.
   const Function& get(const KernelSource& source);
-  // The same for several kernels at once, on as many threads as there are cores. What fails is
+  // The function of a library, made ready by the first call.
+  const Function& get(const LibraryCall& call);
+  // The kernels of several sources at once, on as many threads as there are cores. What fails is
   // thrown by get().
   void prepare(std::span<const KernelSource* const> sources) noexcept;
 
@@ -37,6 +40,8 @@ class KernelRegistry {
 
  private:
   using Result = std::shared_future<std::shared_ptr<const Function>>;
+  template <class Make>
+  const Function& find_or_make(const SourceHash& hash, Make make);
   std::shared_ptr<const Function> make(const KernelSource& source, const SourceHash& hash);
 
   Driver& driver_;

@@ -10,6 +10,11 @@ inline namespace v0 {
 namespace runtime {
 namespace {
 
+SourceHash hash_text(const std::string& text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.high64, hash.low64};
+}
+
 // Lengths go in front of texts, so that no two lists of fields run together alike.
 void append(std::string* out, std::string_view text) {
   *out += std::to_string(text.size());
@@ -39,8 +44,19 @@ SourceHash hash_source(const KernelSource& source, std::string_view compiler) {
     append(&all, parameter.name);
     append(&all, std::to_string(parameter.count));
   }
-  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
-  return {hash.high64, hash.low64};
+  return hash_text(all);
+}
+
+SourceHash hash_call(const LibraryCall& call, std::string_view library) {
+  std::string all;
+  append(&all, library);
+  append(&all, call.function);
+  append(&all, call.name);
+  for (const KernelParameter& parameter : call.parameters) {
+    append(&all, std::to_string(static_cast<int>(parameter.kind)));
+  }
+  for (const std::int64_t word : call.problem) append(&all, std::to_string(word));
+  return hash_text(all);
 }
 
 std::uint64_t checksum(const void* data, std::size_t bytes) noexcept {

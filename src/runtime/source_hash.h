@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hearth/runtime.h"
+#include "runtime/library_call.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -22,6 +23,9 @@ struct SourceHash {
 
 // Of everything in `source`, and of `compiler`: what else the image depends on.
 SourceHash hash_source(const KernelSource& source, std::string_view compiler);
+
+// Of the problem and its function, and of `library`: what else depends on it.
+SourceHash hash_call(const LibraryCall& call, std::string_view library);
 
 // A checksum of bytes.
 std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;

@@ -15,6 +15,7 @@ Context::~Context() {
   // library may be gone before this.
   if (drain() && api_->cuCtxPushCurrent_v2(context_) == Result::success) {
     api_->cuStreamDestroy_v2(stream_);
+    if (recording_stream_ != nullptr) api_->cuStreamDestroy_v2(recording_stream_);
     ContextHandle popped = nullptr;
     api_->cuCtxPopCurrent_v2(&popped);
   }
@@ -43,6 +44,13 @@ void Context::open() {
   expect(result, "cuStreamCreate");
   context_ = context;
   is_open_ = true;
+}
+
+Stream Context::recording_stream() {
+  if (recording_stream_ == nullptr) {
+    check(api_->cuStreamCreate(&recording_stream_, kStreamNonBlocking), "cuStreamCreate");
+  }
+  return recording_stream_;
 }
 
 Context::Scope::Scope(Context& context, Use use) : context_(context), use_(use) {

@@ -48,6 +48,8 @@ class Context {
   const std::string& name() const noexcept { return name_; }
   // Within a scope.
   Stream stream() const noexcept { return stream_; }
+  // Another one, on which nothing runs: what a graph shall repeat is recorded there. Within a scope.
+  Stream recording_stream();
 
   // Throws unless `result` is success: Error{out_of_memory} or Error{device}, with the call's name.
   void check(Result result, const char* call) {
@@ -84,6 +86,7 @@ class Context {
   std::atomic<std::int64_t> waited_{0};  // what queued_ was before the last wait
   ContextHandle context_ = nullptr;
   Stream stream_ = nullptr;
+  Stream recording_stream_ = nullptr;
 
   mutable std::mutex mutex_;  // guards what follows, and opening
   std::string fault_;

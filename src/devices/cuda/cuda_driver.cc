@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "devices/cuda/cuda_function.h"
 #include "devices/cuda/cuda_graph.h"
+#include "devices/cuda/cuda_kernel.h"
 #include "devices/gpu/kernel_text.h"
 #include "hearth/error.h"
 
@@ -97,13 +97,16 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
 }
 
 CudaDriver::CudaDriver(std::shared_ptr<const DriverApi> api, Card card,
-                       std::shared_ptr<const Nvrtc> compiler)
+                       std::shared_ptr<const Nvrtc> compiler,
+                       std::span<const LibraryMaker> libraries)
     : api_(std::move(api)),
       compiler_(std::move(compiler)),
       properties_(card_properties(*api_, card)),
       capability_(compute_capability(*api_, card)),
       context_(api_, card, properties_.name),
-      staging_(context_) {}
+      staging_(context_) {
+  for (const LibraryMaker& make : libraries) libraries_.push_back(make(context_));
+}
 
 CudaDriver::~CudaDriver() { context_.drain(); }
 
@@ -154,25 +157,33 @@ std::string CudaDriver::compiler_version() const {
 
 std::unique_ptr<runtime::Function> CudaDriver::load(const runtime::KernelSource& source,
                                                     std::span<const std::byte> image) {
-  return std::make_unique<CudaFunction>(context_, source, image);
+  return std::make_unique<CudaKernel>(context_, source, image);
 }
 
-void CudaDriver::launch_kernel(const Command& command) {
-  collect_arguments(command, arguments_);
+VendorLibrary* CudaDriver::library(std::string_view function) const {
+  for (const auto& library : libraries_) {
+    if (library->has(function)) return library.get();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<runtime::Function> CudaDriver::library_function(const runtime::LibraryCall& call,
+                                                                const runtime::KernelCache& cache) {
+  VendorLibrary* const found = library(call.function);
+  return found == nullptr ? Driver::library_function(call, cache) : found->function(call, cache);
+}
+
+void CudaDriver::enqueue(const Command& command) {
   const CudaFunction& function = function_of(command);
   const std::string* name = function.remembered_name();
   context_.note_launches({&name, 1});
-  context_.check(
-      api_->cuLaunchKernel(function.handle(), command.groups.x, command.groups.y, command.groups.z,
-                           command.threads.x, command.threads.y, command.threads.z, 0,
-                           context_.stream(), arguments_.data(), nullptr),
-      "cuLaunchKernel");
+  function.enqueue(command, context_.stream());
 }
 
 void CudaDriver::submit(std::span<const Command> commands) {
   if (commands.empty()) return;
   const Context::Scope scope(context_, Use::queue);
-  for (const Command& command : commands) launch_kernel(command);
+  for (const Command& command : commands) enqueue(command);
 }
 
 void CudaDriver::copy_to_device(Address target, const void* source, std::int64_t bytes) {
@@ -227,10 +238,11 @@ void CudaDriver::launch(runtime::Executable& executable) {
 
 std::vector<double> CudaDriver::time(std::span<const Command> commands) {
   const Context::Scope scope(context_, Use::queue);
+  for (const Command& command : commands) function_of(command).make_ready(command);
   Stopwatch stopwatch(context_);
   stopwatch.mark();
   for (const Command& command : commands) {
-    launch_kernel(command);
+    enqueue(command);
     stopwatch.mark();
   }
   context_.wait();

@@ -1,12 +1,16 @@
 // The runtime's Driver over CUDA: one card, its primary context and one queue.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "devices/cuda/context.h"
 #include "devices/cuda/driver_api.h"
+#include "devices/cuda/library_function.h"
 #include "devices/cuda/nvrtc.h"
 #include "devices/cuda/staging_ring.h"
 #include "runtime/driver.h"
@@ -18,12 +22,15 @@ runtime::Properties card_properties(const DriverApi& api, Card card);
 // 9.0 is 90.
 int compute_capability(const DriverApi& api, Card card);
 
+// Makes a library ready for the card of a context; takes no memory on it.
+using LibraryMaker = std::function<std::unique_ptr<VendorLibrary>(Context&)>;
+
 class CudaDriver final : public runtime::Driver {
  public:
   // Throws Error{device} if the card cannot be asked for its properties. `compiler` may be null;
   // compile() then throws Error{unsupported}.
-  CudaDriver(std::shared_ptr<const DriverApi> api, Card card,
-             std::shared_ptr<const Nvrtc> compiler);
+  CudaDriver(std::shared_ptr<const DriverApi> api, Card card, std::shared_ptr<const Nvrtc> compiler,
+             std::span<const LibraryMaker> libraries = {});
   ~CudaDriver() override;
 
   const runtime::Properties& properties() const override { return properties_; }
@@ -38,6 +45,12 @@ class CudaDriver final : public runtime::Driver {
   std::string compiler_version() const override;
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
+
+  bool has_library(std::string_view function) const override {
+    return library(function) != nullptr;
+  }
+  std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
+                                                      const runtime::KernelCache& cache) override;
 
   // Commands run one after the other, also those of one group; a graph runs them side by side.
   void submit(std::span<const runtime::Command> commands) override;
@@ -55,7 +68,8 @@ class CudaDriver final : public runtime::Driver {
   std::vector<double> time(std::span<const runtime::Command> commands) override;
 
  private:
-  void launch_kernel(const runtime::Command& command);
+  VendorLibrary* library(std::string_view function) const;
+  void enqueue(const runtime::Command& command);
 
   const std::shared_ptr<const DriverApi> api_;
   const std::shared_ptr<const Nvrtc> compiler_;
@@ -63,7 +77,7 @@ class CudaDriver final : public runtime::Driver {
   const int capability_;
   Context context_;
   StagingRing staging_;
-  std::vector<void*> arguments_;  // of the launch in hand
+  std::vector<std::unique_ptr<VendorLibrary>> libraries_;
 };
 
 }  // namespace hearth::cuda

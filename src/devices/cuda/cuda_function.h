@@ -1,48 +1,56 @@
-// A compiled kernel on a card, and how a command's arguments reach it.
+// What a command launches on a card, in whichever way it is queued.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "devices/cuda/context.h"
 #include "runtime/driver.h"
 
 namespace hearth::cuda {
 
-class CudaFunction final : public runtime::Function {
+// All calls are within a scope of the context.
+class CudaFunction : public runtime::Function {
  public:
-  // Throws Error{corrupt_file} for an image that is no code for this card.
-  CudaFunction(Context& context, const runtime::KernelSource& source,
-               std::span<const std::byte> image);
-  ~CudaFunction() override;
-  CudaFunction(const CudaFunction&) = delete;
-  CudaFunction& operator=(const CudaFunction&) = delete;
-
-  FunctionHandle handle() const noexcept { return function_; }
   // For Context::note_launches().
   const std::string* remembered_name() const noexcept { return name_; }
-  std::size_t argument_count() const noexcept { return argument_count_; }
+
+  // What should neither be timed nor recorded, such as measuring which algorithm is fastest. Called
+  // before that; enqueue() may be called without.
+  virtual void make_ready(const runtime::Command& /*command*/) const {}
+  virtual void enqueue(const runtime::Command& command, Stream stream) const = 0;
+  // Adds the command to a graph, behind the nodes `after`.
+  virtual GraphNode add_node(const runtime::Command& command, Graph graph,
+                             std::span<const GraphNode> after) const = 0;
+  // Gives the node of another command of this function the arguments and sizes of `command`. False
+  // where the API refuses.
+  virtual bool set_node(const runtime::Command& command, GraphExec exec, GraphNode node) const = 0;
+
+ protected:
+  // `source` is a runtime::KernelSource or a runtime::LibraryCall.
+  template <class Source>
+  CudaFunction(Context& context, const Source& source)
+      : Function(source), context_(context), name_(context.remember(source.name)) {
+    for (const runtime::KernelParameter& parameter : source.parameters) {
+      if (parameter.kind != runtime::KernelParameter::Kind::threadgroup) ++argument_count_;
+    }
+  }
+
+  Context& context() const noexcept { return context_; }
+  // Throws Error{internal} where arguments are too few or too many.
+  void check_arguments(const runtime::Command& command) const;
+  // False where the API refuses to change a node; throws what else went wrong.
+  bool check_update(Result result, const char* call) const;
 
  private:
   Context& context_;
   const std::string* name_;
   std::size_t argument_count_ = 0;
-  ModuleHandle module_ = nullptr;
-  FunctionHandle function_ = nullptr;
 };
 
 inline const CudaFunction& function_of(const runtime::Command& command) {
   return static_cast<const CudaFunction&>(*command.function);
 }
-
-// Where the API finds the value of each parameter: an address of device memory, or the bytes of a
-// constant. Points into the command. Throws Error{internal} where the arguments are too few or too
-// many.
-void collect_arguments(const runtime::Command& command, std::vector<void*>& values);
-
-// The command as the nodes of a graph take it. `values` is memory for the arguments.
-KernelNodeParameters node_parameters(const runtime::Command& command, std::vector<void*>& values);
 
 }  // namespace hearth::cuda

@@ -39,23 +39,19 @@ void CudaGraph::build(std::span<const Command> commands) {
   const DriverApi& api = context_.api();
   context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
   nodes_.reserve(commands.size());
-  std::vector<void*> values;
   std::vector<GraphNode> edges;
   for (const Command& command : commands) {
     edges.clear();
     for (const int before : command.after) {
       edges.push_back(nodes_.at(static_cast<std::size_t>(before)).handle);
     }
-    const KernelNodeParameters parameters = node_parameters(command, values);
-    Node node{nullptr,
-              &function_of(command),
+    const CudaFunction& function = function_of(command);
+    Node node{function.add_node(command, graph_, edges),
+              &function,
               command.groups,
               command.threads,
               {command.after.begin(), command.after.end()},
               argument_values(command)};
-    context_.check(
-        api.cuGraphAddKernelNode_v2(&node.handle, graph_, edges.data(), edges.size(), &parameters),
-        "cuGraphAddKernelNode");
     kernels_.push_back(node.function->remembered_name());
     nodes_.push_back(std::move(node));
   }
@@ -90,7 +86,6 @@ bool CudaGraph::has_same_shape(std::span<const Command> commands) const {
 
 bool CudaGraph::update(std::span<const Command> commands) {
   if (!has_same_shape(commands)) return false;
-  std::vector<void*> values;
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
     Node& node = nodes_[i];
@@ -99,13 +94,7 @@ bool CudaGraph::update(std::span<const Command> commands) {
         node.arguments == arguments) {
       continue;
     }
-    const KernelNodeParameters parameters = node_parameters(command, values);
-    const Result result =
-        context_.api().cuGraphExecKernelNodeSetParams_v2(exec_, node.handle, &parameters);
-    if (result == Result::graph_exec_update_failure || result == Result::invalid_value) {
-      return false;
-    }
-    context_.check(result, "cuGraphExecKernelNodeSetParams");
+    if (!node.function->set_node(command, exec_, node.handle)) return false;
     node.groups = command.groups;
     node.threads = command.threads;
     node.arguments = std::move(arguments);

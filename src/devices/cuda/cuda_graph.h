@@ -12,7 +12,7 @@
 
 namespace hearth::cuda {
 
-// One kernel node for each command, its edges from Command::after. Built explicitly and not by
+// One node for each command, its edges from Command::after. Built explicitly and not by
 // recording the queue, which is in order and would chain commands that may run side by side. Remembers
 // what each node was given, so that an update touches only what changed.
 class CudaGraph final : public runtime::Executable {

@@ -51,6 +51,8 @@ void look_up(Lookup& find, DriverApi& api) {
   find("cuStreamCreate", api.cuStreamCreate);
   find("cuStreamDestroy_v2", api.cuStreamDestroy_v2);
   find("cuStreamSynchronize", api.cuStreamSynchronize);
+  find("cuStreamBeginCapture_v2", api.cuStreamBeginCapture_v2);
+  find("cuStreamEndCapture", api.cuStreamEndCapture);
   find("cuEventCreate", api.cuEventCreate);
   find("cuEventDestroy_v2", api.cuEventDestroy_v2);
   find("cuEventRecord", api.cuEventRecord);
@@ -61,6 +63,8 @@ void look_up(Lookup& find, DriverApi& api) {
   find("cuGraphAddKernelNode_v2", api.cuGraphAddKernelNode_v2);
   find("cuGraphInstantiateWithFlags", api.cuGraphInstantiateWithFlags);
   find("cuGraphExecKernelNodeSetParams_v2", api.cuGraphExecKernelNodeSetParams_v2);
+  find("cuGraphAddChildGraphNode", api.cuGraphAddChildGraphNode);
+  find("cuGraphExecChildGraphNodeSetParams", api.cuGraphExecChildGraphNodeSetParams);
   find("cuGraphLaunch", api.cuGraphLaunch);
   find("cuGraphExecDestroy", api.cuGraphExecDestroy);
 }

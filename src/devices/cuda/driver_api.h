@@ -70,6 +70,8 @@ enum class DeviceAttribute : unsigned {
 
 enum class JitOption : unsigned { error_log_buffer = 5, error_log_buffer_size_bytes = 6 };
 
+enum class CaptureMode : unsigned { relaxed = 2 };
+
 inline constexpr unsigned kStreamNonBlocking = 1;   // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kEventDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 
@@ -127,6 +129,8 @@ struct DriverApi {
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(Stream stream);
   Result (*cuStreamSynchronize)(Stream stream);
+  Result (*cuStreamBeginCapture_v2)(Stream stream, CaptureMode mode);
+  Result (*cuStreamEndCapture)(Stream stream, Graph* graph);
   Result (*cuEventCreate)(Event* event, unsigned flags);
   Result (*cuEventDestroy_v2)(Event event);
   Result (*cuEventRecord)(Event event, Stream stream);
@@ -141,6 +145,9 @@ struct DriverApi {
   Result (*cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned long long flags);
   Result (*cuGraphExecKernelNodeSetParams_v2)(GraphExec exec, GraphNode node,
                                               const KernelNodeParameters* parameters);
+  Result (*cuGraphAddChildGraphNode)(GraphNode* node, Graph graph, const GraphNode* dependencies,
+                                     std::size_t dependency_count, Graph child);
+  Result (*cuGraphExecChildGraphNodeSetParams)(GraphExec exec, GraphNode node, Graph child);
   Result (*cuGraphLaunch)(GraphExec exec, Stream stream);
   Result (*cuGraphExecDestroy)(GraphExec exec);
 };

@@ -19,10 +19,10 @@ constexpr std::int64_t kDynamicsBytes = 64 * 1024;
 }  // namespace
 
 GpuDevice::GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver,
-                     const KernelTable& table, const GpuOptions& options)
+                     KernelTable table, const GpuOptions& options)
     : DeviceImpl(std::move(kind), index),
       driver_(std::move(driver)),
-      table_(table),
+      table_(std::move(table)),
       registry_(*driver_, runtime::KernelCache(options.cache_folder)),
       pool_(*driver_,
             static_cast<std::int64_t>(static_cast<double>(driver_->properties().memory) *
@@ -97,7 +97,9 @@ void GpuDevice::compile_kernels() {
   std::vector<const runtime::KernelSource*> sources;
   for (const Pending& pending : pending_) {
     for (const runtime::LazyKernel* kernel : plan_of(pending.launch).kernels) {
-      if (!kernel->is_ready()) sources.push_back(&kernel->source());
+      if (!kernel->is_ready() && kernel->source() != nullptr) {
+        sources.push_back(kernel->source());
+      }
     }
   }
   registry_.prepare(sources);

@@ -25,8 +25,8 @@ struct GpuOptions {
 // where the same plan ran on the same addresses before, as one executable of the driver.
 class GpuDevice final : public DeviceImpl {
  public:
-  GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver,
-            const KernelTable& table, const GpuOptions& options = {});
+  GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver, KernelTable table,
+            const GpuOptions& options = {});
   ~GpuDevice() override;
 
   std::string description() const override;
@@ -66,7 +66,7 @@ class GpuDevice final : public DeviceImpl {
   void encode();
 
   std::unique_ptr<runtime::Driver> driver_;
-  const KernelTable& table_;
+  const KernelTable table_;
   runtime::KernelRegistry registry_;
   runtime::DevicePool pool_;
   Address arena_ = nullptr;

@@ -30,6 +30,12 @@ const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source) {
   return kernel;
 }
 
+const runtime::LazyKernel& StepPlan::add_library_call(runtime::LibraryCall call) {
+  const runtime::LazyKernel& kernel = kernels_.emplace_back(std::move(call));
+  kernels.push_back(&kernel);
+  return kernel;
+}
+
 void StepPlan::add_step(Step step) { steps_.push_back(std::move(step)); }
 
 std::int64_t StepPlan::add_workspace(std::int64_t bytes) {

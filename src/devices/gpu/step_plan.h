@@ -30,7 +30,7 @@ inline constexpr StepArgument kConstants{StepArgument::From::constants, 0, 0, 0}
 
 struct Step {
   const runtime::LazyKernel* kernel = nullptr;
-  Size3 groups, threads;
+  Size3 groups{1}, threads{32};  // left alone for a library's function
   std::vector<StepArgument> arguments;
   std::vector<std::int64_t>
       constants;  // the words of the constant struct: all members have 8 bytes
@@ -40,6 +40,7 @@ class StepPlan final : public KernelPlan {
  public:
   // A kernel that the steps may launch; it lives as long as the plan.
   const runtime::LazyKernel& add_kernel(runtime::KernelSource source);
+  const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
   void add_step(Step step);
   // Reserves workspace; returns its offset in bytes.
   std::int64_t add_workspace(std::int64_t bytes);

@@ -86,6 +86,8 @@ SAME(cuMemsetD8Async);
 SAME(cuStreamCreate);
 SAME(cuStreamDestroy_v2);
 SAME(cuStreamSynchronize);
+SAME(cuStreamBeginCapture_v2);
+SAME(cuStreamEndCapture);
 SAME(cuEventCreate);
 SAME(cuEventDestroy_v2);
 SAME(cuEventRecord);
@@ -95,6 +97,8 @@ SAME(cuGraphDestroy);
 SAME(cuGraphAddKernelNode_v2);
 SAME(cuGraphInstantiateWithFlags);
 SAME(cuGraphExecKernelNodeSetParams_v2);
+SAME(cuGraphAddChildGraphNode);
+SAME(cuGraphExecChildGraphNodeSetParams);
 SAME(cuGraphLaunch);
 SAME(cuGraphExecDestroy);
 #undef SAME
@@ -165,6 +169,7 @@ EQUAL(DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAP
 EQUAL(DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 EQUAL(JitOption::error_log_buffer, CU_JIT_ERROR_LOG_BUFFER);
 EQUAL(JitOption::error_log_buffer_size_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+EQUAL(CaptureMode::relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
 EQUAL(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 EQUAL(kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 EQUAL(NvrtcApi::Result::success, NVRTC_SUCCESS);

@@ -1,5 +1,7 @@
 // The fake driver library: what is queued. With HEARTH_FAKE_OLD, the functions that came with CUDA
 // 12.0 are missing.
+#include <utility>
+
 #include "devices/cuda/fake/calls.h"
 
 using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
@@ -7,15 +9,46 @@ using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
-struct FakeStream {};
+// What a graph's node is given: whatever comes before it. False where one is of no node.
+bool add_edges(FakeNode& node, const std::deque<FakeNode>& nodes, const GraphNode* dependencies,
+               std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t at = 0;
+    while (at < nodes.size() &&
+           handle<GraphNode>(const_cast<FakeNode*>(&nodes[at])) != dependencies[i]) {
+      ++at;
+    }
+    if (at == nodes.size()) return false;
+    node.after.push_back(at);
+  }
+  return true;
+}
 
-Result add_launch(const KernelNodeParameters& node) {
-  KernelRun run;
-  if (!machine().describe_launch(node, run)) return Result::invalid_value;
-  machine().queue([function = behind<FakeFunction>(node.function), run] {
-    return machine().run_kernel(function, run);
-  });
-  return Result::success;
+GraphNode add_to(Graph graph, FakeNode node) {
+  std::deque<FakeNode>& nodes = behind<FakeGraph>(graph)->nodes;
+  nodes.push_back(std::move(node));
+  return handle<GraphNode>(&nodes.back());
+}
+
+// The node of the executable that was made from `node`, or null.
+FakeNode* find_node(GraphExec exec, GraphNode node) {
+  auto* target = behind<FakeExec>(exec);
+  if (!machine().is_live(exec) || !machine().is_live(target->graph)) return nullptr;
+  const std::deque<FakeNode>& nodes = target->graph->nodes;
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    if (handle<GraphNode>(const_cast<FakeNode*>(&nodes[at])) == node) return &target->nodes[at];
+  }
+  return nullptr;
+}
+
+// Calls that wait, or that only the queue can answer, end a recording.
+bool is_queue(Stream stream) {
+  if (!machine().is_live(stream)) return false;
+  if (behind<FakeStream>(stream)->recording != nullptr) {
+    machine().misuse.emplace_back("a recorded stream is used as a queue");
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -25,16 +58,21 @@ EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned 
                              unsigned shared_memory_bytes, Stream stream, void** parameters,
                              void**) {
   return call("cuLaunchKernel", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
-    return add_launch({function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                       shared_memory_bytes, parameters, nullptr, nullptr, nullptr});
+    FakeNode launch;
+    launch.function = behind<FakeFunction>(function);
+    if (!machine().describe_launch({function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                    shared_memory_bytes, parameters, nullptr, nullptr, nullptr},
+                                   launch.run)) {
+      return Result::invalid_value;
+    }
+    return expect(machine().add_work(stream, std::move(launch)));
   });
 }
 
 EXPORT Result cuMemcpyHtoDAsync_v2(DevicePointer target, const void* source, std::size_t bytes,
                                    Stream stream) {
   return call("cuMemcpyHtoDAsync_v2", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (!is_queue(stream)) return Result::invalid_handle;
     if (machine().at(target, bytes) == nullptr) return Result::invalid_value;
     if (!machine().is_pinned(source, bytes)) {
       machine().misuse.emplace_back("upload from ordinary memory");
@@ -51,7 +89,7 @@ EXPORT Result cuMemcpyHtoDAsync_v2(DevicePointer target, const void* source, std
 EXPORT Result cuMemcpyDtoHAsync_v2(void* target, DevicePointer source, std::size_t bytes,
                                    Stream stream) {
   return call("cuMemcpyDtoHAsync_v2", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (!is_queue(stream)) return Result::invalid_handle;
     if (machine().at(source, bytes) == nullptr) return Result::invalid_value;
     if (!machine().is_pinned(target, bytes)) {
       machine().misuse.emplace_back("download to ordinary memory");
@@ -68,7 +106,7 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void* target, DevicePointer source, std::size
 EXPORT Result cuMemcpyDtoDAsync_v2(DevicePointer target, DevicePointer source, std::size_t bytes,
                                    Stream stream) {
   return call("cuMemcpyDtoDAsync_v2", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (!is_queue(stream)) return Result::invalid_handle;
     machine().queue([=] {
       std::byte* to = machine().at(target, bytes);
       const std::byte* from = machine().at(source, bytes);
@@ -82,7 +120,7 @@ EXPORT Result cuMemcpyDtoDAsync_v2(DevicePointer target, DevicePointer source, s
 EXPORT Result cuMemsetD8Async(DevicePointer target, unsigned char value, std::size_t bytes,
                               Stream stream) {
   return call("cuMemsetD8Async", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (!is_queue(stream)) return Result::invalid_handle;
     machine().queue([=] {
       std::byte* memory = machine().at(target, bytes);
       if (memory == nullptr) return Result::illegal_address;
@@ -100,11 +138,12 @@ EXPORT Result cuStreamCreate(Stream* stream, unsigned) {
   });
 }
 EXPORT Result cuStreamDestroy_v2(Stream stream) {
-  return call("cuStreamDestroy_v2", [&] { return expect(machine().destroy(stream)); });
+  return call("cuStreamDestroy_v2",
+              [&] { return expect(is_queue(stream) && machine().destroy(stream)); });
 }
 EXPORT Result cuStreamSynchronize(Stream stream) {
   return call("cuStreamSynchronize", [&] {
-    if (!machine().is_live(stream)) return Result::invalid_handle;
+    if (!is_queue(stream)) return Result::invalid_handle;
     return machine().run_until(machine().queued_ever());
   });
 }
@@ -119,7 +158,7 @@ EXPORT Result cuEventDestroy_v2(Event event) {
 }
 EXPORT Result cuEventRecord(Event event, Stream stream) {
   return call("cuEventRecord", [&] {
-    if (!machine().is_live(event) || !machine().is_live(stream)) return Result::invalid_handle;
+    if (!machine().is_live(event) || !is_queue(stream)) return Result::invalid_handle;
     behind<FakeEvent>(event)->after = machine().queued_ever();
     return Result::success;
   });
@@ -148,37 +187,67 @@ EXPORT Result cuGraphAddKernelNode_v2(GraphNode* node, Graph graph, const GraphN
     FakeNode added;
     if (!machine().describe_launch(*parameters, added.run)) return Result::invalid_value;
     added.function = behind<FakeFunction>(parameters->function);
-    std::deque<FakeNode>& nodes = behind<FakeGraph>(graph)->nodes;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::size_t at = 0;
-      while (at < nodes.size() && handle<GraphNode>(&nodes[at]) != dependencies[i]) ++at;
-      if (at == nodes.size()) return Result::invalid_value;
-      added.after.push_back(at);
+    if (!add_edges(added, behind<FakeGraph>(graph)->nodes, dependencies, count)) {
+      return Result::invalid_value;
     }
-    nodes.push_back(added);
-    *node = handle<GraphNode>(&nodes.back());
+    *node = add_to(graph, std::move(added));
     return Result::success;
   });
 }
 EXPORT Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
                                                 const KernelNodeParameters* parameters) {
   return call("cuGraphExecKernelNodeSetParams_v2", [&] {
-    auto* target = behind<FakeExec>(exec);
-    if (!machine().is_live(exec) || !machine().is_live(target->graph)) {
-      return Result::invalid_handle;
+    FakeNode* const target = find_node(exec, node);
+    if (target == nullptr) return Result::invalid_handle;
+    KernelRun run;
+    if (target->function == nullptr || !machine().describe_launch(*parameters, run)) {
+      return Result::invalid_value;
     }
-    const std::deque<FakeNode>& nodes = target->graph->nodes;
-    for (std::size_t at = 0; at < nodes.size(); ++at) {
-      if (handle<GraphNode>(const_cast<FakeNode*>(&nodes[at])) != node) continue;
-      KernelRun run;
-      if (!machine().describe_launch(*parameters, run)) return Result::invalid_value;
-      target->nodes[at].run = run;
-      return Result::success;
-    }
-    return Result::invalid_value;
+    target->run = run;
+    return Result::success;
   });
 }
 #endif
+EXPORT Result cuStreamBeginCapture_v2(Stream stream, CaptureMode mode) {
+  return call("cuStreamBeginCapture_v2", [&] {
+    if (mode != CaptureMode::relaxed) return Result::invalid_value;
+    if (!is_queue(stream)) return Result::invalid_handle;
+    behind<FakeStream>(stream)->recording = machine().make<FakeGraph>();
+    return Result::success;
+  });
+}
+EXPORT Result cuStreamEndCapture(Stream stream, Graph* graph) {
+  return call("cuStreamEndCapture", [&] {
+    if (!machine().is_live(stream)) return Result::invalid_handle;
+    *graph = handle<Graph>(std::exchange(behind<FakeStream>(stream)->recording, nullptr));
+    return expect(*graph != nullptr);
+  });
+}
+EXPORT Result cuGraphAddChildGraphNode(GraphNode* node, Graph graph, const GraphNode* dependencies,
+                                       std::size_t count, Graph child) {
+  return call("cuGraphAddChildGraphNode", [&] {
+    if (!machine().is_live(graph) || !machine().is_live(child)) return Result::invalid_handle;
+    const std::deque<FakeNode>& nodes = behind<FakeGraph>(child)->nodes;
+    FakeNode added;
+    added.child.assign(nodes.begin(), nodes.end());
+    if (nodes.empty() || !add_edges(added, behind<FakeGraph>(graph)->nodes, dependencies, count)) {
+      return Result::invalid_value;
+    }
+    *node = add_to(graph, std::move(added));
+    return Result::success;
+  });
+}
+// Only for graphs of the same shape as the node's own.
+EXPORT Result cuGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph child) {
+  return call("cuGraphExecChildGraphNodeSetParams", [&] {
+    FakeNode* const target = find_node(exec, node);
+    if (target == nullptr || !machine().is_live(child)) return Result::invalid_handle;
+    const std::deque<FakeNode>& nodes = behind<FakeGraph>(child)->nodes;
+    if (target->child.size() != nodes.size()) return Result::graph_exec_update_failure;
+    target->child.assign(nodes.begin(), nodes.end());
+    return Result::success;
+  });
+}
 EXPORT Result cuGraphCreate(Graph* graph, unsigned) {
   return call("cuGraphCreate", [&] {
     *graph = handle<Graph>(machine().make<FakeGraph>());
@@ -200,7 +269,7 @@ EXPORT Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned
 }
 EXPORT Result cuGraphLaunch(GraphExec exec, Stream stream) {
   return call("cuGraphLaunch", [&] {
-    if (!machine().is_live(exec) || !machine().is_live(stream)) return Result::invalid_handle;
+    if (!machine().is_live(exec) || !is_queue(stream)) return Result::invalid_handle;
     machine().queue([nodes = behind<FakeExec>(exec)->nodes] { return machine().run_graph(nodes); });
     return Result::success;
   });
@@ -228,6 +297,10 @@ SAME(cuEventElapsedTime);
 SAME(cuGraphCreate);
 SAME(cuGraphDestroy);
 SAME(cuGraphInstantiateWithFlags);
+SAME(cuStreamBeginCapture_v2);
+SAME(cuStreamEndCapture);
+SAME(cuGraphAddChildGraphNode);
+SAME(cuGraphExecChildGraphNodeSetParams);
 SAME(cuGraphLaunch);
 SAME(cuGraphExecDestroy);
 #ifndef HEARTH_FAKE_OLD

@@ -135,6 +135,23 @@ Result Machine::run_kernel(FakeFunction* function, const KernelRun& run) {
   return Result::success;
 }
 
+bool Machine::add_work(Stream stream, FakeNode work) {
+  if (!is_live(reinterpret_cast<const void*>(stream))) return false;
+  FakeGraph* const recording = reinterpret_cast<FakeStream*>(stream)->recording;
+  if (recording == nullptr) {
+    queue([this, work] { return run_node(work); });
+    return true;
+  }
+  if (!recording->nodes.empty()) work.after.push_back(recording->nodes.size() - 1);
+  recording->nodes.push_back(std::move(work));
+  return true;
+}
+
+Result Machine::run_node(const FakeNode& node) {
+  if (!node.child.empty()) return run_graph(node.child);
+  return node.operation ? node.operation() : run_kernel(node.function, node.run);
+}
+
 Result Machine::run_graph(const std::vector<FakeNode>& nodes) {
   std::vector<bool> done(nodes.size());
   for (std::size_t left = nodes.size(); left > 0; --left) {
@@ -145,9 +162,7 @@ Result Machine::run_graph(const std::vector<FakeNode>& nodes) {
                                   [&](std::size_t before) { return done[before]; })) {
         continue;
       }
-      if (const Result result = run_kernel(node.function, node.run); result != Result::success) {
-        return result;
-      }
+      if (const Result result = run_node(node); result != Result::success) return result;
       done[i] = true;
       break;
     }

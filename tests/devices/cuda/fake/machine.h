@@ -27,14 +27,21 @@ struct FakeEvent {
   std::int64_t after = 0;  // operations that were queued before it
 };
 
+// A kernel, something that a library queued, or a graph within the graph.
 struct FakeNode {
   FakeFunction* function = nullptr;
   KernelRun run;
   std::vector<std::size_t> after;
+  std::function<Result()> operation;
+  std::vector<FakeNode> child;
 };
 
 struct FakeGraph {
   std::deque<FakeNode> nodes;  // a handle is an address
+};
+
+struct FakeStream {
+  FakeGraph* recording = nullptr;
 };
 
 struct FakeExec {
@@ -64,11 +71,15 @@ class Machine final : public FakeCuda {
   bool is_pinned(const void* memory, std::size_t bytes) const;
 
   void queue(std::function<Result()> operation);
+  // Queues the work of a kernel or a library, or records it where the stream is recorded. False for
+  // what is no stream.
+  bool add_work(Stream stream, FakeNode work);
   // Runs the first `count` operations ever queued, as far as they have not run. The fault if any.
   Result run_until(std::int64_t count);
   std::int64_t queued_ever() const { return run_ + static_cast<std::int64_t>(operations_.size()); }
 
   Result run_kernel(FakeFunction* function, const KernelRun& run);
+  Result run_node(const FakeNode& node);
   Result run_graph(const std::vector<FakeNode>& nodes);
   // False where a handle of a kernel or a graph is none.
   bool describe_launch(const KernelNodeParameters& node, KernelRun& run) const;

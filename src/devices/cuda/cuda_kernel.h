@@ -1,0 +1,37 @@
+// A compiled kernel on a card.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "devices/cuda/cuda_function.h"
+
+namespace hearth::cuda {
+
+class CudaKernel final : public CudaFunction {
+ public:
+  // Throws Error{corrupt_file} for an image that is no code for this card.
+  CudaKernel(Context& context, const runtime::KernelSource& source,
+             std::span<const std::byte> image);
+  ~CudaKernel() override;
+  CudaKernel(const CudaKernel&) = delete;
+  CudaKernel& operator=(const CudaKernel&) = delete;
+
+  void enqueue(const runtime::Command& command, Stream stream) const override;
+  GraphNode add_node(const runtime::Command& command, Graph graph,
+                     std::span<const GraphNode> after) const override;
+  bool set_node(const runtime::Command& command, GraphExec exec, GraphNode node) const override;
+
+ private:
+  // Where the API finds the value of each parameter: an address of device memory, or the bytes of a
+  // constant. Points into the command, and lives until the next call.
+  void** collect_arguments(const runtime::Command& command) const;
+  KernelNodeParameters node_parameters(const runtime::Command& command) const;
+
+  ModuleHandle module_ = nullptr;
+  FunctionHandle function_ = nullptr;
+  mutable std::vector<void*> values_;  // of the command in hand
+};
+
+}  // namespace hearth::cuda
