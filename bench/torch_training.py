@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps in PyTorch, on the shapes of `hearth bench --rows training/gpu`.
+"""Training steps in PyTorch, on the shapes of `hearth bench --rows gpu/training`.
 
 usage: bench/torch_training.py [--eager-only] [--steps N]
 
@@ -72,10 +72,6 @@ def hugging_face():
     return Loss()
 
 
-def report(row, seconds, **more):
-    print(json.dumps({"row": row, "ms": 1e3 * seconds, **more}), flush=True)
-
-
 def median_step(step, count):
     for _ in range(4):
         step()
@@ -89,49 +85,55 @@ def median_step(step, count):
     return statistics.median(samples)
 
 
-def train(name, model, count):
-    model = model.cuda().train()
+def training_step(model, forward):
+    """A step that returns its loss as a number. `forward` is `model`, or a compiled form of it."""
     optimizer = torch.optim.AdamW(model.parameters(), 3e-4, weight_decay=0.01, fused=True)
     tokens, targets = (torch.randint(0, VOCABULARY, (BATCH, CONTEXT), device="cuda") for _ in "tt")
 
-    def run(forward):
-        def step():
-            with torch.autocast("cuda", torch.bfloat16):
-                loss = forward(tokens, targets)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            return loss.item()
+    def step():
+        with torch.enable_grad(), torch.autocast("cuda", torch.bfloat16):
+            loss = forward(tokens, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
 
-        return step
-
-    rate = BATCH * CONTEXT
-    seconds = median_step(run(model), count)
-    report(f"gpt2_124m {name} eager", seconds, tokens_per_s=rate / seconds)
-    if not arguments.eager_only:
-        seconds = median_step(run(torch.compile(model)), count)
-        report(f"gpt2_124m {name} compiled", seconds, tokens_per_s=rate / seconds)
+    return step
 
 
-def update(count):
-    model = Gpt2().cuda()
-    parameters = list(model.parameters())
+def steps(compiled=True):
+    """The step of GPT-2 by the name of how it runs."""
+    model = (hugging_face() or Gpt2()).cuda().train()
+    made = {"eager": training_step(model, model)}
+    if compiled:
+        made["compiled"] = training_step(model, torch.compile(model))
+    return made
+
+
+def update():
+    """A step of the optimizer alone, on gradients that stay."""
+    parameters = list(Gpt2().cuda().parameters())
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter) * 1e-3
-    optimizer = torch.optim.AdamW(parameters, 3e-4, weight_decay=0.01, fused=True)
-    seconds = median_step(optimizer.step, count)
-    report(f"adamw fused, {len(parameters)} arrays", seconds)
+    return torch.optim.AdamW(parameters, 3e-4, weight_decay=0.01, fused=True).step
 
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--eager-only", action="store_true")
-parser.add_argument("--steps", type=int, default=20)
-arguments = parser.parse_args()
-torch.manual_seed(0)
-print(json.dumps({"torch": torch.__version__, "device": torch.cuda.get_device_name()}))
-update(5 * arguments.steps)
-reference = hugging_face()
-if reference is not None:
-    train("hugging_face", reference, arguments.steps)
-else:
-    train("plain", Gpt2(), arguments.steps)
+def report(row, seconds, **more):
+    print(json.dumps({"row": row, "ms": 1e3 * seconds, **more}), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--eager-only", action="store_true")
+    parser.add_argument("--steps", type=int, default=20)
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    print(json.dumps({"torch": torch.__version__, "device": torch.cuda.get_device_name()}))
+    report("adamw fused", median_step(update(), 5 * arguments.steps))
+    for name, step in steps(not arguments.eager_only).items():
+        seconds = median_step(step, arguments.steps)
+        report(f"gpt2_124m {name}", seconds, tokens_per_s=BATCH * CONTEXT / seconds)
+
+
+if __name__ == "__main__":
+    main()

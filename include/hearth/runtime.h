@@ -114,6 +114,9 @@ class HEARTH_API Buffer {
 
   // Queues a copy to the device; `data` may be reused at once. Throws Error{shape} for a wrong size.
   void write(std::span<const std::byte> data) const;
+  // Queues a copy of the bytes of `source`, of the same device; the two do not overlap. Throws
+  // Error{shape} for another size.
+  void copy_from(const Buffer& source) const;
   // Waits for what is queued, then copies to the host.
   void read(std::span<std::byte> data) const;
   template <class T>

@@ -107,6 +107,17 @@ void Buffer::write(std::span<const std::byte> data) const {
   if (size > 0) owner.impl().copy_to_device(address(), data.data(), size);
 }
 
+void Buffer::copy_from(const Buffer& source) const {
+  const Device owner = device();
+  if (!(source.device() == owner)) {
+    throw Error(ErrorCode::device, "Buffer::copy_from: buffer of another device; got " +
+                                       source.device().name() + ", expected " + owner.name());
+  }
+  if (source.bytes() != bytes()) wrong_size("Buffer::copy_from", source.bytes(), bytes());
+  const std::lock_guard lock(owner.impl().queue_mutex());
+  driver_of(owner).copy_on_device(address(), source.address(), bytes());
+}
+
 void Buffer::read(std::span<std::byte> data) const {
   const auto size = static_cast<std::int64_t>(data.size());
   const Device owner = device();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "hearth/error.h"
+#include "runtime/device_spec.h"
 #include "runtime/worker_pool.h"
 #include "tools/bench_report.h"
 
@@ -93,7 +94,8 @@ Contestant timed(std::string name, std::function<void()> run) {
 }
 
 Bench::Bench(const BenchOptions& options)
-    : matches_(row_matcher(options.rows)),
+    : device_(options.device.empty() ? Device() : Device::named(options.device)),
+      matches_(row_matcher(options.rows)),
       threads_(options.threads),
       seconds_(options.seconds),
       list_(options.list) {
@@ -164,12 +166,16 @@ void Bench::add(const RowSpec& spec, const Summary& value, const std::string& re
   BenchRow row;
   row.row = spec.row;
   row.unit = spec.unit;
+  row.scale = spec.scale;
+  row.rate = spec.rate;
   row.value = value;
   if (spec.rate && row.value.p10 > row.value.p90) std::swap(row.value.p10, row.value.p90);
   row.reference = reference;
   row.reference_median = reference_median;
   if (reference_median && *reference_median != 0) row.ratio = value.median / *reference_median;
   row.target = target_text(spec);
+  row.peer = spec.peer;
+  row.timing = spec.timing;
   row.threads = spec.threads;
   row.recording_included = spec.recording_included;
   row.note = spec.note;
@@ -193,14 +199,23 @@ WithThreads::WithThreads(int threads) : before_(WorkerPool::global().threads()) 
 }
 WithThreads::~WithThreads() { WorkerPool::global().set_threads(before_); }
 
+WithFusion::WithFusion(bool fusion) : before_(switches()) {
+  switches().fuse_elementwise = fusion;
+  switches().fuse_reductions = fusion;
+}
+WithFusion::~WithFusion() { switches() = before_; }
+
 Bench run_bench(const BenchOptions& options) {
   Bench bench(options);
-  bench_engine(bench);
-  bench_elementwise(bench);
-  bench_matmul(bench);
-  bench_rows(bench);
-  bench_training(bench);
-  bench_gpu_training(bench);
+  if (bench.device().impl().host_visible()) {
+    bench_engine(bench);
+    bench_elementwise(bench);
+    bench_matmul(bench);
+    bench_rows(bench);
+    bench_training(bench);
+  } else {
+    bench_gpu(bench);
+  }
   show_progress("");
   if (bench.rows().empty() && bench.names().empty()) {
     throw Error(ErrorCode::invalid_argument,

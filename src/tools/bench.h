@@ -11,15 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "graph/switches.h"
+#include "hearth/device.h"
 #include "hearth/error.h"
 
 namespace hearth::tools {
 
 struct BenchOptions {
-  std::string rows;      // a regular expression; empty: all
-  int threads = 0;       // of the rows that use several; 0: two, or one on a single core
-  double seconds = 0.5;  // to spend on a row; large problems take their least number of rounds
-  bool list = false;     // measure nothing, collect the names of the rows
+  std::string device = {};  // as Device::named() takes it; empty: the default device
+  std::string rows = {};    // a regular expression; empty: all
+  int threads = 0;          // of the rows that use several; 0: two, or one on a single core
+  double seconds = 0.5;     // to spend on a row; large problems take their least number of rounds
+  bool list = false;        // measure nothing, collect the names of the rows
 };
 
 struct Summary {
@@ -50,6 +53,9 @@ struct RowSpec {
   std::optional<double> most = std::nullopt;  // target: the value is at most (rates: at least) this
   std::optional<double> ratio =
       std::nullopt;  // target: value / reference is at most (at least) this
+  // target: at least this many times as fast as PyTorch; bench/torch_rows.py judges
+  std::optional<double> peer = std::nullopt;
+  std::string timing = {};  // of rows of a GPU: see bench/README.md
   int threads = 1;
   bool recording_included = false;
   std::string note = {};
@@ -59,11 +65,15 @@ struct RowSpec {
 struct BenchRow {
   std::string row;
   std::string unit;
+  double scale = 1;  // as in RowSpec
+  bool rate = false;
   Summary value;
   std::string reference;  // empty: none
   std::optional<double> reference_median;
   std::optional<double> ratio;  // of the medians, value to reference
   std::string target;
+  std::optional<double> peer;
+  std::string timing;
   int threads = 1;
   bool recording_included = false;
   std::optional<bool> ok;  // unknown where the target needs what is not there
@@ -77,6 +87,7 @@ class Bench {
 
   // Whether to measure a row. Every row asks before it prepares anything.
   bool wants(const std::string& row);
+  Device device() const noexcept { return device_; }
   int threads() const noexcept { return threads_; }
   const std::vector<BenchRow>& rows() const noexcept { return rows_; }
   const std::vector<std::string>& names() const noexcept { return names_; }  // where listing
@@ -92,6 +103,7 @@ class Bench {
   void add(const RowSpec& spec, const Summary& value, const std::string& reference,
            std::optional<double> reference_median);
 
+  Device device_;
   std::function<bool(const std::string&)> matches_;
   int threads_;
   double seconds_;
@@ -112,15 +124,29 @@ class WithThreads {
   int before_;
 };
 
-// The rows, by subject.
+// Fusion switched on or off for what this thread records while it lives.
+class WithFusion {
+ public:
+  explicit WithFusion(bool fusion);
+  ~WithFusion();
+  WithFusion(const WithFusion&) = delete;
+  WithFusion& operator=(const WithFusion&) = delete;
+
+ private:
+  Switches before_;
+};
+
+// The rows of the CPU, by subject.
 void bench_engine(Bench& bench);
 void bench_elementwise(Bench& bench);
 void bench_matmul(Bench& bench);
 void bench_rows(Bench& bench);
 void bench_training(Bench& bench);
-void bench_gpu_training(Bench& bench);
 
-// Runs all rows that are wanted.
+// The rows of a GPU.
+void bench_gpu(Bench& bench);
+
+// Runs all rows that are wanted: those of the CPU, or those of a GPU, as the device is.
 Bench run_bench(const BenchOptions& options);
 
 }  // namespace hearth::tools

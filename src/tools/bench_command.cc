@@ -19,6 +19,7 @@ void add_bench(CommandLine& line) {
   Option json =
       command.option("--json", arguments->json, "Write JSON to FILE, or - for standard output");
   json.optional_value().value_name("FILE");
+  command.option("--device", arguments->options.device, "See `hearth devices`");
   command.option("--rows", arguments->options.rows, "Only rows whose name this matches")
       .value_name("REGEX");
   command.option("--threads", arguments->options.threads,

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "graph/switches.h"
 #include "hearth/device.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
@@ -15,21 +14,6 @@ namespace {
 
 constexpr int kChain = 1000;
 constexpr std::int64_t kGraphNodes = 10000;
-
-// Other switches on this thread while it lives.
-class WithSwitches {
- public:
-  explicit WithSwitches(bool fusion) : before_(switches()) {
-    switches().fuse_elementwise = fusion;
-    switches().fuse_reductions = fusion;
-  }
-  ~WithSwitches() { switches() = before_; }
-  WithSwitches(const WithSwitches&) = delete;
-  WithSwitches& operator=(const WithSwitches&) = delete;
-
- private:
-  Switches before_;
-};
 
 Array four(double value, Device device) {
   return contiguous(full({4}, value, DType::f32, device)).eval();
@@ -76,7 +60,7 @@ void bench_tiny(Bench& bench) {
                        .recording_included = true,
                        .note = "add of 4 elements, time an op"};
     if (!bench.wants(spec.row)) continue;
-    const WithSwitches with_switches(fused);
+    const WithFusion with_fusion(fused);
     bench.measure(spec, timed("hearth", [&] { record_chain(x, y).eval(); }));
   }
   const RowSpec spec{.row = "engine/add4_read",
@@ -219,7 +203,7 @@ void bench_demo(Bench& bench) {
     const double planned = static_cast<double>(device.memory().peak) * 1e-6;
     double eager = 0;
     {
-      const WithSwitches unfused(false);
+      const WithFusion unfused(false);
       training.step();
       const std::int64_t held = device.memory().in_use;
       start_liveness_trace();

@@ -1,13 +1,12 @@
-// Training steps on a device that runs kernels: the default one, where it is such. The tokens per
-// second with the loss read after every step, and the share of that time in which the host works.
+// Rows of a GPU about training: tokens per second with the loss read after every step, and the share
+// of that time in which the host works.
 #include <chrono>
 #include <vector>
 
 #include "hearth/grad.h"
 #include "hearth/random.h"
 #include "models/gpt2.h"
-#include "runtime/device_spec.h"
-#include "tools/bench.h"
+#include "tools/bench_gpu.h"
 #include "tools/bench_training.h"
 
 namespace hearth::tools {
@@ -78,7 +77,7 @@ class Gpt2Update {
 
 template <class Training>
 void measure(Bench& bench, const std::string& row, double tokens, const std::string& note,
-             const std::function<Training()>& make) {
+             std::optional<double> peer, const std::function<Training()>& make) {
   const std::string share = row + "_host_share";
   const bool wants_speed = bench.wants(row);
   const bool wants_share = bench.wants(share);
@@ -99,6 +98,8 @@ void measure(Bench& bench, const std::string& row, double tokens, const std::str
                    .unit = "tokens/s",
                    .scale = tokens,
                    .rate = true,
+                   .peer = peer,
+                   .timing = "sync",
                    .threads = bench.threads(),
                    .recording_included = true,
                    .note = note},
@@ -113,6 +114,7 @@ void measure(Bench& bench, const std::string& row, double tokens, const std::str
   bench.report({.row = share,
                 .unit = "%",
                 .most = 10,
+                .timing = "sync",
                 .threads = bench.threads(),
                 .recording_included = true,
                 .note = "recording and queuing, of a step whose loss is read"},
@@ -122,20 +124,22 @@ void measure(Bench& bench, const std::string& row, double tokens, const std::str
 }  // namespace
 
 void bench_gpu_training(Bench& bench) {
-  const Device device;
-  if (device.impl().driver() == nullptr) return;
+  const Device device = bench.device();
   const WithThreads with(bench.threads());
   const TrainingShape demo;
-  measure<TrainingBench>(
-      bench, "training/gpu_demo_step", static_cast<double>(demo.batch * demo.context),
-      "f32, forward, backward, clipping, AdamW", [&] { return TrainingBench(demo, device); });
-  measure<Gpt2Training>(bench, "training/gpu_gpt2_124m", Gpt2Training::tokens(),
-                        "8 x 1024 tokens, f32 weights computed in bf16, AdamW",
+  measure<TrainingBench>(bench, "gpu/training/demo_step",
+                         static_cast<double>(demo.batch * demo.context),
+                         "f32, forward, backward, clipping, AdamW", std::nullopt,
+                         [&] { return TrainingBench(demo, device); });
+  measure<Gpt2Training>(bench, "gpu/training/gpt2_124m", Gpt2Training::tokens(),
+                        "8 x 1024 tokens, f32 weights computed in bf16, AdamW", 1.1,
                         [&] { return Gpt2Training(device); });
 
-  const RowSpec update{.row = "training/gpu_adamw_148_arrays",
+  const RowSpec update{.row = "gpu/training/adamw_148_arrays",
                        .unit = "us",
                        .scale = 1e6,
+                       .peer = 1.0,
+                       .timing = "sync",
                        .recording_included = true,
                        .note = "the 124 million parameters of GPT-2, f32, waiting included"};
   if (!bench.wants(update.row)) return;

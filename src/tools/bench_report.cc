@@ -32,6 +32,7 @@ std::string target_text(const RowSpec& spec) {
   std::string out;
   if (spec.most) out = sign + number(*spec.most) + " " + spec.unit;
   if (spec.ratio) out += (out.empty() ? "" : ", ") + sign + number(*spec.ratio) + "x";
+  if (spec.peer) out += (out.empty() ? ">= " : ", >= ") + number(*spec.peer) + "x PyTorch";
   return out;
 }
 
@@ -88,6 +89,12 @@ std::string bench_json(const Bench& bench) {
     out["reference_median"] = optional(row.reference_median);
     out["ratio"] = optional(row.ratio);
     out["target"] = row.target;
+    if (!row.timing.empty()) {
+      out["timing"] = row.timing;
+      out["scale"] = row.scale;
+      out["rate"] = row.rate;
+      out["peer_target"] = optional(row.peer);
+    }
     out["threads"] = row.threads;
     out["recording_included"] = row.recording_included;
     out["ok"] = optional(row.ok);
@@ -105,7 +112,7 @@ std::string bench_json(const Bench& bench) {
   model["context"] = shape.context;
   model["batch"] = shape.batch;
   nlohmann::ordered_json all;
-  all["device"] = Device::cpu().description();
+  all["device"] = bench.device().description();
   all["model"] = std::move(model);
   all["rows"] = std::move(list);
   return all.dump(2) + "\n";

@@ -75,6 +75,16 @@ TEST_F(RuntimeApi, ViewsNamePartsOfABuffer) {
   EXPECT_THROW(x.reinterpret(DType::i64, {64}), Error);
 }
 
+TEST_F(RuntimeApi, BuffersAreCopiedOnTheDevice) {
+  const Buffer x = Buffer::from_data(ramp(64), device);
+  const Buffer y = Buffer::zeros(device, DType::f32, {32});
+  y.copy_from(x.view(16, {32}));
+  EXPECT_EQ(y.to_vector<float>().front(), 17);
+  EXPECT_EQ(y.to_vector<float>().back(), 48);
+  EXPECT_THROW(y.copy_from(x), Error);
+  EXPECT_THROW(y.copy_from(Buffer()), Error);
+}
+
 TEST_F(RuntimeApi, CapturesReplayAndRebind) {
   const Kernel scale(device, scale_source("float"));
   const Buffer x = Buffer::from_data(ramp(32), device);
