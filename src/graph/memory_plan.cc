@@ -123,33 +123,47 @@ void Planner::take_over_in_region(const BuiltRegion& built, int step) {
     effective[static_cast<std::size_t>(i)] =
         region.instructions[static_cast<std::size_t>(i)].op->formula.arity == 2 ? last : i;
   }
+  const auto may_hold = [&](std::size_t o, std::size_t i) {
+    const PlanValue& input = built.inputs[i];
+    if (!input.dynamic.empty() || input.layout.offset != 0 ||
+        !is_dense(region.shape, region.inputs[i].strides) ||
+        size_of(region.inputs[i].dtype) != size_of(region.outputs[o].dtype)) {
+      return false;
+    }
+    bool broadcast = false;
+    for (int axis = 0; axis < region.shape.rank(); ++axis) {
+      broadcast |= region.inputs[i].strides[axis] == 0 && region.shape[axis] > 1;
+    }
+    bool other_view = false;  // the same root through another layout
+    for (std::size_t k = 0; k < built.inputs.size(); ++k) {
+      other_view |= k != i && resolve(built.inputs[k].root) == resolve(input.root);
+    }
+    bool read_later = region.reduction.value == static_cast<int>(i);
+    for (int k = 0; k < count && !read_later; ++k) {
+      for (const std::int16_t arg : region.instructions[static_cast<std::size_t>(k)].args) {
+        read_later |= arg == static_cast<int>(i) && effective[static_cast<std::size_t>(k)] >
+                                                        region.outputs[o].value - first_result;
+      }
+    }
+    return !broadcast && !other_view && !read_later;
+  };
+  const auto is_external = [&](std::size_t i) {
+    const int root = built.inputs[i].root;
+    return root >= 0 && roots_[static_cast<std::size_t>(resolve(root))].external >= 0;
+  };
   for (std::size_t o = 0; o < region.outputs.size(); ++o) {
-    const int instruction = region.outputs[o].value - first_result;
-    if (instruction < 0) continue;
-    for (std::size_t i = 0; i < built.inputs.size(); ++i) {
-      const PlanValue& input = built.inputs[i];
-      if (!input.dynamic.empty() || input.layout.offset != 0 ||
-          !is_dense(region.shape, region.inputs[i].strides) ||
-          size_of(region.inputs[i].dtype) != size_of(region.outputs[o].dtype)) {
-        continue;
+    if (region.outputs[o].value < first_result) continue;
+    // What escapes lives on in memory that came from outside, if it can: a parameter that is updated
+    // stays where it is, and the plan can be replayed. Else it would have new storage every time,
+    // though a gradient's place in the arena is spared.
+    const int output = built.output_roots[o];
+    const bool escapes = roots_[static_cast<std::size_t>(output)].escapes;
+    bool taken = false;
+    for (const bool outside : {escapes, !escapes}) {
+      for (std::size_t i = 0; i < built.inputs.size() && !taken; ++i) {
+        taken = is_external(i) == outside && may_hold(o, i) &&
+                take_over(output, built.inputs[i].root, step);
       }
-      bool broadcast = false;
-      for (int axis = 0; axis < region.shape.rank(); ++axis) {
-        broadcast |= region.inputs[i].strides[axis] == 0 && region.shape[axis] > 1;
-      }
-      bool other_view = false;  // the same root through another layout
-      for (std::size_t k = 0; k < built.inputs.size(); ++k) {
-        other_view |= k != i && resolve(built.inputs[k].root) == resolve(input.root);
-      }
-      bool read_later = region.reduction.value == static_cast<int>(i);
-      for (int k = 0; k < count && !read_later; ++k) {
-        for (const std::int16_t arg : region.instructions[static_cast<std::size_t>(k)].args) {
-          read_later |=
-              arg == static_cast<int>(i) && effective[static_cast<std::size_t>(k)] > instruction;
-        }
-      }
-      if (broadcast || other_view || read_later) continue;
-      if (take_over(built.output_roots[o], input.root, step)) break;
     }
   }
 }
