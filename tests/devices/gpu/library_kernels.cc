@@ -56,6 +56,30 @@ std::vector<KernelSource> make_kernels() {
                 {Kind::read_write, "float", "output"},
                 constant("ScatterParams<2>")}),
   };
+  const auto shared = [](const char* name, std::int64_t count) {
+    return KernelParameter{Kind::threadgroup, "float", name, count};
+  };
+  for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
+    kernels.push_back(instance("softmax.h", name, "BF16, false, 4, 1",
+                               {read("bfloat", "x"), write("bfloat", "y"),
+                                constant("SoftmaxParams<1>"), shared("shared", 64)}));
+  }
+  kernels.push_back(instance(
+      "softmax.h", "logsumexp_rows", "F16, 4, 2",
+      {read("half", "x"), write("half", "y"), constant("SoftmaxParams<2>"), shared("shared", 64)}));
+  for (const char* whole : {"true", "false"}) {
+    kernels.push_back(instance("softmax.h", "softmax_backward_rows",
+                               std::string("BF16, true, ") + whole + ", 4, 1",
+                               {read("bfloat", "g"), read("bfloat", "y"), write("bfloat", "dx"),
+                                constant("SoftmaxBackwardParams<1>"), shared("shared", 32)}));
+    kernels.back().name += std::string("_") + whole;
+  }
+  kernels.push_back(instance("softmax_columns.h", "softmax_columns", "F32, 1, 2",
+                             {read("float", "x"), write("float", "y"), constant("ColumnParams<2>"),
+                              shared("tops", 256), shared("sums", 256)}));
+  kernels.push_back(instance("softmax_columns.h", "softmax_backward_columns", "F16, false, 2",
+                             {read("half", "g"), read("half", "y"), write("half", "dx"),
+                              constant("ColumnParams<2>"), shared("sums", 256)}));
   for (const char* name : {"random_bits", "arange_int"}) {
     kernels.push_back(instance("random.h", name, "uint",
                                {write("uint", "y"), dynamics, constant("RandomParams")}));

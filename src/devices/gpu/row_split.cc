@@ -1,0 +1,58 @@
+#include "devices/gpu/row_split.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hearth::gpu {
+namespace {
+
+constexpr std::int64_t kPacketBytes = 16;
+constexpr std::int64_t kSimd = 32;
+// Threads of a threadgroup whose rows have a simdgroup or less.
+constexpr std::int64_t kShortThreads = 128;
+
+}  // namespace
+
+void RowSplit::append_words(std::vector<std::int64_t>* words) const {
+  words->insert(
+      words->end(),
+      {rows, length, lanes, std::countr_zero(static_cast<std::uint64_t>(lanes)), shifted ? 1 : 0});
+}
+
+RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes) {
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  RowSplit split;
+  split.rows = rows;
+  split.length = length;
+  split.shifted = length % count != 0;
+  // A row that begins inside a packet may touch one more.
+  const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
+  const std::int64_t wanted = (packets + kHeldPackets - 1) / kHeldPackets;
+  split.lanes = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
+  split.whole = packets <= split.lanes * kHeldPackets;
+  const std::int64_t threads = std::max(split.lanes > kSimd ? kSimd : kShortThreads, split.lanes);
+  const std::int64_t together = threads / split.lanes;
+  split.groups = {static_cast<std::uint32_t>((rows + together - 1) / together)};
+  split.threads = {static_cast<std::uint32_t>(threads)};
+  return split;
+}
+
+bool fits_rows(const Shape& shape) {
+  if (shape.rank() == 0 || element_count(shape) == 0) return true;
+  return shape.back() < (std::int64_t{1} << 30) &&
+         element_count(shape) / shape.back() < (std::int64_t{1} << 31);
+}
+
+RowAxes::RowAxes(const Shape& whole, std::vector<const TensorSpec*> operands) : shape(whole) {
+  shape.erase(shape.rank() - 1);
+  std::vector<Strides*> all;
+  for (const TensorSpec* operand : operands) {
+    strides.push_back(operand->strides);
+    strides.back().erase(strides.back().rank() - 1);
+  }
+  for (Strides& each : strides) all.push_back(&each);
+  merge_axes(&shape, std::move(all));
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,198 @@
+// Kernels over rows on the simulator, against plain loops in f64: rows of one element to rows that no
+// threadgroup holds, whole packets and odd lengths, views that begin between two packets, infinities.
+#include <algorithm>
+#include <functional>
+
+#include "check.h"
+#include "hearth/device.h"
+
+namespace hearth {
+namespace {
+
+using namespace check;
+using Row = std::function<Values(const Values&)>;
+
+constexpr DType kFloats[] = {DType::f32, DType::f16, DType::bf16, DType::f64};
+constexpr std::int64_t kLengths[] = {1, 2, 5, 8, 33, 64, 100, 256, 1000, 2049, 4096};
+// More than the registers of a threadgroup hold of any dtype.
+constexpr std::int64_t kLongRow = 16500;
+
+// Makes the simulator the default device.
+class RowKernels : public testing::Test {
+ protected:
+  void SetUp() override { Device::set_default(Device::named("sim")); }
+  void TearDown() override { Device::set_default(before_); }
+
+ private:
+  Device before_ = Device();
+};
+
+// The rows of `x` as a view that begins `skip` elements into its memory and whose rows are as many
+// elements apart. Between them is NaN.
+Array spread(const Array& x, std::int64_t skip) {
+  if (skip == 0) return x;
+  const Shape& shape = x.shape();
+  const Values all = x.to_doubles();
+  const auto n = static_cast<std::ptrdiff_t>(shape.back());
+  Values wide;
+  for (auto at = all.begin(); at != all.end(); at += n) {
+    wide.insert(wide.end(), static_cast<std::size_t>(skip), kNan);
+    wide.insert(wide.end(), at, at + n);
+  }
+  return narrow(array(wide, {shape[0], shape[1] + skip}, x.dtype()), 1, skip, n);
+}
+
+Values by_row(const Array& x, const Row& row) {
+  const Values all = x.to_doubles();
+  const auto n = static_cast<std::ptrdiff_t>(x.shape().back());
+  Values out;
+  for (auto at = all.begin(); at != all.end(); at += n) {
+    const Values result = row(Values(at, at + n));
+    out.insert(out.end(), result.begin(), result.end());
+  }
+  return out;
+}
+
+double logsumexp_of(const Values& x) {
+  const double top = *std::max_element(x.begin(), x.end());
+  double total = 0;
+  for (const double value : x) total += std::exp(value - top);
+  return top + std::log(total);
+}
+Values softmax_of(const Values& x) {
+  const double whole = logsumexp_of(x);
+  Values out;
+  for (const double value : x) out.push_back(std::exp(value - whole));
+  return out;
+}
+Values log_softmax_of(const Values& x) {
+  const double whole = logsumexp_of(x);
+  Values out;
+  for (const double value : x) out.push_back(value - whole);
+  return out;
+}
+
+// Largest difference, as a share of the largest value.
+void expect_rows(const Array& got, const Values& expected, const std::string& what) {
+  double magnitude = 0;
+  for (const double value : expected) {
+    if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
+  }
+  if (magnitude == 0) magnitude = 1;
+  Values scaled = got.to_doubles(), wanted = expected;
+  for (double& value : scaled) value /= magnitude;
+  for (double& value : wanted) value /= magnitude;
+  expect_close(scaled, wanted, tolerance(got.dtype()), what);
+}
+
+std::string said(const char* op, const Array& x, std::int64_t skip) {
+  return std::string(op) + " " + std::string(name(x.dtype())) + " " + to_string(x.shape()) +
+         " skipping " + std::to_string(skip);
+}
+
+// Every dtype, length and alignment; long rows once.
+void for_rows(const std::function<void(const Array& x, std::int64_t skip)>& check) {
+  std::uint64_t seed = 1;
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t n : kLengths) {
+      const std::int64_t rows = n <= 100 ? 37 : 3;
+      for (const std::int64_t skip : {0, 1, 3}) {
+        if (skip == 3 && n > 300) continue;
+        check(random_array({rows, n}, dtype, -6, 6, ++seed), skip);
+      }
+    }
+    check(random_array({2, kLongRow}, dtype, -6, 6, ++seed), 0);
+    check(random_array({2, kLongRow + 1}, dtype, -6, 6, ++seed), 1);
+  }
+}
+
+TEST_F(RowKernels, Softmax) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const Array view = spread(x, skip);
+    expect_rows(softmax(view, 1), by_row(x, softmax_of), said("softmax", x, skip));
+    expect_rows(log_softmax(view, 1), by_row(x, log_softmax_of), said("log_softmax", x, skip));
+    expect_rows(logsumexp(view, 1),
+                by_row(x, [](const Values& row) { return Values{logsumexp_of(row)}; }),
+                said("logsumexp", x, skip));
+  });
+}
+
+TEST_F(RowKernels, SoftmaxGradients) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const Array g = random_array(x.shape(), x.dtype(), -1, 1, 77);
+    for (const bool log : {false, true}) {
+      const Array leaf = spread(x, skip).detach().require_grad();
+      const Array y = log ? log_softmax(leaf, 1) : softmax(leaf, 1);
+      const Array dx = backward(sum(mul(y, g))).get(leaf);
+      // From the rounded result, as the kernel sees it.
+      const Values results = y.to_doubles(), grads = g.to_doubles();
+      const auto n = static_cast<std::size_t>(x.shape().back());
+      Values expected;
+      for (std::size_t row = 0; row < results.size(); row += n) {
+        double total = 0;
+        for (std::size_t i = row; i < row + n; ++i) {
+          total += log ? grads[i] : grads[i] * results[i];
+        }
+        for (std::size_t i = row; i < row + n; ++i) {
+          expected.push_back(log ? grads[i] - std::exp(results[i]) * total
+                                 : results[i] * (grads[i] - total));
+        }
+      }
+      if (n == 1) {  // nothing but rounding
+        expect_close(dx, Values(expected.size(), 0), tolerance(x.dtype()));
+        continue;
+      }
+      expect_rows(dx, expected, said(log ? "log_softmax_backward" : "softmax_backward", x, skip));
+    }
+  });
+}
+
+TEST_F(RowKernels, SoftmaxAlongOtherAxes) {
+  for (const DType dtype : kFloats) {
+    for (const Shape& shape :
+         {Shape{3, 5, 7}, Shape{2, 300, 40}, Shape{40, 9, 3}, Shape{2, 1, 33}}) {
+      const Array x = random_array(shape, dtype, -6, 6);
+      const Array last = contiguous(transpose(x));  // [0, 2, 1]
+      const auto turned = [&](const Row& row) {
+        return transpose(reshape(array(by_row(last, row), last.shape()), last.shape()))
+            .to_doubles();
+      };
+      const std::string what = to_string(shape) + std::string(name(dtype));
+      expect_rows(softmax(x, 1), turned(softmax_of), "softmax" + what);
+      expect_rows(log_softmax(x, 1), turned(log_softmax_of), "log_softmax" + what);
+      expect_rows(logsumexp(x, 1),
+                  by_row(last, [](const Values& row) { return Values{logsumexp_of(row)}; }),
+                  "logsumexp" + what);
+    }
+  }
+}
+
+TEST_F(RowKernels, SoftmaxOfInfinities) {
+  for (const std::int64_t n : {3, 200, 9000}) {
+    Values x(static_cast<std::size_t>(5 * n), 0.5);
+    const auto at = [&](std::int64_t row) { return x.begin() + row * n; };
+    std::fill(at(0), at(1), -kInf);
+    std::fill(at(1), at(2) - 1, -kInf);
+    *at(2) = kInf;
+    *at(3) = kNan;
+    *(at(5) - 1) = -kInf;
+    const Array there = array(x, {5, n}, DType::f32);
+    const Values p = softmax(there, 1).to_doubles(), l = log_softmax(there, 1).to_doubles();
+    const auto width = static_cast<std::size_t>(n);
+    for (const std::size_t row : {0u, 2u, 3u}) {
+      for (std::size_t i = 0; i < width; ++i) {
+        ASSERT_TRUE(std::isnan(p[row * width + i]) && std::isnan(l[row * width + i])) << row;
+      }
+    }
+    EXPECT_EQ(p[width], 0);
+    EXPECT_EQ(p[2 * width - 1], 1);
+    EXPECT_EQ(l[width], -kInf);
+    EXPECT_EQ(l[2 * width - 1], 0);
+    EXPECT_EQ(p[5 * width - 1], 0);
+    EXPECT_NEAR(p[4 * width], 1 / static_cast<double>(n - 1), 1e-6);
+    expect_close(logsumexp(there, 1), {-kInf, 0.5, kInf, kNan, 0.5 + std::log(n - 1)}, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace hearth
