@@ -300,9 +300,10 @@ def latency_rows(wants):
     if wants(row):
         out.append(Peer(row, "stream", chain, 1000, "torch, eager"))
         out.append(Peer(row, "replay", chain, 1000, "torch, graph"))
-    row = "gpu/latency/add4_sync"
-    if wants(row):
-        out.append(Peer(row, "sync", lambda: a + b))
+    for timing in ("sync", "stream"):
+        row = f"gpu/latency/add4_{timing}"
+        if wants(row):
+            out.append(Peer(row, timing, lambda: a + b))
     return out
 
 

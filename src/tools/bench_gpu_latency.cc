@@ -29,6 +29,13 @@ void bench_gpu_latency(Bench& bench) {
     const Array x = four(1), y = four(1e-3);
     bench.measure(spec, synchronized(device, queued([=] { return add(x, y); })));
   }
+  spec = latency_row("gpu/latency/add4_stream", "stream");
+  spec.peer = 1.0;
+  spec.note = "what the host takes to record and queue one op";
+  if (bench.wants(spec.row)) {
+    const Array x = four(1), y = four(1e-3);
+    bench.measure(spec, streamed(device, queued([=] { return add(x, y); })));
+  }
 }
 
 }  // namespace hearth::tools
