@@ -9,8 +9,7 @@
 
 template <int kWidth, int kUnroll>
 inline void region_columns(thread const Operands& o, constant RegionParams& p,
-                           device Target::memory* result, threadgroup Accumulator* shared,
-                           Ctx ctx) {
+                           device Target::memory* result, threadgroup Kept* shared, Ctx ctx) {
   uint down = ctx.tid.x >> p.wide_bits;
   uint high = ctx.ntid.x >> p.wide_bits;
   position column = position(ctx.tg.x) * p.wide + (ctx.tid.x & (p.wide - 1u));
@@ -41,7 +40,7 @@ inline void region_columns(thread const Operands& o, constant RegionParams& p,
           for (int i = 0; i < kWidth; ++i) {
             Values values = region_values(in[u], i, o);
             region_put(out, i, values);
-            sums[u][i] = region_combine(sums[u][i], values.reduced);
+            sums[u][i] = region_combine(sums[u][i], region_lift(values.reduced, row));
           }
           region_store(out, o, reduced_at(row, base, p));
         }
@@ -60,14 +59,16 @@ inline void region_columns(thread const Operands& o, constant RegionParams& p,
   }
   // Elements of a vector lie a threadgroup apart, so that neighbours use different banks.
 #pragma unroll
-  for (int i = 0; i < kWidth; ++i) shared[uint(i) * ctx.ntid.x + ctx.tid.x] = sums[0][i];
+  for (int i = 0; i < kWidth; ++i)
+    shared[uint(i) * ctx.ntid.x + ctx.tid.x] = region_keep(sums[0][i]);
   for (uint left = high / 2u; left > 0u; left /= 2u) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (down < left) {
 #pragma unroll
       for (int i = 0; i < kWidth; ++i) {
         uint at = uint(i) * ctx.ntid.x + ctx.tid.x;
-        shared[at] = region_combine(shared[at], shared[at + left * p.wide]);
+        shared[at] = region_keep(
+            region_combine(region_kept(shared[at]), region_kept(shared[at + left * p.wide])));
       }
     }
   }
@@ -76,7 +77,7 @@ inline void region_columns(thread const Operands& o, constant RegionParams& p,
     for (int i = 0; i < kWidth; ++i) {
       offset_t at = region_result(column, p) + offset_t(i) * p.result_inner;
       result[at + offset_t(ctx.tg.y) * p.split_step] =
-          Target::store(shared[uint(i) * ctx.ntid.x + ctx.tid.x]);
+          Target::store(region_kept(shared[uint(i) * ctx.ntid.x + ctx.tid.x]));
     }
   }
 }

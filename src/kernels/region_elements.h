@@ -179,6 +179,7 @@ HEARTH_INLINE float odd_float(double x) {
 // values go in two halves: not every GPU exchanges them at once.
 HEARTH_INLINE float exchanged(float x, ushort mask) { return simd_shuffle_xor(x, mask); }
 HEARTH_INLINE int exchanged(int x, ushort mask) { return simd_shuffle_xor(x, mask); }
+HEARTH_INLINE uint exchanged(uint x, ushort mask) { return simd_shuffle_xor(x, mask); }
 HEARTH_INLINE ulong exchanged(ulong x, ushort mask) {
   uint low = simd_shuffle_xor(uint(x), mask), high = simd_shuffle_xor(uint(x >> 32), mask);
   return ulong(low) | (ulong(high) << 32);

@@ -1,6 +1,8 @@
 // Regions that end in a reduction whose innermost axis is reduced. Text of the kernel dialect; see
 // region_map.h for what the generated part defines, and beside it
 //   Accumulator, region_identity(), region_combine(a, b)
+//   region_lift(value, e)          the accumulator of one value, element e of its row
+//   Kept, region_keep(a), region_kept(k)    an accumulator as memory holds it
 //   Target                         the dtype that is stored: the result's, or the accumulator's
 //   Offsets kept_at(row, p)        where a row begins
 //   Offsets reduced_at(v, at, p)   where its vector v lies
@@ -16,7 +18,7 @@
 
 template <int kWidth, int kUnroll>
 inline void region_rows(thread const Operands& o, constant RegionParams& p,
-                        device Target::memory* result, threadgroup Accumulator* shared, Ctx ctx) {
+                        device Target::memory* result, threadgroup Kept* shared, Ctx ctx) {
   uint lane = ctx.tid.x & (p.lanes - 1u);
   position row = position(ctx.tg.x) * (ctx.ntid.x >> p.lane_bits) + (ctx.tid.x >> p.lane_bits);
   Accumulator sums[kUnroll];
@@ -44,7 +46,7 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
           for (int i = 0; i < kWidth; ++i) {
             Values values = region_values(in[u], i, o);
             region_put(out, i, values);
-            part[i] = values.reduced;
+            part[i] = region_lift(values.reduced, v * position(kWidth) + position(i));
           }
           region_store(out, o, reduced_at(v, base, p));
 #pragma unroll
@@ -79,10 +81,10 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
     sum = region_combine(sum, exchanged(sum, ushort(distance)));
   }
   if (p.lanes > 32u) {
-    if (ctx.lane == 0u) shared[ctx.sg] = sum;
+    if (ctx.lane == 0u) shared[ctx.sg] = region_keep(sum);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (ctx.sg == 0u) {
-      sum = ctx.lane < ctx.nsg ? shared[ctx.lane] : region_identity();
+      sum = ctx.lane < ctx.nsg ? region_kept(shared[ctx.lane]) : region_identity();
       for (uint distance = 16u; distance > 0u; distance /= 2u) {
         sum = region_combine(sum, exchanged(sum, ushort(distance)));
       }

@@ -32,7 +32,7 @@ inline void region_short_rows(thread const Operands& o, constant RegionParams& p
       for (int i = 0; i < kWidth; ++i) {
         Values values = region_values(in[u], i, o);
         region_put(out, i, values);
-        part[i] = values.reduced;
+        part[i] = region_lift(values.reduced, position(lane) * position(kWidth) + position(i));
       }
       region_store(out, o, reduced_at(lane, kept_at(row, p), p));
 #pragma unroll

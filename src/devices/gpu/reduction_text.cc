@@ -56,6 +56,31 @@ DType class_dtype(DType dtype) {
   return kClass[static_cast<int>(dtype)];
 }
 
+// What is accumulated, and what it is called in kernel text.
+struct Accumulation {
+  explicit Accumulation(const Region& region)
+      : op(*region.reduction.op),
+        dtype(region.reduction.dtype),
+        reduced(reduced_dtype(region)),
+        finds(finds_index(op)) {}
+  const OpDef& op;
+  DType dtype;    // of the result
+  DType reduced;  // of the values
+  bool finds;     // an index, which is kept beside the value
+
+  // Of an accumulator in memory.
+  std::int64_t bytes(bool wide) const {
+    const std::int64_t value = size_of(class_dtype(reduced));
+    return finds ? (wide || value == 8 ? 16 : 8) : value;
+  }
+  std::string kept(bool wide) const {
+    if (!finds) return value_type(dtype);
+    return bytes(wide) == 16 ? "ulong2" : "uint2";
+  }
+  // Behind the definition of `position`. With `partial`, what is stored is an accumulator.
+  std::string text(bool wide, bool partial) const;
+};
+
 struct Axes {
   std::vector<int> kept, reduced;
   bool columns = false;  // the innermost axis is kept
@@ -139,37 +164,52 @@ std::int64_t most_chunks(const RegionLayout& layout, bool columns, int width) {
                                   std::max<std::int64_t>(worthwhile, 1));
 }
 
-std::string accumulator_text(const RegionReduction& reduction, DType target) {
-  const char* const type = value_type(reduction.dtype);
+std::string Accumulation::text(bool wide, bool partial) const {
+  if (finds) {
+    const bool smallest = std::string_view(op.name.text) == "argmin";
+    return joined("typedef ", value_type(reduced), " Compared;\ntypedef ",
+                  size_of(class_dtype(reduced)) == 8 ? "ulong" : "uint", " Bits;\ntypedef ",
+                  bytes(wide) == 16 ? "ulong" : "uint", " Word;\ntypedef ", kept(wide),
+                  " Kept;\ntypedef ", dtype_struct(dtype),
+                  " Index;\nconstexpr constant bool kSmallest = ", smallest ? "true" : "false",
+                  ";\nHEARTH_INLINE Compared region_worst() { return ", identity_value(op, reduced),
+                  "; }\n#include \"kernels/region_arg.h\"\n", "typedef ",
+                  partial ? "Partial" : "Found", " Target;\n");
+  }
+  const DType target = partial ? class_dtype(dtype) : dtype;
   return joined(
-      "typedef ", type, " Accumulator;\ntypedef ", dtype_struct(target), " Target;\n",
-      "HEARTH_INLINE Accumulator region_identity() { return ",
-      identity_value(*reduction.op, reduction.dtype), "; }\n",
+      "typedef ", value_type(dtype), " Accumulator;\ntypedef ", dtype_struct(target),
+      " Target;\nHEARTH_INLINE Accumulator region_identity() { return ", identity_value(op, dtype),
+      "; }\nHEARTH_INLINE Accumulator region_lift(Accumulator x, position) { return x; }\n"
+      "typedef Accumulator Kept;\n"
+      "HEARTH_INLINE Kept region_keep(Accumulator x) { return x; }\n"
+      "HEARTH_INLINE Accumulator region_kept(Kept x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {\n  return ",
-      combine_formula(*reduction.op), "(a, b);\n}\n");
+      combine_formula(op), "(a, b);\n}\n");
 }
 
 constexpr const char* kIncludes =
     "#include \"kernels/formulas.h\"\n#include \"kernels/region_elements.h\"\n";
 
 BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std::int64_t chunks) {
-  const RegionReduction& reduction = region.reduction;
-  const char* const type = value_type(reduction.dtype);
+  const Accumulation accumulation(region);
+  const DType dtype = accumulation.dtype;
   BuiltKernel built;
-  built.source.name =
-      joined("region_combine_", reduction.op->name.text, "_", name(reduction.dtype));
-  built.source.text = joined(kIncludes, accumulator_text(reduction, reduction.dtype),
-                             "#include \"kernels/region_combine.h\"\n");
+  built.source.name = joined("region_combine_", accumulation.op.name.text, "_", name(dtype));
+  built.source.text =
+      joined(kIncludes, "typedef ", layout.wide ? "ulong" : "uint", " position;\n",
+             accumulation.text(layout.wide, false), "#include \"kernels/region_combine.h\"\n");
   built.source.function = "region_combine_chunks";
   built.source.max_threads = static_cast<int>(kThreads);
-  built.source.parameters = {{Kind::read, type, "partial"},
-                             {Kind::write, dialect_type(reduction.dtype), "result"},
-                             {Kind::constant, "CombineParams", "p"},
-                             {Kind::threadgroup, type, "shared", kThreads}};
-  const std::int64_t size = size_of(reduction.dtype);
+  built.source.parameters = {
+      {Kind::read, accumulation.kept(layout.wide), "partial"},
+      {Kind::write, dialect_type(dtype), "result"},
+      {Kind::constant, "CombineParams", "p"},
+      {Kind::threadgroup, accumulation.kept(layout.wide), "shared", kThreads}};
+  const std::int64_t size = size_of(dtype);
   const RegionOperand& result = layout.operands.back();
   built.operands = {
-      {kWorkspaceOperand, 0, chunks * layout.results * size_of(class_dtype(reduction.dtype)), 1},
+      {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
       {operands_of(region), result.lowest * size, result.span * size, 1}};
   const std::int64_t high =
       std::clamp(power_of_two(chunks / kCombinedAtOnce), kThreads / kSimd, kThreads);
@@ -180,7 +220,7 @@ BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std
   constants.add_u32("wide", wide);
   constants.add_u32("wide_bits", bits_of(wide));
   built.constants = constants.bytes();
-  built.has_f64 = reduction.dtype == DType::f64;
+  built.has_f64 = accumulation.reduced == DType::f64;
   built.groups = {u32(parts(layout.results, wide)), 1, 1};
   built.threads = {u32(kThreads), 1, 1};
   return built;
@@ -192,7 +232,8 @@ int reduction_width(const Region& region, const RegionLayout& layout, const Regi
   int limit = kPacketBytes / widest_operand(region, layout, values);
   const Axes axes = axes_of(layout);
   while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
-  while (limit * size_of(class_dtype(region.reduction.dtype)) > kAccumulatorBytes) limit /= 2;
+  const std::int64_t bytes = Accumulation(region).bytes(layout.wide);
+  while (limit * bytes > kAccumulatorBytes) limit /= 2;
   return vector_width(layout, operands_of(region), limit,
                       !axes.columns && axes.reduced.size() <= 1);
 }
@@ -204,15 +245,16 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   KernelConstants& constants = access.constants();
   const int accumulators = axes.columns ? width : 1;
   int unroll = access.unroll(kMostUnrolled);
-  const std::int64_t class_bytes = size_of(class_dtype(region.reduction.dtype));
-  while (unroll > 1 && unroll * accumulators * class_bytes > 2 * kAccumulatorBytes) unroll /= 2;
+  const Accumulation accumulation(region);
+  const std::int64_t accumulator_bytes = accumulation.bytes(layout.wide);
+  while (unroll > 1 && unroll * accumulators * accumulator_bytes > 2 * kAccumulatorBytes)
+    unroll /= 2;
 
   const std::int64_t room =
       most_chunks(layout, axes.columns, reduction_width(region, layout, values));
   const Split split = axes.columns ? split_columns(layout, width, unroll, room)
                                    : split_rows(layout, width, unroll, room);
   const bool chunked = split.chunks > 1;
-  const DType target = chunked ? class_dtype(region.reduction.dtype) : region.reduction.dtype;
   const bool tail = !axes.columns && axes.reduced.size() <= 1 && width > 1;
 
   if (axes.columns) {
@@ -235,16 +277,17 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   functions += access.offsets_function("reduced_at", axes.reduced, !axes.columns, true);
   functions +=
       access.position_function("region_result", operands_of(region), axes.kept, axes.columns);
-  functions += accumulator_text(region.reduction, target);
+  functions += accumulation.text(layout.wide, chunked);
   if (tail) functions += access.tail_function(true);
 
   BuiltReduction built;
-  const KernelParameter result{Kind::write, dialect_type(target), "result"};
+  const std::string stored =
+      chunked ? accumulation.kept(layout.wide) : dialect_type(accumulation.dtype);
+  const KernelParameter result{Kind::write, stored, "result"};
   access.describe(&built.reduce, &result);
-  const char* const type = value_type(region.reduction.dtype);
   if (!split.short_rows) {
-    built.reduce.source.parameters.push_back(
-        {Kind::threadgroup, type, "shared", axes.columns ? kThreads * width : kSimd});
+    built.reduce.source.parameters.push_back({Kind::threadgroup, accumulation.kept(layout.wide),
+                                              "shared", axes.columns ? kThreads * width : kSimd});
   }
   built.reduce.source.name = region_name(region, axes.columns ? "columns" : "rows");
   const char* const body = axes.columns       ? "region_columns"
@@ -253,8 +296,8 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   built.reduce.source.text =
       joined(kIncludes, access.text(), functions, "#define HEARTH_REGION_TAIL ", tail ? 1 : 0,
              "\n#include \"kernels/", body, ".h\"\n",
-             access.entry_begin(joined("device ", dialect_type(target), "* result"),
-                                split.short_rows ? "" : "threadgroup Accumulator* shared, "),
+             access.entry_begin(joined("device ", result.type, "* result"),
+                                split.short_rows ? "" : "threadgroup Kept* shared, "),
              "  ", body, "<", width, ", ", unroll, ">(o, p, result, ",
              split.short_rows ? "" : "shared, ", "ctx);\n}\n");
   built.reduce.source.function = "region";
@@ -262,7 +305,7 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   built.reduce.groups = {u32(split.groups), u32(split.chunks), 1};
   built.reduce.threads = {u32(split.threads), 1, 1};
   if (chunked) {
-    const std::int64_t bytes = split.chunks * layout.results * class_bytes;
+    const std::int64_t bytes = split.chunks * layout.results * accumulator_bytes;
     built.reduce.operands.push_back({kWorkspaceOperand, 0, bytes, 1});
     built.combine = combine_kernel(region, layout, split.chunks);
   } else {
@@ -271,7 +314,7 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
     built.reduce.operands.push_back(
         {operands_of(region), operand.lowest * size, operand.span * size, 1});
   }
-  if (room > 1) built.workspace_bytes = room * layout.results * class_bytes;
+  if (room > 1) built.workspace_bytes = room * layout.results * accumulator_bytes;
   return built;
 }
 

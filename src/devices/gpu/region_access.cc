@@ -334,7 +334,7 @@ std::string RegionAccess::tail_function(bool reduces) const {
          " + offset_t(e)] = ", dtype_struct(dtype(k)), "::store(values.", name, ");");
   }
   text += "  (void)at, (void)e, (void)values;\n";
-  if (reduces) text += "  return values.reduced;\n";
+  if (reduces) text += "  return region_lift(values.reduced, e);\n";
   return text + "}\n";
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "devices/gpu/region_values.h"
+
 namespace hearth::gpu {
 namespace {
 
@@ -26,21 +28,24 @@ std::vector<RegionAxis> axes_of(const Region& region) {
 }
 
 // Turns axes around and sorts them so that the first input that varies is walked in the order of
-// its memory. Returns by how many elements the first element of each operand moves.
-std::vector<std::int64_t> follow_memory(std::size_t inputs, std::vector<RegionAxis>* axes) {
+// its memory; with `keeps_order`, elements of reduced axes keep theirs. Returns by how many elements
+// the first element of each operand moves.
+std::vector<std::int64_t> follow_memory(std::size_t inputs, bool keeps_order,
+                                        std::vector<RegionAxis>* axes) {
   std::vector<std::int64_t> moves(axes->empty() ? 0 : axes->front().strides.size(), 0);
   for (std::size_t k = 0; k < inputs; ++k) {
     const auto varies = [k](const RegionAxis& axis) { return axis.strides[k] != 0; };
     if (std::none_of(axes->begin(), axes->end(), varies)) continue;
     for (RegionAxis& axis : *axes) {
-      if (axis.strides[k] >= 0) continue;
+      if (axis.strides[k] >= 0 || (keeps_order && axis.reduced)) continue;
       for (std::size_t j = 0; j < axis.strides.size(); ++j) {
         moves[j] += axis.strides[j] * (axis.extent - 1);
         axis.strides[j] = -axis.strides[j];
       }
     }
     const auto distance = [k](const RegionAxis& axis) {
-      return axis.strides[k] == 0 ? std::numeric_limits<std::int64_t>::max() : axis.strides[k];
+      const std::int64_t stride = axis.strides[k];
+      return stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride < 0 ? -stride : stride;
     };
     // Insertion: axes are few, and those of equal distance keep their order.
     for (std::size_t i = 1; i < axes->size(); ++i) {
@@ -88,7 +93,8 @@ RegionLayout region_layout(const Region& region) {
   }
   std::vector<std::int64_t> moves(layout.operands.size(), 0);
   if (layout.elements > 0 && region.outputs.empty() && !layout.axes.empty()) {
-    moves = follow_memory(region.inputs.size(), &layout.axes);
+    const bool keeps_order = finds_index(*region.reduction.op);
+    moves = follow_memory(region.inputs.size(), keeps_order, &layout.axes);
   }
   if (layout.elements > 0) layout.axes = merged(std::move(layout.axes));
 

@@ -109,9 +109,19 @@ std::string identity_value(const OpDef& op, DType dtype) {
   const std::string type = value_type(dtype);
   if (name == "sum") return type + "(0)";
   if (name == "prod") return type + "(1)";
-  const bool least = name == "max" || name == "any";
+  const bool least = name == "max" || name == "any" || name == "argmax";
   if (is_float(dtype)) return type + (least ? "(-INFINITY)" : "(INFINITY)");
   return extreme(dtype, !least);
+}
+
+bool finds_index(const OpDef& op) {
+  const std::string_view name = op.name.text;
+  return name == "argmax" || name == "argmin";
+}
+
+DType reduced_dtype(const Region& region) {
+  const RegionReduction& reduction = region.reduction;
+  return finds_index(*reduction.op) ? region.value_dtype(reduction.value) : reduction.dtype;
 }
 
 RegionValues::RegionValues(const Region& region) : region_(region) {
@@ -143,11 +153,12 @@ RegionValues::RegionValues(const Region& region) : region_(region) {
   }
   if (region.reduction.op != nullptr) {
     const RegionReduction& reduction = region.reduction;
-    note(reduction.dtype);
+    const DType dtype = reduced_dtype(region);
+    note(dtype);
     // any and all see whether values are 0, in the class of bool.
     const std::string x =
-        converted(name_of(reduction.value), region.value_dtype(reduction.value), reduction.dtype);
-    line(members, "  ", value_type(reduction.dtype), " reduced;");
+        converted(name_of(reduction.value), region.value_dtype(reduction.value), dtype);
+    line(members, "  ", value_type(dtype), " reduced;");
     line(results, "  values.reduced = ", x, ";");
   }
   text_ = joined("struct Values {\n", members, "};\n", "HEARTH_INLINE Values region_compute(",

@@ -26,6 +26,11 @@ const char* combine_formula(const OpDef& op);
 // integer of the dtype for max of integers.
 std::string identity_value(const OpDef& op, DType dtype);
 
+// argmax and argmin: what is reduced is where a value lies, and it has one reduced axis.
+bool finds_index(const OpDef& op);
+// The dtype that values are reduced in.
+DType reduced_dtype(const Region& region);
+
 class RegionValues {
  public:
   // Throws Error{unsupported} for ops without a formula.

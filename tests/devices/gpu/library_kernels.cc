@@ -27,12 +27,6 @@ KernelParameter constant(const std::string& type) { return {Kind::constant, type
 std::vector<KernelSource> make_kernels() {
   const KernelParameter dynamics = read("ulong", "dynamics");
   std::vector<KernelSource> kernels = {
-      instance("arg_reduce.h", "arg_reduce", "half, float, long, false, 3",
-               {read("half", "x"),
-                write("long", "y"),
-                constant("ArgParams<3>"),
-                {Kind::threadgroup, "float", "values", 32},
-                {Kind::threadgroup, "long", "positions", 32}}),
       instance("matmul.h", "matmul", "bfloat, float, 2",
                {read("bfloat", "a"),
                 read("bfloat", "b"),

@@ -53,6 +53,16 @@ Region sum(DType dtype, const Shape& shape, std::uint32_t axes, const Strides& r
   return region;
 }
 
+Region place_of_largest(DType dtype, const Shape& shape, int axis, const Strides& result) {
+  static constexpr OpDef kArgmax{.name = "argmax", .kind = OpKind::opaque};
+  Region region;
+  region.shape = shape;
+  region.inputs = {{dtype, contiguous_strides(shape)}};
+  region.reduction = {&kArgmax, 0, 1u << axis, DType::i64, result};
+  region.reduction.strides[axis] = 0;
+  return region;
+}
+
 std::vector<BuiltKernel> kernels_of(const Region& region, bool wide = false) {
   RegionLayout layout = region_layout(region);
   layout.wide = layout.wide || wide;
@@ -143,6 +153,9 @@ std::vector<BuiltKernel> samples() {
   add(sum(DType::f32, {64, 256}, 2, {1, 0}));
   add(sum(DType::u8, {64, 256}, 1, {0, 1}));
   add(sum(DType::u32, {1 << 20}, 1, {0}), true);
+  add(place_of_largest(DType::f32, {64, 4096}, 1, {1, 0}));
+  add(place_of_largest(DType::f16, {1 << 20}, 0, {0}), true);
+  add(place_of_largest(DType::u8, {1000, 256}, 0, {0, 1}));
   Region casts = chain(DType::f32, {100}, {1}, {1});
   casts.instructions = {{&cast_def, DType::i64, {0, -1, -1, -1}},
                         {&cast_def, DType::f16, {3, -1, -1, -1}},
