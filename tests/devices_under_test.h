@@ -9,6 +9,7 @@
 
 #include "hearth/device.h"
 #include "hearth/dtype.h"
+#include "runtime/device_spec.h"
 
 namespace hearth::testing {
 
@@ -29,6 +30,16 @@ inline std::vector<Device> devices_under_test() {
     devices.push_back(Device::named(name));
   }
   return devices;
+}
+
+// Where tests of kernels run: the first device that HEARTH_TEST_DEVICES names and that runs kernels,
+// else the simulator.
+inline Device kernel_device_under_test() {
+  for (const std::string& name : words_of("HEARTH_TEST_DEVICES", "")) {
+    const Device device = Device::named(name);
+    if (device.impl().driver() != nullptr) return device;
+  }
+  return Device::named("sim");
 }
 
 // Those that HEARTH_TEST_DTYPES names, else all.

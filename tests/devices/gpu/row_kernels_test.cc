@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "check.h"
+#include "devices_under_test.h"
 #include "hearth/device.h"
 
 namespace hearth {
@@ -17,10 +18,10 @@ constexpr std::int64_t kLengths[] = {1, 2, 5, 8, 33, 64, 100, 256, 1000, 2049, 4
 // More than the registers of a threadgroup hold of any dtype.
 constexpr std::int64_t kLongRow = 16500;
 
-// Makes the simulator the default device.
-class RowKernels : public testing::Test {
+// Makes the device under test the default one.
+class RowKernels : public ::testing::Test {
  protected:
-  void SetUp() override { Device::set_default(Device::named("sim")); }
+  void SetUp() override { Device::set_default(hearth::testing::kernel_device_under_test()); }
   void TearDown() override { Device::set_default(before_); }
 
  private:

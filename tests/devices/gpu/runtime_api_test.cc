@@ -1,9 +1,11 @@
-// include/hearth/runtime.h on the simulator.
+// include/hearth/runtime.h on the simulator, or on the device that is under test.
 #include "hearth/runtime.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "devices_under_test.h"
 
 namespace hearth::runtime {
 namespace {
@@ -40,9 +42,9 @@ std::vector<float> ramp(std::size_t count) {
   return values;
 }
 
-class RuntimeApi : public testing::Test {
+class RuntimeApi : public ::testing::Test {
  protected:
-  Device device = Device::named("sim");
+  Device device = hearth::testing::kernel_device_under_test();
 };
 
 TEST_F(RuntimeApi, RunsKernelsOfItsUser) {
