@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "devices/gpu/dialect_text.h"
 #include "devices/gpu/embedded_texts.h"
 #include "devices/gpu/entry_stub.h"
 #include "hearth/error.h"
@@ -183,6 +184,7 @@ std::uint64_t embedded_revision() {
 
 std::string assemble(const KernelSource& source, Target target) {
   check(source);
+  check_dialect(source.text, source.name);
   const bool f64 = says_double(source);
   if (f64 && target == Target::metal) {
     throw Error(ErrorCode::unsupported, "kernel: Metal has no f64; got " + source.name +
@@ -215,7 +217,8 @@ std::string assemble(const KernelSource& source, Target target) {
   // Inside metal, so that its names hide the compiler's; without names, so that kernels of one
   // library do not meet and only the entry is emitted.
   assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
-  assembly.add(source.text, source.name);
+  assembly.add_file("prelude/overloads.h");
+  assembly.add(f64 ? source.text : with_float_literals(source.text), source.name);
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");
   assembly.append("}\n}\n");

@@ -8,7 +8,14 @@
 //   HEARTH_LIBM(name)    the platform's function of C's name: HEARTH_LIBM(expf)
 //   HEARTH_CLZ(x), HEARTH_CLZL(x), HEARTH_POPCOUNT(x)
 //                        the compiler's own, of 32, 64 and 32 bits, x not 0
+//   HEARTH_MULHIL(a, b)  the upper half of the product of two ulong
 #pragma once
+
+#include "kernels/prelude/type_traits.h"
+
+#define METAL_FUNC HEARTH_INLINE
+#define __METAL_VERSION__ 310
+#define __HAVE_BFLOAT__ 1
 
 namespace metal {
 
@@ -16,22 +23,26 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+typedef char int8_t;
+typedef uchar uint8_t;
+typedef short int16_t;
+typedef ushort uint16_t;
+typedef int int32_t;
+typedef uint uint32_t;
+typedef long int64_t;
+typedef ulong uint64_t;
+typedef ulong size_t;
+typedef long ptrdiff_t;
 
 static_assert(sizeof(long) == 8, "the dialect's long has 64 bits");
 static_assert(char(-1) < char(0), "the dialect's char is signed: compile with -fsigned-char");
 
 // The value of type D with the bits of `value`.
 template <class D, class S>
-HEARTH_INLINE D as_type(S value) {
+HEARTH_INLINE constexpr D as_type(S value) {
   static_assert(sizeof(D) == sizeof(S), "as_type: sizes differ");
   return __builtin_bit_cast(D, value);
 }
-
-// A parameter of this type takes no part in deduction.
-template <class T>
-struct identity {
-  typedef T type;
-};
 
 template <class T>
 struct numeric_limits;
@@ -73,8 +84,16 @@ struct numeric_limits<double> {
 };
 #endif
 
-enum class mem_flags : uint { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
+enum class mem_flags : uint { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4 };
 HEARTH_INLINE mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
+
+// A value that all threads of a simdgroup share: a hint to Metal's compiler.
+template <class T>
+using uniform = T;
+template <class T>
+HEARTH_INLINE constexpr T make_uniform(T value) {
+  return value;
+}
 
 enum memory_order { memory_order_relaxed };
 
@@ -104,4 +123,16 @@ typedef atomic<float> atomic_float;
 #define FLT_EPSILON (metal::numeric_limits<float>::epsilon())
 #define INT_MAX (metal::numeric_limits<int>::max())
 #define INT_MIN (metal::numeric_limits<int>::min())
+#define M_PI_F 3.14159265358979323846f
+#define M_PI_2_F 1.57079632679489661923f
+#define M_1_PI_F 0.318309886183790671538f
+#define M_2_SQRTPI_F 1.12837916709551257390f
+#define M_SQRT2_F 1.41421356237309504880f
+#define M_SQRT1_2_F 0.707106781186547524401f
+#define M_E_F 2.71828182845904523536f
+#define M_LN10_F 2.30258509299404568402f
+#define M_LN2_F 0.693147180559945309417f
+#define M_LOG2E_F 1.44269504088896340736f
+#define MAXFLOAT FLT_MAX
+#define HUGE_VALF INFINITY
 #define UINT_MAX (metal::numeric_limits<metal::uint>::max())

@@ -13,6 +13,7 @@
 #define HEARTH_CLZ(x) ::__clz(int(x))
 #define HEARTH_CLZL(x) ::__clzll((long long)(x))
 #define HEARTH_POPCOUNT(x) ::__popc(x)
+#define HEARTH_MULHIL(a, b) ulong(::__umul64hi(a, b))
 
 #include "kernels/prelude/math.h"
 
@@ -108,6 +109,8 @@ HEARTH_INLINE T* unwrap(volatile atomic<T>* object) {
 HEARTH_ATOMIC(atomic_fetch_add_explicit, ::atomicAdd)
 HEARTH_ATOMIC(atomic_fetch_min_explicit, ::atomicMin)
 HEARTH_ATOMIC(atomic_fetch_max_explicit, ::atomicMax)
+HEARTH_ATOMIC(atomic_fetch_sub_explicit, ::atomicSub)
+HEARTH_ATOMIC(atomic_fetch_xor_explicit, ::atomicXor)
 HEARTH_ATOMIC(atomic_fetch_and_explicit, ::atomicAnd)
 HEARTH_ATOMIC(atomic_fetch_or_explicit, ::atomicOr)
 HEARTH_ATOMIC(atomic_exchange_explicit, ::atomicExch)
@@ -132,6 +135,7 @@ HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* obj
 }
 
 #include "kernels/prelude/ctx.h"
+#include "kernels/prelude/simdgroup.h"
 
 HEARTH_INLINE Ctx current_ctx() {
   const uint3 tg(blockIdx.x, blockIdx.y, blockIdx.z);

@@ -11,6 +11,7 @@
 #define HEARTH_CLZ(x) __builtin_clz(x)
 #define HEARTH_CLZL(x) __builtin_clzl(x)
 #define HEARTH_POPCOUNT(x) __builtin_popcount(x)
+#define HEARTH_MULHIL(a, b) ulong((unsigned __int128)(a) * (b) >> 64)
 
 #include "kernels/prelude/math.h"
 
@@ -154,12 +155,17 @@ HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* obj
 HEARTH_ATOMIC(atomic_fetch_add_explicit, a + b)
 HEARTH_ATOMIC(atomic_fetch_min_explicit, min(a, b))
 HEARTH_ATOMIC(atomic_fetch_max_explicit, max(a, b))
+HEARTH_ATOMIC(atomic_fetch_sub_explicit, a - b)
+HEARTH_ATOMIC(atomic_fetch_xor_explicit, a ^ b)
 HEARTH_ATOMIC(atomic_fetch_and_explicit, a& b)
 HEARTH_ATOMIC(atomic_fetch_or_explicit, a | b)
 HEARTH_ATOMIC(atomic_exchange_explicit, b)
 #undef HEARTH_ATOMIC
 
+HEARTH_INLINE uint lane_index() { return hearth_simulator->lane(); }
+
 #include "kernels/prelude/ctx.h"
+#include "kernels/prelude/simdgroup.h"
 
 HEARTH_INLINE uint3 uint3_of(const HearthUint3& value) { return uint3(value.x, value.y, value.z); }
 HEARTH_INLINE Ctx ctx_of(const HearthContext& context) {

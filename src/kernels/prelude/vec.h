@@ -9,58 +9,121 @@ namespace metal {
 template <class T, int N>
 struct vec;
 
+// One number fills all elements; a vector of another type is converted by its name.
+#define HEARTH_VEC_COMMON(N)                                                         \
+  vec() = default;                                                                   \
+  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                        \
+  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}               \
+  template <class U>                                                                 \
+  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {} \
+  HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                \
+  HEARTH_INLINE constexpr const T& operator[](int i) const { return element[i]; }
+
+struct every_element {};
+struct converted {};
+
 template <class T>
 struct alignas(2 * sizeof(T)) vec<T, 2> {
   union {
+    T element[2];
     struct {
       T x, y;
     };
-    T element[2];
+    struct {
+      T r, g;
+    };
   };
-  vec() = default;
-  explicit HEARTH_INLINE vec(T all) : x(all), y(all) {}
-  HEARTH_INLINE vec(T first, T second) : x(first), y(second) {}
+  HEARTH_INLINE constexpr vec(T first, T second) : element{first, second} {}
+  HEARTH_VEC_COMMON(2)
+
+ private:
+  HEARTH_INLINE constexpr vec(T all, every_element) : element{all, all} {}
   template <class U>
-  explicit HEARTH_INLINE vec(vec<U, 2> other) : x(T(other.x)), y(T(other.y)) {}
-  HEARTH_INLINE T& operator[](int i) { return element[i]; }
-  HEARTH_INLINE const T& operator[](int i) const { return element[i]; }
+  HEARTH_INLINE constexpr vec(vec<U, 2> other, converted) : element{T(other[0]), T(other[1])} {}
 };
 
 template <class T>
 struct alignas(4 * sizeof(T)) vec<T, 3> {
   union {
+    T element[3];
     struct {
       T x, y, z;
     };
-    T element[3];
+    struct {
+      T r, g, b;
+    };
   };
-  vec() = default;
-  explicit HEARTH_INLINE vec(T all) : x(all), y(all), z(all) {}
-  HEARTH_INLINE vec(T first, T second, T third) : x(first), y(second), z(third) {}
+  HEARTH_INLINE constexpr vec(T first, T second, T third) : element{first, second, third} {}
+  HEARTH_INLINE constexpr vec(vec<T, 2> first, T second) : element{first[0], first[1], second} {}
+  HEARTH_INLINE constexpr vec(T first, vec<T, 2> second) : element{first, second[0], second[1]} {}
+  HEARTH_VEC_COMMON(3)
+
+ private:
+  HEARTH_INLINE constexpr vec(T all, every_element) : element{all, all, all} {}
   template <class U>
-  explicit HEARTH_INLINE vec(vec<U, 3> other) : x(T(other.x)), y(T(other.y)), z(T(other.z)) {}
-  HEARTH_INLINE T& operator[](int i) { return element[i]; }
-  HEARTH_INLINE const T& operator[](int i) const { return element[i]; }
+  HEARTH_INLINE constexpr vec(vec<U, 3> other, converted)
+      : element{T(other[0]), T(other[1]), T(other[2])} {}
 };
 
 template <class T>
 struct alignas(4 * sizeof(T)) vec<T, 4> {
   union {
+    T element[4];
     struct {
       T x, y, z, w;
     };
-    T element[4];
+    struct {
+      T r, g, b, a;
+    };
   };
-  vec() = default;
-  explicit HEARTH_INLINE vec(T all) : x(all), y(all), z(all), w(all) {}
-  HEARTH_INLINE vec(T first, T second, T third, T fourth)
-      : x(first), y(second), z(third), w(fourth) {}
+  HEARTH_INLINE constexpr vec(T first, T second, T third, T fourth)
+      : element{first, second, third, fourth} {}
+  HEARTH_INLINE constexpr vec(vec<T, 2> first, vec<T, 2> second)
+      : element{first[0], first[1], second[0], second[1]} {}
+  HEARTH_INLINE constexpr vec(vec<T, 2> first, T second, T third)
+      : element{first[0], first[1], second, third} {}
+  HEARTH_INLINE constexpr vec(vec<T, 3> first, T second)
+      : element{first[0], first[1], first[2], second} {}
+  HEARTH_INLINE constexpr vec(T first, vec<T, 3> second)
+      : element{first, second[0], second[1], second[2]} {}
+  HEARTH_VEC_COMMON(4)
+
+ private:
+  HEARTH_INLINE constexpr vec(T all, every_element) : element{all, all, all, all} {}
   template <class U>
-  explicit HEARTH_INLINE vec(vec<U, 4> other)
-      : x(T(other.x)), y(T(other.y)), z(T(other.z)), w(T(other.w)) {}
-  HEARTH_INLINE T& operator[](int i) { return element[i]; }
-  HEARTH_INLINE const T& operator[](int i) const { return element[i]; }
+  HEARTH_INLINE constexpr vec(vec<U, 4> other, converted)
+      : element{T(other[0]), T(other[1]), T(other[2]), T(other[3])} {}
 };
+#undef HEARTH_VEC_COMMON
+
+// Elements one behind the other, aligned as one of them: packed_float3 takes 12 bytes.
+#define HEARTH_PACKED_VEC(N, ...)                                         \
+  template <class T>                                                      \
+  struct packed_vec<T, N> {                                               \
+    union {                                                               \
+      T element[N];                                                       \
+      struct {                                                            \
+        T __VA_ARGS__;                                                    \
+      };                                                                  \
+    };                                                                    \
+    packed_vec() = default;                                               \
+    HEARTH_INLINE packed_vec(vec<T, N> from) {                            \
+      for (int i = 0; i < N; ++i) element[i] = from[i];                   \
+    }                                                                     \
+    HEARTH_INLINE operator vec<T, N>() const {                            \
+      vec<T, N> all;                                                      \
+      for (int i = 0; i < N; ++i) all[i] = element[i];                    \
+      return all;                                                         \
+    }                                                                     \
+    HEARTH_INLINE T& operator[](int i) { return element[i]; }             \
+    HEARTH_INLINE const T& operator[](int i) const { return element[i]; } \
+  };
+template <class T, int N>
+struct packed_vec;
+HEARTH_PACKED_VEC(2, x, y)
+HEARTH_PACKED_VEC(3, x, y, z)
+HEARTH_PACKED_VEC(4, x, y, z, w)
+#undef HEARTH_PACKED_VEC
 
 #define HEARTH_VEC_OPERATOR(op)                                                         \
   template <class T, int N>                                                             \
@@ -93,7 +156,40 @@ HEARTH_VEC_OPERATOR(|)
 HEARTH_VEC_OPERATOR(^)
 HEARTH_VEC_OPERATOR(<<)
 HEARTH_VEC_OPERATOR(>>)
+HEARTH_VEC_OPERATOR(%)
 #undef HEARTH_VEC_OPERATOR
+
+#define HEARTH_VEC_COMPARISON(op)                                                     \
+  template <class T, int N>                                                           \
+  HEARTH_INLINE vec<bool, N> operator op(vec<T, N> a, vec<T, N> b) {                  \
+    vec<bool, N> result;                                                              \
+    for (int i = 0; i < N; ++i) result[i] = a[i] op b[i];                             \
+    return result;                                                                    \
+  }                                                                                   \
+  template <class T, int N>                                                           \
+  HEARTH_INLINE vec<bool, N> operator op(vec<T, N> a, typename identity<T>::type b) { \
+    return a op vec<T, N>(b);                                                         \
+  }
+HEARTH_VEC_COMPARISON(==)
+HEARTH_VEC_COMPARISON(!=)
+HEARTH_VEC_COMPARISON(<)
+HEARTH_VEC_COMPARISON(<=)
+HEARTH_VEC_COMPARISON(>)
+HEARTH_VEC_COMPARISON(>=)
+#undef HEARTH_VEC_COMPARISON
+
+template <int N>
+HEARTH_INLINE bool any(vec<bool, N> values) {
+  bool result = false;
+  for (int i = 0; i < N; ++i) result = result || values[i];
+  return result;
+}
+template <int N>
+HEARTH_INLINE bool all(vec<bool, N> values) {
+  bool result = true;
+  for (int i = 0; i < N; ++i) result = result && values[i];
+  return result;
+}
 
 template <class T, int N>
 HEARTH_INLINE vec<T, N> operator-(vec<T, N> a) {
@@ -109,5 +205,69 @@ HEARTH_INLINE T dot(vec<T, N> a, vec<T, N> b) {
 }
 
 #include "kernels/prelude/vec_names.h"
+#define HEARTH_PACKED_NAMES(T)            \
+  typedef packed_vec<T, 2> packed_##T##2; \
+  typedef packed_vec<T, 3> packed_##T##3; \
+  typedef packed_vec<T, 4> packed_##T##4;
+HEARTH_PACKED_NAMES(float)
+HEARTH_PACKED_NAMES(half)
+HEARTH_PACKED_NAMES(bfloat)
+HEARTH_PACKED_NAMES(char)
+HEARTH_PACKED_NAMES(uchar)
+HEARTH_PACKED_NAMES(short)
+HEARTH_PACKED_NAMES(ushort)
+HEARTH_PACKED_NAMES(int)
+HEARTH_PACKED_NAMES(uint)
+#undef HEARTH_PACKED_NAMES
+
+// Columns, as in Metal: m[column][row].
+template <class T, int kColumns, int kRows>
+struct matrix {
+  vec<T, kRows> column[kColumns];
+  matrix() = default;
+  template <class... V>
+  explicit HEARTH_INLINE matrix(vec<T, kRows> first, V... rest) : column{first, rest...} {}
+  template <class U>
+  explicit HEARTH_INLINE matrix(matrix<U, kColumns, kRows> other) {
+    for (int i = 0; i < kColumns; ++i) column[i] = vec<T, kRows>(other[i]);
+  }
+  HEARTH_INLINE constexpr vec<T, kRows>& operator[](int i) { return column[i]; }
+  HEARTH_INLINE constexpr const vec<T, kRows>& operator[](int i) const { return column[i]; }
+};
+template <class T, int C, int R>
+HEARTH_INLINE vec<T, R> operator*(matrix<T, C, R> m, vec<T, C> v) {
+  vec<T, R> sum = m[0] * v[0];
+  for (int i = 1; i < C; ++i) sum += m[i] * v[i];
+  return sum;
+}
+template <class T, int C, int R>
+HEARTH_INLINE vec<T, C> operator*(vec<T, R> v, matrix<T, C, R> m) {
+  vec<T, C> result;
+  for (int i = 0; i < C; ++i) result[i] = dot(v, m[i]);
+  return result;
+}
+template <class T, int C, int R>
+HEARTH_INLINE matrix<T, C, R> operator*(typename identity<T>::type factor, matrix<T, C, R> m) {
+  for (int i = 0; i < C; ++i) m[i] = m[i] * factor;
+  return m;
+}
+#define HEARTH_MATRIX_NAMES(T)    \
+  typedef matrix<T, 2, 2> T##2x2; \
+  typedef matrix<T, 2, 4> T##2x4; \
+  typedef matrix<T, 4, 2> T##4x2; \
+  typedef matrix<T, 3, 3> T##3x3; \
+  typedef matrix<T, 4, 4> T##4x4;
+HEARTH_MATRIX_NAMES(float)
+HEARTH_MATRIX_NAMES(half)
+HEARTH_MATRIX_NAMES(bfloat)
+#undef HEARTH_MATRIX_NAMES
+
+template <class T, size_t kCount>
+struct array {
+  T element[kCount];
+  HEARTH_INLINE constexpr size_t size() const { return kCount; }
+  HEARTH_INLINE constexpr T& operator[](size_t i) { return element[i]; }
+  HEARTH_INLINE constexpr const T& operator[](size_t i) const { return element[i]; }
+};
 
 }  // namespace metal

@@ -3,6 +3,7 @@
   typedef vec<T, 2> T##2;   \
   typedef vec<T, 3> T##3;   \
   typedef vec<T, 4> T##4;
+HEARTH_VEC_NAMES(bool)
 HEARTH_VEC_NAMES(float)
 HEARTH_VEC_NAMES(half)
 HEARTH_VEC_NAMES(bfloat)
