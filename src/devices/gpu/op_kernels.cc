@@ -13,6 +13,7 @@ const KernelTable& gpu_kernel_table() {
     add_arg_reduce_kernels(*made);
     add_matmul_kernels(*made);
     add_softmax_kernels(*made);
+    add_norm_kernels(*made);
     return made;
   }();
   return *table;

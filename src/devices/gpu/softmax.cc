@@ -17,8 +17,6 @@ enum class Form { softmax, log_softmax, logsumexp };
 constexpr std::int64_t kMostLanes = 512;
 constexpr std::int64_t kColumns = 32;
 
-const char* truth(bool value) { return value ? "true" : "false"; }
-
 int axis_of(const Signature& signature) {
   return static_cast<int>(ParamReader(signature.statics).i64());
 }
@@ -26,18 +24,6 @@ int axis_of(const Signature& signature) {
 bool along_rows(const Signature& signature) {
   const Shape& shape = signature.inputs[0].shape;
   return axis_of(signature) == shape.rank() - 1 && fits_rows(shape);
-}
-
-runtime::KernelSource source(const char* file, const std::string& function,
-                             const std::vector<std::string>& arguments,
-                             std::vector<KernelParameter> parameters, std::uint32_t max_threads) {
-  runtime::KernelSource made;
-  made.name = entry_name(function, arguments);
-  made.text = std::string("#include \"kernels/") + file + "\"\n";
-  made.function = instance(function, arguments);
-  made.parameters = std::move(parameters);
-  made.max_threads = static_cast<int>(max_threads);
-  return made;
 }
 
 KernelParameter shared_array(DType dtype, const char* name, std::int64_t count) {
@@ -58,16 +44,16 @@ Prepared prepare_rows(const Signature& signature) {
   if (!sums) arguments.insert(arguments.begin() + 1, truth(form == Form::log_softmax));
   Step step;
   step.kernel =
-      &plan->add_kernel(source("softmax.h",
-                               sums          ? "logsumexp_rows"
-                               : split.whole ? "softmax_rows"
-                                             : "softmax_long_rows",
-                               arguments,
-                               {{Kind::read, type, "x"},
-                                {Kind::write, type, "y"},
-                                {Kind::constant, "SoftmaxParams<" + axes.rank() + ">", "p"},
-                                shared_array(x.dtype, "shared", 64)},
-                               kMostLanes));
+      &plan->add_kernel(library_kernel("softmax.h",
+                                       sums          ? "logsumexp_rows"
+                                       : split.whole ? "softmax_rows"
+                                                     : "softmax_long_rows",
+                                       arguments,
+                                       {{Kind::read, type, "x"},
+                                        {Kind::write, type, "y"},
+                                        {Kind::constant, "SoftmaxParams<" + axes.rank() + ">", "p"},
+                                        shared_array(x.dtype, "shared", 64)},
+                                       kMostLanes));
   step.groups = split.groups;
   step.threads = split.threads;
   const StridedOperand from = strided_operand(x, 0);
@@ -88,16 +74,16 @@ Prepared prepare_backward_rows(const Signature& signature) {
   const RowSplit split = split_rows(element_count(axes.shape), y.shape.back(), y.dtype, kMostLanes);
   const char* const type = dialect_type(y.dtype);
   Step step;
-  step.kernel =
-      &plan->add_kernel(source("softmax.h", "softmax_backward_rows",
-                               {dtype_struct(y.dtype), truth(kLog), truth(split.whole),
-                                std::to_string(kHeldPackets), axes.rank()},
-                               {{Kind::read, type, "g"},
-                                {Kind::read, type, "y"},
-                                {Kind::write, type, "dx"},
-                                {Kind::constant, "SoftmaxBackwardParams<" + axes.rank() + ">", "p"},
-                                shared_array(y.dtype, "shared", 32)},
-                               kMostLanes));
+  step.kernel = &plan->add_kernel(
+      library_kernel("softmax.h", "softmax_backward_rows",
+                     {dtype_struct(y.dtype), truth(kLog), truth(split.whole),
+                      std::to_string(kHeldPackets), axes.rank()},
+                     {{Kind::read, type, "g"},
+                      {Kind::read, type, "y"},
+                      {Kind::write, type, "dx"},
+                      {Kind::constant, "SoftmaxBackwardParams<" + axes.rank() + ">", "p"},
+                      shared_array(y.dtype, "shared", 32)},
+                     kMostLanes));
   step.groups = split.groups;
   step.threads = split.threads;
   const StridedOperand grads = strided_operand(g, 0), results = strided_operand(y, 1);
@@ -136,9 +122,9 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
   if (inputs == 1) parameters.push_back(shared_array(x.dtype, "tops", kThreads));
   parameters.push_back(shared_array(x.dtype, "sums", kThreads));
   Step step;
-  step.kernel =
-      &plan->add_kernel(source("softmax_columns.h", function, {dtype_struct(x.dtype), form, rank},
-                               std::move(parameters), kThreads));
+  step.kernel = &plan->add_kernel(library_kernel("softmax_columns.h", function,
+                                                 {dtype_struct(x.dtype), form, rank},
+                                                 std::move(parameters), kThreads));
   const std::int64_t columns = element_count(shape);
   step.groups = {static_cast<std::uint32_t>((columns + kColumns - 1) / kColumns)};
   step.threads = {kThreads};

@@ -119,4 +119,17 @@ std::string instance(const std::string& function, const std::vector<std::string>
   return text + ">";
 }
 
+runtime::KernelSource library_kernel(const std::string& file, const std::string& function,
+                                     const std::vector<std::string>& arguments,
+                                     std::vector<KernelParameter> parameters,
+                                     std::int64_t max_threads) {
+  runtime::KernelSource source;
+  source.name = entry_name(function, arguments);
+  source.text = "#include \"kernels/" + file + "\"\n";
+  source.function = instance(function, arguments);
+  source.parameters = std::move(parameters);
+  source.max_threads = static_cast<int>(max_threads);
+  return source;
+}
+
 }  // namespace hearth::gpu

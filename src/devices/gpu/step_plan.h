@@ -90,5 +90,11 @@ inline Size3 groups_for(std::int64_t count) {
 std::string entry_name(const std::string& function, const std::vector<std::string>& arguments);
 // "name<float, 3>".
 std::string instance(const std::string& function, const std::vector<std::string>& arguments);
+inline const char* truth(bool value) { return value ? "true" : "false"; }
+// The kernel `function`<arguments> of src/kernels/`file`.
+runtime::KernelSource library_kernel(const std::string& file, const std::string& function,
+                                     const std::vector<std::string>& arguments,
+                                     std::vector<KernelParameter> parameters,
+                                     std::int64_t max_threads);
 
 }  // namespace hearth::gpu

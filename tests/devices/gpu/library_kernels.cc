@@ -74,6 +74,26 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance("softmax_columns.h", "softmax_backward_columns", "F16, false, 2",
                              {read("half", "g"), read("half", "y"), write("half", "dx"),
                               constant("ColumnParams<2>"), shared("sums", 256)}));
+  for (const char* whole : {"true", "false"}) {
+    kernels.push_back(
+        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + whole + ", 4, 1",
+                 {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
+                  write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
+    kernels.back().name += std::string("_") + whole;
+  }
+  const std::vector<KernelParameter> gradient = {
+      read("bfloat", "g"),   read("bfloat", "x"),    read("bfloat", "weight"),
+      write("bfloat", "dx"), write("float", "kept"), constant("NormBackwardParams<2>"),
+      shared("shared", 128)};
+  for (const char* name : {"norm_backward_rows", "norm_backward_long_rows"}) {
+    kernels.push_back(instance("norm_backward.h", name, "BF16, true, true, 4, 2", gradient));
+  }
+  kernels.push_back(instance("norm_backward.h", "norm_backward_columns", "F16, false, 1",
+                             {read("half", "g"), read("half", "x"), read("float", "scales"),
+                              write("float", "partial"), constant("NormBackwardParams<1>")}));
+  kernels.push_back(instance("norm_backward.h", "norm_combine", "F32",
+                             {read("float", "partial"), write("float", "y"),
+                              constant("NormCombineParams"), shared("shared", 256)}));
   for (const char* name : {"random_bits", "arange_int"}) {
     kernels.push_back(instance("random.h", name, "uint",
                                {write("uint", "y"), dynamics, constant("RandomParams")}));

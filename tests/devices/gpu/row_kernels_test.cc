@@ -195,5 +195,116 @@ TEST_F(RowKernels, SoftmaxOfInfinities) {
   }
 }
 
+// A row's (x - mean) / deviation, and 1 / deviation.
+struct Normalized {
+  Values h;
+  double factor = 0;
+};
+Normalized normalized(const Values& row, bool centred, double epsilon) {
+  const auto n = static_cast<double>(row.size());
+  double mean = 0, squares = 0;
+  if (centred) {
+    for (const double value : row) mean += (value - row[0]) / n;
+    mean += row[0];
+  }
+  for (const double value : row) squares += (value - mean) * (value - mean) / n;
+  Normalized out;
+  out.factor = 1 / std::sqrt(squares + epsilon);
+  for (const double value : row) out.h.push_back((value - mean) * out.factor);
+  return out;
+}
+
+constexpr double kEpsilon = 1e-3;
+
+TEST_F(RowKernels, Norms) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const std::int64_t n = x.shape()[1];
+    const Array view = spread(add(x, 20.0), skip);
+    const Array weight = random_array({n}, x.dtype(), -2, 2, 5);
+    const Array bias = random_array({n}, x.dtype(), -2, 2, 6);
+    const Values w = weight.to_doubles(), b = bias.to_doubles();
+    for (const bool with : {true, false}) {
+      const auto expected = [&](bool centred) {
+        return by_row(contiguous(view), [&](const Values& row) {
+          Values out = normalized(row, centred, kEpsilon).h;
+          for (std::size_t i = 0; with && i < out.size(); ++i) {
+            out[i] = out[i] * w[i] + (centred ? b[i] : 0);
+          }
+          return out;
+        });
+      };
+      const Array none;
+      expect_rows(layer_norm(view, with ? weight : none, with ? bias : none, kEpsilon),
+                  expected(true), said("layer_norm", x, skip));
+      expect_rows(rms_norm(view, with ? weight : none, kEpsilon), expected(false),
+                  said("rms_norm", x, skip));
+    }
+  });
+}
+
+TEST_F(RowKernels, RowsOfEqualElementsHaveNoDeviation) {
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t n : {7, 1001, 16501}) {
+      const Array x = full({3, n}, 0.1, dtype);
+      const Array y = layer_norm(x, Array(), full({n}, 0.25, dtype), 1e-12);
+      expect_close(y, Values(static_cast<std::size_t>(3 * n), 0.25), 0);
+    }
+  }
+}
+
+TEST_F(RowKernels, NormGradients) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const auto n = static_cast<std::size_t>(x.shape()[1]);
+    const Array g = random_array(x.shape(), x.dtype(), -1, 1, 77);
+    const Array weight = random_array({x.shape()[1]}, x.dtype(), -2, 2, 5);
+    const Array bias = zeros({x.shape()[1]}, x.dtype());
+    const Values xs = x.to_doubles(), gs = g.to_doubles(), w = weight.to_doubles();
+    for (const bool centred : {true, false}) {
+      const Array leaf = spread(x, skip).detach().require_grad();
+      const Array w_leaf = weight.detach().require_grad(), b_leaf = bias.detach().require_grad();
+      const Array y =
+          centred ? layer_norm(leaf, w_leaf, b_leaf, kEpsilon) : rms_norm(leaf, w_leaf, kEpsilon);
+      const Gradients gradients = backward(sum(mul(y, g)));
+      Values dx, dw(n, 0), db(n, 0);
+      for (std::size_t row = 0; row < xs.size(); row += n) {
+        const auto at = static_cast<std::ptrdiff_t>(row), to = static_cast<std::ptrdiff_t>(row + n);
+        const Normalized norm =
+            normalized(Values(xs.begin() + at, xs.begin() + to), centred, kEpsilon);
+        double a = 0, b = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double gw = gs[row + i] * w[i];
+          if (centred) a += gw / static_cast<double>(n);
+          b += gw * norm.h[i] / static_cast<double>(n);
+          dw[i] += gs[row + i] * norm.h[i];
+          db[i] += gs[row + i];
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          dx.push_back(norm.factor * (gs[row + i] * w[i] - a - norm.h[i] * b));
+        }
+      }
+      if (n <= 2) continue;  // nothing but rounding
+      const char* const op = centred ? "layer_norm_backward" : "rms_norm_backward";
+      expect_rows(gradients.get(leaf), dx, said(op, x, skip));
+      expect_rows(gradients.get(w_leaf), dw, said(op, x, skip) + " weight");
+      if (centred) expect_rows(gradients.get(b_leaf), db, said(op, x, skip) + " bias");
+    }
+  });
+}
+
+TEST_F(RowKernels, NormGradientsOfManyRows) {
+  const Shape shape = {1500, 40};
+  const Array x = random_array(shape, DType::f32, -1, 1, 3).require_grad();
+  const Array weight = ones({40}).require_grad(), bias = zeros({40}).require_grad();
+  const auto gradients = [&] {
+    return backward(sum(mul(layer_norm(x, weight, bias, kEpsilon), x.detach())));
+  };
+  const Gradients once = gradients();
+  Values column(40, 0);
+  const Values all = x.to_doubles();
+  for (std::size_t i = 0; i < all.size(); ++i) column[i % 40] += all[i];
+  expect_rows(once.get(bias), column, "bias");
+  EXPECT_EQ(once.get(weight).to_doubles(), gradients().get(weight).to_doubles());
+}
+
 }  // namespace
 }  // namespace hearth

@@ -1,0 +1,253 @@
+// layer_norm, rms_norm and their gradients: kernels/norm.h and kernels/norm_backward.h.
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "devices/gpu/dialect_types.h"
+#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/region_values.h"
+#include "devices/gpu/row_split.h"
+#include "ops/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+// Threads of a row. Gradients hold twice as much, and the sums of their columns.
+constexpr std::int64_t kMostLanes = 512;
+constexpr std::int64_t kMostGradientLanes = 256;
+// Threadgroups that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
+constexpr std::int64_t kColumnGroups = 512;
+constexpr std::int64_t kFewestTurns = 8;
+constexpr std::int64_t kColumnThreads = 128;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+bool has_input(const Signature& signature, std::size_t i) {
+  return i < signature.inputs.size() && !signature.inputs[i].absent;
+}
+
+// An optional vector, or in its place `instead`, which is not read then.
+StepArgument vector_or(const Signature& signature, std::size_t i, const StepArgument& instead) {
+  if (!has_input(signature, i)) return instead;
+  return strided_operand(signature.inputs[i], static_cast<int>(i)).argument;
+}
+
+std::int64_t epsilon_word(const Signature& signature) {
+  const double epsilon = ParamReader(signature.statics).f64();
+  if (signature.output.dtype == DType::f64) return std::bit_cast<std::int64_t>(epsilon);
+  return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
+}
+
+template <bool kCentered>
+Prepared prepare_forward(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const TensorSpec& x = signature.inputs[0];
+  if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
+  const RowAxes axes(x.shape, {&x});
+  const RowSplit split = split_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes);
+  const char* const type = dialect_type(x.dtype);
+  Step step;
+  step.kernel = &plan->add_kernel(
+      library_kernel("norm.h", "norm_rows",
+                     {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
+                      truth(has_input(signature, 2)), truth(split.whole),
+                      std::to_string(kHeldPackets), axes.rank()},
+                     {{Kind::read, type, "x"},
+                      {Kind::read, type, "weight"},
+                      {Kind::read, type, "bias"},
+                      {Kind::write, type, "y"},
+                      {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
+                      {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
+                     kMostLanes));
+  step.groups = split.groups;
+  step.threads = split.threads;
+  const StridedOperand from = strided_operand(x, 0);
+  split.append_words(&step.constants);
+  step.constants.push_back(epsilon_word(signature));
+  append_axes(axes.shape, axes.strides[0], from.base, &step.constants);
+  const int output = static_cast<int>(signature.inputs.size());
+  step.arguments = {from.argument, vector_or(signature, 1, from.argument),
+                    vector_or(signature, 2, from.argument),
+                    strided_operand(signature.output, output).argument, kConstants};
+  plan->add_step(std::move(step));
+  return prepared_steps(std::move(plan));
+}
+
+// The steps of a gradient, and what they share.
+template <bool kCentered>
+class Gradient {
+ public:
+  explicit Gradient(const Signature& signature)
+      : signature_(signature),
+        g_(signature.inputs[0]),
+        x_(signature.inputs[1]),
+        axes_(x_.shape, {&g_, &x_}),
+        rows_(element_count(axes_.shape)),
+        length_(x_.shape.back()),
+        g_at_(strided_operand(g_, 0)),
+        x_at_(strided_operand(x_, 1)) {}
+
+  Prepared prepare() {
+    std::int64_t count = 0;
+    if (rows_ > 0) {
+      const RowSplit split = split_rows(rows_, length_, x_.dtype, kMostGradientLanes);
+      count = split.whole ? add_rows(split) : add_long_rows(split);
+    } else {
+      partial_ = workspace(1);
+    }
+    add_combine(count);
+    return prepared_steps(plan_);
+  }
+
+ private:
+  std::int64_t columns() const { return (kCentered ? 2 : 1) * length_; }
+  std::int64_t row_bytes() const { return rows_ * length_ * size_of(x_.dtype); }
+  int output() const { return static_cast<int>(signature_.inputs.size()); }
+  StepArgument workspace(std::int64_t elements) {
+    const std::int64_t bytes = elements * (x_.dtype == DType::f64 ? 8 : 4);
+    return {StepArgument::From::workspace, 0, plan_->add_workspace(bytes), bytes};
+  }
+  std::vector<std::int64_t> constants(const RowSplit& split, std::int64_t chunk) const {
+    std::vector<std::int64_t> words;
+    split.append_words(&words);
+    words.push_back(epsilon_word(signature_));
+    words.push_back(chunk);
+    append_axes(axes_.shape, axes_.strides[0], g_at_.base, &words);
+    append_axes(axes_.shape, axes_.strides[1], x_at_.base, &words);
+    return words;
+  }
+  KernelParameter params() const {
+    return {Kind::constant, "NormBackwardParams<" + axes_.rank() + ">", "p"};
+  }
+
+  // The step that writes dx; `result` is what it leaves beside.
+  void add_gradient(const char* function, const char* result, const StepArgument& left,
+                    const RowSplit& split, std::int64_t chunk, std::int64_t groups) {
+    const char* const type = dialect_type(x_.dtype);
+    const char* const sum = sum_type(x_.dtype);
+    Step step;
+    step.kernel = &plan_->add_kernel(
+        library_kernel("norm_backward.h", function,
+                       {dtype_struct(x_.dtype), truth(kCentered), truth(has_input(signature_, 2)),
+                        std::to_string(kHeldPackets), axes_.rank()},
+                       {{Kind::read, type, "g"},
+                        {Kind::read, type, "x"},
+                        {Kind::read, type, "weight"},
+                        {Kind::write, type, "dx"},
+                        {Kind::write, sum, result},
+                        params(),
+                        {Kind::threadgroup, sum, "shared", 128}},
+                       kMostGradientLanes));
+    step.groups = {static_cast<std::uint32_t>(groups)};
+    step.threads = split.threads;
+    step.constants = constants(split, chunk);
+    step.arguments = {g_at_.argument,
+                      x_at_.argument,
+                      vector_or(signature_, 2, x_at_.argument),
+                      {StepArgument::From::operand, output(), 0, row_bytes()},
+                      left,
+                      kConstants};
+    plan_->add_step(std::move(step));
+  }
+
+  // Both return how many rows of partial sums there are.
+  std::int64_t add_rows(const RowSplit& split) {
+    constexpr std::int64_t kSimd = 32;
+    const std::int64_t together = split.threads.x / split.lanes;
+    const std::int64_t turns = parts(rows_, together);
+    const std::int64_t chunk = std::min(turns, std::max(kFewestTurns, parts(turns, kColumnGroups)));
+    const std::int64_t groups = parts(turns, chunk);
+    const std::int64_t count = groups * (split.lanes > kSimd ? 1 : split.threads.x / kSimd);
+    partial_ = workspace(count * columns());
+    add_gradient("norm_backward_rows", "partial", partial_, split, chunk, groups);
+    return count;
+  }
+
+  std::int64_t add_long_rows(const RowSplit& split) {
+    const StepArgument scales = workspace(3 * rows_);
+    add_gradient("norm_backward_long_rows", "scales", scales, split, 1, split.groups.x);
+    const std::int64_t across = parts(length_, kColumnThreads * (16 / size_of(x_.dtype)));
+    const std::int64_t chunk =
+        std::max(kFewestTurns, parts(rows_, std::max<std::int64_t>(1, kColumnGroups / across)));
+    const std::int64_t count = parts(rows_, chunk);
+    partial_ = workspace(count * columns());
+    const char* const type = dialect_type(x_.dtype);
+    const char* const sum = sum_type(x_.dtype);
+    Step step;
+    step.kernel =
+        &plan_->add_kernel(library_kernel("norm_backward.h", "norm_backward_columns",
+                                          {dtype_struct(x_.dtype), truth(kCentered), axes_.rank()},
+                                          {{Kind::read, type, "g"},
+                                           {Kind::read, type, "x"},
+                                           {Kind::read, sum, "scales"},
+                                           {Kind::write, sum, "partial"},
+                                           params()},
+                                          kColumnThreads));
+    step.groups = {static_cast<std::uint32_t>(across), static_cast<std::uint32_t>(count)};
+    step.threads = {kColumnThreads};
+    step.constants = constants(split, chunk);
+    step.arguments = {g_at_.argument, x_at_.argument, scales, partial_, kConstants};
+    plan_->add_step(std::move(step));
+    return count;
+  }
+
+  void add_combine(std::int64_t count) {
+    constexpr std::int64_t kColumns = 32;
+    const char* const sum = sum_type(x_.dtype);
+    Step step;
+    step.kernel = &plan_->add_kernel(library_kernel("norm_backward.h", "norm_combine",
+                                                    {dtype_struct(x_.dtype)},
+                                                    {{Kind::read, sum, "partial"},
+                                                     {Kind::write, dialect_type(x_.dtype), "y"},
+                                                     {Kind::constant, "NormCombineParams", "p"},
+                                                     {Kind::threadgroup, sum, "shared", kThreads}},
+                                                    kThreads));
+    step.groups = {static_cast<std::uint32_t>(parts(columns(), kColumns))};
+    step.threads = {kThreads};
+    step.constants = {columns(), count};
+    step.arguments = {
+        partial_,
+        {StepArgument::From::operand, output(), row_bytes(), columns() * size_of(x_.dtype)},
+        kConstants};
+    plan_->add_step(std::move(step));
+  }
+
+  std::shared_ptr<StepPlan> plan_ = std::make_shared<StepPlan>();
+  const Signature& signature_;
+  const TensorSpec& g_;
+  const TensorSpec& x_;
+  RowAxes axes_;
+  std::int64_t rows_, length_;
+  StridedOperand g_at_, x_at_;
+  StepArgument partial_;
+};
+
+template <bool kCentered>
+Prepared prepare_backward(const Signature& signature) {
+  if (signature.inputs[1].shape.back() == 0) return prepared_steps(std::make_shared<StepPlan>());
+  return Gradient<kCentered>(signature).prepare();
+}
+
+template <int kInput>
+bool accepts(const Signature& signature) {
+  return fits_rows(signature.inputs[kInput].shape);
+}
+
+}  // namespace
+
+void add_norm_kernels(KernelTable& table) {
+  const auto add = [&table](const OpDef& op, bool (*takes)(const Signature&),
+                            Prepared (*prepare)(const Signature&)) {
+    table.add({.op = &op,
+               .accepts = takes,
+               .layout = LayoutNeed::last_axis_dense,
+               .prepare = prepare,
+               .launch = launch_steps});
+  };
+  add(defs::layer_norm_op, accepts<0>, prepare_forward<true>);
+  add(defs::rms_norm_op, accepts<0>, prepare_forward<false>);
+  add(defs::layer_norm_backward_op, accepts<1>, prepare_backward<true>);
+  add(defs::rms_norm_backward_op, accepts<1>, prepare_backward<false>);
+}
+
+}  // namespace hearth::gpu
