@@ -12,6 +12,7 @@ const KernelTable& gpu_kernel_table() {
     add_random_kernels(*made);
     add_arg_reduce_kernels(*made);
     add_matmul_kernels(*made);
+    add_attention_kernels(*made);
     add_softmax_kernels(*made);
     add_norm_kernels(*made);
     return made;

@@ -9,6 +9,7 @@ void add_indexing_kernels(KernelTable& table);
 void add_random_kernels(KernelTable& table);
 void add_arg_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
+void add_attention_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 

@@ -49,9 +49,11 @@ Prepared prepared_steps(std::shared_ptr<const StepPlan> plan) {
   return prepared(std::move(plan), workspace);
 }
 
-void launch_steps(const Launch& launch) {
+void launch_steps(const Launch& launch) { launch_steps(plan_as<StepPlan>(launch), launch); }
+
+void launch_steps(const StepPlan& plan, const Launch& launch) {
   std::vector<runtime::Argument> arguments;
-  for (const Step& step : plan_as<StepPlan>(launch).steps()) {
+  for (const Step& step : plan.steps()) {
     arguments.clear();
     for (const StepArgument& from : step.arguments) {
       arguments.push_back(argument_of(from, launch, step));

@@ -57,6 +57,7 @@ class StepPlan final : public KernelPlan {
 // The end of every prepare(), and the launch that goes with it.
 Prepared prepared_steps(std::shared_ptr<const StepPlan> plan);
 void launch_steps(const Launch& launch);
+void launch_steps(const StepPlan& plan, const Launch& launch);
 
 // An operand as a kernel sees it: the bytes it may touch, and where its elements lie from the lowest
 // of them on.

@@ -94,6 +94,22 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance("norm_backward.h", "norm_combine", "F32",
                              {read("float", "partial"), write("float", "y"),
                               constant("NormCombineParams"), shared("shared", 256)}));
+  for (const char* shape :
+       {"BF16, 16, 4, true, false, false, false", "BF16, 32, 8, true, true, true, true",
+        "F16, 8, 1, false, false, false, true"}) {
+    const std::string type = shape[0] == 'F' ? "half" : "bfloat";
+    kernels.push_back(
+        instance("attention_few.h", "attention_few", shape,
+                 {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
+                  read(type, "bias"), dynamics, write("float", "parts"), write("float", "marks"),
+                  constant("FewParams"), shared("shared", 8 * 264)}));
+    kernels.back().name += "_" + std::to_string(kernels.size());
+    kernels.back().max_threads = 128;
+  }
+  kernels.push_back(
+      instance("attention_few.h", "attention_combine", "BF16, 16",
+               {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),
+                constant("FewParams"), shared("shared", 2056)}));
   for (const char* name : {"random_bits", "arange_int"}) {
     kernels.push_back(instance("random.h", name, "uint",
                                {write("uint", "y"), dynamics, constant("RandomParams")}));

@@ -1,0 +1,134 @@
+// attention on the simulator, and on cards where there are some, against f64 on the CPU: few and many
+// queries, lengths that only the device knows, and whatever lies behind them.
+#include <gtest/gtest.h>
+
+#include "check.h"
+#include "hearth/device.h"
+
+namespace hearth {
+namespace {
+
+using namespace check;
+
+std::vector<Device> gpus() {
+  std::vector<Device> found;
+  for (const Device& device : Device::all()) {
+    const std::string name = device.name();
+    if (name.starts_with("sim") || name.starts_with("cuda")) found.push_back(device);
+  }
+  return found;
+}
+
+struct Case {
+  std::int64_t batch = 1, heads = 1, kv_heads = 1, rows = 1, keys = 1, d = 8, dv = 8;
+  DType dtype = DType::f32;
+};
+
+// Inputs on the CPU. Keys and values from `end` on are NaN.
+struct Inputs {
+  Inputs(const Case& c, std::int64_t end, std::uint64_t seed = 1) {
+    q = random_array({c.batch, c.heads, c.rows, c.d}, c.dtype, -2, 2, seed);
+    k = poisoned({c.batch, c.kv_heads, c.keys, c.d}, c.dtype, end, seed + 1);
+    v = poisoned({c.batch, c.kv_heads, c.keys, c.dv}, c.dtype, end, seed + 2);
+  }
+  static Array poisoned(const Shape& shape, DType dtype, std::int64_t end, std::uint64_t seed) {
+    Values values = random_values(element_count(shape), -2, 2, seed);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto key = static_cast<std::int64_t>(i) / shape[3] % shape[2];
+      if (key >= end) values[i] = kNan;
+    }
+    return array(values, shape, dtype);
+  }
+  Array q, k, v;
+};
+
+Array on(Device device, const Array& x) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
+  x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
+  return Array::from_bytes(bytes, x.dtype(), x.shape(), device);
+}
+
+AttentionOptions moved(AttentionOptions options, Device device) {
+  if (options.mask.defined()) options.mask = on(device, options.mask);
+  if (options.bias.defined()) options.bias = on(device, options.bias);
+  return options;
+}
+
+void expect_matches(Device device, const Inputs& in, const AttentionOptions& options,
+                    const std::string& what) {
+  AttentionOptions wide = options;
+  if (wide.bias.defined()) wide.bias = cast(wide.bias, DType::f64);
+  const Values expected =
+      attention(cast(in.q, DType::f64), cast(in.k, DType::f64), cast(in.v, DType::f64), wide)
+          .to_doubles();
+  const Array out =
+      attention(on(device, in.q), on(device, in.k), on(device, in.v), moved(options, device));
+  const Values got = out.to_doubles();
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  const double allowed = 5 * tolerance(in.q.dtype());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_TRUE(std::abs(got[i] - expected[i]) <= allowed)
+        << device.name() << " " << what << ": element " << i << " is " << got[i] << ", expected "
+        << expected[i];
+  }
+}
+
+TEST(AttentionRun, FewQueriesOverLongKeys) {
+  for (const Device& device : gpus()) {
+    for (const DType dtype : {DType::bf16, DType::f32}) {
+      const Case grouped{2, 8, 2, 1, 700, 128, 128, dtype};
+      expect_matches(device, Inputs(grouped, 700), {}, "grouped heads");
+      expect_matches(device, Inputs(grouped, 531), {.kv_length = 531}, "shorter");
+      expect_matches(device, Inputs(grouped, 3), {.causal = true, .kv_length = 3}, "three keys");
+      const Case wide{1, 12, 1, 1, 300, 256, 200, dtype};
+      expect_matches(device, Inputs(wide, 300), {}, "more heads than go together");
+      const Case odd{1, 3, 3, 3, 150, 17, 61, dtype};
+      expect_matches(device, Inputs(odd, 149), {.causal = true, .kv_length = 149}, "odd columns");
+      expect_matches(device, Inputs(grouped, 700),
+                     {.mask = less(random_array({2, 1, 1, 700}), 0.3)}, "mask");
+      expect_matches(device, Inputs(grouped, 700),
+                     {.softcap = 2, .bias = random_array({8, 1, 700}, dtype)}, "softcap and bias");
+    }
+  }
+}
+
+TEST(AttentionRun, ViewsThatNoVectorFits) {
+  for (const Device& device : gpus()) {
+    const Case c{1, 4, 2, 2, 90, 32, 32, DType::bf16};
+    const Inputs in(c, 90);
+    const Values expected =
+        attention(cast(in.q, DType::f64), cast(in.k, DType::f64), cast(in.v, DType::f64))
+            .to_doubles();
+    // One column too far to the right, and every other head.
+    const auto shifted = [&](const Array& x) {
+      const Array wider = on(device, cat({narrow(x, 3, 0, 1), x}, 3));
+      return narrow(wider, 3, 1, x.shape()[3]);
+    };
+    const Array out =
+        attention(shifted(in.q), shifted(in.k), transpose(contiguous(transpose(on(device, in.v)))));
+    const Values got = out.to_doubles();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_TRUE(std::abs(got[i] - expected[i]) <= 0.04) << device.name() << " " << i;
+    }
+  }
+}
+
+// The same plan, replayed with other lengths: what a key-value cache does.
+TEST(AttentionRun, LengthsChangeBetweenRuns) {
+  for (const Device& device : gpus()) {
+    const Case c{1, 4, 2, 1, 600, 64, 64, DType::f32};
+    const Inputs in(c, 600);
+    const Array q = on(device, in.q), k = on(device, in.k), v = on(device, in.v);
+    for (const std::int64_t length : {1, 2, 33, 64, 65, 599, 600, 7}) {
+      const AttentionOptions options{.causal = true, .kv_length = length};
+      const Values expected = attention(in.q, in.k, in.v, options).to_doubles();
+      const Values got = attention(q, k, v, options).to_doubles();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(std::abs(got[i] - expected[i]) <= 1e-5) << device.name() << " " << length;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth
