@@ -1,10 +1,18 @@
 #include "devices/cuda/context.h"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 
 #include "hearth/error.h"
 
 namespace hearth::cuda {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{100};
+constexpr int kLooks = 64;  // between two looks at the clock
+
+}  // namespace
 
 Context::Context(std::shared_ptr<const DriverApi> api, Card card, std::string name)
     : api_(std::move(api)), card_(card), name_(std::move(name)) {}
@@ -15,6 +23,7 @@ Context::~Context() {
   // library may be gone before this.
   if (drain() && api_->cuCtxPushCurrent_v2(context_) == Result::success) {
     api_->cuStreamDestroy_v2(stream_);
+    api_->cuMemFreeHost(end_);
     if (recording_stream_ != nullptr) api_->cuStreamDestroy_v2(recording_stream_);
     ContextHandle popped = nullptr;
     api_->cuCtxPopCurrent_v2(&popped);
@@ -25,23 +34,34 @@ Context::~Context() {
 void Context::open() {
   const std::lock_guard lock(mutex_);
   if (is_open_) return;
-  const auto expect = [&](Result result, const char* call) {
+  const auto expect = [&](Result result, const char* name) {
     if (result == Result::success) return;
     throw Error(result == Result::out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device,
                 "cuda: " + name_ + " cannot be used; got " + describe(*api_, result) + " from " +
-                    call + ", expected success");
+                    name + ", expected success");
   };
   ContextHandle context = nullptr;
   expect(api_->cuDevicePrimaryCtxRetain(&context, card_), "cuDevicePrimaryCtxRetain");
   ContextHandle popped = nullptr;
+  const char* call = "cuStreamCreate";
   Result result = api_->cuCtxPushCurrent_v2(context);
   if (result == Result::success) {
     // It shall not wait for the queue that other libraries use by default.
     result = api_->cuStreamCreate(&stream_, kStreamNonBlocking);
+    if (result == Result::success) {
+      call = "cuMemHostAlloc";
+      void* memory = nullptr;
+      result = api_->cuMemHostAlloc(&memory, sizeof *end_, 0);
+      if (result == Result::success) {
+        end_ = new (memory) std::uint32_t(0);
+      } else {
+        api_->cuStreamDestroy_v2(stream_);
+      }
+    }
     api_->cuCtxPopCurrent_v2(&popped);
   }
   if (result != Result::success) api_->cuDevicePrimaryCtxRelease_v2(card_);
-  expect(result, "cuStreamCreate");
+  expect(result, call);
   context_ = context;
   is_open_ = true;
 }
@@ -99,9 +119,29 @@ std::string Context::launched() const {
   return text;
 }
 
+bool Context::see_end() {
+  std::atomic_ref<std::uint32_t> word(*end_);
+  std::uint32_t value = 0;
+  {
+    const std::lock_guard lock(mutex_);  // values are queued in order
+    value = ++ends_;
+    const auto address = static_cast<DevicePointer>(reinterpret_cast<std::uintptr_t>(end_));
+    check(api_->cuStreamWriteValue32_v2(stream_, address, value, 0), "cuStreamWriteValue32");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < kLooks; ++i) {
+      // Another thread may be further on.
+      if (static_cast<std::int32_t>(word.load(std::memory_order_acquire) - value) >= 0) return true;
+    }
+  } while (std::chrono::steady_clock::now() - start < kSpin);
+  return false;
+}
+
 void Context::wait() {
   const std::int64_t queued = queued_;
-  check(api_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  // A queue that has failed writes nothing any more.
+  if (!see_end()) check(api_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
   waited_ = queued;
   const std::lock_guard lock(mutex_);
   launches_ = 0;

@@ -70,6 +70,9 @@ class Context {
   static constexpr std::size_t kNames = 4;
 
   void open();
+  // Whether all that was queued is done within kSpin: spins on a word of pinned memory that the queue
+  // writes at its end, which is seen sooner than cuStreamSynchronize returns.
+  bool see_end();
   void expect_alive();
   [[noreturn]] void fail(Result result, const char* call);
   std::string launched() const;
@@ -86,6 +89,7 @@ class Context {
   std::atomic<std::int64_t> waited_{0};  // what queued_ was before the last wait
   ContextHandle context_ = nullptr;
   Stream stream_ = nullptr;
+  std::uint32_t* end_ = nullptr;  // pinned: the same address on the card
   Stream recording_stream_ = nullptr;
 
   mutable std::mutex mutex_;  // guards what follows, and opening
@@ -93,6 +97,7 @@ class Context {
   std::unordered_set<std::string> kernels_;
   std::array<const std::string*, kNames> last_launches_{};
   std::int64_t launches_ = 0;  // since the last wait
+  std::uint32_t ends_ = 0;     // values queued for `end_`
 };
 
 }  // namespace hearth::cuda

@@ -51,6 +51,7 @@ void look_up(Lookup& find, DriverApi& api) {
   find("cuStreamCreate", api.cuStreamCreate);
   find("cuStreamDestroy_v2", api.cuStreamDestroy_v2);
   find("cuStreamSynchronize", api.cuStreamSynchronize);
+  find("cuStreamWriteValue32_v2", api.cuStreamWriteValue32_v2);
   find("cuStreamBeginCapture_v2", api.cuStreamBeginCapture_v2);
   find("cuStreamEndCapture", api.cuStreamEndCapture);
   find("cuEventCreate", api.cuEventCreate);

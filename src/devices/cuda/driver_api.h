@@ -129,6 +129,8 @@ struct DriverApi {
   Result (*cuStreamCreate)(Stream* stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(Stream stream);
   Result (*cuStreamSynchronize)(Stream stream);
+  Result (*cuStreamWriteValue32_v2)(Stream stream, DevicePointer address, std::uint32_t value,
+                                    unsigned flags);
   Result (*cuStreamBeginCapture_v2)(Stream stream, CaptureMode mode);
   Result (*cuStreamEndCapture)(Stream stream, Graph* graph);
   Result (*cuEventCreate)(Event* event, unsigned flags);

@@ -80,8 +80,7 @@ void GpuDevice::end_plan() {
     if (!replay_.launch(plan_, operands_)) {
       compile_kernels();
       encode();
-      replay_.run(plan_, operands_, batch_.commands());
-      batch_.clear();
+      replay_.run(plan_, operands_, batch_);
     }
   }
   plan_ = nullptr;

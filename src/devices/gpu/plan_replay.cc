@@ -23,7 +23,11 @@ bool PlanReplay::launch(const std::shared_ptr<const void>& plan,
       continue;
     }
     instance.last_use = ++clock_;
-    driver_.launch(*instance.executable);
+    if (instance.executable != nullptr) {
+      driver_.launch(*instance.executable);
+    } else {
+      driver_.submit(instance.batch.commands());
+    }
     ++statistics_.replayed;
     return true;
   }
@@ -31,35 +35,43 @@ bool PlanReplay::launch(const std::shared_ptr<const void>& plan,
 }
 
 void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Address> addresses,
-                     std::span<const runtime::Command> commands) {
+                     runtime::CommandBatch& batch) {
+  const std::span<const runtime::Command> commands = batch.commands();
   Entry& entry = entry_of(plan);
-  ++entry.runs;
-  if (entry.runs < 2 || commands.size() < kFewestCommands) {
-    ++statistics_.encoded;
-    return driver_.submit(commands);
-  }
   std::vector<Instance>& instances = entry.instances;
-  if (instances.size() < kInstances) {
-    if (auto executable = driver_.instantiate(commands)) {
-      ++statistics_.instantiated;
-      driver_.launch(*executable);
-      instances.push_back({{addresses.begin(), addresses.end()}, std::move(executable), ++clock_});
-      return;
-    }
-  } else {
-    const auto oldest =
-        std::min_element(instances.begin(), instances.end(),
-                         [](const auto& a, const auto& b) { return a.last_use < b.last_use; });
-    if (driver_.update(*oldest->executable, commands)) {
-      ++statistics_.updated;
-      oldest->addresses.assign(addresses.begin(), addresses.end());
-      oldest->last_use = ++clock_;
-      return driver_.launch(*oldest->executable);
-    }
-    instances.erase(oldest);
+  Instance* oldest = nullptr;
+  if (instances.size() == kInstances) {
+    oldest =
+        &*std::min_element(instances.begin(), instances.end(),
+                           [](const auto& a, const auto& b) { return a.last_use < b.last_use; });
   }
-  ++statistics_.encoded;
-  driver_.submit(commands);
+  const auto keep = [&](std::unique_ptr<runtime::Executable> executable) {
+    Instance& kept = oldest != nullptr ? *oldest : instances.emplace_back();
+    kept.addresses.assign(addresses.begin(), addresses.end());
+    kept.executable = std::move(executable);
+    if (kept.executable == nullptr) std::swap(kept.batch, batch);
+    kept.last_use = ++clock_;
+  };
+
+  const bool is_first = ++entry.runs < 2;
+  if (is_first || commands.size() < kFewestCommands) {
+    ++statistics_.encoded;
+    driver_.submit(commands);
+    if (!is_first) keep(nullptr);
+  } else if (oldest != nullptr && oldest->executable != nullptr &&
+             driver_.update(*oldest->executable, commands)) {
+    ++statistics_.updated;
+    driver_.launch(*oldest->executable);
+    keep(std::move(oldest->executable));
+  } else if (auto executable = driver_.instantiate(commands)) {
+    ++statistics_.instantiated;
+    driver_.launch(*executable);
+    keep(std::move(executable));
+  } else {
+    ++statistics_.encoded;
+    driver_.submit(commands);
+  }
+  batch.clear();
 }
 
 }  // namespace hearth::gpu

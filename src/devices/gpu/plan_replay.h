@@ -7,39 +7,43 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/command_batch.h"
 #include "runtime/driver.h"
 
 namespace hearth::gpu {
 
 struct ReplayStatistics {
-  std::int64_t replayed = 0;      // plans that ran as an executable, nothing changed
+  std::int64_t replayed = 0;      // plans that ran as they were kept, nothing encoded
   std::int64_t updated = 0;       // executables whose addresses were changed first
   std::int64_t instantiated = 0;  // executables made
   std::int64_t encoded = 0;       // plans queued command by command
 };
 
 // Remembers, for each plan, up to kInstances executables by the addresses that they were made for.
-// The first run of a plan is queued command by command; the second makes an executable.
+// The first run of a plan is queued command by command; the second makes an executable. Of a plan of
+// few commands the commands themselves are kept.
 class PlanReplay {
  public:
   explicit PlanReplay(runtime::Driver& driver) : driver_(driver) {}
 
   // Queues the executable of `plan` for exactly these addresses, or returns false.
   bool launch(const std::shared_ptr<const void>& plan, std::span<const Address> addresses);
-  // Queues freshly encoded commands of the plan, and keeps an executable if it is time for one.
+  // Queues freshly encoded commands of the plan, and keeps an executable if it is time for one. The
+  // batch is empty afterwards.
   void run(const std::shared_ptr<const void>& plan, std::span<const Address> addresses,
-           std::span<const runtime::Command> commands);
+           runtime::CommandBatch& batch);
   void clear() noexcept { plans_.clear(); }
   const ReplayStatistics& statistics() const noexcept { return statistics_; }
 
  private:
   static constexpr std::size_t kInstances = 4;
-  static constexpr std::size_t kFewestCommands = 2;  // a graph of one launch gains nothing
+  static constexpr std::size_t kFewestCommands = 2;  // an executable of one launch gains nothing
   static constexpr std::size_t kPlans = 256;
 
   struct Instance {
     std::vector<Address> addresses;
     std::unique_ptr<runtime::Executable> executable;
+    runtime::CommandBatch batch;  // where there is no executable
     std::int64_t last_use = 0;
   };
   struct Entry {

@@ -133,6 +133,19 @@ TEST_F(CudaDriverLogic, FreeWaitsForWorkThatIsQueued) {
   EXPECT_EQ(fake_->calls["cuStreamSynchronize"], waits);
 }
 
+TEST_F(CudaDriverLogic, WaitsForTheEndOfTheQueueWithoutACall) {
+  fake_->runs_at_once = true;
+  const Address address = driver_->allocate(64);
+  const int waits = fake_->calls["cuStreamSynchronize"];
+  for (int i = 0; i < 3; ++i) {
+    driver_->fill(address, 1, 64);
+    driver_->wait();
+    EXPECT_EQ(fake_->queued(), 0);
+  }
+  EXPECT_EQ(fake_->calls["cuStreamSynchronize"], waits);
+  driver_->free(address);
+}
+
 TEST_F(CudaDriverLogic, LaunchesInOrderWithTheirArguments) {
   const runtime::Function& madd = kernel("madd", 2, sizeof(Constant));
   EXPECT_EQ(madd.name(), "madd");

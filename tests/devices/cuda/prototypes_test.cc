@@ -86,6 +86,7 @@ SAME(cuMemsetD8Async);
 SAME(cuStreamCreate);
 SAME(cuStreamDestroy_v2);
 SAME(cuStreamSynchronize);
+SAME(cuStreamWriteValue32_v2);
 SAME(cuStreamBeginCapture_v2);
 SAME(cuStreamEndCapture);
 SAME(cuEventCreate);

@@ -37,6 +37,9 @@ struct FakeCuda {
   int minor = 0;
   int driver_version = 13000;
   std::size_t memory = std::size_t{256} << 20;
+  // Whether a value that the queue is to write is there when the call returns, and all before it
+  // done. Otherwise work is done when somebody waits.
+  bool runs_at_once = false;
 
   // Faults: what the next call of a name returns, once; the kernel, counted from 1 in the order of
   // execution, that touches memory which is not its own.

@@ -1,5 +1,6 @@
 // The fake driver library: what is queued. With HEARTH_FAKE_OLD, the functions that came with CUDA
 // 12.0 are missing.
+#include <atomic>
 #include <utility>
 
 #include "devices/cuda/fake/calls.h"
@@ -147,6 +148,20 @@ EXPORT Result cuStreamSynchronize(Stream stream) {
     return machine().run_until(machine().queued_ever());
   });
 }
+EXPORT Result cuStreamWriteValue32_v2(Stream stream, DevicePointer address, std::uint32_t value,
+                                      unsigned) {
+  return call("cuStreamWriteValue32_v2", [&] {
+    if (!is_queue(stream)) return Result::invalid_handle;
+    auto* word = reinterpret_cast<std::uint32_t*>(static_cast<std::uintptr_t>(address));
+    if (!machine().is_pinned(word, sizeof *word)) return Result::invalid_value;
+    machine().queue([=] {
+      std::atomic_ref<std::uint32_t>(*word).store(value, std::memory_order_release);
+      return Result::success;
+    });
+    if (machine().runs_at_once) machine().run_until(machine().queued_ever());
+    return Result::success;
+  });
+}
 EXPORT Result cuEventCreate(Event* event, unsigned) {
   return call("cuEventCreate", [&] {
     *event = handle<Event>(machine().make<FakeEvent>());
@@ -289,6 +304,7 @@ SAME(cuMemsetD8Async);
 SAME(cuStreamCreate);
 SAME(cuStreamDestroy_v2);
 SAME(cuStreamSynchronize);
+SAME(cuStreamWriteValue32_v2);
 SAME(cuEventCreate);
 SAME(cuEventDestroy_v2);
 SAME(cuEventRecord);

@@ -18,6 +18,7 @@ void Machine::reset() {
   minor = 0;
   driver_version = 13000;
   memory = std::size_t{256} << 20;
+  runs_at_once = false;
   fail.clear();
   illegal_at_kernel = 0;
   kernel = nullptr;
