@@ -1,6 +1,6 @@
 // The scalar formulas for plain values: float, int, uint, long, ulong, and double where there is
 // one. A kernel text that includes this calls formula::exp(x), formula::add(a, b)... and gets the
-// bits that every other device computes.
+// bits that every other device computes, but for those of formulas_approximate.h.
 //
 // The vocabulary of scalar_ops.h on one value. Masks are bools. The word of a float is unsigned, so
 // that its arithmetic wraps; shift_right and to_real read it as signed. C++14, no header.
@@ -154,6 +154,9 @@ inline double remainder_beyond(double r, double x, double y, double q);
 
 #include "kernels/formulas_integers.h"
 namespace formula {
+#if HEARTH_HAS_APPROXIMATIONS
+#include "kernels/formulas_approximate.h"
+#endif
 #include "kernels/scalar_ops.h"
 }  // namespace formula
 #include "kernels/formulas_far.h"

@@ -199,7 +199,7 @@ HEARTH_FN T gelu_tanh(T x) {
   T a = at_least(T(-30.0f), x);
   T v = a * fma(a * a, T(7.13548163e-2f), T(1.59576912f));
   T e = exp(-abs(v));
-  return a * (where(v < T(0.0f), e, T(1.0f)) / (T(1.0f) + e));
+  return a * ratio(where(v < T(0.0f), e, T(1.0f)), T(1.0f) + e);
 }
 
 // log |x| to twice the precision, times y, then e^. Integral exponents of negative bases are real;

@@ -28,6 +28,13 @@
 // By value; no branches, no ?:, no && and ||, no min/max/fmax; float literals end in f. Nothing is
 // contracted: fma stands where it is meant.
 
+// The quotient inside a formula, where the denominator is at least 1: a target may have a cheaper one
+// for f32, and likewise for other formulas, of at most 4 ulp (kernels/formulas_approximate.h).
+template <HEARTH_REAL(T)>
+HEARTH_FN T ratio(T a, T b) {
+  return a / b;
+}
+
 #include "kernels/scalar_math.h"
 #if HEARTH_HAS_F64
 #include "kernels/scalar_math64.h"
@@ -63,13 +70,13 @@ HEARTH_FN T recip(T x) {
 template <HEARTH_REAL(T)>
 HEARTH_FN T sigmoid(T x) {
   T e = exp(-abs(x));
-  return where(x < T(0.0f), e, T(1.0f)) / (T(1.0f) + e);
+  return ratio(where(x < T(0.0f), e, T(1.0f)), T(1.0f) + e);
 }
 template <HEARTH_REAL(T)>
 HEARTH_FN T silu(T x) {
   T a = at_least(T(-800.0f), x);
   T e = exp(-abs(a));
-  return a * (where(a < T(0.0f), e, T(1.0f)) / (T(1.0f) + e));
+  return a * ratio(where(a < T(0.0f), e, T(1.0f)), T(1.0f) + e);
 }
 template <HEARTH_REAL(T)>
 HEARTH_FN T round(T x) {

@@ -23,6 +23,24 @@ namespace metal {
 HEARTH_INLINE void threadgroup_barrier(mem_flags) { __syncthreads(); }
 HEARTH_INLINE void simdgroup_barrier(mem_flags) { __syncwarp(); }
 
+// What the special function unit computes, for formulas that ask for no more.
+#define HEARTH_HAS_APPROXIMATIONS 1
+HEARTH_INLINE float exp2_approximate(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+HEARTH_INLINE float reciprocal_approximate(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+HEARTH_INLINE float saturated_fma(float a, float b, float c) {
+  float y;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(y) : "f"(a), "f"(b), "f"(c));
+  return y;
+}
+
 HEARTH_INLINE uint lane_index() {
   uint lane;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
