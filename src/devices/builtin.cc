@@ -15,8 +15,9 @@ void register_builtin_devices() { cpu::register_cpu_device(); }
 void discover_attached_devices() {
   int index = 0;
   for (std::unique_ptr<runtime::Driver>& driver : cuda::open_drivers()) {
-    register_device(
-        new gpu::GpuDevice("cuda", index++, std::move(driver), gpu::gpu_kernel_table()));
+    KernelTable table = gpu::gpu_kernel_table();
+    gpu::add_library_kernels(*driver, table);
+    register_device(new gpu::GpuDevice("cuda", index++, std::move(driver), std::move(table)));
   }
 }
 

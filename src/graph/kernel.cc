@@ -13,6 +13,16 @@ Strides batch_strides(const TensorSpec& spec, int batch_rank) {
   return strides;
 }
 
+bool has_dense_matrices(const Shape& shape, const Strides& strides) {
+  const int rank = shape.rank();
+  if (rank < 2) return false;
+  const auto lies = [&](int lines, int elements) {
+    return (shape[elements] == 1 || strides[elements] == 1) &&
+           (shape[lines] == 1 || strides[lines] >= shape[elements]);
+  };
+  return lies(rank - 2, rank - 1) || lies(rank - 1, rank - 2);
+}
+
 void KernelTable::add(const Kernel& kernel) { kernels_[kernel.op].push_back(kernel); }
 
 const Kernel* KernelTable::find(const Signature& signature) const {

@@ -36,6 +36,10 @@ struct TensorSpec {
 // the last one; 0 where the operand is broadcast.
 Strides batch_strides(const TensorSpec& spec, int batch_rank);
 
+// True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
+// column. Axes of one element may step as they like.
+bool has_dense_matrices(const Shape& shape, const Strides& strides);
+
 // One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
 // parameters are the words from `dynamic` on in the dynamic block.
 struct Signature {
@@ -67,7 +71,12 @@ struct Prepared {
 };
 
 // What a kernel can read. The planner copies an input (and counts it) where it does not fit.
-enum class LayoutNeed : std::uint8_t { strided, last_axis_dense, dense };
+enum class LayoutNeed : std::uint8_t {
+  strided,
+  last_axis_dense,
+  matrices,  // of the last two axes one is dense, and the other steps over it
+  dense,
+};
 
 struct Kernel {
   const OpDef* op;

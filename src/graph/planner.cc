@@ -372,6 +372,8 @@ void Planner::trace_kernel(std::uint32_t index) {
       fits = is_dense(spec.shape, inputs[i].layout.strides);
     } else if (kernel->layout == LayoutNeed::last_axis_dense && spec.shape.rank() > 0) {
       fits = spec.shape.back() <= 1 || inputs[i].layout.strides.back() == 1;
+    } else if (kernel->layout == LayoutNeed::matrices) {
+      fits = has_dense_matrices(spec.shape, inputs[i].layout.strides);
     }
     if (!fits) inputs[i] = dense(inputs[i], spec.shape, spec.dtype, position_of(index) - 1);
     read_from_memory(inputs[i]);

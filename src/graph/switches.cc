@@ -18,6 +18,7 @@ Switches from_environment() {
     switches.fuse_reductions = false;
   }
   switches.exact = is_set("HEARTH_EXACT", "1");
+  switches.tf32 = is_set("HEARTH_TF32", "1");
   switches.composites = is_set("HEARTH_COMPOSITES", "1");
   return switches;
 }

@@ -10,11 +10,12 @@ struct Switches {
   bool fuse_reductions = true;
   bool exact = false;       // HEARTH_EXACT=1: every result is rounded to its dtype
   bool donate = true;       // outputs may take over storage that is no longer wanted
+  bool tf32 = false;        // HEARTH_TF32=1: f32 products may round their factors to TF32
   bool composites = false;  // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
   std::uint64_t word() const noexcept {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
-           (donate ? 8u : 0u);
+           (donate ? 8u : 0u) | (tf32 ? 16u : 0u);
   }
 };
 

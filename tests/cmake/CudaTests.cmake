@@ -1,4 +1,4 @@
-# What the tests of src/devices/cuda need: a driver library without a card, once as it is and once as
+# What the tests of src/devices/cuda need: a driver library and a cuBLASLt without a card, once as it is and once as
 # an old one, and the toolkit's headers where there are any. devices_tests exists.
 set(fakes "${CMAKE_CURRENT_BINARY_DIR}/cuda")
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/fake/*.cc")
@@ -12,6 +12,9 @@ foreach(kind current old)
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE hearth_compile Threads::Threads)
   add_dependencies(devices_tests ${target})
+  # Two names of one file are one library: both fakes are one machine.
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 "${fakes}/${kind}/libcublasLt.so.13")
 endforeach()
 target_compile_definitions(hearth_fake_cuda_old PRIVATE HEARTH_FAKE_OLD)
 
@@ -23,7 +26,15 @@ file(GLOB packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidi
 find_path(HEARTH_CUDA_INCLUDE cuda.h
   PATHS ${packages} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 mark_as_advanced(HEARTH_CUDA_INCLUDE)
+# A package of its own, which is not small.
+find_path(HEARTH_CUBLAS_INCLUDE cublasLt.h
+  PATHS ${packages} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
+mark_as_advanced(HEARTH_CUBLAS_INCLUDE)
 if(HEARTH_CUDA_INCLUDE)
   set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/prototypes_test.cc"
     APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUDA_INCLUDE}")
+  if(HEARTH_CUBLAS_INCLUDE)
+    set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/prototypes_test.cc"
+      APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUBLAS_INCLUDE}")
+  endif()
 endif()

@@ -6,6 +6,7 @@
 
 #include "devices/cuda/cuda_graph.h"
 #include "devices/cuda/cuda_kernel.h"
+#include "devices/cuda/stopwatch.h"
 #include "devices/gpu/kernel_text.h"
 #include "hearth/error.h"
 
@@ -35,39 +36,6 @@ int attribute(const DriverApi& api, Card card, DeviceAttribute which) {
   check(api, api.cuDeviceGetAttribute(&value, which, card), "cuDeviceGetAttribute");
   return value;
 }
-
-// Events around each launch, given back whatever happens.
-class Stopwatch {
- public:
-  explicit Stopwatch(Context& context) : context_(context) {}
-  ~Stopwatch() {
-    for (const Event event : events_) context_.api().cuEventDestroy_v2(event);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
-  void mark() {
-    Event event = nullptr;
-    context_.check(context_.api().cuEventCreate(&event, 0), "cuEventCreate");
-    events_.push_back(event);
-    context_.check(context_.api().cuEventRecord(event, context_.stream()), "cuEventRecord");
-  }
-  // From each mark to the next, once both have passed.
-  std::vector<double> seconds() const {
-    std::vector<double> all;
-    for (std::size_t i = 1; i < events_.size(); ++i) {
-      float milliseconds = 0;
-      context_.check(context_.api().cuEventElapsedTime(&milliseconds, events_[i - 1], events_[i]),
-                     "cuEventElapsedTime");
-      all.push_back(milliseconds * 1e-3);
-    }
-    return all;
-  }
-
- private:
-  Context& context_;
-  std::vector<Event> events_;
-};
 
 }  // namespace
 

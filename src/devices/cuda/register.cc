@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "devices/cuda/cublas_lt.h"
 #include "devices/cuda/cuda_driver.h"
 #include "devices/cuda/driver_api.h"
 #include "devices/cuda/nvrtc.h"
@@ -20,9 +21,21 @@ Notes& last_notes() {
   return *notes;
 }
 
+// The libraries beside the driver, as far as they are there.
+std::vector<LibraryMaker> open_libraries(const Places& places, int driver_version,
+                                         std::vector<std::string>& notes) {
+  std::vector<LibraryMaker> libraries;
+  if (const auto cublas = open_cublas_lt(places, driver_version, notes)) {
+    libraries.emplace_back(
+        [cublas](Context& context) { return std::make_unique<CublasLt>(cublas, context); });
+  }
+  return libraries;
+}
+
 std::unique_ptr<runtime::Driver> open_card(const std::shared_ptr<const DriverApi>& api,
                                            const std::shared_ptr<const Nvrtc>& compiler,
-                                           int ordinal, std::vector<std::string>& notes) {
+                                           std::span<const LibraryMaker> libraries, int ordinal,
+                                           std::vector<std::string>& notes) {
   const std::string prefix = "card " + std::to_string(ordinal) + ": ";
   Card card = 0;
   if (const Result result = api->cuDeviceGet(&card, ordinal); result != Result::success) {
@@ -30,7 +43,7 @@ std::unique_ptr<runtime::Driver> open_card(const std::shared_ptr<const DriverApi
     return nullptr;
   }
   try {
-    auto driver = std::make_unique<CudaDriver>(api, card, compiler);
+    auto driver = std::make_unique<CudaDriver>(api, card, compiler, libraries);
     const runtime::Properties& properties = driver->properties();
     const std::string name = properties.name + ", " + properties.architecture;
     if (const int capability = compute_capability(*api, card); capability < compiler->oldest()) {
@@ -64,8 +77,9 @@ Cards find_cards(const Places& places) {
   }
   const auto compiler = Nvrtc::open(places, driver_version(*api), notes);
   if (compiler == nullptr) return cards;
+  const auto libraries = open_libraries(places, driver_version(*api), notes);
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    if (auto driver = open_card(api, compiler, ordinal, notes)) {
+    if (auto driver = open_card(api, compiler, libraries, ordinal, notes)) {
       cards.drivers.push_back(std::move(driver));
     }
   }

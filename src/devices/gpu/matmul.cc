@@ -15,7 +15,9 @@ constexpr std::int64_t kDepth = 16;
 // Threadgroups along z: what every API allows.
 constexpr std::int64_t kMostLayers = 65535;
 
-Prepared prepare_matmul(const Signature& signature) {
+}  // namespace
+
+Prepared portable_matmul(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];
@@ -68,10 +70,8 @@ Prepared prepare_matmul(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-}  // namespace
-
 void add_matmul_kernels(KernelTable& table) {
-  table.add({.op = &defs::matmul_op, .prepare = prepare_matmul, .launch = launch_steps});
+  table.add({.op = &defs::matmul_op, .prepare = portable_matmul, .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

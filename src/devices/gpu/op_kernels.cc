@@ -1,5 +1,6 @@
 #include "devices/gpu/op_kernels.h"
 
+#include "devices/gpu/matmul_problem.h"
 #include "devices/gpu/region_kernel.h"
 
 namespace hearth::gpu {
@@ -18,6 +19,10 @@ const KernelTable& gpu_kernel_table() {
     return made;
   }();
   return *table;
+}
+
+void add_library_kernels(const runtime::Driver& driver, KernelTable& table) {
+  if (driver.has_library(kMatmulFunction)) add_library_matmul(table);
 }
 
 }  // namespace hearth::gpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/kernel.h"
+#include "runtime/driver.h"
 
 namespace hearth::gpu {
 
@@ -13,7 +14,15 @@ void add_attention_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 
+// What add_matmul_kernels() prepares: any strides, with launch_steps().
+Prepared portable_matmul(const Signature& signature);
+
 // The kernels that every GPU has: regions, and all of the above. A device adds its own to a copy.
 const KernelTable& gpu_kernel_table();
+
+void add_library_matmul(KernelTable& table);
+// The kernels that call the vendor's libraries, as far as the driver has them. Where they accept,
+// they go before the others.
+void add_library_kernels(const runtime::Driver& driver, KernelTable& table);
 
 }  // namespace hearth::gpu

@@ -13,6 +13,13 @@
 // Behind ours: it renames functions by macros.
 #include <cuda.h>
 #include <nvrtc.h>
+// It needs headers of other packages.
+#if __has_include(<cublasLt.h>) && __has_include(<crt/host_defines.h>)
+#define HAS_CUBLAS_LT
+#include <cublasLt.h>
+
+#include "devices/cuda/cublas_lt_api.h"
+#endif
 
 namespace hearth::cuda {
 namespace {
@@ -49,6 +56,14 @@ HANDLE(CUgraphNode, GraphNode);
 HANDLE(CUgraphExec, GraphExec);
 HANDLE(nvrtcProgram, NvrtcApi::Program);
 HANDLE(CUDA_KERNEL_NODE_PARAMS, KernelNodeParameters);
+#ifdef HAS_CUBLAS_LT
+HANDLE(cublasLtHandle_t, CublasLtApi::Handle);
+HANDLE(cublasLtMatmulDesc_t, CublasLtApi::Description);
+HANDLE(cublasLtMatrixLayout_t, CublasLtApi::Layout);
+HANDLE(cublasLtMatmulPreference_t, CublasLtApi::Preference);
+HANDLE(cublasLtMatmulAlgo_t, CublasLtApi::Algorithm);
+HANDLE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
+#endif
 #undef HANDLE
 
 static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
@@ -194,6 +209,64 @@ AT(extra, extra);
 AT(kernel, kern);
 AT(context, ctx);
 #undef AT
+
+#ifdef HAS_CUBLAS_LT
+// Handles of the two APIs have their tags in common.
+using Lt = CublasLtApi;
+#define SAME(name) \
+  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(Lt::name)>::type>)
+SAME(cublasLtGetVersion);
+SAME(cublasLtGetStatusString);
+SAME(cublasLtCreate);
+SAME(cublasLtDestroy);
+SAME(cublasLtMatmulDescCreate);
+SAME(cublasLtMatmulDescDestroy);
+SAME(cublasLtMatmulDescSetAttribute);
+SAME(cublasLtMatrixLayoutCreate);
+SAME(cublasLtMatrixLayoutDestroy);
+SAME(cublasLtMatrixLayoutSetAttribute);
+SAME(cublasLtMatmulPreferenceCreate);
+SAME(cublasLtMatmulPreferenceDestroy);
+SAME(cublasLtMatmulPreferenceSetAttribute);
+SAME(cublasLtMatmulAlgoGetHeuristic);
+SAME(cublasLtMatmulAlgoCheck);
+SAME(cublasLtMatmul);
+#undef SAME
+#define EQUAL(ours, theirs) \
+  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
+EQUAL(Lt::Status::success, CUBLAS_STATUS_SUCCESS);
+EQUAL(Lt::Status::invalid_value, CUBLAS_STATUS_INVALID_VALUE);
+EQUAL(Lt::Status::not_supported, CUBLAS_STATUS_NOT_SUPPORTED);
+EQUAL(Lt::DataType::f32, CUDA_R_32F);
+EQUAL(Lt::DataType::f64, CUDA_R_64F);
+EQUAL(Lt::DataType::f16, CUDA_R_16F);
+EQUAL(Lt::DataType::bf16, CUDA_R_16BF);
+EQUAL(Lt::ComputeType::f32, CUBLAS_COMPUTE_32F);
+EQUAL(Lt::ComputeType::f64, CUBLAS_COMPUTE_64F);
+EQUAL(Lt::ComputeType::tf32, CUBLAS_COMPUTE_32F_FAST_TF32);
+EQUAL(Lt::LayoutAttribute::batch_count, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+EQUAL(Lt::LayoutAttribute::batch_stride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+EQUAL(Lt::DescriptionAttribute::transpose_a, CUBLASLT_MATMUL_DESC_TRANSA);
+EQUAL(Lt::DescriptionAttribute::transpose_b, CUBLASLT_MATMUL_DESC_TRANSB);
+EQUAL(Lt::PreferenceAttribute::most_workspace_bytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+EQUAL(Lt::PreferenceAttribute::reductions, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+EQUAL(Lt::PreferenceAttribute::alignment_a, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+EQUAL(Lt::PreferenceAttribute::alignment_b, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+EQUAL(Lt::PreferenceAttribute::alignment_c, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+EQUAL(Lt::PreferenceAttribute::alignment_d, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+EQUAL(Lt::kTransposed, CUBLAS_OP_T);
+EQUAL(Lt::kReductionComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+#undef EQUAL
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(Lt::Algorithm));
+static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == sizeof(Lt::Candidate));
+#define AT(ours, theirs) \
+  static_assert(offsetof(Lt::Candidate, ours) == offsetof(cublasLtMatmulHeuristicResult_t, theirs))
+AT(algorithm, algo);
+AT(workspace_bytes, workspaceSize);
+AT(state, state);
+AT(waves, wavesCount);
+#undef AT
+#endif
 
 TEST(CudaPrototypes, MatchTheToolkit) { EXPECT_GE(CUDA_VERSION, 12000); }
 

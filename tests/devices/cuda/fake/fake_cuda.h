@@ -46,6 +46,11 @@ struct FakeCuda {
   std::map<std::string, Result> fail;
   int illegal_at_kernel = 0;
 
+  // Of cuBLASLt: how many algorithms it offers for a product, and which were queued or recorded. The
+  // third is the fastest.
+  int algorithms = 4;
+  std::vector<int> algorithms_run;
+
   // What kernels do.
   std::function<void(const KernelRun&)> kernel;
 

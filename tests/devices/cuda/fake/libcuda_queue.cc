@@ -285,6 +285,9 @@ EXPORT Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned
 EXPORT Result cuGraphLaunch(GraphExec exec, Stream stream) {
   return call("cuGraphLaunch", [&] {
     if (!machine().is_live(exec) || !is_queue(stream)) return Result::invalid_handle;
+    for (const FakeNode& node : behind<FakeExec>(exec)->nodes) {
+      machine().queue_pause(node.more_milliseconds);
+    }
     machine().queue([nodes = behind<FakeExec>(exec)->nodes] { return machine().run_graph(nodes); });
     return Result::success;
   });

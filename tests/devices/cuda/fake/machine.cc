@@ -21,6 +21,8 @@ void Machine::reset() {
   runs_at_once = false;
   fail.clear();
   illegal_at_kernel = 0;
+  algorithms = 4;
+  algorithms_run.clear();
   kernel = nullptr;
   calls.clear();
   runs.clear();
@@ -136,10 +138,15 @@ Result Machine::run_kernel(FakeFunction* function, const KernelRun& run) {
   return Result::success;
 }
 
+void Machine::queue_pause(int milliseconds) {
+  while (milliseconds-- > 0) queue([] { return Result::success; });
+}
+
 bool Machine::add_work(Stream stream, FakeNode work) {
   if (!is_live(reinterpret_cast<const void*>(stream))) return false;
   FakeGraph* const recording = reinterpret_cast<FakeStream*>(stream)->recording;
   if (recording == nullptr) {
+    queue_pause(work.more_milliseconds);
     queue([this, work] { return run_node(work); });
     return true;
   }

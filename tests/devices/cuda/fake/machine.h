@@ -34,6 +34,7 @@ struct FakeNode {
   std::vector<std::size_t> after;
   std::function<Result()> operation;
   std::vector<FakeNode> child;
+  int more_milliseconds = 0;  // than the one that everything takes
 };
 
 struct FakeGraph {
@@ -71,6 +72,8 @@ class Machine final : public FakeCuda {
   bool is_pinned(const void* memory, std::size_t bytes) const;
 
   void queue(std::function<Result()> operation);
+  // Time passes without work.
+  void queue_pause(int milliseconds);
   // Queues the work of a kernel or a library, or records it where the stream is recorded. False for
   // what is no stream.
   bool add_work(Stream stream, FakeNode work);

@@ -1,0 +1,281 @@
+// matmul by cuBLASLt, from an op with strided operands to what the library is asked for. The library
+// is a fake that computes what it is asked, on a fake card.
+#include "devices/cuda/cublas_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "devices/cuda/cublas_lt.h"
+#include "devices/cuda/fake_card.h"
+#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/step_plan.h"
+#include "graph/kernel.h"
+#include "graph/switches.h"
+#include "ops/defs.h"
+#include "runtime/kernel_registry.h"
+
+namespace hearth::cuda {
+namespace {
+
+using runtime::LibraryCall;
+
+// A matrix operand in memory of its own: `spec` says where its elements lie behind the first.
+struct Operand {
+  TensorSpec spec;
+  std::int64_t first = 0;
+};
+
+Operand operand(const Shape& shape, const Strides& strides, std::int64_t first = 0) {
+  return {{DType::f32, shape, strides, false}, first};
+}
+
+class CudaCublasMatmul : public FakeCard {
+ protected:
+  void SetUp() override {
+    FakeCard::SetUp();
+    folder_ = std::filesystem::path(testing::TempDir()) / "hearth_cublas_matmul";
+    std::filesystem::remove_all(folder_);
+    std::vector<std::string> notes;
+    cublas_ = open_cublas_lt(only(kFakeFolder), 13000, notes);
+    ASSERT_NE(cublas_, nullptr) << notes.back();
+    start();
+  }
+  void TearDown() override {
+    stop();
+    std::filesystem::remove_all(folder_);
+    FakeCard::TearDown();
+  }
+  // A process begins; the folder stays.
+  void start() {
+    const LibraryMaker make = [this](Context& context) {
+      return std::make_unique<CublasLt>(cublas_, context);
+    };
+    driver_ = std::make_unique<CudaDriver>(api_, 0, nullptr, std::span(&make, 1));
+    registry_ =
+        std::make_unique<runtime::KernelRegistry>(*driver_, runtime::KernelCache(folder_.string()));
+    table_ = gpu::gpu_kernel_table();
+    gpu::add_library_kernels(*driver_, table_);
+  }
+  void stop() {
+    for (const Address address : blocks_) driver_->free(address);
+    blocks_.clear();
+    registry_.reset();
+    driver_.reset();
+    for (auto& kept : kernels_) kept.reset();
+  }
+
+  Address upload(const std::vector<float>& values, DType dtype) {
+    const std::int64_t item = size_of(dtype);
+    const Address address = driver_->allocate(static_cast<std::int64_t>(values.size()) * item);
+    blocks_.push_back(address);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double wide = values[i];
+      const bfloat16 narrow(values[i]);
+      const void* const value = dtype == DType::f64    ? static_cast<const void*>(&wide)
+                                : dtype == DType::bf16 ? static_cast<const void*>(&narrow)
+                                                       : &values[i];
+      driver_->copy_to_device(address + static_cast<std::int64_t>(i) * item, value, item);
+    }
+    return address;
+  }
+
+  // Runs the op and compares with sums in f64 over small integers, which are exact.
+  void check(Operand a, Operand b, const Shape& shape, DType dtype = DType::f32) {
+    std::vector<float> memory_of[2];
+    std::mt19937 random(7);
+    for (auto& values : memory_of) {
+      values.resize(4096);
+      for (float& value : values) value = static_cast<float>(static_cast<int>(random() % 7) - 3);
+    }
+    a.spec.dtype = b.spec.dtype = dtype;
+    Signature signature;
+    signature.op = &defs::matmul_op;
+    signature.inputs = {a.spec, b.spec};
+    signature.output = {dtype, shape, contiguous_strides(shape), false};
+    const Kernel* const kernel = table_.find(signature);
+    ASSERT_NE(kernel, nullptr);
+    ASSERT_EQ(kernel->layout, LayoutNeed::matrices);
+    ASSERT_TRUE(has_dense_matrices(a.spec.shape, a.spec.strides));
+    ASSERT_TRUE(has_dense_matrices(b.spec.shape, b.spec.strides));
+    const Prepared prepared = kernel->prepare(signature);
+
+    const std::int64_t count = element_count(shape), item = size_of(dtype);
+    const Address c = driver_->allocate(count * item);
+    const Address workspace = driver_->allocate(prepared.workspace_bytes);
+    blocks_.insert(blocks_.end(), {c, workspace});
+    const Address operands[] = {upload(memory_of[0], dtype) + a.first * item,
+                                upload(memory_of[1], dtype) + b.first * item, c};
+    runtime::CommandBatch batch;
+    runtime::Encoder encoder(*registry_, batch, driver_->properties(), nullptr, 0);
+    const Launch launch{&signature, prepared.state.get(), operands, 3, workspace, nullptr, 0,
+                        &encoder};
+    kernel->launch(launch);
+    driver_->submit(batch.commands());
+    calls_ = static_cast<int>(batch.size());
+
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count * item));
+    driver_->copy_to_host(bytes.data(), c, count * item);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::byte* const at = bytes.data() + i * item;
+      const double got = dtype == DType::f64 ? *reinterpret_cast<const double*>(at)
+                         : dtype == DType::f32
+                             ? *reinterpret_cast<const float*>(at)
+                             : static_cast<float>(*reinterpret_cast<const bfloat16*>(at));
+      ASSERT_EQ(got, expected(a, b, memory_of, shape, i)) << "element " << i;
+    }
+  }
+
+  static double expected(const Operand& a, const Operand& b, const std::vector<float>* memory_of,
+                         const Shape& shape, std::int64_t element) {
+    const int rank = shape.rank();
+    const std::int64_t column = element % shape[rank - 1];
+    const std::int64_t row = element / shape[rank - 1] % shape[rank - 2];
+    std::int64_t at = a.first, other = b.first;
+    std::int64_t rest = element / shape[rank - 1] / shape[rank - 2];
+    const Strides left = batch_strides(a.spec, rank - 2), right = batch_strides(b.spec, rank - 2);
+    for (int axis = rank - 3; axis >= 0; --axis) {
+      at += rest % shape[axis] * left[axis];
+      other += rest % shape[axis] * right[axis];
+      rest /= shape[axis];
+    }
+    const int last = a.spec.shape.rank() - 1, first = b.spec.shape.rank() - 2;
+    at += row * a.spec.strides[last - 1];
+    other += column * b.spec.strides[first + 1];
+    double sum = 0;
+    for (std::int64_t i = 0; i < a.spec.shape[last]; ++i) {
+      sum += static_cast<double>(
+                 memory_of[0][static_cast<std::size_t>(at + i * a.spec.strides[last])]) *
+             memory_of[1][static_cast<std::size_t>(other + i * b.spec.strides[first])];
+    }
+    return sum;
+  }
+
+  std::filesystem::path folder_;
+  std::shared_ptr<const CublasLtApi> cublas_;
+  std::unique_ptr<runtime::KernelRegistry> registry_;
+  KernelTable table_;
+  std::vector<Address> blocks_;
+  int calls_ = 0;
+};
+
+TEST_F(CudaCublasMatmul, RowByRowAndTransposed) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4}, dtype);
+    check(operand({5, 3}, {1, 5}), operand({3, 4}, {4, 1}), {5, 4}, dtype);
+    check(operand({5, 3}, {3, 1}), operand({3, 4}, {1, 3}), {5, 4}, dtype);
+    check(operand({5, 3}, {1, 5}), operand({3, 4}, {1, 3}), {5, 4}, dtype);
+  }
+}
+
+TEST_F(CudaCublasMatmul, PartsOfLargerMatrices) {
+  check(operand({5, 3}, {17, 1}, 3), operand({3, 4}, {1, 9}, 5), {5, 4});
+  check(operand({5, 3}, {1, 8}, 1), operand({3, 4}, {11, 1}, 2), {5, 4});
+}
+
+TEST_F(CudaCublasMatmul, AxesOfOneElementStepAsTheyLike) {
+  check(operand({1, 3}, {0, 1}), operand({3, 4}, {4, 1}), {1, 4});
+  check(operand({1, 3}, {1, 7}), operand({3, 1}, {7, 99}), {1, 1});
+  check(operand({5, 1}, {1, 77}), operand({1, 4}, {-5, 1}), {5, 4});
+  check(operand({5, 3}, {3, 1}), operand({3, 1}, {6, 6}), {5, 1});
+}
+
+TEST_F(CudaCublasMatmul, BatchesWithAnyStepsInFewCalls) {
+  check(operand({6, 5, 3}, {15, 3, 1}), operand({6, 3, 4}, {12, 4, 1}), {6, 5, 4});
+  EXPECT_EQ(calls_, 1);
+  check(operand({2, 3, 5, 3}, {45, 15, 3, 1}), operand({3, 4}, {4, 1}), {2, 3, 5, 4});
+  EXPECT_EQ(calls_, 1);
+  // One of them is the same for all of an axis.
+  check(operand({2, 3, 5, 3}, {45, 15, 3, 1}), operand({3, 3, 4}, {12, 4, 1}), {2, 3, 5, 4});
+  EXPECT_EQ(calls_, 2);
+  // Heads beside each other in each row, as attention has them.
+  check(operand({2, 3, 5, 4}, {60, 4, 12, 1}), operand({2, 3, 4, 5}, {60, 4, 1, 12}), {2, 3, 5, 5});
+  EXPECT_EQ(calls_, 2);
+  check(operand({6, 1, 5, 3}, {15, 15, 3, 1}), operand({2, 3, 4}, {12, 4, 1}), {6, 2, 5, 4});
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(CudaCublasMatmul, TakesTheFastestAndRemembersIt) {
+  const auto product = [this] { check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4}); };
+  product();
+  EXPECT_EQ(fake_->algorithms_run.back(), 2);
+  EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 1);
+  fake_->algorithms_run.clear();
+  product();
+  EXPECT_EQ(fake_->algorithms_run, std::vector<int>{2});
+
+  stop();
+  start();
+  fake_->algorithms_run.clear();
+  product();
+  EXPECT_EQ(fake_->algorithms_run, std::vector<int>{2});
+  EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 1);
+}
+
+TEST_F(CudaCublasMatmul, KeptChoicesThatTheLibraryDoesNotTakeAreMadeAnew) {
+  check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
+  stop();
+  start();
+  fake_->fail["cublasLtMatmulAlgoCheck"] = Result::invalid_value;
+  check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
+  EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 2);
+}
+
+TEST_F(CudaCublasMatmul, AlignmentIsPartOfTheChoice) {
+  const auto product = [this](std::int64_t first) {
+    check(operand({5, 3}, {3, 1}, first), operand({3, 4}, {4, 1}), {5, 4});
+  };
+  product(0);
+  product(1);  // the fake minds
+  product(4);  // 16 bytes again
+  EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 2);
+}
+
+TEST_F(CudaCublasMatmul, OneAlgorithmOrNoMemoryToMeasureIsTheLibrarysChoice) {
+  fake_->algorithms = 1;
+  check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
+  EXPECT_EQ(fake_->algorithms_run, std::vector<int>{0});
+  fake_->algorithms = 0;
+  const std::string message = error_of(
+      ErrorCode::device, [&] { check(operand({5, 2}, {2, 1}), operand({2, 4}, {4, 1}), {5, 4}); });
+  EXPECT_TRUE(contains(message, "refuses a matrix product; got not supported")) << message;
+}
+
+TEST_F(CudaCublasMatmul, Tf32OnlyWhereItIsAsked) {
+  const auto name_of = [&](bool tf32) {
+    switches().tf32 = tf32;
+    Signature signature;
+    signature.op = &defs::matmul_op;
+    signature.inputs = {operand({5, 3}, {3, 1}).spec, operand({3, 4}, {4, 1}).spec};
+    signature.output = operand({5, 4}, {4, 1}).spec;
+    const Prepared prepared = table_.find(signature)->prepare(signature);
+    switches().tf32 = false;
+    const auto* plan = static_cast<const gpu::KernelPlan*>(prepared.state.get());
+    return plan->kernels.front()->get(*registry_).name();
+  };
+  EXPECT_EQ(name_of(false), "library_matmul_f32_nn");
+  EXPECT_EQ(name_of(true), "library_matmul_tf32_nn");
+}
+
+TEST_F(CudaCublasMatmul, WhatTheLibraryDoesNotTakeIsForKernels) {
+  Signature signature;
+  signature.op = &defs::matmul_op;
+  const auto find = [&](DType dtype, std::int64_t k) {
+    signature.inputs = {operand({5, k}, {k, 1}).spec, operand({k, 4}, {4, 1}).spec};
+    signature.output = operand({5, 4}, {4, 1}).spec;
+    for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
+    signature.output.dtype = dtype;
+    return table_.find(signature)->layout;
+  };
+  EXPECT_EQ(find(DType::f32, 3), LayoutNeed::matrices);
+  EXPECT_EQ(find(DType::i32, 3), LayoutNeed::strided);
+  EXPECT_EQ(find(DType::f32, 0), LayoutNeed::strided);
+  EXPECT_FALSE(has_dense_matrices({5, 3}, {0, 1}));
+  EXPECT_FALSE(has_dense_matrices({5, 3}, {-3, 1}));
+  EXPECT_FALSE(has_dense_matrices({5, 3}, {6, 2}));
+  EXPECT_FALSE(has_dense_matrices({3}, {1}));
+}
+
+}  // namespace
+}  // namespace hearth::cuda
