@@ -136,7 +136,10 @@ std::vector<Api::Algorithm> CublasMatmul::candidates(const Alignment& alignment)
   Preference preference(library_);
   preference.set(Attribute::most_workspace_bytes,
                  static_cast<std::size_t>(problem_.workspace_bytes));
-  preference.set(Attribute::reductions, Api::kReductionComputeType);
+  // Otherwise sums may be rounded to the result's type on the way.
+  const bool is_narrow = size_of(static_cast<DType>(problem_.dtype)) < size_of(DType::f32);
+  preference.set(Attribute::reductions,
+                 is_narrow ? Api::kReductionComputeType : Api::kReductionAny);
   preference.set(Attribute::alignment_a, alignment[1]);
   preference.set(Attribute::alignment_b, alignment[0]);
   preference.set(Attribute::alignment_c, alignment[2]);

@@ -34,8 +34,9 @@ struct CublasLtApi {
     alignment_d = 8,
   };
   static constexpr std::int32_t kTransposed = 1;  // CUBLAS_OP_T
-  static constexpr std::uint32_t kReductionComputeType =
-      2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+  // How sums of parts of k are added: CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE and _MASK.
+  static constexpr std::uint32_t kReductionComputeType = 2;
+  static constexpr std::uint32_t kReductionAny = 7;
 
   // Plain data that the same version of the library understands again.
   struct Algorithm {

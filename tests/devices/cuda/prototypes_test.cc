@@ -256,6 +256,7 @@ EQUAL(Lt::PreferenceAttribute::alignment_c, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C
 EQUAL(Lt::PreferenceAttribute::alignment_d, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 EQUAL(Lt::kTransposed, CUBLAS_OP_T);
 EQUAL(Lt::kReductionComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+EQUAL(Lt::kReductionAny, CUBLASLT_REDUCTION_SCHEME_MASK);
 #undef EQUAL
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(Lt::Algorithm));
 static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == sizeof(Lt::Candidate));

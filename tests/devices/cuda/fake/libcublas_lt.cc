@@ -260,7 +260,10 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Api::Handle library, Api::Descripti
           if (!machine().is_live(each)) return false;
         }
         const auto* asked = behind<FakePreference>(preference);
-        if (asked->reductions != Api::kReductionComputeType) return false;
+        const bool is_narrow = behind<FakeLayout>(d)->type == Api::DataType::bf16;
+        if (asked->reductions != (is_narrow ? Api::kReductionComputeType : Api::kReductionAny)) {
+          return false;
+        }
         *count = std::min(wanted, machine().algorithms);
         for (int i = 0; i < *count; ++i) {
           candidates[i] = {};
