@@ -82,6 +82,7 @@ bool accepts(const Signature& signature) {
 }
 
 Prepared prepare(const Signature& signature) {
+  if (auto vector = matvec(signature)) return std::move(*vector);
   Batch batch = batch_of(signature);
   if (!is_for_library(batch)) return portable_matmul(signature);
   const TensorSpec& a = signature.inputs[0];

@@ -18,6 +18,7 @@ constexpr std::int64_t kMostLayers = 65535;
 }  // namespace
 
 Prepared portable_matmul(const Signature& signature) {
+  if (auto vector = matvec(signature)) return std::move(*vector);
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];

@@ -1,6 +1,8 @@
 // The kernels of ops on GPUs, one add function a family.
 #pragma once
 
+#include <optional>
+
 #include "graph/kernel.h"
 #include "runtime/driver.h"
 
@@ -16,6 +18,8 @@ void add_norm_kernels(KernelTable& table);
 
 // What add_matmul_kernels() prepares: any strides, with launch_steps().
 Prepared portable_matmul(const Signature& signature);
+// The same where an operand is a vector and its kernel is the best there is.
+std::optional<Prepared> matvec(const Signature& signature);
 
 // The kernels that every GPU has: regions, and all of the above. A device adds its own to a copy.
 const KernelTable& gpu_kernel_table();

@@ -53,6 +53,13 @@ std::vector<KernelSource> make_kernels() {
   const auto shared = [](const char* name, std::int64_t count) {
     return KernelParameter{Kind::threadgroup, "float", name, count};
   };
+  for (const char* dtype : {"BF16", "F32"}) {
+    const std::string type = dtype[0] == 'B' ? "bfloat" : "float";
+    kernels.push_back(instance("matvec.h", "matvec", std::string(dtype) + ", 2, 4",
+                               {read(type, "w"), read(type, "x"), write(type, "y"),
+                                constant("MatvecParams"), shared("shared", 16)}));
+    kernels.back().name += "_" + type;
+  }
   for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
     kernels.push_back(instance("softmax.h", name, "BF16, false, 4, 1",
                                {read("bfloat", "x"), write("bfloat", "y"),
