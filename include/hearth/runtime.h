@@ -63,6 +63,11 @@ struct KernelSource {
   std::vector<KernelParameter> parameters;
   // Threads of a threadgroup, at most; compilers may use more registers where it is less.
   int max_threads = 1024;
+  // Threads may be divided among threadgroups in any way along x: a launch with other threadgroups
+  // but as many threads, or more, does the same.
+  bool flat = false;
+  // For Hearth itself: a kernel that runs up to so many launches of its function as one.
+  int members = 0;
 };
 
 struct Properties {

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,15 +39,18 @@ class KernelCache;
 class Function {
  public:
   explicit Function(const KernelSource& source)
-      : name_(source.name), parameters_(source.parameters) {}
+      : name_(source.name), parameters_(source.parameters), source_(source) {}
   explicit Function(const LibraryCall& call) : name_(call.name), parameters_(call.parameters) {}
   virtual ~Function() = default;
   const std::string& name() const noexcept { return name_; }
   const std::vector<KernelParameter>& parameters() const noexcept { return parameters_; }
+  // Null for a call of a library.
+  const KernelSource* source() const noexcept { return source_ ? &*source_ : nullptr; }
 
  private:
   std::string name_;
   std::vector<KernelParameter> parameters_;
+  std::optional<KernelSource> source_;
 };
 
 // What a parameter gets: memory, or the bytes of a constant. Threadgroup arrays get nothing.
@@ -101,6 +105,10 @@ class Driver {
     throw Error(ErrorCode::unsupported, call.name + ": no library; got " + call.function +
                                             ", expected one that has_library() knows");
   }
+
+  // How many bytes of arguments a launch may carry, where it takes those of several launches as
+  // batched_kernel.h says; 0 where it does not.
+  virtual std::int64_t argument_bytes() const { return 0; }
 
   // Queues commands; what they name is copied before the call returns.
   virtual void submit(std::span<const Command> commands) = 0;

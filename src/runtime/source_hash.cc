@@ -38,6 +38,7 @@ SourceHash hash_source(const KernelSource& source, std::string_view compiler) {
   append(&all, source.text);
   append(&all, source.function);
   append(&all, std::to_string(source.max_threads));
+  append(&all, std::to_string(source.members));
   for (const KernelParameter& parameter : source.parameters) {
     append(&all, std::to_string(static_cast<int>(parameter.kind)));
     append(&all, parameter.type);

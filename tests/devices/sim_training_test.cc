@@ -1,6 +1,8 @@
 // Training steps on the simulator.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include <cmath>
 
 #include "devices/gpu/gpu_device.h"
@@ -21,7 +23,7 @@ Array moved(const Array& x, Device device) {
 
 class Training {
  public:
-  Training(Device device, DType compute) : device_(device), tokens_(draw(4)), targets_(draw(5)) {
+  explicit Training(Device device) : device_(device), tokens_(draw(4)), targets_(draw(5)) {
     models::Gpt2Config config;
     config.vocabulary = 13;
     config.dim = 16;
@@ -29,7 +31,7 @@ class Training {
     config.heads = 2;
     config.context = 8;
     Generator generator{9, 0};
-    model_ = models::Gpt2(config, compute, Device::cpu(), &generator);
+    model_ = models::Gpt2(config, DType::f32, Device::cpu(), &generator);
     visit(model_, [&](const std::string&, Array& parameter) {
       parameter = moved<float>(parameter, device).require_grad();
     });
@@ -38,6 +40,13 @@ class Training {
     const Array loss = model_.loss(tokens_, targets_);
     optimizer_.step(model_, backward(loss), 1e-2);
     return loss.item();
+  }
+  std::vector<std::vector<float>> values() const {
+    std::vector<std::vector<float>> all;
+    visit(model_, [&](const std::string&, const Array& parameter) {
+      all.push_back(parameter.to_vector<float>());
+    });
+    return all;
   }
 
  private:
@@ -55,25 +64,60 @@ class Training {
 };
 
 // Memory that is freed is handed out again, as on a card.
-gpu::GpuDevice& recycling_device() {
-  static auto* const device = [] {
-    sim::SimOptions options;
-    options.check = false;
-    return new gpu::GpuDevice("sim", 1, std::make_unique<sim::SimDriver>(options),
-                              gpu::gpu_kernel_table());
-  }();
-  return *device;
+std::unique_ptr<gpu::GpuDevice> recycling_device(const sim::SimOptions& options) {
+  return std::make_unique<gpu::GpuDevice>("sim", 1, std::make_unique<sim::SimDriver>(options),
+                                          gpu::gpu_kernel_table());
+}
+
+// Values of the parameters after some steps.
+std::vector<std::vector<float>> trained(Device device, int steps) {
+  Training training(device);
+  for (int i = 0; i < steps; ++i) training.step();
+  return training.values();
 }
 
 TEST(SimTraining, UpdatesInPlaceAndIsReplayed) {
-  gpu::GpuDevice& sim = recycling_device();
-  Training training(Device(&sim), DType::f32);
+  static gpu::GpuDevice* const sim = recycling_device({.check = false}).release();
+  Training training{Device(sim)};
   for (int i = 0; i < 6; ++i) training.step();
-  const gpu::ReplayStatistics before = sim.replays();
+  const gpu::ReplayStatistics before = sim->replays();
   for (int i = 0; i < 3; ++i) training.step();
-  EXPECT_EQ(sim.replays().encoded, before.encoded);
-  EXPECT_EQ(sim.replays().updated, before.updated);
-  EXPECT_EQ(sim.replays().instantiated, before.instantiated);
+  EXPECT_EQ(sim->replays().encoded, before.encoded);
+  EXPECT_EQ(sim->replays().updated, before.updated);
+  EXPECT_EQ(sim->replays().instantiated, before.instantiated);
+}
+
+TEST(SimTraining, MergedLaunchesDoTheSame) {
+  static gpu::GpuDevice* const merging = recycling_device({.check = false}).release();
+  static gpu::GpuDevice* const plain =
+      recycling_device({.check = false, .argument_bytes = 0}).release();
+  EXPECT_EQ(trained(Device(merging), 5), trained(Device(plain), 5));
+  EXPECT_GT(merging->replays().merged, 20);
+  EXPECT_EQ(plain->replays().merged, 0);
+}
+
+// Arrays of many sizes, so that members differ in threads, threadgroups and tails.
+TEST(SimTraining, MergedUpdatesDoNotRace) {
+  static gpu::GpuDevice* const checked =
+      recycling_device({.schedule = {sim::Order::shuffled, 7}, .check = true}).release();
+  const Device device(checked);
+  Generator source{3, 0};
+  std::deque<Array> values;
+  std::vector<Parameter> parameters;
+  Gradients gradients;
+  for (const std::int64_t size : {2, 3, 64, 70000, 1023, 40001, 256, 5, 9000}) {
+    const Array value = random_normal({size}, 0, 1, DType::f32, Device::cpu(), &source);
+    values.push_back(moved<float>(value, device).require_grad());
+    parameters.push_back({"array" + std::to_string(size), &values.back()});
+    gradients.set(values.back(), moved<float>(value, device));
+  }
+  optim::AdamW optimizer({.weight_decay = 0.01});
+  for (int i = 0; i < 5; ++i) {
+    optimizer.step(parameters, gradients, 1e-2);
+    EXPECT_NO_THROW(device.synchronize());
+  }
+  EXPECT_GT(checked->replays().instantiated, 0);
+  EXPECT_EQ(checked->replays().merged, 8 * checked->replays().instantiated) << "one launch each";
 }
 
 }  // namespace

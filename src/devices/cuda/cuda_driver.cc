@@ -37,6 +37,14 @@ int attribute(const DriverApi& api, Card card, DeviceAttribute which) {
   return value;
 }
 
+// CUDA 12.1 took the limit from 4 KB to 32 KB, for cards since Volta.
+std::int64_t most_argument_bytes(const DriverApi& api, const Nvrtc* compiler, int capability) {
+  constexpr int kSince = 12010;
+  const bool large = driver_version(api) >= kSince && compiler != nullptr &&
+                     compiler->release() >= kSince && capability >= 70;
+  return large ? 32764 : 4096;
+}
+
 }  // namespace
 
 int compute_capability(const DriverApi& api, Card card) {
@@ -71,6 +79,7 @@ CudaDriver::CudaDriver(std::shared_ptr<const DriverApi> api, Card card,
       compiler_(std::move(compiler)),
       properties_(card_properties(*api_, card)),
       capability_(compute_capability(*api_, card)),
+      argument_bytes_(most_argument_bytes(*api_, compiler_.get(), capability_)),
       context_(api_, card, properties_.name),
       staging_(context_) {
   for (const LibraryMaker& make : libraries) libraries_.push_back(make(context_));

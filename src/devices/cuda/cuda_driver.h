@@ -52,6 +52,8 @@ class CudaDriver final : public runtime::Driver {
   std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
                                                       const runtime::KernelCache& cache) override;
 
+  std::int64_t argument_bytes() const override { return argument_bytes_; }
+
   // Commands run one after the other, also those of one group; a graph runs them side by side.
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
@@ -75,6 +77,7 @@ class CudaDriver final : public runtime::Driver {
   const std::shared_ptr<const Nvrtc> compiler_;
   const runtime::Properties properties_;
   const int capability_;
+  const std::int64_t argument_bytes_;
   Context context_;
   StagingRing staging_;
   std::vector<std::unique_ptr<VendorLibrary>> libraries_;

@@ -5,7 +5,12 @@
 namespace hearth::cuda {
 
 void CudaFunction::check_arguments(const runtime::Command& command) const {
-  if (command.arguments.size() == argument_count_) return;
+  if (source() != nullptr && source()->members > 0) {
+    // The table, and as many arguments for each member.
+    if (command.arguments.size() % argument_count_ == 1 % argument_count_) return;
+  } else if (command.arguments.size() == argument_count_) {
+    return;
+  }
   throw Error(ErrorCode::internal, "cuda: arguments of kernel " + name() + " do not fit; got " +
                                        std::to_string(command.arguments.size()) + ", expected " +
                                        std::to_string(argument_count_));

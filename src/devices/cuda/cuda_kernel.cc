@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "hearth/error.h"
+#include "runtime/batched_kernel.h"
 
 namespace hearth::cuda {
 namespace {
@@ -101,6 +102,11 @@ CudaKernel::~CudaKernel() {
 void** CudaKernel::collect_arguments(const runtime::Command& command) const {
   check_arguments(command);
   values_.clear();
+  if (source()->members > 0) {
+    batch_ = runtime::pack_batch(*source(), command);
+    values_.push_back(batch_.data());
+    return values_.data();
+  }
   for (const runtime::Argument& argument : command.arguments) {
     const void* value = argument.constant != nullptr ? argument.constant : &argument.address;
     values_.push_back(const_cast<void*>(value));  // the API only reads it

@@ -31,7 +31,9 @@ class CudaKernel final : public CudaFunction {
 
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
-  mutable std::vector<void*> values_;  // of the command in hand
+  // Of the command in hand.
+  mutable std::vector<void*> values_;
+  mutable std::vector<std::byte> batch_;
 };
 
 }  // namespace hearth::cuda

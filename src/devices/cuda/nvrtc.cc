@@ -156,7 +156,8 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(const Places& places, int driver_versio
   std::string version = "nvrtc " + std::to_string(major) + "." + std::to_string(minor);
   notes.push_back("CUDA compiler " + version);
   for (const char* option : kOptions) version += std::string(" ") + option;
-  return std::shared_ptr<const Nvrtc>(new Nvrtc(api, std::move(version), std::move(architectures)));
+  return std::shared_ptr<const Nvrtc>(
+      new Nvrtc(api, std::move(version), 1000 * major + 10 * minor, std::move(architectures)));
 }
 
 std::vector<std::byte> Nvrtc::compile(const std::string& text, const std::string& name,

@@ -44,6 +44,8 @@ class Nvrtc {
 
   // "nvrtc 13.0" and the options: what compiled code depends on besides text and card.
   const std::string& version() const noexcept { return version_; }
+  // 12010 is 12.1.
+  int release() const noexcept { return release_; }
   // Oldest card that is compiled for; a compute capability of 9.0 is 90.
   int oldest() const noexcept { return architectures_.front(); }
 
@@ -54,11 +56,15 @@ class Nvrtc {
                                  int capability) const;
 
  private:
-  Nvrtc(const NvrtcApi& api, std::string version, std::vector<int> architectures)
-      : api_(api), version_(std::move(version)), architectures_(std::move(architectures)) {}
+  Nvrtc(const NvrtcApi& api, std::string version, int release, std::vector<int> architectures)
+      : api_(api),
+        version_(std::move(version)),
+        release_(release),
+        architectures_(std::move(architectures)) {}
 
   NvrtcApi api_;
   std::string version_;
+  int release_;
   std::vector<int> architectures_;  // ascending, not empty
 };
 

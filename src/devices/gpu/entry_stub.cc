@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "devices/gpu/batch_stub.h"
+
 namespace hearth::gpu {
 namespace {
 
@@ -123,22 +125,9 @@ std::string metal_stub(const KernelSource& source) {
                            std::to_string(parameters.size()) + ")]]");
     }
   }
-  for (const char* position : {
-           "uint3 hearth_tg [[threadgroup_position_in_grid]]",
-           "uint3 hearth_tid [[thread_position_in_threadgroup]]",
-           "uint3 hearth_gid [[thread_position_in_grid]]",
-           "uint3 hearth_ntid [[threads_per_threadgroup]]",
-           "uint3 hearth_ntg [[threadgroups_per_grid]]",
-           "uint hearth_lane [[thread_index_in_simdgroup]]",
-           "uint hearth_sg [[simdgroup_index_in_threadgroup]]",
-           "uint hearth_nsg [[simdgroups_per_threadgroup]]",
-       }) {
-    parameters.emplace_back(position);
-  }
+  parameters.push_back(metal_positions());
   return "kernel void " + source.name + "(\n    " + join(parameters, ",\n    ") + ") {\n" + arrays +
-         "  Ctx hearth_ctx = {hearth_tg, hearth_tid, hearth_gid, hearth_ntid, hearth_ntg,\n"
-         "                    hearth_lane, hearth_sg, hearth_nsg};\n" +
-         call(source, names(source), "hearth_ctx") + "}\n";
+         metal_ctx() + call(source, names(source), "hearth_ctx") + "}\n";
 }
 
 // clang has no threadgroup variables, so arrays come as parameters. The name is not the entry's: a
@@ -155,7 +144,25 @@ std::string lint_stub(const KernelSource& source) {
 
 }  // namespace
 
+std::string metal_positions() {
+  return join({"uint3 hearth_tg [[threadgroup_position_in_grid]]",
+               "uint3 hearth_tid [[thread_position_in_threadgroup]]",
+               "uint3 hearth_gid [[thread_position_in_grid]]",
+               "uint3 hearth_ntid [[threads_per_threadgroup]]",
+               "uint3 hearth_ntg [[threadgroups_per_grid]]",
+               "uint hearth_lane [[thread_index_in_simdgroup]]",
+               "uint hearth_sg [[simdgroup_index_in_threadgroup]]",
+               "uint hearth_nsg [[simdgroups_per_threadgroup]]"},
+              ",\n    ");
+}
+
+std::string metal_ctx() {
+  return "  Ctx hearth_ctx = {hearth_tg, hearth_tid, hearth_gid, hearth_ntid, hearth_ntg,\n"
+         "                    hearth_lane, hearth_sg, hearth_nsg};\n";
+}
+
 std::string entry_stub(const KernelSource& source, Target target) {
+  if (source.members > 0) return batch_stub(source, target);
   switch (target) {
     case Target::cuda:
       return cuda_stub(source);

@@ -14,4 +14,8 @@ namespace hearth::gpu {
 //   metal  buffer indices count the parameters that are no threadgroup array
 std::string entry_stub(const runtime::KernelSource& source, Target target);
 
+// Parameters of a Metal entry point that say where a thread is, and the Ctx made of them.
+std::string metal_positions();
+std::string metal_ctx();
+
 }  // namespace hearth::gpu

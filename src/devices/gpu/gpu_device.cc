@@ -28,7 +28,7 @@ GpuDevice::GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Drive
             static_cast<std::int64_t>(static_cast<double>(driver_->properties().memory) *
                                       options.memory_share),
             options.recycles_memory),
-      replay_(*driver_) {}
+      replay_(*driver_, registry_) {}
 
 GpuDevice::~GpuDevice() {
   if (arena_ != nullptr) driver_->free(arena_);

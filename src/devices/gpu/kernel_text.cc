@@ -58,6 +58,10 @@ void check(const KernelSource& source) {
     fail("max_threads" + of + " is out of range; got " + std::to_string(source.max_threads) +
          ", expected 1 to 1024");
   }
+  if (source.members < 0 || source.members > 4096) {
+    fail("members" + of + " are out of range; got " + std::to_string(source.members) +
+         ", expected 0 to 4096");
+  }
   std::set<std::string_view> names;
   for (const KernelParameter& parameter : source.parameters) {
     if (!is_identifier(parameter.name)) {

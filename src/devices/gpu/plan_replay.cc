@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/batch_merge.h"
+
 namespace hearth::gpu {
 
 PlanReplay::Entry& PlanReplay::entry_of(const std::shared_ptr<const void>& plan) {
@@ -58,13 +60,17 @@ void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Ad
     ++statistics_.encoded;
     driver_.submit(commands);
     if (!is_first) keep(nullptr);
-  } else if (oldest != nullptr && oldest->executable != nullptr &&
-             driver_.update(*oldest->executable, commands)) {
+    return batch.clear();
+  }
+  const runtime::MergedCommands merged(commands, driver_.argument_bytes(), registry_);
+  if (oldest != nullptr && oldest->executable != nullptr &&
+      driver_.update(*oldest->executable, merged.commands())) {
     ++statistics_.updated;
     driver_.launch(*oldest->executable);
     keep(std::move(oldest->executable));
-  } else if (auto executable = driver_.instantiate(commands)) {
+  } else if (auto executable = driver_.instantiate(merged.commands())) {
     ++statistics_.instantiated;
+    statistics_.merged += static_cast<std::int64_t>(commands.size() - merged.commands().size());
     driver_.launch(*executable);
     keep(std::move(executable));
   } else {

@@ -9,6 +9,7 @@
 
 #include "runtime/command_batch.h"
 #include "runtime/driver.h"
+#include "runtime/kernel_registry.h"
 
 namespace hearth::gpu {
 
@@ -17,14 +18,16 @@ struct ReplayStatistics {
   std::int64_t updated = 0;       // executables whose addresses were changed first
   std::int64_t instantiated = 0;  // executables made
   std::int64_t encoded = 0;       // plans queued command by command
+  std::int64_t merged = 0;        // launches that executables spared by merging
 };
 
 // Remembers, for each plan, up to kInstances executables by the addresses that they were made for.
-// The first run of a plan is queued command by command; the second makes an executable. Of a plan of
-// few commands the commands themselves are kept.
+// The first run of a plan is queued command by command; the second makes an executable, of fewer
+// launches where some may be merged. Of a plan of few commands the commands themselves are kept.
 class PlanReplay {
  public:
-  explicit PlanReplay(runtime::Driver& driver) : driver_(driver) {}
+  PlanReplay(runtime::Driver& driver, runtime::KernelRegistry& registry)
+      : driver_(driver), registry_(registry) {}
 
   // Queues the executable of `plan` for exactly these addresses, or returns false.
   bool launch(const std::shared_ptr<const void>& plan, std::span<const Address> addresses);
@@ -56,6 +59,7 @@ class PlanReplay {
   void forget_dead_plans();
 
   runtime::Driver& driver_;
+  runtime::KernelRegistry& registry_;
   std::unordered_map<const void*, Entry> plans_;
   std::int64_t clock_ = 0;
   ReplayStatistics statistics_;

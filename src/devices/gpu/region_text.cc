@@ -143,6 +143,7 @@ BuiltKernel map_kernel(const Region& region, const RegionLayout& layout, const R
              width, ", ", unroll, ">(o, p, ctx);\n}\n");
   built.source.function = "region";
   built.source.max_threads = kThreads;
+  built.source.flat = true;
   access.describe(&built, nullptr);
 
   int threads = kThreads;

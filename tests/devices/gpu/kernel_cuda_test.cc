@@ -6,6 +6,7 @@
 #include "devices/gpu/kernel_text.h"
 #include "devices/gpu/nvrtc_compiler.h"
 #include "devices/gpu/sample_kernels.h"
+#include "runtime/batched_kernel.h"
 
 namespace hearth::gpu_test {
 namespace {
@@ -45,6 +46,12 @@ TEST_F(KernelCuda, SampleKernelsForEveryArchitecture) {
 
 TEST_F(KernelCuda, SampleKernels) {
   for (const KernelSource& kernel : sample_kernels()) check(kernel, "sm_90");
+}
+
+TEST_F(KernelCuda, BatchedKernels) {
+  for (const char* name : {"elements_bfloat", "rows_half"}) {
+    check(runtime::batched_kernel(sample_kernel(name), 200), "sm_90");
+  }
 }
 
 TEST_F(KernelCuda, LibraryKernels) {

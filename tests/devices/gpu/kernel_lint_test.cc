@@ -5,6 +5,7 @@
 #include "devices/gpu/host_build.h"
 #include "devices/gpu/kernel_text.h"
 #include "devices/gpu/sample_kernels.h"
+#include "runtime/batched_kernel.h"
 
 namespace hearth::gpu_test {
 namespace {
@@ -32,6 +33,12 @@ TEST_F(KernelLint, SampleKernelsPass) {
 
 TEST_F(KernelLint, LibraryKernelsPass) {
   for (const KernelSource& kernel : library_kernels()) EXPECT_EQ(lint(kernel), "") << kernel.name;
+}
+
+TEST_F(KernelLint, BatchedKernelsPass) {
+  for (const char* name : {"elements_bfloat", "rows_half"}) {
+    EXPECT_EQ(lint(runtime::batched_kernel(sample_kernel(name), 200)), "") << name;
+  }
 }
 
 TEST_F(KernelLint, FormulasPass) {

@@ -97,7 +97,10 @@ std::vector<std::byte> seal_image(std::vector<std::byte> library) {
 }
 
 KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<const std::byte> image)
-    : name_(source.name), parameters_(source.parameters), max_threads_(source.max_threads) {
+    : name_(source.name),
+      parameters_(source.parameters),
+      max_threads_(source.max_threads),
+      members_(source.members) {
   handle_ = open_library(name_, open_seal(name_, image));
   kernel_ = reinterpret_cast<HearthKernel>(find(name_));
   const auto bytes = reinterpret_cast<HearthThreadgroupBytes>(find(name_ + "_threadgroup_bytes"));

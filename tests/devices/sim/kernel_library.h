@@ -27,6 +27,8 @@ class KernelLibrary {
     return parameters_;
   }
   int max_threads() const noexcept { return max_threads_; }
+  // Launches that one of it may stand for; 0 for an ordinary kernel.
+  int members() const noexcept { return members_; }
   HearthKernel kernel() const noexcept { return kernel_; }
   const std::vector<ThreadgroupArray>& arrays() const noexcept { return arrays_; }
   std::int64_t threadgroup_bytes() const;
@@ -41,6 +43,7 @@ class KernelLibrary {
   std::string name_;
   std::vector<hearth::runtime::KernelParameter> parameters_;
   int max_threads_;
+  int members_;
   void* handle_ = nullptr;
   HearthKernel kernel_ = nullptr;
   std::vector<ThreadgroupArray> arrays_;

@@ -1,5 +1,6 @@
 #include "devices/sim/sim_driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -39,6 +40,31 @@ std::string at_most(std::int64_t got, std::int64_t limit) {
   return "; got " + std::to_string(got) + ", expected at most " + std::to_string(limit);
 }
 
+// What each argument of a command is: those of a batch have a table in front, and come for each
+// member.
+std::vector<const runtime::KernelParameter*> argument_parameters(const KernelLibrary& library,
+                                                                 const runtime::Command& command) {
+  static const runtime::KernelParameter table{Kind::constant, "BatchTable", "table"};
+  std::vector<const runtime::KernelParameter*> all;
+  std::uint32_t members = 1;
+  if (library.members() > 0) {
+    if (command.arguments.empty() || command.arguments[0].constant == nullptr) {
+      fail(library, "a batch without its table");
+    }
+    std::memcpy(&members, command.arguments[0].constant, sizeof members);
+    if (members < 1 || members > static_cast<std::uint32_t>(library.members())) {
+      fail(library, "a batch of too many members" + at_most(members, library.members()));
+    }
+    all.push_back(&table);
+  }
+  for (std::uint32_t i = 0; i < members; ++i) {
+    for (const runtime::KernelParameter& parameter : library.parameters()) {
+      if (parameter.kind != Kind::threadgroup) all.push_back(&parameter);
+    }
+  }
+  return all;
+}
+
 QueuedCommand copy_command(const runtime::Command& command) {
   QueuedCommand copy;
   copy.library = static_cast<const SimFunction*>(command.function)->library();
@@ -46,13 +72,12 @@ QueuedCommand copy_command(const runtime::Command& command) {
   copy.threads = command.threads;
   copy.group = command.group;
   copy.after.assign(command.after.begin(), command.after.end());
-  std::size_t next = 0;
-  for (const runtime::KernelParameter& parameter : copy.library->parameters()) {
-    if (parameter.kind == Kind::threadgroup) continue;
-    if (next == command.arguments.size()) break;
-    const runtime::Argument& argument = command.arguments[next++];
+  const std::vector<const runtime::KernelParameter*> parameters =
+      argument_parameters(*copy.library, command);
+  for (std::size_t i = 0; i < std::min(parameters.size(), command.arguments.size()); ++i) {
+    const runtime::Argument& argument = command.arguments[i];
     QueuedCommand::Argument& mine = copy.arguments.emplace_back();
-    mine.parameter = &parameter;
+    mine.parameter = parameters[i];
     mine.address = argument.address;
     mine.bytes = argument.bytes;
     if (argument.constant != nullptr) {
@@ -60,7 +85,7 @@ QueuedCommand copy_command(const runtime::Command& command) {
       mine.constant.assign(bytes, bytes + argument.bytes);
     }
   }
-  const std::size_t expected = copy.library->parameters().size() - copy.library->arrays().size();
+  const std::size_t expected = parameters.size();
   if (command.arguments.size() != expected) {
     fail(*copy.library, "wrong number of arguments; got " +
                             std::to_string(command.arguments.size()) + ", expected " +

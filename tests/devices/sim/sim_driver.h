@@ -28,11 +28,12 @@
 namespace hearth::sim {
 
 struct SimOptions {
-  Schedule schedule;  // of threads, of threadgroups, and of the commands of a group
+  Schedule schedule = {};  // of threads, of threadgroups, and of the commands of a group
   // Judge every access, on one processor. Without, kernels run on all of them.
   bool check = true;
   Placement placement = Placement::right;
   std::int64_t memory = std::int64_t{8} << 30;
+  std::int64_t argument_bytes = 2048;  // little, so that tests see batches split; 0: no batches
 };
 
 // Whatever queues or waits may be called by any thread, too; it is done one after the other.
@@ -49,6 +50,7 @@ class SimDriver final : public runtime::Driver {
   std::string compiler_version() const override;
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
+  std::int64_t argument_bytes() const override { return options_.argument_bytes; }
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
   void copy_on_device(Address target, Address source, std::int64_t bytes) override;
