@@ -82,6 +82,36 @@ HEARTH_INLINE void row_means(thread V* sums, V count, uint lanes, threadgroup V*
   sums[1] /= count;
 }
 
+// The rows that a threadgroup takes in a turn; beyond the last turn there are none.
+template <int kRank>
+HEARTH_INLINE RowPlace turn_place(constant NormBackwardParams<kRank>& p, uint turn, Ctx ctx) {
+  uint bits = uint(p.split.lane_bits);
+  RowPlace place;
+  place.lane = ctx.tid.x & (uint(p.split.lanes) - 1u);
+  place.row = (ctx.tg.x * uint(p.chunk) + turn) * (ctx.ntid.x >> bits) + (ctx.tid.x >> bits);
+  place.inside = turn < uint(p.chunk) && place.row < uint(p.split.rows);
+  place.length = place.inside ? int(p.split.length) : 0;
+  if (!place.inside) place.row = 0u;
+  return place;
+}
+
+// Returns the row's first element.
+template <typename D, bool kCentered, int kHold, int kRank>
+HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packet<16>* held,
+                                          device const typename D::memory* g,
+                                          device const typename D::memory* x, RowPlace place,
+                                          int first, int step,
+                                          constant NormBackwardParams<kRank>& p) {
+  typedef typename D::value V;
+  device const typename D::memory* g_row = g + offset_of<uint, kRank>(place.row, p.g);
+  device const typename D::memory* x_row = x + offset_of<uint, kRank>(place.row, p.x);
+  V origin = kCentered ? D::load(x_row[0]) : V(0);
+  load_row<D, kHold>(held, x_row, first, step, place.length, InPacket<D>::shift(x_row) == 0,
+                     origin);
+  load_row<D, kHold>(grads, g_row, first, step, place.length, InPacket<D>::shift(g_row) == 0, V(0));
+  return origin;
+}
+
 template <typename D, bool kCentered, bool kWeight, int kHold, int kRank>
 void norm_backward_rows(device const typename D::memory* g, device const typename D::memory* x,
                         device const typename D::memory* weight, device typename D::memory* dx,
@@ -104,23 +134,15 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
     dweight[i] = V(0);
     dbias[i] = V(0);
   }
-  uint together = ctx.ntid.x >> uint(p.split.lane_bits);
+  Packet<16> grads[kHold], held[kHold];
+  RowPlace place = turn_place(p, 0u, ctx);
+  V origin = load_turn<D, kCentered, kHold>(grads, held, g, x, place, first, step, p);
   for (uint turn = 0; turn < uint(p.chunk); ++turn) {
-    RowPlace place;
-    place.lane = ctx.tid.x & (lanes - 1u);
-    place.row =
-        (ctx.tg.x * uint(p.chunk) + turn) * together + (ctx.tid.x >> uint(p.split.lane_bits));
-    place.inside = place.row < uint(p.split.rows);
-    place.length = place.inside ? length : 0;
-    if (!place.inside) place.row = 0u;
-    device const typename D::memory* g_row = g + offset_of<uint, kRank>(place.row, p.g);
-    device const typename D::memory* x_row = x + offset_of<uint, kRank>(place.row, p.x);
-    V origin = kCentered ? D::load(x_row[0]) : V(0);
-    Packet<16> grads[kHold], held[kHold];
-    load_row<D, kHold>(held, x_row, first, step, place.length, InPacket<D>::shift(x_row) == 0,
-                       origin);
-    load_row<D, kHold>(grads, g_row, first, step, place.length, InPacket<D>::shift(g_row) == 0,
-                       V(0));
+    // The next rows are on their way while these are computed.
+    Packet<16> next_grads[kHold], next_held[kHold];
+    RowPlace next_place = turn_place(p, turn + 1u, ctx);
+    V next_origin =
+        load_turn<D, kCentered, kHold>(next_grads, next_held, g, x, next_place, first, step, p);
     RowScale<V> scale = held_scale<D, kCentered, kHold>(held, first, step, place, p.split, origin,
                                                         epsilon, shared, ctx);
     V means[2] = {V(0), V(0)};
@@ -140,6 +162,13 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
           if (kCentered) dbias[u * kCount + i] += grad;
         }
       }
+    }
+    place = next_place;
+    origin = next_origin;
+#pragma unroll
+    for (int u = 0; u < kHold; ++u) {
+      grads[u] = next_grads[u];
+      held[u] = next_held[u];
     }
   }
   for (uint distance = lanes; distance < 32u; distance *= 2u) {

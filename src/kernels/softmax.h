@@ -14,6 +14,12 @@
 
 #include "kernels/rows.h"
 
+// e^x, of float by the quickest power of two: a few units in the last place, times |x| / 16.
+HEARTH_INLINE float e_to(float x) { return metal::fast::exp2(x * 1.44269502f); }
+#if HEARTH_HAS_F64
+HEARTH_INLINE double e_to(double x) { return metal::exp(x); }
+#endif
+
 template <typename V>
 struct Lowest;
 template <>
@@ -49,7 +55,7 @@ HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* s
   V sum = used ? shared[32u + ctx.lane] : V(0);
   Weighed<V> all;
   all.top = simd_row_max(top, 32u);
-  all.sum = simd_row_sum(sum * metal::exp(top - all.top), 32u);
+  all.sum = simd_row_sum(sum * e_to(top - all.top), 32u);
   return all;
 }
 
@@ -80,15 +86,15 @@ HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* 
     for (int u = 0; u < kHold; ++u) {
       sums[u] = V(0);
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) sums[u] += metal::exp(D::get(held[u].word, i) - top);
+      for (int i = 0; i < kCount; ++i) sums[u] += e_to(D::get(held[u].word, i) - top);
     }
 #pragma unroll
     for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
-    part.sum = part.sum * metal::exp(part.top - top) + sums[0];
+    part.sum = part.sum * e_to(part.top - top) + sums[0];
     part.top = top;
   }
   V top = simd_row_max(part.top, lanes);
-  part.sum = simd_row_sum(part.sum * metal::exp(part.top - top), lanes);
+  part.sum = simd_row_sum(part.sum * e_to(part.top - top), lanes);
   part.top = top;
   return weigh_row(part, lanes, shared, ctx);
 }
@@ -134,7 +140,7 @@ void softmax_rows(device const typename D::memory* x, device typename D::memory*
     sums[u] = V(0);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      V e = metal::exp(values[u * kCount + i] - part.top);
+      V e = e_to(values[u * kCount + i] - part.top);
       if (!kLog) values[u * kCount + i] = e;
       sums[u] += e;
     }
@@ -143,7 +149,7 @@ void softmax_rows(device const typename D::memory* x, device typename D::memory*
   for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
   part.sum = simd_row_sum(sums[0], lanes);
   Weighed<V> all = weigh_row(part, lanes, shared, ctx);
-  V factor = kLog ? metal::log(all.sum) : metal::exp(part.top - all.top) / all.sum;
+  V factor = kLog ? metal::log(all.sum) : e_to(part.top - all.top) / all.sum;
   bool packed = InPacket<D>::shift(to) == shift;
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
@@ -183,7 +189,7 @@ void softmax_long_rows(device const typename D::memory* x, device typename D::me
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         V value = D::get(held[u].word, i) - all.top;
-        D::put(out.word, i, kLog ? value - factor : metal::exp(value) * factor);
+        D::put(out.word, i, kLog ? value - factor : e_to(value) * factor);
       }
       store_packet<D>(out, to, first + u * step, place.length, to_packed);
     }
@@ -260,7 +266,7 @@ void softmax_backward_rows(device const typename D::memory* g, device const type
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         V grad = D::get(grads[u].word, i), result = D::get(results[u].word, i);
-        D::put(out.word, i, kLog ? grad - metal::exp(result) * sum : result * (grad - sum));
+        D::put(out.word, i, kLog ? grad - e_to(result) * sum : result * (grad - sum));
       }
       store_packet<D>(out, to, first + u * step, place.length, packed);
     }

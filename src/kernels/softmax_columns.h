@@ -58,13 +58,13 @@ void softmax_columns(device const typename D::memory* x, device typename D::memo
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) next = metal::max(next, values[u]);
     if (kForm == 2) next = metal::min(next, -Lowest<V>::value());
-    sum *= metal::exp(top - next);
+    sum *= e_to(top - next);
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) sum += metal::exp(values[u] - next);
+    for (int u = 0; u < kUnroll; ++u) sum += e_to(values[u] - next);
     top = next;
   }
   V all_top = column_max(top, tops, ctx);
-  V all_sum = column_sum(sum * metal::exp(top - all_top), sums, ctx);
+  V all_sum = column_sum(sum * e_to(top - all_top), sums, ctx);
   if (kForm == 2) {
     if (inside && ctx.sg == 0u) y[column] = D::store(all_top + metal::log(all_sum));
     return;
@@ -76,7 +76,7 @@ void softmax_columns(device const typename D::memory* x, device typename D::memo
 #pragma unroll 4
   for (long i = ctx.sg; i < length; i += 8) {
     V value = D::load(from[i * p.x_step]) - all_top;
-    to[i * p.inner] = D::store(kForm == 1 ? value - factor : metal::exp(value) * factor);
+    to[i * p.inner] = D::store(kForm == 1 ? value - factor : e_to(value) * factor);
   }
 }
 
@@ -104,6 +104,6 @@ void softmax_backward_columns(device const typename D::memory* g,
 #pragma unroll 4
   for (long i = ctx.sg; i < length; i += 8) {
     V grad = D::load(grads[i * p.g_step]), result = D::load(from[i * p.x_step]);
-    to[i * p.inner] = D::store(kLog ? grad - metal::exp(result) * sum : result * (grad - sum));
+    to[i * p.inner] = D::store(kLog ? grad - e_to(result) * sum : result * (grad - sum));
   }
 }

@@ -101,9 +101,9 @@ Array cross_entropy_backward_composite(const Composite& c) {
 }
 
 Grads cross_entropy_vjp(const Vjp& v) {
-  return {
-      call(defs::cross_entropy_backward_op, v.record.params, {&v.grad, &v.input(0), &v.input(1)}),
-      Array()};
+  return {call(defs::cross_entropy_backward_op, v.record.params,
+               {&v.grad, &v.input(0), &v.input(1), &v.out}),
+          Array()};
 }
 
 constexpr auto kI64 = static_cast<int>(DType::i64);
@@ -144,7 +144,7 @@ constinit const OpDef defs::cross_entropy_op = {
     .max_inputs = 2,
     .infer = infer_cross_entropy,
     .vjp = cross_entropy_vjp,
-    .saves = Saves::input0 | Saves::input1,
+    .saves = Saves::input0 | Saves::input1 | Saves::output,
     .composite = cross_entropy_composite,
     .accepts_dtype = is_float,
     .samples = cross_entropy_samples,
@@ -152,10 +152,12 @@ constinit const OpDef defs::cross_entropy_op = {
 
 constinit const OpDef defs::cross_entropy_backward_op = {
     .name = "cross_entropy_backward",
-    .summary = "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad.",
+    .summary =
+        "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad; the loss, where "
+        "it is given, saves a pass.",
     .params = kIgnore,
     .min_inputs = 3,
-    .max_inputs = 3,
+    .max_inputs = 4,
     .infer = infer_cross_entropy_backward,
     .composite = cross_entropy_backward_composite,
     .accepts_dtype = is_float,

@@ -12,9 +12,11 @@
 namespace hearth::gpu {
 namespace {
 
-// Threads of a row. Gradients hold twice as much, and the sums of their columns.
+// Threads of a row, and packets that they hold. Gradients hold twice as much, and the sums of their
+// columns.
 constexpr std::int64_t kMostLanes = 512;
-constexpr std::int64_t kMostGradientLanes = 256;
+constexpr int kHeld = 4;
+constexpr int kGradientHeld = 2;
 // Threadgroups that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
 constexpr std::int64_t kColumnGroups = 512;
 constexpr std::int64_t kFewestTurns = 8;
@@ -44,21 +46,21 @@ Prepared prepare_forward(const Signature& signature) {
   const TensorSpec& x = signature.inputs[0];
   if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(x.shape, {&x});
-  const RowSplit split = split_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes);
+  const RowSplit split =
+      split_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes, kHeld);
   const char* const type = dialect_type(x.dtype);
   Step step;
-  step.kernel = &plan->add_kernel(
-      library_kernel("norm.h", "norm_rows",
-                     {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
-                      truth(has_input(signature, 2)), truth(split.whole),
-                      std::to_string(kHeldPackets), axes.rank()},
-                     {{Kind::read, type, "x"},
-                      {Kind::read, type, "weight"},
-                      {Kind::read, type, "bias"},
-                      {Kind::write, type, "y"},
-                      {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
-                      {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
-                     kMostLanes));
+  step.kernel = &plan->add_kernel(library_kernel(
+      "norm.h", "norm_rows",
+      {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
+       truth(has_input(signature, 2)), truth(split.whole), std::to_string(split.held), axes.rank()},
+      {{Kind::read, type, "x"},
+       {Kind::read, type, "weight"},
+       {Kind::read, type, "bias"},
+       {Kind::write, type, "y"},
+       {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
+       {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
+      kMostLanes));
   step.groups = split.groups;
   step.threads = split.threads;
   const StridedOperand from = strided_operand(x, 0);
@@ -90,7 +92,7 @@ class Gradient {
   Prepared prepare() {
     std::int64_t count = 0;
     if (rows_ > 0) {
-      const RowSplit split = split_rows(rows_, length_, x_.dtype, kMostGradientLanes);
+      const RowSplit split = split_rows(rows_, length_, x_.dtype, kMostLanes, kGradientHeld);
       count = split.whole ? add_rows(split) : add_long_rows(split);
     } else {
       partial_ = workspace(1);
@@ -129,7 +131,7 @@ class Gradient {
     step.kernel = &plan_->add_kernel(
         library_kernel("norm_backward.h", function,
                        {dtype_struct(x_.dtype), truth(kCentered), truth(has_input(signature_, 2)),
-                        std::to_string(kHeldPackets), axes_.rank()},
+                        std::to_string(split.held), axes_.rank()},
                        {{Kind::read, type, "g"},
                         {Kind::read, type, "x"},
                         {Kind::read, type, "weight"},
@@ -137,7 +139,7 @@ class Gradient {
                         {Kind::write, sum, result},
                         params(),
                         {Kind::threadgroup, sum, "shared", 128}},
-                       kMostGradientLanes));
+                       kMostLanes));
     step.groups = {static_cast<std::uint32_t>(groups)};
     step.threads = split.threads;
     step.constants = constants(split, chunk);

@@ -19,18 +19,20 @@ void RowSplit::append_words(std::vector<std::int64_t>* words) const {
       {rows, length, lanes, std::countr_zero(static_cast<std::uint64_t>(lanes)), shifted ? 1 : 0});
 }
 
-RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes) {
+RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
+                    int held) {
   const std::int64_t count = kPacketBytes / size_of(dtype);
   RowSplit split;
   split.rows = rows;
   split.length = length;
+  split.held = held;
   split.shifted = length % count != 0;
   // A row that begins inside a packet may touch one more.
   const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
-  const std::int64_t wanted = (packets + kHeldPackets - 1) / kHeldPackets;
+  const std::int64_t wanted = (packets + held - 1) / held;
   split.lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
-  split.whole = packets <= split.lanes * kHeldPackets;
+  split.whole = packets <= split.lanes * held;
   const std::int64_t threads = std::max(split.lanes > kSimd ? kSimd : kShortThreads, split.lanes);
   const std::int64_t together = threads / split.lanes;
   split.groups = {static_cast<std::uint32_t>((rows + together - 1) / together)};

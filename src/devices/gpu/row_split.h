@@ -9,12 +9,10 @@
 
 namespace hearth::gpu {
 
-// Packets of 16 bytes that a thread holds of a row.
-inline constexpr int kHeldPackets = 4;
-
 struct RowSplit {
   std::int64_t rows = 0, length = 0;
   std::int64_t lanes = 1;  // threads of a row
+  int held = 1;            // packets of 16 bytes that a thread holds of it at a time
   bool whole = true;       // they hold all of it
   bool shifted = false;
   Size3 groups, threads;
@@ -22,8 +20,12 @@ struct RowSplit {
   // The words of RowSplit in kernels/rows.h.
   void append_words(std::vector<std::int64_t>* words) const;
 };
-// Rows of `length` elements, each for at most `most_lanes` threads.
-RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes);
+// Rows of `length` elements, each for at most `most_lanes` threads that hold `held` packets.
+RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
+                    int held);
+
+// Packets that a thread has in flight of a row that it does not keep.
+inline int streamed_packets(DType dtype) { return size_of(dtype) <= 2 ? 2 : 4; }
 
 // The extents that row kernels take: positions in a row, and rows, have 32 bits.
 bool fits_rows(const Shape& shape);

@@ -6,6 +6,7 @@
 // globally. The including target defines
 //   HEARTH_INLINE        what stands before a function
 //   HEARTH_LIBM(name)    the platform's function of C's name: HEARTH_LIBM(expf)
+//   HEARTH_FAST_EXP2(x)  2^x to about 22 bits
 //   HEARTH_CLZ(x), HEARTH_CLZL(x), HEARTH_POPCOUNT(x)
 //                        the compiler's own, of 32, 64 and 32 bits, x not 0
 //   HEARTH_MULHIL(a, b)  the upper half of the product of two ulong

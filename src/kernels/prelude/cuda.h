@@ -10,10 +10,19 @@
 
 #define HEARTH_INLINE __forceinline__
 #define HEARTH_LIBM(name) ::name
+#define HEARTH_FAST_EXP2(x) approximate_exp2(x)
 #define HEARTH_CLZ(x) ::__clz(int(x))
 #define HEARTH_CLZL(x) ::__clzll((long long)(x))
 #define HEARTH_POPCOUNT(x) ::__popc(x)
 #define HEARTH_MULHIL(a, b) ulong(::__umul64hi(a, b))
+
+namespace metal {
+HEARTH_INLINE float approximate_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+}  // namespace metal
 
 #include "kernels/prelude/math.h"
 

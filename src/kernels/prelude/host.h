@@ -8,6 +8,7 @@
 
 #define HEARTH_INLINE inline __attribute__((always_inline))
 #define HEARTH_LIBM(name) __builtin_##name
+#define HEARTH_FAST_EXP2(x) __builtin_exp2f(x)
 #define HEARTH_CLZ(x) __builtin_clz(x)
 #define HEARTH_CLZL(x) __builtin_clzl(x)
 #define HEARTH_POPCOUNT(x) __builtin_popcount(x)

@@ -117,6 +117,9 @@ HEARTH_PREDICATE(isfinite)
 HEARTH_PREDICATE(signbit)
 #undef HEARTH_PREDICATE
 
+namespace fast {
+float exp2(float x);
+}  // namespace fast
 float fma(float x, float y, float z);
 template <int N>
 vec<float, N> fma(vec<float, N> x, vec<float, N> y, vec<float, N> z);

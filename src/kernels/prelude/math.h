@@ -18,7 +18,7 @@ namespace metal {
 #endif
 
 // Of the 16-bit floats and of vectors, over the function of float.
-#define HEARTH_UNARY_REST(name)                                          \
+#define HEARTH_UNARY_PRECISE(name)                                       \
   HEARTH_INLINE half name(half x) { return half(name(float(x))); }       \
   HEARTH_INLINE bfloat name(bfloat x) { return bfloat(name(float(x))); } \
   template <class T, int N>                                              \
@@ -28,9 +28,11 @@ namespace metal {
   }                                                                      \
   namespace precise {                                                    \
   using metal::name;                                                     \
-  }                                                                      \
-  namespace fast {                                                       \
-  using metal::name;                                                     \
+  }
+#define HEARTH_UNARY_REST(name) \
+  HEARTH_UNARY_PRECISE(name)    \
+  namespace fast {              \
+  using metal::name;            \
   }
 #define HEARTH_BINARY_REST(name)                                                             \
   HEARTH_INLINE half name(half x, half y) { return half(name(float(x), float(y))); }         \
@@ -63,7 +65,6 @@ namespace metal {
   HEARTH_DOUBLE_UNARY(name, c_name)                                       \
   HEARTH_UNARY_REST(name)
 HEARTH_UNARY(exp, exp)
-HEARTH_UNARY(exp2, exp2)
 HEARTH_UNARY(log, log)
 HEARTH_UNARY(log2, log2)
 HEARTH_UNARY(log10, log10)
@@ -88,6 +89,18 @@ HEARTH_UNARY(round, round)
 HEARTH_UNARY(fabs, fabs)
 HEARTH_UNARY(abs, fabs)
 #undef HEARTH_UNARY
+
+HEARTH_INLINE float exp2(float x) { return HEARTH_LIBM(exp2f)(x); }
+HEARTH_DOUBLE_UNARY(exp2, exp2)
+HEARTH_UNARY_PRECISE(exp2)
+namespace fast {
+template <class T>
+HEARTH_INLINE T exp2(T x) {
+  return metal::exp2(x);
+}
+// Results below the smallest normal number may be 0.
+HEARTH_INLINE float exp2(float x) { return HEARTH_FAST_EXP2(x); }
+}  // namespace fast
 
 #define HEARTH_BINARY(name, c_name)                                                   \
   HEARTH_INLINE float name(float x, float y) { return HEARTH_LIBM(c_name##f)(x, y); } \

@@ -83,7 +83,7 @@ std::vector<KernelSource> make_kernels() {
                               constant("ColumnParams<2>"), shared("sums", 256)}));
   for (const char* whole : {"true", "false"}) {
     kernels.push_back(
-        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + whole + ", 4, 1",
+        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + whole + ", 2, 1",
                  {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
                   write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
     kernels.back().name += std::string("_") + whole;
@@ -93,7 +93,7 @@ std::vector<KernelSource> make_kernels() {
       write("bfloat", "dx"), write("float", "kept"), constant("NormBackwardParams<2>"),
       shared("shared", 128)};
   for (const char* name : {"norm_backward_rows", "norm_backward_long_rows"}) {
-    kernels.push_back(instance("norm_backward.h", name, "BF16, true, true, 4, 2", gradient));
+    kernels.push_back(instance("norm_backward.h", name, "BF16, true, true, 2, 2", gradient));
   }
   kernels.push_back(instance("norm_backward.h", "norm_backward_columns", "F16, false, 1",
                              {read("half", "g"), read("half", "x"), read("float", "scales"),
@@ -117,6 +117,13 @@ std::vector<KernelSource> make_kernels() {
       instance("attention_few.h", "attention_combine", "BF16, 16",
                {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),
                 constant("FewParams"), shared("shared", 2056)}));
+  kernels.push_back(instance("cross_entropy.h", "cross_entropy_rows", "BF16, long, 2, 1",
+                             {read("bfloat", "x"), read("long", "targets"), write("float", "y"),
+                              constant("CrossEntropyParams<1>"), shared("shared", 64)}));
+  kernels.push_back(instance(
+      "cross_entropy.h", "cross_entropy_backward_rows", "F16, F32, int, true, 2, 1",
+      {read("float", "g"), read("half", "x"), read("int", "targets"), read("float", "losses"),
+       write("half", "dx"), constant("CrossEntropyParams<1>"), shared("shared", 64)}));
   for (const char* name : {"random_bits", "arange_int"}) {
     kernels.push_back(instance("random.h", name, "uint",
                                {write("uint", "y"), dynamics, constant("RandomParams")}));

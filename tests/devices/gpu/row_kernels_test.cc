@@ -306,5 +306,38 @@ TEST_F(RowKernels, NormGradientsOfManyRows) {
   EXPECT_EQ(once.get(weight).to_doubles(), gradients().get(weight).to_doubles());
 }
 
+// Row 0 is ignored, row 1 has no such class; row 2 has a loss far above the others.
+TEST_F(RowKernels, CrossEntropy) {
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t n : {2, 5, 64, 100, 257, 1000, 4097, 20001}) {
+      for (const std::int64_t skip : {0, 1}) {
+        Values values = random_values(6 * n, -6, 6, static_cast<std::uint64_t>(n));
+        values[static_cast<std::size_t>(2 * n + 1)] = -40;
+        const Array x = array(values, {6, n}, dtype);
+        const std::vector<std::int64_t> targets = {-100, n, 1, 0, n - 1, n / 2};
+        const Array g = random_array({6}, dtype == DType::f64 ? dtype : DType::f32, 0.5, 1, 9);
+        const Array leaf = spread(x, skip).detach().require_grad();
+        const Array loss = cross_entropy(leaf, ints(targets, {6}), Reduction::none);
+        const Array dx = backward(sum(mul(loss, g))).get(leaf);
+        const Values all = x.to_doubles(), grads = g.to_doubles();
+        Values losses, expected;
+        for (std::size_t row = 0; row < 6; ++row) {
+          const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row) * n;
+          const Values logits(begin, begin + n);
+          const double whole = logsumexp_of(logits);
+          const auto hit = static_cast<std::size_t>(targets[row]);
+          losses.push_back(row == 0 ? 0 : row == 1 ? kNan : whole - logits[hit]);
+          for (std::size_t i = 0; i < logits.size(); ++i) {
+            const double p = std::exp(logits[i] - whole) - (i == hit ? 1 : 0);
+            expected.push_back(row == 0 ? 0 : row == 1 ? kNan : grads[row] * p);
+          }
+        }
+        expect_rows(loss, losses, said("cross_entropy", x, skip));
+        expect_rows(dx, expected, said("cross_entropy_backward", x, skip));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hearth
