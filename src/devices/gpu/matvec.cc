@@ -10,7 +10,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kRows = 2;
 constexpr std::int64_t kHold = 4;
 constexpr std::int64_t kSimdgroups = 8;
 constexpr std::int64_t kPacketBytes = 16;
@@ -49,11 +48,11 @@ bool is_worth_it(const Operands& operands, DType dtype) {
          (operands.rows >= kFewRows || operands.length < kLongOfFew);
 }
 
-// Simdgroups that share a unit of rows, so that there are enough of them with enough to do.
-std::int64_t split_of(std::int64_t units, std::int64_t length, DType dtype) {
+// Simdgroups that share a row, so that there are enough of them with enough to do.
+std::int64_t split_of(std::int64_t rows, std::int64_t length, DType dtype) {
   const std::int64_t turn = kHold * 32 * kPacketBytes / size_of(dtype);
   std::int64_t split = 1;
-  while (split < kSimdgroups && units * split < kBusy && length >= 2 * split * turn) split *= 2;
+  while (split < kSimdgroups && rows * split < kBusy && length >= 2 * split * turn) split *= 2;
   return split;
 }
 
@@ -78,18 +77,17 @@ std::optional<Prepared> matvec(const Signature& signature) {
   const char* const type = dialect_type(dtype);
   const char* const sum = sum_type(dtype);
   Step step;
-  step.kernel = &plan->add_kernel(library_kernel(
-      "matvec.h", "matvec", {dtype_struct(dtype), std::to_string(kRows), std::to_string(kHold)},
-      {{Kind::read, type, "w"},
-       {Kind::read, type, "x"},
-       {Kind::write, type, "y"},
-       {Kind::constant, "MatvecParams", "p"},
-       {Kind::threadgroup, sum, "shared", kSimdgroups * kRows}},
-      kSimdgroups * 32));
-  const std::int64_t units = (operands.rows + kRows - 1) / kRows;
-  const std::int64_t split = split_of(units * batches, operands.length, dtype);
+  step.kernel = &plan->add_kernel(library_kernel("matvec.h", "matvec",
+                                                 {dtype_struct(dtype), std::to_string(kHold)},
+                                                 {{Kind::read, type, "w"},
+                                                  {Kind::read, type, "x"},
+                                                  {Kind::write, type, "y"},
+                                                  {Kind::constant, "MatvecParams", "p"},
+                                                  {Kind::threadgroup, sum, "shared", kSimdgroups}},
+                                                 kSimdgroups * 32));
+  const std::int64_t split = split_of(operands.rows * batches, operands.length, dtype);
   const std::int64_t in_group = kSimdgroups / split;
-  step.groups = {static_cast<std::uint32_t>((units + in_group - 1) / in_group),
+  step.groups = {static_cast<std::uint32_t>((operands.rows + in_group - 1) / in_group),
                  static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
   step.threads = {static_cast<std::uint32_t>(kSimdgroups * 32)};
   step.constants = {batches, operands.rows,           operands.length,        operands.row_step,

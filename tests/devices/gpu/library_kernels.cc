@@ -55,9 +55,9 @@ std::vector<KernelSource> make_kernels() {
   };
   for (const char* dtype : {"BF16", "F32"}) {
     const std::string type = dtype[0] == 'B' ? "bfloat" : "float";
-    kernels.push_back(instance("matvec.h", "matvec", std::string(dtype) + ", 2, 4",
+    kernels.push_back(instance("matvec.h", "matvec", std::string(dtype) + ", 4",
                                {read(type, "w"), read(type, "x"), write(type, "y"),
-                                constant("MatvecParams"), shared("shared", 16)}));
+                                constant("MatvecParams"), shared("shared", 8)}));
     kernels.back().name += "_" + type;
   }
   for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
