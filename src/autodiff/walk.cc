@@ -9,16 +9,20 @@ Walk::~Walk() {
   for (; !queue_.empty(); queue_.pop()) release(queue_.top());
 }
 
-void Walk::accumulate(GradRecord* record, const Array& gradient) {
-  if (record->sequence < options_.floor) return;
-  Array& sum = waiting_[record];
-  if (sum.defined()) {
-    sum = add(sum, gradient);
-    return;
+Walk::Waiting* Walk::waiting(GradRecord* record) {
+  if (record->sequence < options_.floor) return nullptr;
+  const auto [found, is_new] = waiting_.try_emplace(record);
+  if (is_new) {
+    retain(record);
+    queue_.push(record);
   }
-  sum = gradient;
-  retain(record);
-  queue_.push(record);
+  return &found->second;
+}
+
+void Walk::accumulate(GradRecord* record, const Array& gradient) {
+  Waiting* const so_far = waiting(record);
+  if (so_far == nullptr) return;
+  so_far->sum = so_far->sum.defined() ? add(so_far->sum, gradient) : gradient;
 }
 
 void Walk::step(GradRecord& record, const Array& gradient) {
@@ -59,6 +63,11 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     return;
   }
 
+  if (auto part = gradient_part(record, gradient)) {
+    if (record.parents[0] == nullptr) return;
+    if (Waiting* const whole = waiting(record.parents[0])) whole->parts.push_back(std::move(*part));
+    return;
+  }
   Array out;
   if (record.output.defined()) {
     if (options_.create_graph) {
@@ -89,7 +98,7 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
       ~Turn() { release(record); }
     } const turn{record};
     const auto entry = waiting_.find(record);
-    const Array whole = std::move(entry->second);
+    const Array whole = joined_parts(entry->second.sum, std::move(entry->second.parts));
     waiting_.erase(entry);
 
     if (const auto target = targets_.find(record); target != targets_.end()) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "autodiff/gradient_parts.h"
 #include "graph/grad_record.h"
 #include "hearth/grad.h"
 
@@ -53,12 +54,20 @@ class Walk {
     }
   };
 
+  // The gradient of a record so far. Parts of it, of slices that are taken of its value, wait until
+  // all are there: those of a whole that was split are joined by one copy.
+  struct Waiting {
+    Array sum;
+    std::vector<GradientPart> parts;
+  };
+
+  Waiting* waiting(GradRecord* record);
   void accumulate(GradRecord* record, const Array& gradient);
   void step(GradRecord& record, const Array& gradient);
 
   Options options_;
   std::priority_queue<GradRecord*, std::vector<GradRecord*>, Older> queue_;  // owns references
-  std::unordered_map<GradRecord*, Array> waiting_;
+  std::unordered_map<GradRecord*, Waiting> waiting_;
   std::unordered_map<GradRecord*, Array> targets_;
 };
 

@@ -46,10 +46,11 @@ Array Gpt2Attention::forward(const Array& x) const {
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
   const std::int64_t dim = x.shape(2);
-  const Array qkv = c_attn.forward(x);
+  // Split where heads are an axis already, so that the gradients of the parts are joined without
+  // being laid out first.
+  const Array qkv = reshape(c_attn.forward(x), {batch, rows, 3, heads, dim / heads});
   const auto part = [&](std::int64_t i) {
-    return permute(reshape(narrow(qkv, 2, i * dim, dim), {batch, rows, heads, dim / heads}),
-                   {0, 2, 1, 3});
+    return permute(squeeze(narrow(qkv, 2, i, 1), {2}), {0, 2, 1, 3});
   };
   AttentionOptions options;
   options.causal = true;
