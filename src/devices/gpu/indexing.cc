@@ -1,4 +1,4 @@
-// cat, slice_assign, gather, scatter_add, select and select_add: kernels/indexing.h.
+// cat, slice_assign, gather and select: kernels/indexing.h.
 #include <memory>
 
 #include "devices/gpu/dialect_types.h"
@@ -184,87 +184,6 @@ Prepared prepare_select(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-// One conversion of the whole output, to or from the type that sums are kept in.
-void add_convert(StepPlan& plan, std::int64_t count, const char* from_type, StepArgument from,
-                 const char* to_type, StepArgument to) {
-  Step step;
-  step.kernel = &plan.add_kernel(source("convert", {from_type, to_type},
-                                        {{Kind::read, from_type, "x"},
-                                         {Kind::write, to_type, "y"},
-                                         {Kind::constant, "ConvertParams", "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count};
-  step.arguments = {from, to, kConstants};
-  plan.add_step(std::move(step));
-}
-
-// scatter_add, and select_add with its list of indices seen as an array of the values' shape.
-Prepared prepare_sums(const Signature& signature, const TensorSpec& indices) {
-  auto plan = std::make_shared<StepPlan>();
-  const TensorSpec& values = signature.inputs[2];
-  const TensorSpec& output = signature.output;
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
-  if (element_count(indices.shape) == 0) return prepared_steps(std::move(plan));
-  const std::int64_t elements = element_count(output.shape);
-  const char* const type =
-      is_float(output.dtype) ? dialect_type(output.dtype) : storage_type(output.dtype);
-  const char* const sum = sum_type(output.dtype);
-  const bool widens = std::string(type) != sum;
-  const StepArgument whole = strided_operand(output, 3).argument;
-  StepArgument target = whole;
-  if (widens) {
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(float));
-    target = {StepArgument::From::workspace, 0, plan->add_workspace(bytes), bytes};
-    add_convert(*plan, elements, type, whole, sum, target);
-  }
-
-  const StridedOperand index = strided_operand(indices, 1);
-  const StridedOperand value = strided_operand(values, 2);
-  Shape lines = indices.shape;
-  lines[axis] = 1;
-  const std::int64_t count = element_count(lines);
-  Strides index_strides = indices.strides, value_strides = values.strides,
-          output_strides = output.strides;
-  const std::int64_t index_step = index_strides[axis], value_step = value_strides[axis],
-                     output_step = output_strides[axis];
-  merge_axes(&lines, {&index_strides, &value_strides, &output_strides});
-  Step step;
-  step.kernel = &plan->add_kernel(source(
-      "scatter_add",
-      {type, sum, dialect_type(indices.dtype), index_type(count), std::to_string(lines.rank())},
-      {{Kind::read, dialect_type(indices.dtype), "indices"},
-       {Kind::read, type, "values"},
-       {Kind::read_write, sum, "output"},
-       {Kind::constant, params_type("ScatterParams", lines.rank()), "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {
-      count,      indices.shape[axis], output.shape[axis], is_bool(output.dtype) ? 1 : 0,
-      index_step, value_step,          output_step};
-  append_axes(lines, index_strides, index.base, &step.constants);
-  append_axes(lines, value_strides, value.base, &step.constants);
-  append_axes(lines, output_strides, 0, &step.constants);
-  step.arguments = {index.argument, value.argument, target, kConstants};
-  plan->add_step(std::move(step));
-  if (widens) add_convert(*plan, elements, sum, target, type, whole);
-  return prepared_steps(std::move(plan));
-}
-
-Prepared prepare_scatter_add(const Signature& signature) {
-  return prepare_sums(signature, signature.inputs[1]);
-}
-
-Prepared prepare_select_add(const Signature& signature) {
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
-  const TensorSpec& list = signature.inputs[1];
-  TensorSpec indices = signature.inputs[2];
-  indices.dtype = list.dtype;
-  indices.strides = Strides::filled(indices.shape.rank(), 0);
-  indices.strides[axis] = list.strides[0];
-  return prepare_sums(signature, indices);
-}
-
 }  // namespace
 
 void add_indexing_kernels(KernelTable& table) {
@@ -272,9 +191,7 @@ void add_indexing_kernels(KernelTable& table) {
   table.add(
       {.op = &defs::slice_assign_op, .prepare = prepare_slice_assign, .launch = launch_steps});
   table.add({.op = &defs::gather_op, .prepare = prepare_gather, .launch = launch_steps});
-  table.add({.op = &defs::scatter_add_op, .prepare = prepare_scatter_add, .launch = launch_steps});
   table.add({.op = &defs::select_op, .prepare = prepare_select, .launch = launch_steps});
-  table.add({.op = &defs::select_add_op, .prepare = prepare_select_add, .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

@@ -22,12 +22,25 @@ runtime::Argument argument_of(const StepArgument& from, const Launch& launch, co
           step.constants.data()};
 }
 
+bool is_aligned(const Step& step, const Launch& launch) {
+  return std::all_of(step.arguments.begin(), step.arguments.end(), [&](const StepArgument& from) {
+    if (from.from != StepArgument::From::operand) return true;
+    const auto address =
+        reinterpret_cast<std::uintptr_t>(launch.operands[from.operand] + from.offset);
+    return address % static_cast<std::uintptr_t>(from.alignment) == 0;
+  });
+}
+
 }  // namespace
 
 const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source) {
   const runtime::LazyKernel& kernel = kernels_.emplace_back(std::move(source));
   kernels.push_back(&kernel);
   return kernel;
+}
+
+const runtime::LazyKernel& StepPlan::add_rare_kernel(runtime::KernelSource source) {
+  return kernels_.emplace_back(std::move(source));
 }
 
 const runtime::LazyKernel& StepPlan::add_library_call(runtime::LibraryCall call) {
@@ -53,7 +66,9 @@ void launch_steps(const Launch& launch) { launch_steps(plan_as<StepPlan>(launch)
 
 void launch_steps(const StepPlan& plan, const Launch& launch) {
   std::vector<runtime::Argument> arguments;
-  for (const Step& step : plan.steps()) {
+  for (const Step& each : plan.steps()) {
+    const bool other = each.otherwise != nullptr && !is_aligned(each, launch);
+    const Step& step = other ? *each.otherwise : each;
     arguments.clear();
     for (const StepArgument& from : step.arguments) {
       arguments.push_back(argument_of(from, launch, step));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct StepArgument {
   int operand = 0;          // of the launch: inputs, then the output
   std::int64_t offset = 0;  // bytes
   std::int64_t bytes = 0;
+  std::int64_t alignment = 1;  // bytes, of the address of an operand: see Step::otherwise
 };
 
 inline constexpr StepArgument kDynamics{StepArgument::From::dynamics, 0, 0, 0};
@@ -34,12 +36,16 @@ struct Step {
   std::vector<StepArgument> arguments;
   std::vector<std::int64_t>
       constants;  // the words of the constant struct: all members have 8 bytes
+  // What is launched instead where an address is not as aligned as its argument says.
+  std::shared_ptr<const Step> otherwise;
 };
 
 class StepPlan final : public KernelPlan {
  public:
   // A kernel that the steps may launch; it lives as long as the plan.
   const runtime::LazyKernel& add_kernel(runtime::KernelSource source);
+  // The same for one that is compiled when it is launched, and not before.
+  const runtime::LazyKernel& add_rare_kernel(runtime::KernelSource source);
   const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
   void add_step(Step step);
   // Reserves workspace; returns its offset in bytes.

@@ -44,12 +44,50 @@ std::vector<KernelSource> make_kernels() {
       instance("indexing.h", "select", "uchar, long, ulong, 3",
                {read("uchar", "x"), read("long", "indices"), write("uchar", "y"),
                 constant("SelectParams<3>")}),
-      instance("indexing.h", "scatter_add", "half, float, long, uint, 2",
+      instance("scatter_lines.h", "scatter_add", "half, float, long, uint, 2",
                {read("long", "indices"),
                 read("half", "values"),
                 {Kind::read_write, "float", "output"},
                 constant("ScatterParams<2>")}),
+      instance("scatter_sums.h", "selection_keys", "int",
+               {read("int", "indices"), write("uint", "keys"), write("uint", "rows"),
+                constant("SelectionParams")}),
+      instance("scatter_sums.h", "element_keys", "long, 3",
+               {read("long", "indices"), write("uint", "keys"), write("uint", "rows"),
+                constant("ElementParams<3>")}),
+      instance("scatter_sums.h", "scatter_sums", "BF16, float, 8, false",
+               {read("uint", "keys"),
+                read("uint", "rows"),
+                read("bfloat", "values"),
+                {Kind::read_write, "bfloat", "output"},
+                write("float", "pieces"),
+                constant("SumParams")}),
+      instance("scatter_sums.h", "scatter_pieces", "F32, float, 4, false",
+               {read("uint", "keys"), read("float", "pieces"), write("float", "output"),
+                constant("SumParams")}),
   };
+  const KernelParameter keys = read("uint", "keys"), sums{Kind::threadgroup, "uint", "sums", 8};
+  const auto sort = [&](const char* name, std::vector<KernelParameter> parameters) {
+    kernels.push_back(
+        {name, "#include \"kernels/radix_sort.h\"\n", name, std::move(parameters), 256});
+  };
+  sort("sort_count", {keys,
+                      write("uint", "counts"),
+                      constant("SortParams"),
+                      {Kind::threadgroup, "atomic_uint", "histogram", 256}});
+  sort("sort_scan", {{Kind::read_write, "uint", "counts"},
+                     write("uint", "totals"),
+                     constant("SortParams"),
+                     sums});
+  sort("sort_place", {keys,
+                      read("uint", "values"),
+                      read("uint", "counts"),
+                      read("uint", "totals"),
+                      write("uint", "keys_out"),
+                      write("uint", "values_out"),
+                      constant("SortParams"),
+                      {Kind::threadgroup, "uint", "places", 2048},
+                      sums});
   const auto shared = [](const char* name, std::int64_t count) {
     return KernelParameter{Kind::threadgroup, "float", name, count};
   };

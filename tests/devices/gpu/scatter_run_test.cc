@@ -1,0 +1,107 @@
+// scatter_add and select_add on the simulator, against the CPU. Values are small integers: sums have
+// equal bits whatever the order.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "hearth/ops.h"
+#include "hearth/random.h"
+
+namespace hearth::gpu_test {
+namespace {
+
+class ScatterRun : public testing::Test {
+ protected:
+  Array values(const Shape& shape, DType dtype) {
+    std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
+    for (double& x : data) x = static_cast<double>(random_() % 4);
+    return cast(Array::from_data(data, shape, Device::named("cpu")), dtype);
+  }
+  // Of `below`, and a few outside; every second one is 1 with `crowded`.
+  Array indices(const Shape& shape, std::int64_t below, DType dtype, bool crowded = false) {
+    std::vector<std::int64_t> data(static_cast<std::size_t>(element_count(shape)));
+    for (std::int64_t& x : data) {
+      x = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(below));
+      if (crowded && random_() % 2 == 0) x = below > 1 ? 1 : 0;
+    }
+    return cast(Array::from_data(data, shape, Device::named("cpu")), dtype);
+  }
+  static Array there(const Array& x) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
+    x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
+    return Array::from_bytes(bytes, x.dtype(), x.shape(), Device::named("sim"));
+  }
+
+  static void expect_equal(const Array& got, const Array& want, const std::string& what) {
+    EXPECT_EQ(got.to_doubles(), want.to_doubles()) << what;
+  }
+
+  void check_rows(const Shape& shape, int axis, std::int64_t count, DType dtype,
+                  bool crowded = false, DType index = DType::i64) {
+    Shape selection = shape;
+    selection[axis] = count;
+    const Array x = values(shape, dtype), rows = values(selection, dtype);
+    const Array ids = indices({count}, shape[axis], index, crowded);
+    expect_equal(select_add(there(x), there(ids), there(rows), axis),
+                 select_add(x, ids, rows, axis),
+                 to_string(shape) + " " + std::to_string(count) + " " + std::string(name(dtype)));
+  }
+  void check_elements(const Shape& shape, int axis, const Shape& selection, DType dtype) {
+    const Array x = values(shape, dtype), rows = values(selection, dtype);
+    const Array ids = indices(selection, shape[axis], DType::i32);
+    expect_equal(scatter_add(there(x), there(ids), there(rows), axis),
+                 scatter_add(x, ids, rows, axis), to_string(shape) + " " + to_string(selection));
+  }
+
+  std::mt19937_64 random_{7};
+};
+
+TEST_F(ScatterRun, RowsInEveryDtype) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
+        DType::i8, DType::u64, DType::u32, DType::u16, DType::u8, DType::bool_}) {
+    check_rows({20, 48}, 0, 100, dtype);
+    check_rows({20, 7}, 0, 70, dtype);
+  }
+}
+
+TEST_F(ScatterRun, RowsOfEveryShape) {
+  check_rows({5, 12}, 0, 33, DType::f32);
+  check_rows({1, 4}, 0, 1000, DType::f32);
+  check_rows({300, 4}, 0, 3000, DType::f32, true, DType::i32);
+  check_rows({70000, 1}, 0, 500, DType::f32);
+  check_rows({3, 40, 6}, 1, 90, DType::f16);
+  check_rows({4, 50}, 1, 200, DType::f32, true);
+  check_rows({9}, 0, 5000, DType::i32);
+}
+
+TEST_F(ScatterRun, Elements) {
+  check_elements({5, 300}, 1, {5, 200}, DType::f32);
+  check_elements({300, 5}, 0, {150, 4}, DType::f16);
+  check_elements({3, 60, 4}, 1, {2, 100, 4}, DType::i16);
+  check_elements({1000}, 0, {4000}, DType::f32);
+  const Array x = values({40, 60}, DType::f32), rows = values({60, 40}, DType::f32);
+  const Array ids = indices({60, 40}, 60, DType::i64);
+  expect_equal(scatter_add(there(x), transpose(there(ids)), flip(transpose(there(rows)), {0}), 1),
+               scatter_add(x, transpose(ids), flip(transpose(rows), {0}), 1), "transposed");
+}
+
+TEST_F(ScatterRun, AddressesThatAllowNoVectors) {
+  const Array flat = values({1 + 64 * 8}, DType::f32), x = values({20, 8}, DType::f32);
+  const Array ids = indices({64}, 20, DType::i64);
+  const Array moved = there(flat).eval();
+  expect_equal(select_add(there(x), there(ids), reshape(narrow(moved, 0, 1, 512), {64, 8}), 0),
+               select_add(x, ids, reshape(narrow(flat, 0, 1, 512), {64, 8}), 0), "moved by one");
+}
+
+TEST_F(ScatterRun, TheSameEveryTime) {
+  const Device device = Device::named("sim");
+  const Array rows = random_normal({500, 8}, 0, 1, DType::f32, device).eval();
+  const Array ids = random_integers({500}, 0, 3, DType::i64, device).eval();
+  const Array x = random_normal({3, 8}, 0, 1, DType::f32, device).eval();
+  EXPECT_EQ(select_add(x, ids, rows, 0).to_vector<float>(),
+            select_add(x, ids, rows, 0).to_vector<float>());
+}
+
+}  // namespace
+}  // namespace hearth::gpu_test
