@@ -102,3 +102,52 @@ void select(device const E* x, device const X* indices, device E* y,
   }
   y[i] = value;
 }
+
+// The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes as
+// memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and loads
+// a vector of each before it stores.
+template <int kRank>
+struct RowParams {
+  ulong rows;  // outer x positions
+  long positions;
+  long vectors;  // of a row
+  long lanes, lane_bits;
+  long index_base;  // of the first index
+  long index_stride;
+  long axis_extent;
+  long axis_stride;   // in vectors
+  Axes<kRank> outer;  // in vectors
+};
+
+template <typename E, typename X, int kRank, int kRows>
+void select_rows(device const E* x, device const X* indices, device E* y,
+                 constant RowParams<kRank>& p, Ctx ctx) {
+  uint high = ctx.ntid.x >> uint(p.lane_bits);
+  uint first = ctx.tg.x * high * uint(kRows) + (ctx.tid.x >> uint(p.lane_bits));
+  long from[kRows];
+#pragma unroll
+  for (int u = 0; u < kRows; ++u) {
+    uint row = first + uint(u) * high;
+    from[u] = -1;
+    if (row < p.rows) {
+      uint outer = ulong(row) < ulong(p.positions) ? 0u : row / uint(p.positions);
+      long position = long(row - outer * uint(p.positions));
+      ulong index = ulong(long(indices[p.index_base + position * p.index_stride]));
+      if (index < ulong(p.axis_extent)) {
+        from[u] = offset_of<uint, kRank>(outer, p.outer) + long(index) * p.axis_stride;
+      }
+    }
+  }
+  ulong step = ulong(p.lanes) * ctx.ntg.y;
+  for (ulong column = ulong(ctx.tg.y) * ulong(p.lanes) + (ctx.tid.x & uint(p.lanes - 1));
+       column < ulong(p.vectors); column += step) {
+    E value[kRows];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) value[u] = from[u] < 0 ? E(0) : x[from[u] + long(column)];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      uint row = first + uint(u) * high;
+      if (row < p.rows) y[ulong(row) * ulong(p.vectors) + column] = value[u];
+    }
+  }
+}

@@ -40,9 +40,9 @@ inline const char* dialect_type(DType dtype) {
   return "";
 }
 
-// The unsigned integer of an element's size, for moving bits.
-inline const char* storage_type(DType dtype) {
-  switch (size_of(dtype)) {
+// The unsigned integer of up to 8 bytes.
+inline const char* unsigned_type(std::int64_t bytes) {
+  switch (bytes) {
     case 1:
       return "uchar";
     case 2:
@@ -53,6 +53,9 @@ inline const char* storage_type(DType dtype) {
       return "ulong";
   }
 }
+
+// That of an element's size, for moving bits.
+inline const char* storage_type(DType dtype) { return unsigned_type(size_of(dtype)); }
 
 // Where sums are kept: f32 for the small floats, the unsigned type of their size for integers, which
 // wraps.

@@ -1,4 +1,6 @@
 // cat, slice_assign, gather and select: kernels/indexing.h.
+#include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "devices/gpu/dialect_types.h"
@@ -146,6 +148,82 @@ TensorSpec without_axis(const TensorSpec& spec, int axis) {
   return rest;
 }
 
+constexpr std::int64_t kPacketBytes = 16;
+constexpr int kRowsAtOnce = 4;
+// Threadgroups that fill a large GPU, and 32-bit positions of rows.
+constexpr std::int64_t kManyGroups = 1024;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
+// An input's axes around the indexed one: `row` contiguous elements, and what lies outside.
+struct SelectedRows {
+  SelectedRows(const Signature& signature, int axis) : outer(signature.inputs[0]) {
+    const TensorSpec& input = signature.inputs[0];
+    for (int i = input.shape.rank(); --i > axis;) {
+      contiguous = contiguous && (input.shape[i] == 1 || input.strides[i] == row);
+      row *= input.shape[i];
+    }
+    for (int i = axis; i < input.shape.rank(); ++i) outer.shape[i] = 1;
+    rows = element_count(outer.shape) * signature.inputs[1].shape[0];
+    merge_axes(&outer.shape, {&outer.strides});
+    for (width = kPacketBytes / size_of(input.dtype); width > 1; width /= 2) {
+      const auto whole = [this](std::int64_t stride) { return stride % width == 0; };
+      if (whole(row) && whole(input.strides[axis]) &&
+          std::all_of(outer.strides.begin(), outer.strides.end(), whole)) {
+        break;
+      }
+    }
+  }
+  TensorSpec outer;
+  std::int64_t row = 1, rows = 0;
+  bool contiguous = true;
+  std::int64_t width = 1;  // of a vector, in elements
+};
+
+// With `rare`, the kernel is compiled when it is launched.
+Step rows_step(StepPlan& plan, const Signature& signature, int axis, SelectedRows rows, bool rare) {
+  const TensorSpec& input = signature.inputs[0];
+  const TensorSpec& indices = signature.inputs[1];
+  const StridedOperand x = strided_operand(input, 0);
+  const StridedOperand index = strided_operand(indices, 1);
+  const std::int64_t bytes = rows.width * size_of(input.dtype);
+  const std::string vector = bytes == kPacketBytes ? "uint4" : std::string(unsigned_type(bytes));
+  const std::int64_t vectors = rows.row / rows.width;
+  const auto lanes = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
+  const std::string rank = std::to_string(rows.outer.shape.rank());
+  runtime::KernelSource kernel = source(
+      "select_rows", {vector, dialect_type(indices.dtype), rank, std::to_string(kRowsAtOnce)},
+      {{Kind::read, vector, "x"},
+       {Kind::read, dialect_type(indices.dtype), "indices"},
+       {Kind::write, vector, "y"},
+       {Kind::constant, params_type("RowParams", rows.outer.shape.rank()), "p"}});
+  Step step;
+  step.kernel =
+      rare ? &plan.add_rare_kernel(std::move(kernel)) : &plan.add_kernel(std::move(kernel));
+  const std::int64_t groups = parts(rows.rows, kThreads / lanes * kRowsAtOnce);
+  const std::int64_t across =
+      std::clamp<std::int64_t>(kManyGroups / groups, 1, parts(vectors, lanes));
+  step.groups = {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)};
+  step.threads = {kThreads};
+  step.constants = {rows.rows,
+                    indices.shape[0],
+                    vectors,
+                    lanes,
+                    std::countr_zero(static_cast<std::uint64_t>(lanes)),
+                    index.base,
+                    indices.strides[0],
+                    input.shape[axis],
+                    input.strides[axis] / rows.width};
+  for (std::int64_t& stride : rows.outer.strides) stride /= rows.width;
+  append_axes(rows.outer.shape, rows.outer.strides, x.base / rows.width, &step.constants);
+  step.arguments = {x.argument, index.argument, strided_operand(signature.output, 2).argument,
+                    kConstants};
+  step.arguments[0].alignment = step.arguments[2].alignment = bytes;
+  return step;
+}
+
 Prepared prepare_select(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& input = signature.inputs[0];
@@ -153,6 +231,16 @@ Prepared prepare_select(const Signature& signature) {
   const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
   const std::int64_t count = element_count(signature.output.shape);
   if (count == 0) return prepared_steps(std::move(plan));
+  SelectedRows rows(signature, axis);
+  if (rows.contiguous && rows.rows < kMostRows) {
+    Step step = rows_step(*plan, signature, axis, rows, false);
+    if (rows.width > 1) {
+      rows.width = 1;
+      step.otherwise = std::make_shared<Step>(rows_step(*plan, signature, axis, rows, true));
+    }
+    plan->add_step(std::move(step));
+    return prepared_steps(std::move(plan));
+  }
   const StridedOperand x = strided_operand(input, 0);
   const StridedOperand index = strided_operand(indices, 1);
   TensorSpec rest = without_axis(input, axis);

@@ -1,5 +1,5 @@
-// scatter_add and select_add on the simulator, against the CPU. Values are small integers: sums have
-// equal bits whatever the order.
+// select, scatter_add and select_add on the simulator, against the CPU. Values are small integers:
+// sums have equal bits whatever the order.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,7 +10,7 @@
 namespace hearth::gpu_test {
 namespace {
 
-class ScatterRun : public testing::Test {
+class IndexingRun : public testing::Test {
  protected:
   Array values(const Shape& shape, DType dtype) {
     std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
@@ -56,7 +56,7 @@ class ScatterRun : public testing::Test {
   std::mt19937_64 random_{7};
 };
 
-TEST_F(ScatterRun, RowsInEveryDtype) {
+TEST_F(IndexingRun, RowsInEveryDtype) {
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
         DType::i8, DType::u64, DType::u32, DType::u16, DType::u8, DType::bool_}) {
@@ -65,7 +65,7 @@ TEST_F(ScatterRun, RowsInEveryDtype) {
   }
 }
 
-TEST_F(ScatterRun, RowsOfEveryShape) {
+TEST_F(IndexingRun, RowsOfEveryShape) {
   check_rows({5, 12}, 0, 33, DType::f32);
   check_rows({1, 4}, 0, 1000, DType::f32);
   check_rows({300, 4}, 0, 3000, DType::f32, true, DType::i32);
@@ -75,7 +75,7 @@ TEST_F(ScatterRun, RowsOfEveryShape) {
   check_rows({9}, 0, 5000, DType::i32);
 }
 
-TEST_F(ScatterRun, Elements) {
+TEST_F(IndexingRun, Elements) {
   check_elements({5, 300}, 1, {5, 200}, DType::f32);
   check_elements({300, 5}, 0, {150, 4}, DType::f16);
   check_elements({3, 60, 4}, 1, {2, 100, 4}, DType::i16);
@@ -86,7 +86,7 @@ TEST_F(ScatterRun, Elements) {
                scatter_add(x, transpose(ids), flip(transpose(rows), {0}), 1), "transposed");
 }
 
-TEST_F(ScatterRun, AddressesThatAllowNoVectors) {
+TEST_F(IndexingRun, AddressesThatAllowNoVectors) {
   const Array flat = values({1 + 64 * 8}, DType::f32), x = values({20, 8}, DType::f32);
   const Array ids = indices({64}, 20, DType::i64);
   const Array moved = there(flat).eval();
@@ -94,7 +94,26 @@ TEST_F(ScatterRun, AddressesThatAllowNoVectors) {
                select_add(x, ids, reshape(narrow(flat, 0, 1, 512), {64, 8}), 0), "moved by one");
 }
 
-TEST_F(ScatterRun, TheSameEveryTime) {
+TEST_F(IndexingRun, SelectedRows) {
+  const auto check = [&](const Array& x, const Array& moved, int axis, std::int64_t count) {
+    const Array ids = indices({count}, x.shape(axis), DType::i32);
+    expect_equal(select(moved, there(ids), axis), select(x, ids, axis), to_string(x.shape()));
+  };
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::u8}) {
+    for (const Shape& shape : {Shape{20, 48}, Shape{5, 9, 6}, Shape{7, 3}, Shape{4, 2000}}) {
+      const Array x = values(shape, dtype);
+      for (int axis = 0; axis < shape.rank(); ++axis) check(x, there(x), axis, 11);
+    }
+  }
+  const Array x = values({6, 10, 16}, DType::f32);
+  const Array moved = there(x).eval();
+  check(transpose(x), transpose(moved), 0, 9);
+  check(flip(x, {0, 1}), flip(moved, {0, 1}), 1, 9);
+  check(narrow(x, 2, 1, 13), narrow(moved, 2, 1, 13), 1, 9);
+  check(narrow(x, 2, 4, 8), narrow(moved, 2, 4, 8), 0, 9);
+}
+
+TEST_F(IndexingRun, TheSameEveryTime) {
   const Device device = Device::named("sim");
   const Array rows = random_normal({500, 8}, 0, 1, DType::f32, device).eval();
   const Array ids = random_integers({500}, 0, 3, DType::i64, device).eval();
