@@ -74,7 +74,7 @@ Gpt2::Gpt2(const Gpt2Config& shape, DType compute_dtype, Device device, Generato
     throw Error(ErrorCode::dtype, "gpt2: cannot compute in " + std::string(hearth::name(compute)) +
                                       "; got no float dtype, expected one like f32 or bf16");
   }
-  const nn::ParameterOptions options{DType::f32, device, generator};
+  const nn::ParameterOptions options{wide(compute), device, generator};
   constexpr double kDeviation = 0.02;
   // What adds to the residual stream starts smaller by its depth.
   const double outer = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));

@@ -81,8 +81,9 @@ struct Gpt2Layer {
 
 struct Gpt2 {
   Gpt2() = default;
-  // Parameters in f32 on `device`, drawn from `generator`. Projections and attention compute in
-  // `compute`; the residual stream, LayerNorm and the loss in f32, or in f64 if that is `compute`.
+  // Parameters drawn from `generator` on `device`. Projections and attention compute in `compute`;
+  // parameters, the residual stream, LayerNorm and the loss are in f32, or in f64 if that is
+  // `compute`.
   // Throws Error{invalid_argument} for numbers that make no model.
   Gpt2(const Gpt2Config& shape, DType compute, Device device, Generator* generator);
 

@@ -64,7 +64,8 @@ Transformer::Transformer(const TransformerConfig& shape, DType compute_dtype, De
                                       std::string(hearth::name(compute)) +
                                       "; got no float dtype, expected one like f32 or bf16");
   }
-  const nn::ParameterOptions options{DType::f32, device, generator};
+  const DType kept = compute == DType::f64 ? DType::f64 : DType::f32;
+  const nn::ParameterOptions options{kept, device, generator};
   // Projections start at the scale that keeps activations at unit variance; those that add to the
   // residual stream are smaller by its depth, so that its variance does not grow with it.
   const double deviation = 1 / std::sqrt(static_cast<double>(config.dim));

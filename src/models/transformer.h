@@ -51,7 +51,8 @@ using KvCaches = std::vector<nn::KvCache>;
 
 struct Transformer {
   Transformer() = default;
-  // Parameters in f32 on `device`, drawn from `generator`. Activations are in `compute`.
+  // Parameters in f32, or in f64 if that is `compute`, on `device`, drawn from `generator`.
+  // Activations are in `compute`.
   Transformer(const TransformerConfig& shape, DType compute, Device device, Generator* generator);
 
   // Integer tokens [batch, rows] to normalised activations [batch, rows, dim]. With caches the

@@ -159,11 +159,12 @@ models::Transformer load_model(const std::string& folder, DType compute, Device 
     config = models::parse_config(text, config_path);
     contents = load_safetensors(folder + "/model.safetensors", device);
   }
+  const DType kept = compute == DType::f64 ? DType::f64 : DType::f32;
   NamedArrays weights;
   for (NamedArray& named : contents.arrays) {
     if (!is_weight(named.name)) continue;
     if (config.tied && named.name == "lm_head.weight") continue;
-    Array value = is_float(named.array.dtype()) ? cast(named.array, DType::f32) : named.array;
+    Array value = is_float(named.array.dtype()) ? cast(named.array, kept) : named.array;
     weights.push_back({std::move(named.name), std::move(value)});
   }
   models::Transformer model(config, compute, device, nullptr);

@@ -46,8 +46,8 @@ void add_train(CommandLine& line) {
       .range(1, most)
       .show_default();
   command.option("--batch", options.batch, "Sequences in a step").range(1, most).show_default();
-  command.option("--dtype", flags->dtype, "What activations are computed in")
-      .one_of({"f32", "bf16"})
+  command.option("--dtype", flags->dtype, "What activations are computed in; f64: parameters, too")
+      .one_of({"f32", "bf16", "f64"})
       .show_default();
   command.option("--lr", options.learning_rate, "Highest learning rate")
       .range(1e-12, 1e3)

@@ -22,7 +22,7 @@ struct TrainingOptions {
   std::int64_t steps = 1000;
   double seconds = 0;  // > 0: a budget of time, which then decides when the rate has fallen to 0
   std::int64_t batch = 8;
-  DType dtype = DType::f32;  // of activations; parameters are f32
+  DType dtype = DType::f32;  // of activations; parameters are f32, or f64 with them
   double learning_rate = 2e-3;
   double weight_decay = 0.1;
   std::int64_t warm_up = 50;  // steps

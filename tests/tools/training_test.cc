@@ -98,6 +98,36 @@ TEST_F(Training, RefusesACheckpointOfOtherSettings) {
   EXPECT_NO_THROW(Trainer{other});
 }
 
+// Steps and losses of a run, the last of them on all held-out text.
+std::vector<double> losses(const TrainingOptions& options) {
+  Trainer(options).run();
+  Device::set_default(Device::cpu());
+  std::vector<double> all;
+  for (const NamedArray& named : load_safetensors(checkpoint_path(options.out)).arrays) {
+    if (named.name.rfind("curve.", 0) != 0) continue;
+    for (const double value : named.array.to_doubles()) all.push_back(value);
+  }
+  return all;
+}
+
+TEST_F(Training, AGpuLearnsWhatTheCpuLearns) {
+  for (const auto& [dtype, tolerance] : {std::pair(DType::f32, 1e-3), {DType::f64, 1e-9}}) {
+    TrainingOptions made = options("cpu" + std::string(name(dtype)));
+    made.dtype = dtype;
+    made.steps = 15;
+    made.device = "cpu";
+    const std::vector<double> expected = losses(made);
+    made.out = path("sim" + std::string(name(dtype)));
+    made.device = "sim";
+    const std::vector<double> got = losses(made);
+    ASSERT_EQ(got.size(), expected.size());
+    ASSERT_GE(got.size(), 8u);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i], expected[i], tolerance) << name(dtype) << " " << i;
+    }
+  }
+}
+
 TEST_F(Training, RefusesADamagedCheckpoint) {
   Trainer(options("model")).run();
   const std::string file = checkpoint_path(path("model"));
