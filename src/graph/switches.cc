@@ -1,25 +1,18 @@
 #include "graph/switches.h"
 
-#include <cstdlib>
-#include <cstring>
+#include "runtime/environment.h"
 
 namespace hearth {
 namespace {
 
-bool is_set(const char* variable, const char* value) {
-  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): read once
-  return text != nullptr && std::strcmp(text, value) == 0;
-}
-
 Switches from_environment() {
+  const runtime::Environment& environment = runtime::environment();
   Switches switches;
-  if (is_set("HEARTH_FUSION", "0")) {
-    switches.fuse_elementwise = false;
-    switches.fuse_reductions = false;
-  }
-  switches.exact = is_set("HEARTH_EXACT", "1");
-  switches.tf32 = is_set("HEARTH_TF32", "1");
-  switches.composites = is_set("HEARTH_COMPOSITES", "1");
+  switches.fuse_elementwise = environment.fusion;
+  switches.fuse_reductions = environment.fusion;
+  switches.exact = environment.exact;
+  switches.tf32 = environment.tf32;
+  switches.composites = environment.composites;
   return switches;
 }
 

@@ -1,10 +1,10 @@
 #include "hearth/device.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 #include "runtime/device_spec.h"
+#include "runtime/environment.h"
 
 namespace hearth {
 namespace {
@@ -40,6 +40,7 @@ std::vector<std::string> discovery_notes();
 namespace {
 
 std::vector<DeviceImpl*> known_devices() {
+  runtime::check_environment();
   static std::once_flag once;
   std::call_once(once, register_builtin_devices);
   const std::lock_guard lock(registry().mutex);
@@ -68,8 +69,8 @@ inline namespace v0 {
 
 Device::Device() : impl_(default_device.load(std::memory_order_acquire)) {
   if (impl_ != nullptr) return;
-  const char* asked = std::getenv("HEARTH_DEVICE");  // NOLINT(concurrency-mt-unsafe)
-  set_default(asked != nullptr && *asked != '\0' ? named(asked) : cpu());
+  const std::string& asked = runtime::environment().device;
+  set_default(asked.empty() ? cpu() : named(asked));
   impl_ = default_device.load(std::memory_order_acquire);
 }
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <random>
 
+#include "runtime/environment.h"
+
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
@@ -31,8 +33,7 @@ std::string unique_suffix() {
 }  // namespace
 
 std::string KernelCache::default_folder() {
-  const char* own = std::getenv("HEARTH_CACHE");  // NOLINT(concurrency-mt-unsafe)
-  if (own != nullptr) return own;
+  if (environment().cache) return *environment().cache;
   const char* cache = std::getenv("XDG_CACHE_HOME");  // NOLINT(concurrency-mt-unsafe)
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/hearth/kernels";
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <optional>
 #include <system_error>
 #include <thread>
+
+#include "runtime/environment.h"
 
 namespace hearth {
 namespace {
@@ -47,13 +49,7 @@ bool spin_until(std::int64_t limit_ns, Done done) {
 }
 
 int initial_threads() {
-  if (const char* text = std::getenv("HEARTH_THREADS")) {
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && value >= 1) {
-      return static_cast<int>(std::min<long>(value, WorkerPool::kMaxThreads));
-    }
-  }
+  if (const std::optional<int> asked = runtime::environment().threads) return *asked;
   const unsigned cores = std::thread::hardware_concurrency();
   return static_cast<int>(std::clamp<unsigned>(cores, 1, WorkerPool::kMaxThreads));
 }

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "runtime/environment.h"
+
 namespace hearth::cuda {
 namespace {
 
@@ -96,7 +98,7 @@ Library open(const std::string& path, std::vector<std::string>& notes) {
 
 Places Places::from_environment() {
   Places places;
-  places.hearth_path = variable("HEARTH_CUDA_PATH");
+  places.hearth_path = runtime::environment().cuda_path;
   places.cuda_home = variable("CUDA_HOME");
   if (places.cuda_home.empty()) places.cuda_home = variable("CUDA_PATH");
   places.virtual_env = variable("VIRTUAL_ENV");

@@ -1,0 +1,39 @@
+// What the environment asks of Hearth: every HEARTH_* variable that the library reads, and nothing
+// else reads one. Read once, when first asked for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+
+struct Environment {
+  std::string device;          // HEARTH_DEVICE: the default device; empty: cpu
+  std::optional<int> threads;  // HEARTH_THREADS: of the worker pool; else one a processor
+  bool fusion = true;          // HEARTH_FUSION
+  bool exact = false;          // HEARTH_EXACT
+  bool composites = false;     // HEARTH_COMPOSITES
+  std::optional<std::string>
+      cache;                 // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere
+  std::string cuda_path;     // HEARTH_CUDA_PATH: folders that are searched first
+  std::string trace;         // HEARTH_TRACE: the file that gets the timeline of the process
+  bool check_order = false;  // HEARTH_CHECK_ORDER: see order_check.h
+
+  // The first variable whose value means nothing, as the text of an error. It counts as unset.
+  std::string problem;
+};
+
+// `lookup`: the value of a variable, or null.
+Environment read_environment(const std::function<const char*(const char*)>& lookup);
+
+const Environment& environment() noexcept;
+
+// Throws Error{invalid_argument} where environment() has a problem. Looking for a device calls it.
+void check_environment();
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,55 @@
+#include "runtime/environment.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace hearth::runtime {
+namespace {
+
+Environment from(const std::map<std::string, std::string>& variables) {
+  return read_environment([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Environment, NothingSet) {
+  const Environment none = from({});
+  EXPECT_EQ(none.problem, "");
+  EXPECT_EQ(none.threads, std::nullopt);
+  EXPECT_TRUE(none.fusion);
+  EXPECT_FALSE(none.exact);
+  EXPECT_EQ(none.cache, std::nullopt);
+}
+
+TEST(Environment, ValuesAreTaken) {
+  const Environment all = from({{"HEARTH_THREADS", "3"},
+                                {"HEARTH_FUSION", "0"},
+                                {"HEARTH_EXACT", "1"},
+                                {"HEARTH_CACHE", ""},
+                                {"HEARTH_DEVICE", "cuda:1"},
+                                {"HEARTH_CHECK_ORDER", ""}});
+  EXPECT_EQ(all.problem, "");
+  EXPECT_EQ(all.threads, 3);
+  EXPECT_FALSE(all.fusion);
+  EXPECT_TRUE(all.exact);
+  EXPECT_EQ(all.cache, "");
+  EXPECT_EQ(all.device, "cuda:1");
+  EXPECT_FALSE(all.check_order);
+}
+
+TEST(Environment, ValuesWithoutMeaningAreProblems) {
+  EXPECT_EQ(from({{"HEARTH_THREADS", "abc"}}).problem,
+            "environment: HEARTH_THREADS has no meaning; got 'abc', expected 1 to 1024");
+  EXPECT_EQ(from({{"HEARTH_FUSION", "off"}}).problem,
+            "environment: HEARTH_FUSION has no meaning; got 'off', expected 0 or 1");
+  for (const char* bad : {"0", "-1", "2x", "99999999999999999999", " 2"}) {
+    const Environment read = from({{"HEARTH_THREADS", bad}});
+    EXPECT_NE(read.problem, "") << bad;
+    EXPECT_EQ(read.threads, std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace hearth::runtime
