@@ -68,6 +68,13 @@ struct Statistics {
   std::int64_t copies = 0;          // layout copies that plans had to insert, counted per launch
   std::int64_t donations = 0;       // outputs that took over an input's storage
   std::int64_t automatic_cuts = 0;  // submissions because a tape grew long
+  // Of GPUs:
+  std::int64_t launches = 0;         // commands queued, one by one or as part of a replay
+  std::int64_t replays = 0;          // plans and captures queued as one
+  std::int64_t waits = 0;            // calls that wait for the device, reads among them
+  std::int64_t bytes_to_device = 0;  // copied
+  std::int64_t bytes_to_host = 0;
+  std::int64_t bytes_on_device = 0;
 };
 HEARTH_API Statistics statistics() noexcept;
 

@@ -230,6 +230,34 @@ class HEARTH_API CommandEncoder {
   std::unique_ptr<State> state_;
 };
 
+// What a kernel took, all its launches together.
+struct KernelTime {
+  std::string name;
+  std::int64_t launches = 0;
+  double seconds = 0;
+};
+
+// While one lives, what the process does is recorded: calls on the host, and the kernels of every GPU,
+// which run one after the other then, each timed by the device between two marks around it. So the
+// times are those of kernels that have the device for themselves, and the program is slower; the CPU's
+// kernels are timed as they run. The same for the whole process, written at its end: set
+// HEARTH_TRACE=timeline.json. Several may live at once.
+class HEARTH_API Profile {
+ public:
+  Profile();
+  ~Profile();
+  Profile(const Profile&) = delete;
+  Profile& operator=(const Profile&) = delete;
+
+  // So far, the longest first.
+  std::vector<KernelTime> kernels() const;
+  // So far, in the format of Chrome's traces (chrome://tracing, ui.perfetto.dev). Throws Error{io}.
+  void write_timeline(const std::string& path) const;
+
+ private:
+  std::size_t first_;
+};
+
 }  // namespace runtime
 }  // namespace v0
 }  // namespace hearth

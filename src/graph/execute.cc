@@ -6,6 +6,7 @@
 #include "graph/plan.h"
 #include "graph/switches.h"
 #include "graph/tape.h"
+#include "runtime/timeline.h"
 
 namespace hearth {
 namespace {
@@ -110,6 +111,8 @@ Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bas
 void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Scratch& scratch) {
   const Address* bases = scratch.bases.data();
   const std::uint64_t* dynamics = recording.dynamics.data();
+  // GPUs time their kernels themselves: they run later.
+  const bool is_timed = device.host_visible() && runtime::Timeline::is_recording();
   for (const Step& step : plan.steps) {
     const auto count = static_cast<std::size_t>(step.operand_count);
     if (scratch.operands.size() < count) scratch.operands.resize(count);
@@ -125,7 +128,16 @@ void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Sc
     call.workspace = resolve(step.workspace, plan, bases, dynamics);
     call.dynamics = dynamics;
     call.dynamic_count = static_cast<int>(recording.dynamics.size());
+    if (!is_timed) {
+      device.dispatch(step.launch, call);
+      continue;
+    }
+    const double start = runtime::Timeline::now();
     device.dispatch(step.launch, call);
+    const double seconds = runtime::Timeline::now() - start;
+    const std::string_view name =
+        step.signature == nullptr ? "region" : step.signature->op->name.text;
+    runtime::Timeline::global().add_kernel(device.kind(), name, start, seconds);
   }
 }
 
@@ -180,6 +192,7 @@ void execute(DeviceImpl& device, Recording& recording) {
     count.plan_hits.fetch_add(1, std::memory_order_relaxed);
   } else {
     count.plan_misses.fetch_add(1, std::memory_order_relaxed);
+    const runtime::HostSpan span("build plan");
     auto built = build_plan(device, recording, scratch.wanted, scratch.facts);
     std::const_pointer_cast<Plan>(built)->key = scratch.key;
     keep_plan(hash, built);

@@ -1,5 +1,6 @@
 #include "graph/tape.h"
 #include "hearth/device.h"
+#include "runtime/driver_calls.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -17,6 +18,13 @@ Statistics statistics() noexcept {
   out.copies = count.copies.load(relaxed);
   out.donations = count.donations.load(relaxed);
   out.automatic_cuts = count.automatic_cuts.load(relaxed);
+  const runtime::DriverCounters& calls = runtime::driver_counters();
+  out.launches = calls.launches.load(relaxed);
+  out.replays = calls.replays.load(relaxed);
+  out.waits = calls.waits.load(relaxed);
+  out.bytes_to_device = calls.to_device.load(relaxed);
+  out.bytes_to_host = calls.to_host.load(relaxed);
+  out.bytes_on_device = calls.on_device.load(relaxed);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "graph/mix.h"
 #include "graph/switches.h"
+#include "runtime/timeline.h"
 
 namespace hearth {
 namespace {
@@ -228,6 +229,7 @@ void Tape::submit() noexcept {
 
 void Tape::submit_locked() noexcept {
   if (recording_.nodes.empty()) return;
+  const runtime::HostSpan span("submit tape");
   Counters& count = counters();
   count.recorded.fetch_add(static_cast<std::int64_t>(recording_.nodes.size()),
                            std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "runtime/device_spec.h"
 #include "runtime/environment.h"
+#include "runtime/timeline.h"
 
 namespace hearth {
 namespace {
@@ -41,6 +42,7 @@ namespace {
 
 std::vector<DeviceImpl*> known_devices() {
   runtime::check_environment();
+  runtime::Timeline::trace_process();
   static std::once_flag once;
   std::call_once(once, register_builtin_devices);
   const std::lock_guard lock(registry().mutex);

@@ -6,6 +6,7 @@
 
 #include "runtime/command_batch.h"
 #include "runtime/driver.h"
+#include "runtime/driver_calls.h"
 #include "runtime/kernel_registry.h"
 
 namespace hearth {
@@ -115,7 +116,7 @@ void Buffer::copy_from(const Buffer& source) const {
   }
   if (source.bytes() != bytes()) wrong_size("Buffer::copy_from", source.bytes(), bytes());
   const std::lock_guard lock(owner.impl().queue_mutex());
-  driver_of(owner).copy_on_device(address(), source.address(), bytes());
+  copy_on_device(driver_of(owner), address(), source.address(), bytes());
 }
 
 void Buffer::read(std::span<std::byte> data) const {
@@ -173,6 +174,7 @@ void Capture::replay() {
   CapturedCommands& captured = *commands_;
   Driver& driver = driver_of(captured.device);
   const std::lock_guard lock(captured.device.impl().queue_mutex());
+  if (wants_commands()) return submit(driver, captured.batch.commands());
   if (captured.changed) {
     const auto commands = captured.batch.commands();
     if (captured.executable == nullptr || !driver.update(*captured.executable, commands)) {
@@ -180,8 +182,10 @@ void Capture::replay() {
     }
     captured.changed = false;
   }
-  if (captured.executable != nullptr) return driver.launch(*captured.executable);
-  driver.submit(captured.batch.commands());
+  if (captured.executable != nullptr) {
+    return launch(driver, *captured.executable, captured.batch.size());
+  }
+  submit(driver, captured.batch.commands());
 }
 
 CommandEncoder::CommandEncoder(Device device) : state_(std::make_unique<State>(device)) {}
@@ -217,7 +221,7 @@ void CommandEncoder::commit() {
   CapturedCommands& pending = state_->pending;
   if (!pending.batch.empty()) {
     const std::lock_guard lock(pending.device.impl().queue_mutex());
-    state_->driver.submit(pending.batch.commands());
+    submit(state_->driver, pending.batch.commands());
   }
   // The pool gives this memory only to work queued later, so it may go at once.
   pending.batch.clear();

@@ -14,6 +14,7 @@
 #include "runtime/device_spec.h"
 #include "runtime/worker_pool.h"
 #include "tools/bench_report.h"
+#include "tools/kernel_table.h"
 
 namespace hearth::tools {
 namespace {
@@ -98,7 +99,8 @@ Bench::Bench(const BenchOptions& options)
       matches_(row_matcher(options.rows)),
       threads_(options.threads),
       seconds_(options.seconds),
-      list_(options.list) {
+      list_(options.list),
+      profiles_(options.profile) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (threads_ == 0) threads_ = std::min(2, cores);
   if (threads_ < 1 || threads_ > WorkerPool::kMaxThreads || !(seconds_ > 0) || seconds_ > 3600) {
@@ -118,6 +120,13 @@ bool Bench::wants(const std::string& row) {
 
 void Bench::measure(const RowSpec& spec, const Contestant& ours,
                     const std::vector<Contestant>& references) {
+  if (profiles_) {
+    ours.sample();  // warm
+    const runtime::Profile profile;
+    ours.sample();
+    profile_ += spec.row + "\n" + kernel_table(profile.kernels()) + "\n";
+    return;
+  }
   std::vector<const Contestant*> all = {&ours};
   for (const Contestant& reference : references) all.push_back(&reference);
   std::vector<std::vector<double>> samples(all.size());
@@ -217,7 +226,7 @@ Bench run_bench(const BenchOptions& options) {
     bench_gpu(bench);
   }
   show_progress("");
-  if (bench.rows().empty() && bench.names().empty()) {
+  if (bench.rows().empty() && bench.names().empty() && bench.profile().empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "bench: no such row; got '" + options.rows + "', expected a part of a row's name");
   }

@@ -23,6 +23,7 @@ struct BenchOptions {
   int threads = 0;          // of the rows that use several; 0: two, or one on a single core
   double seconds = 0.5;     // to spend on a row; large problems take their least number of rounds
   bool list = false;        // measure nothing, collect the names of the rows
+  bool profile = false;     // measure nothing, collect what the kernels of each row take
 };
 
 struct Summary {
@@ -91,6 +92,7 @@ class Bench {
   int threads() const noexcept { return threads_; }
   const std::vector<BenchRow>& rows() const noexcept { return rows_; }
   const std::vector<std::string>& names() const noexcept { return names_; }  // where listing
+  const std::string& profile() const noexcept { return profile_; }           // where profiling
 
   // Measures `ours` beside `references` and reports it against the best of them.
   void measure(const RowSpec& spec, const Contestant& ours,
@@ -108,6 +110,8 @@ class Bench {
   int threads_;
   double seconds_;
   bool list_;
+  bool profiles_;
+  std::string profile_;
   std::vector<std::string> names_;
   std::vector<BenchRow> rows_;
 };

@@ -26,9 +26,11 @@ void add_bench(CommandLine& line) {
                  "Threads of the rows that use several (default: two)");
   command.option("--seconds", arguments->options.seconds, "Time to spend on a row").show_default();
   command.flag("--list", arguments->options.list, "Name the rows and measure nothing");
+  command.flag("--profile", arguments->options.profile,
+               "Show what the kernels of each row take, and measure nothing");
   command.action([arguments, json] {
     const Bench bench = run_bench(arguments->options);
-    std::string text;
+    std::string text = bench.profile();
     for (const std::string& name : bench.names()) text += name + "\n";
     if (text.empty()) text = bench_table(bench.rows());
     if (!json.given()) return write_out(text);

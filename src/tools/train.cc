@@ -1,8 +1,11 @@
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "hearth/runtime.h"
 #include "tools/commands.h"
+#include "tools/kernel_table.h"
 #include "tools/output.h"
 #include "tools/trainer.h"
 
@@ -24,6 +27,7 @@ void add_train(CommandLine& line) {
   struct Flags {
     TrainingOptions options;
     std::string dtype = "f32";
+    bool profile = false;
   };
   auto flags = std::make_shared<Flags>();
   TrainingOptions& options = flags->options;
@@ -58,9 +62,14 @@ void add_train(CommandLine& line) {
       .range(1, most)
       .show_default();
   command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
+  command.flag("--profile", flags->profile,
+               "Say at the end what each kernel took; slows GPUs down, one kernel runs at a time");
   command.action([flags] {
     flags->options.dtype = dtype_from_name(flags->dtype);
+    std::optional<runtime::Profile> profile;
+    if (flags->profile) profile.emplace();
     run_train(flags->options);
+    if (profile) write_out(kernel_table(profile->kernels()));
   });
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "devices/gpu/kernel_plan.h"
+#include "runtime/driver_calls.h"
+#include "runtime/timeline.h"
 
 namespace hearth::gpu {
 namespace {
@@ -101,6 +103,7 @@ void GpuDevice::compile_kernels() {
       }
     }
   }
+  const runtime::HostSpan span("compile kernels");
   registry_.prepare(sources);
 }
 
@@ -122,11 +125,12 @@ void GpuDevice::upload_dynamics() {
       std::equal(words.begin(), words.end(), uploaded_.begin())) {
     return;
   }
-  driver_->copy_to_device(dynamics_, words.data(), bytes);
+  runtime::copy_to_device(*driver_, dynamics_, words.data(), bytes);
   uploaded_.assign(words.begin(), words.end());
 }
 
 void GpuDevice::encode() {
+  const runtime::HostSpan span("encode");
   runtime::Encoder encoder(registry_, batch_, driver_->properties(), dynamics_, dynamics_bytes_);
   for (Pending& pending : pending_) {
     pending.launch.operands = operands_.data() + pending.first_operand;
@@ -137,17 +141,17 @@ void GpuDevice::encode() {
 
 void GpuDevice::copy_to_device(Address target, const void* source, std::int64_t bytes) {
   const std::lock_guard lock(queue_mutex());
-  driver_->copy_to_device(target, source, bytes);
+  runtime::copy_to_device(*driver_, target, source, bytes);
 }
 
 void GpuDevice::copy_to_host(void* target, Address source, std::int64_t bytes) {
   const std::lock_guard lock(queue_mutex());
-  driver_->copy_to_host(target, source, bytes);
+  runtime::copy_to_host(*driver_, target, source, bytes);
 }
 
 void GpuDevice::synchronize() {
   const std::lock_guard lock(queue_mutex());
-  driver_->wait();
+  runtime::wait(*driver_);
 }
 
 }  // namespace hearth::gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/batch_merge.h"
+#include "runtime/driver_calls.h"
 
 namespace hearth::gpu {
 
@@ -19,6 +20,7 @@ void PlanReplay::forget_dead_plans() {
 
 bool PlanReplay::launch(const std::shared_ptr<const void>& plan,
                         std::span<const Address> addresses) {
+  if (runtime::wants_commands()) return false;
   for (Instance& instance : entry_of(plan).instances) {
     if (!std::equal(instance.addresses.begin(), instance.addresses.end(), addresses.begin(),
                     addresses.end())) {
@@ -26,9 +28,9 @@ bool PlanReplay::launch(const std::shared_ptr<const void>& plan,
     }
     instance.last_use = ++clock_;
     if (instance.executable != nullptr) {
-      driver_.launch(*instance.executable);
+      runtime::launch(driver_, *instance.executable, instance.commands);
     } else {
-      driver_.submit(instance.batch.commands());
+      runtime::submit(driver_, instance.batch.commands());
     }
     ++statistics_.replayed;
     return true;
@@ -47,35 +49,36 @@ void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Ad
         &*std::min_element(instances.begin(), instances.end(),
                            [](const auto& a, const auto& b) { return a.last_use < b.last_use; });
   }
-  const auto keep = [&](std::unique_ptr<runtime::Executable> executable) {
+  const auto keep = [&](std::unique_ptr<runtime::Executable> executable, std::size_t count) {
     Instance& kept = oldest != nullptr ? *oldest : instances.emplace_back();
     kept.addresses.assign(addresses.begin(), addresses.end());
     kept.executable = std::move(executable);
     if (kept.executable == nullptr) std::swap(kept.batch, batch);
+    kept.commands = count;
     kept.last_use = ++clock_;
   };
 
-  const bool is_first = ++entry.runs < 2;
-  if (is_first || commands.size() < kFewestCommands) {
+  const bool keeps = ++entry.runs >= 2 && !runtime::wants_commands();
+  if (!keeps || commands.size() < kFewestCommands) {
     ++statistics_.encoded;
-    driver_.submit(commands);
-    if (!is_first) keep(nullptr);
+    runtime::submit(driver_, commands);
+    if (keeps) keep(nullptr, commands.size());
     return batch.clear();
   }
   const runtime::MergedCommands merged(commands, driver_.argument_bytes(), registry_);
   if (oldest != nullptr && oldest->executable != nullptr &&
       driver_.update(*oldest->executable, merged.commands())) {
     ++statistics_.updated;
-    driver_.launch(*oldest->executable);
-    keep(std::move(oldest->executable));
+    runtime::launch(driver_, *oldest->executable, merged.commands().size());
+    keep(std::move(oldest->executable), merged.commands().size());
   } else if (auto executable = driver_.instantiate(merged.commands())) {
     ++statistics_.instantiated;
     statistics_.merged += static_cast<std::int64_t>(commands.size() - merged.commands().size());
-    driver_.launch(*executable);
-    keep(std::move(executable));
+    runtime::launch(driver_, *executable, merged.commands().size());
+    keep(std::move(executable), merged.commands().size());
   } else {
     ++statistics_.encoded;
-    driver_.submit(commands);
+    runtime::submit(driver_, commands);
   }
   batch.clear();
 }

@@ -47,6 +47,7 @@ class PlanReplay {
     std::vector<Address> addresses;
     std::unique_ptr<runtime::Executable> executable;
     runtime::CommandBatch batch;  // where there is no executable
+    std::size_t commands = 0;
     std::int64_t last_use = 0;
   };
   struct Entry {
