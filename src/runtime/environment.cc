@@ -68,6 +68,7 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.number("HEARTH_THREADS", 1, WorkerPool::kMaxThreads, out.threads);
   read.flag("HEARTH_FUSION", out.fusion);
   read.flag("HEARTH_EXACT", out.exact);
+  read.flag("HEARTH_TF32", out.tf32);
   read.flag("HEARTH_COMPOSITES", out.composites);
   read.text("HEARTH_CACHE", out.cache);
   read.text("HEARTH_CUDA_PATH", out.cuda_path);

@@ -13,11 +13,13 @@ namespace runtime {
 struct Environment {
   std::string device;          // HEARTH_DEVICE: the default device; empty: cpu
   std::optional<int> threads;  // HEARTH_THREADS: of the worker pool; else one a processor
-  bool fusion = true;          // HEARTH_FUSION
-  bool exact = false;          // HEARTH_EXACT
-  bool composites = false;     // HEARTH_COMPOSITES
-  std::optional<std::string>
-      cache;                 // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere
+  // Switches, see graph/switches.h.
+  bool fusion = true;       // HEARTH_FUSION
+  bool exact = false;       // HEARTH_EXACT
+  bool tf32 = false;        // HEARTH_TF32
+  bool composites = false;  // HEARTH_COMPOSITES
+  // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
+  std::optional<std::string> cache;
   std::string cuda_path;     // HEARTH_CUDA_PATH: folders that are searched first
   std::string trace;         // HEARTH_TRACE: the file that gets the timeline of the process
   bool check_order = false;  // HEARTH_CHECK_ORDER: see order_check.h

@@ -208,11 +208,21 @@ WithThreads::WithThreads(int threads) : before_(WorkerPool::global().threads()) 
 }
 WithThreads::~WithThreads() { WorkerPool::global().set_threads(before_); }
 
-WithFusion::WithFusion(bool fusion) : before_(switches()) {
-  switches().fuse_elementwise = fusion;
-  switches().fuse_reductions = fusion;
+WithSwitches::WithSwitches(const Switches& wanted) : before_(switches()) { switches() = wanted; }
+WithSwitches::~WithSwitches() { switches() = before_; }
+
+Switches fusion_switches(bool fusion) {
+  Switches wanted = switches();
+  wanted.fuse_elementwise = fusion;
+  wanted.fuse_reductions = fusion;
+  return wanted;
 }
-WithFusion::~WithFusion() { switches() = before_; }
+
+Switches tf32_switches(bool tf32) {
+  Switches wanted = switches();
+  wanted.tf32 = tf32;
+  return wanted;
+}
 
 Bench run_bench(const BenchOptions& options) {
   Bench bench(options);

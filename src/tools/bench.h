@@ -128,17 +128,21 @@ class WithThreads {
   int before_;
 };
 
-// Fusion switched on or off for what this thread records while it lives.
-class WithFusion {
+// The switches of this thread while it lives.
+class WithSwitches {
  public:
-  explicit WithFusion(bool fusion);
-  ~WithFusion();
-  WithFusion(const WithFusion&) = delete;
-  WithFusion& operator=(const WithFusion&) = delete;
+  explicit WithSwitches(const Switches& wanted);
+  ~WithSwitches();
+  WithSwitches(const WithSwitches&) = delete;
+  WithSwitches& operator=(const WithSwitches&) = delete;
 
  private:
   Switches before_;
 };
+
+// This thread's switches with fusion, or TF32 in f32 products, on or off.
+Switches fusion_switches(bool fusion);
+Switches tf32_switches(bool tf32);
 
 // The rows of the CPU, by subject.
 void bench_engine(Bench& bench);

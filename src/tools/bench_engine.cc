@@ -60,7 +60,7 @@ void bench_tiny(Bench& bench) {
                        .recording_included = true,
                        .note = "add of 4 elements, time an op"};
     if (!bench.wants(spec.row)) continue;
-    const WithFusion with_fusion(fused);
+    const WithSwitches with_switches(fusion_switches(fused));
     bench.measure(spec, timed("hearth", [&] { record_chain(x, y).eval(); }));
   }
   const RowSpec spec{.row = "engine/add4_read",
@@ -203,7 +203,7 @@ void bench_demo(Bench& bench) {
     const double planned = static_cast<double>(device.memory().peak) * 1e-6;
     double eager = 0;
     {
-      const WithFusion unfused(false);
+      const WithSwitches unfused(fusion_switches(false));
       training.step();
       const std::int64_t held = device.memory().in_use;
       start_liveness_trace();

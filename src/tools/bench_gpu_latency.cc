@@ -14,7 +14,7 @@ void bench_gpu_latency(Bench& bench) {
   spec.most = 1.2;
   spec.note = "dependent adds of 4 floats, unfused, in one plan; time an op";
   if (bench.wants(spec.row)) {
-    const WithFusion unfused(false);
+    const WithSwitches unfused(fusion_switches(false));
     const Array x = four(1), y = four(1e-3);
     bench.measure(spec, streamed(device, queued([=] {
                                    Array sum = x;

@@ -27,10 +27,18 @@ std::function<void()> as_one_plan(int calls, std::function<Array(int)> call) {
 
 void bench_squares(Bench& bench) {
   const Device device = bench.device();
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+  struct Kind {
+    const char* name;
+    DType dtype;
+    bool tf32;
+  };
+  for (const auto [kind, dtype, tf32] :
+       {Kind{"f32", DType::f32, false}, Kind{"tf32", DType::f32, true},
+        Kind{"bf16", DType::bf16, false}, Kind{"f16", DType::f16, false}}) {
+    const WithSwitches with_switches(tf32_switches(tf32));
     for (const std::int64_t n : {64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
       std::string row = "gpu/matmul/";
-      row.append(name(dtype)).append("_").append(std::to_string(n));
+      row.append(kind).append("_").append(std::to_string(n));
       if (!bench.wants(row)) continue;
       const Array a = random_normal({n, n}, 0, 1, dtype, device).eval();
       const Array b = random_normal({n, n}, 0, 1, dtype, device).eval();
