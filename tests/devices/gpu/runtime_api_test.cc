@@ -109,6 +109,39 @@ TEST_F(RuntimeApi, CapturesReplayAndRebind) {
   EXPECT_THROW(twice.rebind(other, Buffer(device, DType::f32, {31})), Error);
 }
 
+TEST_F(RuntimeApi, CountsAndProfilesWhatRuns) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(32), device);
+  const Buffer y(device, DType::f32, {32});
+  const auto run = [&] {
+    CommandEncoder encoder(device);
+    encoder.dispatch(scale, {1}, {32}, {x, y, constant(Params{2, 32})});
+    encoder.dispatch(scale, {1}, {32}, {y, x, constant(Params{0.5f, 32})});
+    Capture both = encoder.capture();
+    both.replay();
+    both.replay();
+    encoder.wait();
+  };
+  const Statistics before = statistics();
+  run();
+  EXPECT_EQ(x.to_vector<float>()[3], 4);
+  y.copy_from(x);
+  const Statistics after = statistics();
+  EXPECT_EQ(after.launches - before.launches, 4);
+  EXPECT_EQ(after.replays - before.replays, 2);
+  EXPECT_EQ(after.waits - before.waits, 2);
+  EXPECT_EQ(after.bytes_to_host - before.bytes_to_host, 128);
+  EXPECT_EQ(after.bytes_on_device - before.bytes_on_device, 128);
+
+  const Profile profile;
+  run();
+  EXPECT_EQ(x.to_vector<float>()[3], 4);
+  ASSERT_EQ(profile.kernels().size(), 1u);
+  EXPECT_EQ(profile.kernels()[0].name, "scale_float");
+  EXPECT_EQ(profile.kernels()[0].launches, 4);
+  EXPECT_GT(profile.kernels()[0].seconds, 0);
+}
+
 TEST_F(RuntimeApi, MistakesAreErrors) {
   const auto message = [](const auto& body) -> std::string {
     try {
