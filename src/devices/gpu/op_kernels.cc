@@ -17,6 +17,7 @@ const KernelTable& gpu_kernel_table() {
     add_attention_kernels(*made);
     add_softmax_kernels(*made);
     add_norm_kernels(*made);
+    add_rope_kernels(*made);
     add_cross_entropy_kernels(*made);
     return made;
   }();

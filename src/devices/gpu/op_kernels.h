@@ -16,6 +16,7 @@ void add_matmul_kernels(KernelTable& table);
 void add_attention_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
+void add_rope_kernels(KernelTable& table);
 void add_cross_entropy_kernels(KernelTable& table);
 
 // What add_matmul_kernels() prepares: any strides, with launch_steps().

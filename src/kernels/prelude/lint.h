@@ -144,6 +144,7 @@ HEARTH_INTEGER_FUNCTIONS(ulong)
 #undef HEARTH_INTEGER_FUNCTIONS
 
 uint mulhi(uint a, uint b);
+ulong mulhi(ulong a, ulong b);
 uint clz(uint x);
 ulong clz(ulong x);
 uint popcount(uint x);

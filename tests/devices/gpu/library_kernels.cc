@@ -165,6 +165,12 @@ std::vector<KernelSource> make_kernels() {
       "cross_entropy.h", "cross_entropy_backward_rows", "F16, F32, int, true, 2, 1",
       {read("float", "g"), read("half", "x"), read("int", "targets"), read("float", "losses"),
        write("half", "dx"), constant("CrossEntropyParams<1>"), shared("shared", 64)}));
+  for (const char* interleaved : {"true", "false"}) {
+    kernels.push_back(
+        instance("rope.h", "rope", std::string("BF16, ") + interleaved + ", 2",
+                 {read("bfloat", "x"), write("bfloat", "y"), dynamics, constant("RopeParams<2>")}));
+    kernels.back().name += std::string("_") + interleaved;
+  }
   for (const char* name : {"random_bits", "arange_int"}) {
     kernels.push_back(instance("random.h", name, "uint",
                                {write("uint", "y"), dynamics, constant("RandomParams")}));

@@ -339,5 +339,37 @@ TEST_F(RowKernels, CrossEntropy) {
   }
 }
 
+TEST_F(RowKernels, Rope) {
+  for (const DType dtype : kFloats) {
+    for (const std::int64_t dim : {2, 6, 16, 34, 128}) {
+      for (const std::int64_t offset : {0, 1'000'000, -3}) {
+        for (const bool interleaved : {false, true}) {
+          const Array x = random_array({2, 5, 3, dim}, dtype);
+          const double base = 500000;
+          // Heads behind positions in memory, as attention has them.
+          const Array y = rope(swap_axes(x, 1, 2),
+                               {.base = base, .interleaved = interleaved, .offset = offset});
+          const Values in = contiguous(swap_axes(x, 1, 2)).to_doubles();
+          Values expected(in.size());
+          const auto n = static_cast<std::size_t>(dim), pairs = n / 2;
+          for (std::size_t row = 0; row < in.size() / n; ++row) {
+            for (std::size_t i = 0; i < pairs; ++i) {
+              const double angle =
+                  (static_cast<double>(offset) + static_cast<double>(row % 5)) *
+                  std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
+              const std::size_t a = row * n + (interleaved ? 2 * i : i);
+              const std::size_t b = a + (interleaved ? 1 : pairs);
+              expected[a] = in[a] * std::cos(angle) - in[b] * std::sin(angle);
+              expected[b] = in[b] * std::cos(angle) + in[a] * std::sin(angle);
+            }
+          }
+          const double allowed = dtype == DType::f64 ? 1e-9 : tolerance(dtype);
+          expect_close(y, expected, allowed, said("rope", x, offset));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hearth
