@@ -82,19 +82,6 @@ HEARTH_INLINE void row_means(thread V* sums, V count, uint lanes, threadgroup V*
   sums[1] /= count;
 }
 
-// The rows that a threadgroup takes in a turn; beyond the last turn there are none.
-template <int kRank>
-HEARTH_INLINE RowPlace turn_place(constant NormBackwardParams<kRank>& p, uint turn, Ctx ctx) {
-  uint bits = uint(p.split.lane_bits);
-  RowPlace place;
-  place.lane = ctx.tid.x & (uint(p.split.lanes) - 1u);
-  place.row = (ctx.tg.x * uint(p.chunk) + turn) * (ctx.ntid.x >> bits) + (ctx.tid.x >> bits);
-  place.inside = turn < uint(p.chunk) && place.row < uint(p.split.rows);
-  place.length = place.inside ? int(p.split.length) : 0;
-  if (!place.inside) place.row = 0u;
-  return place;
-}
-
 // Returns the row's first element.
 template <typename D, bool kCentered, int kHold, int kRank>
 HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packet<16>* held,
@@ -135,33 +122,67 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
     dbias[i] = V(0);
   }
   Packet<16> grads[kHold], held[kHold];
-  RowPlace place = turn_place(p, 0u, ctx);
+  RowPlace place = turn_place(p.split, uint(p.chunk), 0u, ctx);
   V origin = load_turn<D, kCentered, kHold>(grads, held, g, x, place, first, step, p);
   for (uint turn = 0; turn < uint(p.chunk); ++turn) {
     // The next rows are on their way while these are computed.
     Packet<16> next_grads[kHold], next_held[kHold];
-    RowPlace next_place = turn_place(p, turn + 1u, ctx);
+    RowPlace next_place = turn_place(p.split, uint(p.chunk), turn + 1u, ctx);
     V next_origin =
         load_turn<D, kCentered, kHold>(next_grads, next_held, g, x, next_place, first, step, p);
-    RowScale<V> scale = held_scale<D, kCentered, kHold>(held, first, step, place, p.split, origin,
-                                                        epsilon, shared, ctx);
+    // From here on h and gw stand for x and g.
+    V h[kHold * kCount], gw[kHold * kCount];
+    V mean = V(0);
+#pragma unroll
+    for (int u = 0; u < kHold; ++u) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        h[u * kCount + i] = D::get(held[u].word, i) - origin;
+        mean += h[u * kCount + i];
+      }
+    }
+    if (kCentered) mean = row_sum(mean, lanes, shared, ctx) / V(length);
+    V squares = V(0);
+#pragma unroll
+    for (int u = 0; u < kHold; ++u) {
+      int left = place.length - first - u * step;
+      bool whole = left >= kCount;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        if (kCentered) h[u * kCount + i] -= mean;
+        V c = h[u * kCount + i];
+        if (whole || i < left) squares = metal::fma(c, c, squares);
+      }
+    }
+    V factor = V(1) / metal::sqrt(row_sum(squares, lanes, shared + 32, ctx) / V(length) + epsilon);
     V means[2] = {V(0), V(0)};
-    held_products<D, kCentered, kWeight, kHold>(grads, held, weights, scale, means);
+#pragma unroll
+    for (int u = 0; u < kHold; ++u) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        int at = u * kCount + i;
+        V grad = D::get(grads[u].word, i);
+        h[at] *= factor;
+        gw[at] = kWeight ? grad * D::get(weights[u].word, i) : grad;
+        if (kCentered) means[0] += gw[at];
+        means[1] = metal::fma(gw[at], h[at], means[1]);
+        if (place.inside) dweight[at] = metal::fma(grad, h[at], dweight[at]);
+        if (kCentered) dbias[at] += grad;
+      }
+    }
     row_means<V, kCentered>(means, V(length), lanes, shared + 64, ctx);
     device typename D::memory* to = dx + long(place.row) * p.split.length;
-    store_gradient<D, kCentered, kWeight, kHold>(grads, held, weights, scale, means, to, first,
-                                                 step, place.length, InPacket<D>::shift(to) == 0);
-    if (place.inside) {
+    bool packed = InPacket<D>::shift(to) == 0;
 #pragma unroll
-      for (int u = 0; u < kHold; ++u) {
+    for (int u = 0; u < kHold; ++u) {
+      Packet<16> out;
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          V grad = D::get(grads[u].word, i);
-          V h = scale.apply(D::get(held[u].word, i));
-          dweight[u * kCount + i] = metal::fma(grad, h, dweight[u * kCount + i]);
-          if (kCentered) dbias[u * kCount + i] += grad;
-        }
+      for (int i = 0; i < kCount; ++i) {
+        int at = u * kCount + i;
+        V centred = kCentered ? gw[at] - means[0] : gw[at];
+        D::put(out.word, i, factor * metal::fma(-h[at], means[1], centred));
       }
+      store_packet<D>(out, to, first + u * step, place.length, packed);
     }
     place = next_place;
     origin = next_origin;
