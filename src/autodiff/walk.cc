@@ -117,6 +117,7 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
     if (!held) continue;
     record->released = true;
     record->output = Array();
+    record->rest = Array();
     record->saved.assign(record->saved.size(), Array());
     record->replay = nullptr;
   }

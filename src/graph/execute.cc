@@ -53,11 +53,14 @@ std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scr
   for (const Node* node : recording.externals) {
     ExternalFact fact;
     fact.donatable = is_donatable(*node);
+    const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
+    fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
     scratch.facts.push_back(fact);
     const bool dense = is_dense(node->shape, node->layout.strides);
     const auto rank = static_cast<std::uint64_t>(node->shape.rank());
     key.push_back(static_cast<std::uint64_t>(node->dtype) | rank << 8 |
                   (fact.donatable ? 1u << 16 : 0u) | (dense ? 1u << 17 : 0u) |
+                  (fact.aligned ? 1u << 18 : 0u) |
                   (fact.donatable ? static_cast<std::uint64_t>(node->storage->bytes) << 20 : 0));
     for (const std::int64_t extent : node->shape) key.push_back(static_cast<std::uint64_t>(extent));
     // Where an axis has one element its stride says nothing, but views may keep it: it is part of

@@ -26,6 +26,7 @@ struct GradRecord {
   std::vector<DType> dtypes;         // per input
   std::vector<bool> given;           // per input
   Array output;                      // with Saves::output; holds the node only, not this record
+  Array rest;                        // of OpDef::record_tracked
   Shape output_shape;
   DType output_dtype = DType::f32;
   DeviceImpl* device = nullptr;

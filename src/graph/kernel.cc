@@ -23,6 +23,18 @@ bool has_dense_matrices(const Shape& shape, const Strides& strides) {
   return lies(rank - 2, rank - 1) || lies(rank - 1, rank - 2);
 }
 
+bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset) {
+  const std::int64_t item = size_of(spec.dtype);
+  if (offset * item % kRowAlignment != 0) return false;
+  for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+    if (spec.shape[axis] == 1) continue;
+    const bool last = axis == spec.shape.rank() - 1;
+    const bool steps = strides[axis] > 0 && strides[axis] * item % kRowAlignment == 0;
+    if (last ? strides[axis] != 1 : !steps) return false;
+  }
+  return true;
+}
+
 void KernelTable::add(const Kernel& kernel) { kernels_[kernel.op].push_back(kernel); }
 
 const Kernel* KernelTable::find(const Signature& signature) const {

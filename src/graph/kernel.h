@@ -39,6 +39,9 @@ Strides batch_strides(const TensorSpec& spec, int batch_rank);
 // True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
 // column. Axes of one element may step as they like.
 bool has_dense_matrices(const Shape& shape, const Strides& strides);
+inline constexpr std::int64_t kRowAlignment = 16;  // bytes
+// True if an operand of this shape and dtype fits LayoutNeed::aligned_rows.
+bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset);
 
 // One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
 // parameters are the words from `dynamic` on in the dynamic block.
@@ -74,7 +77,9 @@ struct Prepared {
 enum class LayoutNeed : std::uint8_t {
   strided,
   last_axis_dense,
-  matrices,  // of the last two axes one is dense, and the other steps over it
+  matrices,      // of the last two axes one is dense, and the other steps over it
+  aligned_rows,  // the last axis is dense; the start and all other steps, which go forward, are
+                 // multiples of kRowAlignment
   dense,
 };
 

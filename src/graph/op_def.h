@@ -97,6 +97,8 @@ struct Vjp {
   const Array& grad;  // of the output: same shape and dtype
   const Array& out;   // only with Saves::output
 
+  // What OpDef::record_tracked gave beside the result; undefined where the op was recorded itself.
+  const Array& rest() const;
   int input_count() const;
   const Array& input(int i) const;  // only what Saves names
   const Shape& shape(int i) const;  // of input i
@@ -121,6 +123,9 @@ struct Composite {
   const Array& input(int i) const { return *inputs[static_cast<std::size_t>(i)]; }
   ParamReader statics() const { return ParamReader(params.statics().span()); }
 };
+
+// Whether the device has a kernel for another op with the same arguments. Throws what infer() throws.
+bool has_kernel(const OpDef& op, const Composite& arguments);
 
 // Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in
 // elements.
@@ -167,6 +172,10 @@ struct OpDef {
   // The op in terms of other ops: used on a device without a kernel, as the gradient where vjp is
   // null, and as an oracle.
   Array (*composite)(const Composite&) = nullptr;
+  // Where a gradient is wanted, may record something else with the op's result, and with what the
+  // rule would have to work out again in `rest`. Undefined: the op is recorded itself. Rules must do
+  // without.
+  Array (*record_tracked)(const Composite&, Array* rest) = nullptr;
   ViewRule view = nullptr;
   // For views whose start is dynamic: dynamic parameter d moves the start along axis d.
   bool dynamic_offset = false;

@@ -75,6 +75,7 @@ struct Plan {
 // What is true of an external when its recording is submitted; part of the key.
 struct ExternalFact {
   bool donatable = false;
+  bool aligned = false;  // the first element lies at a multiple of kRowAlignment
 };
 
 std::shared_ptr<const Plan> build_plan(DeviceImpl& device, const Recording& recording,

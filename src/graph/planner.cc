@@ -101,6 +101,15 @@ void Planner::find_needed() {
 
 // Pass 2
 
+// True if the root and dynamic starts are where LayoutNeed::aligned_rows wants them.
+bool Planner::is_aligned(const PlanValue& value) const {
+  const int external = roots_[static_cast<std::size_t>(value.root)].external;
+  if (external >= 0 && !facts_[static_cast<std::size_t>(external)].aligned) return false;
+  return std::all_of(value.dynamic.begin(), value.dynamic.end(), [](const DynamicOffset& offset) {
+    return offset.stride_bytes % kRowAlignment == 0;
+  });
+}
+
 PlanValue Planner::operand(const PlanNode& node, std::uint32_t i) const {
   const OperandRef ref = refs_[node.first_ref + i];
   PlanValue value;
@@ -372,6 +381,9 @@ void Planner::trace_kernel(std::uint32_t index) {
       fits = is_dense(spec.shape, inputs[i].layout.strides);
     } else if (kernel->layout == LayoutNeed::last_axis_dense && spec.shape.rank() > 0) {
       fits = spec.shape.back() <= 1 || inputs[i].layout.strides.back() == 1;
+    } else if (kernel->layout == LayoutNeed::aligned_rows) {
+      fits = is_aligned(inputs[i]) &&
+             has_aligned_rows(spec, inputs[i].layout.strides, inputs[i].layout.offset);
     } else if (kernel->layout == LayoutNeed::matrices) {
       fits = has_dense_matrices(spec.shape, inputs[i].layout.strides);
     }

@@ -91,6 +91,7 @@ class Planner {
   void trace_kernel(std::uint32_t index);
 
   // The value of operand i of a node.
+  bool is_aligned(const PlanValue& value) const;
   PlanValue operand(const PlanNode& node, std::uint32_t i) const;
   const Shape& operand_shape(const PlanNode& node, std::uint32_t i) const;
   // The region that holds `value` unread by others and seen as it is, or -1.

@@ -128,7 +128,25 @@ constinit const OpDef as_array_op = {
     .differentiable = false,
 };
 
+// While what stands for a tracked op is recorded.
+class Untracked {
+ public:
+  Untracked() : before_(set_grad_enabled(false)) {}
+  ~Untracked() { set_grad_enabled(before_); }
+  Untracked(const Untracked&) = delete;
+  Untracked& operator=(const Untracked&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace
+
+bool has_kernel(const OpDef& op, const Composite& arguments) {
+  Inference inference{op, arguments.inputs, arguments.params, Shape(), DType::f32, DType::f32};
+  op.infer(inference);
+  return has_kernel(arguments.device.impl(), inference);
+}
 
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* asked) {
@@ -154,16 +172,25 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
   }
   tracked = tracked && grad_enabled() && op.differentiable && is_float(inference.dtype);
 
-  if (op.composite != nullptr && !has_kernel(device, inference)) {
-    const bool before = set_grad_enabled(false);
-    Array result;
-    try {
-      result = op.composite(Composite{inputs, params, Device(&device)});
-    } catch (...) {
-      set_grad_enabled(before);
-      throw;
+  if (tracked && op.record_tracked != nullptr) {
+    Array rest;
+    const Array result = [&] {
+      const Untracked untracked;
+      return op.record_tracked(Composite{inputs, params, Device(&device)}, &rest);
+    }();
+    if (result.defined()) {
+      GradRecord* record = track(inference, device, result.node());
+      record->rest = std::move(rest);
+      retain_handle(result.node());
+      return Array(result.node(), record);
     }
-    set_grad_enabled(before);
+  }
+
+  if (op.composite != nullptr && !has_kernel(device, inference)) {
+    const Array result = [&] {
+      const Untracked untracked;
+      return op.composite(Composite{inputs, params, Device(&device)});
+    }();
     if (!tracked) return result;
     GradRecord* record = track(inference, device, result.node());
     retain_handle(result.node());

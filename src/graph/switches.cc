@@ -12,6 +12,7 @@ Switches from_environment() {
   switches.fuse_reductions = environment.fusion;
   switches.exact = environment.exact;
   switches.tf32 = environment.tf32;
+  switches.deterministic = environment.deterministic;
   switches.composites = environment.composites;
   return switches;
 }

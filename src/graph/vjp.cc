@@ -26,6 +26,7 @@ const Array& Vjp::input(int i) const {
   return saved;
 }
 
+const Array& Vjp::rest() const { return record.rest; }
 const Shape& Vjp::shape(int i) const { return record.shapes[at(*this, i)]; }
 DType Vjp::dtype(int i) const { return record.dtypes[at(*this, i)]; }
 bool Vjp::has(int i) const { return i < input_count() && record.given[at(*this, i)]; }

@@ -6,7 +6,7 @@
 // equal stretches of whole steps: how many exist is known on the device only, and threadgroups
 // without a stretch leave at once. In a stretch simdgroups take turns. kLanes lanes hold a row of
 // 8 kLanes columns, 8 columns each, for the queries, keys, values and sums alike; 32 / kLanes keys
-// are read by one load, and kUnroll loads of keys and of values are under way together. A product is
+// are read by one load, and kUnroll loads of keys or of values are under way together. A product is
 // summed over lanes while queries are dealt out over them: afterwards a lane has the score of one
 // query. Maximum, sum and weighted values of a stretch go to memory, and attention_combine() adds
 // the stretches up in order. Bound by memory: each key and value is read once for each kQueries
@@ -85,9 +85,9 @@ struct FewParams {
   long stretches;  // threadgroups that share the keys of a query
 };
 
-enum { kFewUnroll = 4, kFewSimdgroups = 4 };
+enum { kFewSimdgroups = 4, kCombineSimdgroups = 16 };
 // Keys that a threadgroup takes at a time.
-inline long keys_of_step(int lanes) { return kFewSimdgroups * kFewUnroll * (32 / lanes); }
+inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll * (32 / lanes); }
 
 // The value of another lane; 64-bit values go in two halves.
 inline float taken_from(float x, ushort lane) { return simd_shuffle(x, lane); }
@@ -99,18 +99,18 @@ inline double taken_from(double x, ushort lane) {
 }
 #endif
 
-template <typename D, int kLanes, int kQueries, bool kVectors, bool kSoftcap, bool kMask,
-          bool kBias>
+template <typename D, int kLanes, int kQueries, int kUnroll, bool kVectors, bool kSoftcap,
+          bool kMask, bool kBias>
 void attention_few(device const typename D::memory* q, device const typename D::memory* k,
                    device const typename D::memory* v, device const uchar* mask,
                    device const typename D::memory* bias, device const ulong* dynamics,
                    device typename D::value* parts, device typename D::value* marks,
                    constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value C;
-  const int kUnroll = kFewUnroll, kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
+  const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
   constant AttentionParams& p = few.attention;
   long length = existing_keys(dynamics, p);
-  long step = keys_of_step(kLanes), stretch = stretch_of(length, few.stretches, step);
+  long step = keys_of_step(kUnroll, kLanes), stretch = stretch_of(length, few.stretches, step);
   long begin = long(ctx.tg.x) * stretch;
   if (begin >= length) return;
   long end = begin + stretch < length ? begin + stretch : length;
@@ -155,16 +155,17 @@ void attention_few(device const typename D::memory* q, device const typename D::
   long key_hop = p.k.row * kSlots, value_hop = p.v.row * kSlots;
   int left = int(end - key);
   bool has_key = column < p.d, has_value = column < p.dv;
+  Columns<D, kVectors> key_row[kUnroll], value_row[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    key_row[u].clear();
+    if (u * kSlots < left && has_key) {
+      key_row[u].load(keys + u * key_hop, p.k.column, p.d - column);
+    }
+  }
+  // Values are on their way while keys are multiplied, and the next keys while values are.
 #pragma unroll 1
   for (; left + int(slot) > 0; left -= int(step)) {
-    Columns<D, kVectors> key_row[kUnroll], value_row[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      key_row[u].clear();
-      if (u * kSlots < left && has_key) {
-        key_row[u].load(keys + u * key_hop, p.k.column, p.d - column);
-      }
-    }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       value_row[u].clear();
@@ -196,6 +197,12 @@ void attention_few(device const typename D::memory* q, device const typename D::
                                                        end - left + u * kSlots, p, slope);
       }
       top = metal::max(top, score[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      if (u * kSlots < left - int(step) && has_key) {
+        key_row[u].load(keys + u * key_hop, p.k.column, p.d - column);
+      }
     }
 #pragma unroll
     for (int distance = kLanes; distance < 32; distance *= 2) {
@@ -286,15 +293,15 @@ void attention_few(device const typename D::memory* q, device const typename D::
   }
 }
 
-// A threadgroup of 256 threads makes one row of the result; simdgroups take turns with stretches.
-template <typename D, int kLanes>
+// A threadgroup of 512 threads makes one row of the result; simdgroups take turns with stretches.
+template <typename D, int kLanes, int kUnroll>
 void attention_combine(device const typename D::value* parts, device const typename D::value* marks,
                        device const ulong* dynamics, device typename D::memory* out,
                        constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value C;
   constant AttentionParams& p = few.attention;
   long length = existing_keys(dynamics, p);
-  long stretch = stretch_of(length, few.stretches, keys_of_step(kLanes));
+  long stretch = stretch_of(length, few.stretches, keys_of_step(kUnroll, kLanes));
   long used = length == 0 ? 0 : (length + stretch - 1) / stretch;
   long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x), line = row * few.stretches;
   C all = C(-INFINITY);
@@ -308,7 +315,8 @@ void attention_combine(device const typename D::value* parts, device const typen
   C total = C(0.0f);
 #pragma unroll
   for (int i = 0; i < 8; ++i) sum[i] = C(0.0f);
-  for (long s = long(ctx.sg); s < used; s += 8) {
+#pragma unroll 4
+  for (long s = long(ctx.sg); s < used; s += kCombineSimdgroups) {
     C share = metal::exp2(marks[(line + s) * 2] - shift);
     total = total + marks[(line + s) * 2 + 1] * share;
 #pragma unroll
@@ -319,13 +327,13 @@ void attention_combine(device const typename D::value* parts, device const typen
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) shared[ctx.sg * 256u + ctx.lane + uint(32 * i)] = sum[i];
-  if (ctx.lane == 0u) shared[2048u + ctx.sg] = total;
+  if (ctx.lane == 0u) shared[kCombineSimdgroups * 256u + ctx.sg] = total;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   total = C(0.0f);
   C value = C(0.0f);
-  for (uint s = 0; s < 8; ++s) {
-    total = total + shared[2048u + s];
-    value = value + shared[s * 256u + ctx.tid.x];
+  for (uint s = 0; s < kCombineSimdgroups; ++s) {
+    total = total + shared[kCombineSimdgroups * 256u + s];
+    value = value + shared[s * 256u + ctx.tid.x % 256u];
   }
   if (long(ctx.tid.x) < p.dv) {
     out[row * p.dv + long(ctx.tid.x)] = D::store(total == C(0.0f) ? C(0.0f) : value / total);

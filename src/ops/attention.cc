@@ -14,12 +14,14 @@ constexpr ParamSpec kAttention[] = {
     {"scale", ParamType::f64},
     {.name = "softcap", .type = ParamType::f64, .optional = true},
     {.name = "causal", .type = ParamType::boolean, .optional = true},
+    {.name = "bounded", .type = ParamType::boolean, .optional = true},
     {.name = "kv_length", .type = ParamType::i64, .dynamic = true}};
 
 struct Settings {
   double scale;
   double softcap;
   bool causal;
+  bool bounded;  // else all keys exist
   std::int64_t kv_length;
 };
 
@@ -28,6 +30,7 @@ Settings settings_of(ParamReader statics, std::uint64_t kv_length) {
   s.scale = statics.f64();
   s.softcap = statics.f64();
   s.causal = statics.boolean();
+  s.bounded = statics.boolean();
   s.kv_length = dynamic_i64(kv_length);
   return s;
 }
@@ -106,10 +109,11 @@ Shape check_attention(const Inference& inference, int first) {
                                                     std::to_string(s.softcap) +
                                                     ", expected 0 for none or a positive number");
   }
-  if (s.kv_length < 0 || s.kv_length > k[2]) {
+  if (s.kv_length < 0 || s.kv_length > k[2] || (!s.bounded && s.kv_length != k[2])) {
     inference.fail(ErrorCode::invalid_argument,
                    "kv_length is out of range; got " + std::to_string(s.kv_length) +
-                       ", expected at least 0 and at most " + std::to_string(k[2]));
+                       ", expected at least " + std::to_string(s.bounded ? 0 : k[2]) +
+                       " and at most " + std::to_string(k[2]));
   }
   return {q[0], q[1], q[2], v[3]};
 }
@@ -119,8 +123,25 @@ void infer_attention(Inference& inference) {
   inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
 }
 
+// Results for rows, then the logarithm of each row's sum as two numbers that add up to it.
+std::int64_t rows_of(const Shape& q) { return q[0] * q[1] * q[2]; }
+
+void infer_attention_with_sums(Inference& inference) {
+  const Shape out = check_attention(inference, 0);
+  inference.shape = {element_count(out) + 2 * rows_of(out)};
+  inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
+}
+
 void infer_attention_backward(Inference& inference) {
   const Shape out = check_attention(inference, 2);
+  if (inference.has(7) && (inference.input(7).shape() != Shape{2 * rows_of(out)} ||
+                           inference.input(7).dtype() != inference.input(2).dtype())) {
+    inference.fail(ErrorCode::shape, "sums do not fit; got " +
+                                         to_string(inference.input(7).shape()) + " " +
+                                         std::string(name(inference.input(7).dtype())) +
+                                         ", expected " + to_string(Shape{2 * rows_of(out)}) + " " +
+                                         std::string(name(inference.input(2).dtype())));
+  }
   const DType dtype = inference.input(2).dtype();
   for (int i = 0; i < 2; ++i) {
     const Array& x = inference.input(i);
@@ -183,6 +204,7 @@ Array masked_out(const Operands& o) {
 }
 
 struct Weights {
+  Array sums;     // the logarithm of each row's sum of e^score; 0 if masked out
   Array weights;  // [batch, heads, q_length, length]; rows add up to 1, or to 0 if masked out
   Array tanh;     // of score / softcap; undefined without softcap
 };
@@ -204,7 +226,9 @@ Weights weights_of(const Operands& o) {
   shift = where(equal(shift, -infinity), 0.0, shift);
   const Array e = exp(sub(scores, shift));
   const Array total = sum(e, {3}, true);
-  w.weights = div(e, where(equal(total, 0.0), 1.0, total));
+  const Array some = where(equal(total, 0.0), 1.0, total);
+  w.sums = add(shift, log(some));
+  w.weights = div(e, some);
   return w;
 }
 
@@ -224,6 +248,33 @@ Array attention_composite(const Composite& c) {
   const std::int64_t length = o.k.shape()[2];
   const Array out = matmul(reshape(weights_of(o).weights, o.grouped(length)), o.v);
   return cast(reshape(out, shape), dtype);
+}
+
+Array flat(const Array& x) { return reshape(x, {x.size()}); }
+
+Array attention_with_sums_composite(const Composite& c) {
+  const Array out = attention_composite(c);
+  const Operands o =
+      operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
+               c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const DType dtype = c.input(0).dtype();
+  if (is_empty(o)) {
+    return cat({flat(out), zeros({2 * rows_of(o.q.shape())}, dtype, c.device)}, 0);
+  }
+  const Array sums = flat(weights_of(o).sums);
+  const Array high = cast(sums, dtype);
+  return cat({flat(out), high, cast(sub(sums, wide(high)), dtype)}, 0);
+}
+
+// The forward pass knows the sums, so that the gradient need not work them out again.
+Array record_with_sums(const Composite& c, Array* rest) {
+  if (!has_kernel(defs::attention_with_sums_op, c)) return Array();
+  const Array packed = record(defs::attention_with_sums_op, c.inputs, c.params, &c.device);
+  const Shape& q = c.input(0).shape();
+  const Shape shape = {q[0], q[1], q[2], c.input(2).shape()[3]};
+  const std::int64_t count = element_count(shape);
+  *rest = narrow(packed, 0, count, 2 * rows_of(q));
+  return reshape(narrow(packed, 0, 0, count), shape);
 }
 
 struct Gradients4 {
@@ -248,8 +299,6 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   g.k = matmul(transpose(scores), reshape(o.q, o.grouped(d)));
   return g;
 }
-
-Array flat(const Array& x) { return reshape(x, {x.size()}); }
 
 Array attention_backward_composite(const Composite& c) {
   const Operands o =
@@ -291,7 +340,7 @@ Grads attention_vjp(const Vjp& v) {
   }
   const Array packed = call(defs::attention_backward_op, v.record.params,
                             {&v.grad, &v.out, &v.input(0), &v.input(1), &v.input(2),
-                             optional_input(mask), optional_input(bias)});
+                             optional_input(mask), optional_input(bias), optional_input(v.rest())});
   std::int64_t start = 0;
   for (int i = 0; i < 3; ++i) {
     const std::int64_t count = element_count(v.shape(i));
@@ -303,8 +352,9 @@ Grads attention_vjp(const Vjp& v) {
   return grads;
 }
 
-Params attention_params(double scale, double softcap, bool causal, std::int64_t kv_length) {
-  return Params().f64(scale).f64(softcap).boolean(causal).dynamic_i64(kv_length);
+Params attention_params(double scale, double softcap, bool causal, std::int64_t kv_length,
+                        bool bounded = true) {
+  return Params().f64(scale).f64(softcap).boolean(causal).boolean(bounded).dynamic_i64(kv_length);
 }
 
 std::vector<SampleCase> attention_samples() {
@@ -321,6 +371,11 @@ std::vector<SampleCase> attention_samples() {
        attention_params(0.35, 0, true, 5)},
       {{{{1, 2, 4, 8}}, {{1, 2, 3, 8}}, {{1, 2, 3, 8}}}, attention_params(0.35, 0, true, 2)},
       {{{{1, 2, 0, 8}}, {{1, 2, 3, 8}}, {{1, 2, 3, 8}}}, attention_params(0.35, 0, false, 3)},
+      {{{{1, 4, 9, 8}}, {{1, 2, 9, 8}}, {{1, 2, 9, 16}}},
+       attention_params(0.35, 0, true, 9, false)},
+      {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(1, 0, false, 3, false),
+       argument_error},
       {{{{1, 2, 3, 8}}, {{1, 2, 0, 8}}, {{1, 2, 0, 8}}}, attention_params(0.35, 0, false, 0)},
       {{{{1, 3, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(1, 0, false, 4),
@@ -344,6 +399,8 @@ std::vector<SampleCase> attention_backward_samples() {
        attention_params(0.35, 0, false, 5)},
       {{{{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(0.35, 3, true, 4)},
+      {{{{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       attention_params(0.35, 0, true, 4, false)},
       {{{{1, 4, 4, 7}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(0.35, 0, true, 4),
        static_cast<int>(ErrorCode::shape)},
@@ -354,6 +411,7 @@ std::vector<SampleCase> attention_backward_samples() {
 
 constinit const OpDef defs::attention_op = {
     .name = "attention",
+    .revision = 2,
     .summary = "softmax(q k^T * scale) v, with softcap, mask, causal order and bias.",
     .params = kAttention,
     .min_inputs = 3,
@@ -362,16 +420,30 @@ constinit const OpDef defs::attention_op = {
     .vjp = attention_vjp,
     .saves = Saves::all_inputs | Saves::output,
     .composite = attention_composite,
+    .record_tracked = record_with_sums,
+    .accepts_dtype = is_float,
+    .samples = attention_samples,
+};
+
+constinit const OpDef defs::attention_with_sums_op = {
+    .name = "attention_with_sums",
+    .summary = "attention, flat, and behind it the logarithm of each row's sum of e^score.",
+    .params = kAttention,
+    .min_inputs = 3,
+    .max_inputs = 5,
+    .infer = infer_attention_with_sums,
+    .composite = attention_with_sums_composite,
     .accepts_dtype = is_float,
     .samples = attention_samples,
 };
 
 constinit const OpDef defs::attention_backward_op = {
     .name = "attention_backward",
+    .revision = 2,
     .summary = "Gradients of attention for q, k and v, one after the other.",
     .params = kAttention,
     .min_inputs = 5,
-    .max_inputs = 7,
+    .max_inputs = 8,
     .infer = infer_attention_backward,
     .composite = attention_backward_composite,
     .accepts_dtype = is_float,
@@ -384,7 +456,9 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
   const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
   const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
-  return call(defs::attention_op, attention_params(scale, options.softcap, options.causal, length),
+  return call(defs::attention_op,
+              attention_params(scale, options.softcap, options.causal, length,
+                               options.kv_length.has_value()),
               {&q, &k, &v, optional_input(options.mask), optional_input(options.bias)});
 }
 

@@ -30,6 +30,12 @@ mark_as_advanced(HEARTH_CUDA_INCLUDE)
 find_path(HEARTH_CUBLAS_INCLUDE cublasLt.h
   PATHS ${packages} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
 mark_as_advanced(HEARTH_CUBLAS_INCLUDE)
+find_path(HEARTH_CUDNN_INCLUDE cudnn_graph.h PATHS ${packages} $ENV{CUDNN_HOME}/include NO_DEFAULT_PATH)
+mark_as_advanced(HEARTH_CUDNN_INCLUDE)
+if(HEARTH_CUDNN_INCLUDE AND HEARTH_CUDA_INCLUDE)
+  set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/cudnn_prototypes_test.cc"
+    APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUDNN_INCLUDE}" -isystem "${HEARTH_CUDA_INCLUDE}")
+endif()
 if(HEARTH_CUDA_INCLUDE)
   set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/prototypes_test.cc"
     APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUDA_INCLUDE}")

@@ -46,6 +46,7 @@ class Context {
 
   const DriverApi& api() const noexcept { return *api_; }
   const std::string& name() const noexcept { return name_; }
+  Card card() const noexcept { return card_; }
   // Within a scope.
   Stream stream() const noexcept { return stream_; }
   // Another one, on which nothing runs: what a graph shall repeat is recorded there. Within a scope.

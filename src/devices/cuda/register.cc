@@ -4,6 +4,7 @@
 
 #include "devices/cuda/cublas_lt.h"
 #include "devices/cuda/cuda_driver.h"
+#include "devices/cuda/cudnn.h"
 #include "devices/cuda/driver_api.h"
 #include "devices/cuda/nvrtc.h"
 #include "hearth/error.h"
@@ -28,6 +29,12 @@ std::vector<LibraryMaker> open_libraries(const Places& places, int driver_versio
   if (const auto cublas = open_cublas_lt(places, driver_version, notes)) {
     libraries.emplace_back(
         [cublas](Context& context) { return std::make_unique<CublasLt>(cublas, context); });
+  }
+  if (const auto cudnn = open_cudnn(places, notes)) {
+    libraries.emplace_back([cudnn](Context& context) {
+      return std::make_unique<Cudnn>(cudnn, context,
+                                     compute_capability(context.api(), context.card()));
+    });
   }
   return libraries;
 }

@@ -17,6 +17,7 @@ constexpr std::int64_t kMostColumns = 256;  // of a row of q, k or v
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kColumnsOfLane = 8;
+constexpr int kFewSimdgroups = 4, kCombineSimdgroups = 16;
 
 // The inputs of a launch, counted from q.
 enum Input : int { kQ, kK, kV, kMask, kBias, kInputs };
@@ -138,7 +139,8 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
   std::int64_t together = 1;
   while (together < std::min(queries, most)) together *= 2;
   const std::int64_t blocks = (queries + together - 1) / together;
-  const std::int64_t step = 16 * (32 / lanes);
+  const std::int64_t unroll = 4;
+  const std::int64_t step = kFewSimdgroups * unroll * (32 / lanes);
   const std::int64_t stretches =
       std::clamp<std::int64_t>(kEnoughGroups / (a.batch * a.kv_heads * blocks), 1,
                                std::max<std::int64_t>(1, (a.keys + step - 1) / step));
@@ -150,9 +152,10 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
                            lines * 2 * bytes};
   const std::string memory = a.memory_type(), value = a.value_type();
 
-  const std::vector<std::string> arguments = {
-      dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(together), truth(vectors),
-      truth(a.has_softcap),    truth(a.has_mask),     truth(a.has_bias)};
+  const std::vector<std::string> arguments = {dtype_struct(a.dtype()),  std::to_string(lanes),
+                                              std::to_string(together), std::to_string(unroll),
+                                              truth(vectors),           truth(a.has_softcap),
+                                              truth(a.has_mask),        truth(a.has_bias)};
   runtime::KernelSource source;
   source.name = entry_name("attention_few", arguments);
   source.text = "#include \"kernels/attention_few.h\"\n";
@@ -167,33 +170,36 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
                        {Kind::write, value, "marks"},
                        {Kind::constant, "FewParams", "p"},
                        {Kind::threadgroup, value, "shared", together * (lanes * 8 + 8)}};
-  source.max_threads = 128;
+  source.max_threads = kFewSimdgroups * 32;
   Step few;
   few.kernel = &plan->add_kernel(std::move(source));
   few.groups = {static_cast<std::uint32_t>(stretches),
                 static_cast<std::uint32_t>(a.kv_heads * blocks),
                 static_cast<std::uint32_t>(a.batch)};
-  few.threads = {128};
+  few.threads = {kFewSimdgroups * 32};
   few.arguments.assign(a.arguments, a.arguments + kInputs);
   few.arguments.insert(few.arguments.end(), {kDynamics, parts, marks, kConstants});
   few.constants = a.constants;
   few.constants.push_back(stretches);
 
-  const std::vector<std::string> combined = {dtype_struct(a.dtype()), std::to_string(lanes)};
+  const std::vector<std::string> combined = {dtype_struct(a.dtype()), std::to_string(lanes),
+                                             std::to_string(unroll)};
   source = {};
   source.name = entry_name("attention_combine", combined);
   source.text = "#include \"kernels/attention_few.h\"\n";
   source.function = instance("attention_combine", combined);
-  source.parameters = {
-      {Kind::read, value, "parts"},       {Kind::read, value, "marks"},
-      {Kind::read, "ulong", "dynamics"},  {Kind::write, memory, "out"},
-      {Kind::constant, "FewParams", "p"}, {Kind::threadgroup, value, "shared", 8 * 256 + 8}};
-  source.max_threads = 256;
+  source.parameters = {{Kind::read, value, "parts"},
+                       {Kind::read, value, "marks"},
+                       {Kind::read, "ulong", "dynamics"},
+                       {Kind::write, memory, "out"},
+                       {Kind::constant, "FewParams", "p"},
+                       {Kind::threadgroup, value, "shared", kCombineSimdgroups * 257}};
+  source.max_threads = kCombineSimdgroups * 32;
   Step combine;
   combine.kernel = &plan->add_kernel(std::move(source));
   combine.groups = {static_cast<std::uint32_t>(a.heads * a.rows),
                     static_cast<std::uint32_t>(a.batch)};
-  combine.threads = {256};
+  combine.threads = {kCombineSimdgroups * 32};
   combine.arguments = {
       parts, marks, kDynamics,
       strided_operand(a.signature.output, static_cast<int>(a.signature.inputs.size())).argument,

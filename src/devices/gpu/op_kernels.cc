@@ -1,5 +1,6 @@
 #include "devices/gpu/op_kernels.h"
 
+#include "devices/gpu/attention_problem.h"
 #include "devices/gpu/matmul_problem.h"
 #include "devices/gpu/region_kernel.h"
 
@@ -26,6 +27,7 @@ const KernelTable& gpu_kernel_table() {
 
 void add_library_kernels(const runtime::Driver& driver, KernelTable& table) {
   if (driver.has_library(kMatmulFunction)) add_library_matmul(table);
+  if (driver.has_library(kAttentionFunction)) add_library_attention(table);
 }
 
 }  // namespace hearth::gpu

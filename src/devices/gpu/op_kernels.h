@@ -28,6 +28,7 @@ std::optional<Prepared> matvec(const Signature& signature);
 const KernelTable& gpu_kernel_table();
 
 void add_library_matmul(KernelTable& table);
+void add_library_attention(KernelTable& table);
 // The kernels that call the vendor's libraries, as far as the driver has them. Where they accept,
 // they go before the others.
 void add_library_kernels(const runtime::Driver& driver, KernelTable& table);

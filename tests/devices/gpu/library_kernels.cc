@@ -144,8 +144,8 @@ std::vector<KernelSource> make_kernels() {
                              {read("float", "partial"), write("float", "y"),
                               constant("NormCombineParams"), shared("shared", 256)}));
   for (const char* shape :
-       {"BF16, 16, 4, true, false, false, false", "BF16, 32, 8, true, true, true, true",
-        "F16, 8, 1, false, false, false, true"}) {
+       {"BF16, 16, 4, 4, true, false, false, false", "BF16, 32, 8, 4, true, true, true, true",
+        "F16, 8, 1, 4, false, false, false, true"}) {
     const std::string type = shape[0] == 'F' ? "half" : "bfloat";
     kernels.push_back(
         instance("attention_few.h", "attention_few", shape,
@@ -156,9 +156,16 @@ std::vector<KernelSource> make_kernels() {
     kernels.back().max_threads = 128;
   }
   kernels.push_back(
-      instance("attention_few.h", "attention_combine", "BF16, 16",
+      instance("attention_few.h", "attention_combine", "BF16, 16, 4",
                {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),
-                constant("FewParams"), shared("shared", 2056)}));
+                constant("FewParams"), shared("shared", 16 * 257)}));
+  kernels.back().max_threads = 512;
+  kernels.push_back(
+      instance("attention_sums.h", "split_sums", "BF16",
+               {read("float", "sums"), write("bfloat", "parts"), constant("SumsParams")}));
+  kernels.push_back(
+      instance("attention_sums.h", "join_sums", "F16",
+               {read("half", "parts"), write("float", "sums"), constant("SumsParams")}));
   kernels.push_back(instance("cross_entropy.h", "cross_entropy_rows", "BF16, long, 2, 1",
                              {read("bfloat", "x"), read("long", "targets"), write("float", "y"),
                               constant("CrossEntropyParams<1>"), shared("shared", 64)}));

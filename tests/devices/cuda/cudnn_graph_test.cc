@@ -1,0 +1,222 @@
+// Graphs for cuDNN against a strict library of these tests: descriptors are finalized once and before
+// they are used, given back, and never touched afterwards; plans pass addresses in the order of the
+// tensors.
+#include "devices/cuda/cudnn_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "devices/cuda/cudnn_attention.h"
+#include "hearth/error.h"
+
+namespace hearth::cuda {
+namespace {
+
+using Api = CudnnApi;
+using Status = Api::Status;
+
+constexpr auto kFailure = static_cast<Status>(2000);
+
+struct Fake {
+  struct Descriptor {
+    Api::DescriptorType type;
+    bool finalized = false;
+    std::map<Api::Attribute, std::vector<std::byte>> values;
+  };
+  std::set<Descriptor*> alive;
+  std::vector<std::string> faults;
+  int configs = 2;  // that the heuristics propose
+  int refused = 0;  // of those, the first
+  std::int64_t workspace = 0;
+  std::vector<std::int64_t> ids;  // of the last run
+  std::vector<void*> pointers;
+  int runs = 0;
+};
+Fake* fake = nullptr;
+
+std::size_t bytes_of(Api::AttributeType type) {
+  switch (type) {
+    case Api::AttributeType::boolean:
+      return 1;
+    case Api::AttributeType::handle:
+    case Api::AttributeType::int64:
+    case Api::AttributeType::void_ptr:
+    case Api::AttributeType::backend_descriptor:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+Fake::Descriptor* known(Api::Descriptor descriptor, const char* call) {
+  auto* const found = static_cast<Fake::Descriptor*>(descriptor);
+  if (fake->alive.contains(found)) return found;
+  fake->faults.push_back(std::string(call) + " of a descriptor that is gone");
+  return nullptr;
+}
+
+Status set_attribute(Api::Descriptor descriptor, Api::Attribute name, Api::AttributeType type,
+                     std::int64_t count, const void* elements) {
+  auto* const target = known(descriptor, "set");
+  if (target == nullptr || target->finalized) return kFailure;
+  if (type == Api::AttributeType::backend_descriptor) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto* const other = known(static_cast<const Api::Descriptor*>(elements)[i], "use");
+      if (other == nullptr || !other->finalized) return kFailure;
+    }
+  }
+  const auto* const from = static_cast<const std::byte*>(elements);
+  target->values[name].assign(from, from + bytes_of(type) * static_cast<std::size_t>(count));
+  return Status::success;
+}
+
+Status get_attribute(const Api::Descriptor descriptor, Api::Attribute name, Api::AttributeType,
+                     std::int64_t wanted, std::int64_t* count, void* elements) {
+  auto* const from = known(descriptor, "get");
+  if (from == nullptr || !from->finalized) return kFailure;
+  if (name == Api::Attribute::execution_plan_workspace_size) {
+    std::memcpy(elements, &fake->workspace, 8);
+    *count = 1;
+    return Status::success;
+  }
+  *count = fake->configs;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(wanted, *count); ++i) {
+    known(static_cast<Api::Descriptor*>(elements)[i], "fill")->finalized = true;
+  }
+  return Status::success;
+}
+
+Status finalize(Api::Descriptor descriptor) {
+  auto* const target = known(descriptor, "finalize");
+  if (target == nullptr || target->finalized) return kFailure;
+  if (target->type == Api::DescriptorType::execution_plan && fake->refused > 0) {
+    --fake->refused;
+    return kFailure;
+  }
+  target->finalized = true;
+  return Status::success;
+}
+
+template <class T>
+std::vector<T> values(const Fake::Descriptor& from, Api::Attribute name) {
+  const std::vector<std::byte>& bytes = from.values.at(name);
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+
+Status execute(Api::Handle, Api::Descriptor plan, Api::Descriptor pack) {
+  if (!known(plan, "run")->finalized || !known(pack, "run")->finalized) return kFailure;
+  const auto* const from = static_cast<Fake::Descriptor*>(pack);
+  fake->ids = values<std::int64_t>(*from, Api::Attribute::variant_pack_unique_ids);
+  fake->pointers = values<void*>(*from, Api::Attribute::variant_pack_data_pointers);
+  ++fake->runs;
+  return Status::success;
+}
+
+class CudnnGraphs : public testing::Test {
+ protected:
+  CudnnGraphs() {
+    fake = &fake_;
+    api_->cudnnGetVersion = [] { return std::size_t{91900}; };
+    api_->cudnnGetErrorString = [](Status) { return "FAKE"; };
+    api_->cudnnGetLastErrorString = [](char* text, std::size_t) { *text = 0; };
+    api_->cudnnBackendCreateDescriptor = [](Api::DescriptorType type, Api::Descriptor* made) {
+      *made = *fake->alive.insert(new Fake::Descriptor{type, false, {}}).first;
+      return Status::success;
+    };
+    api_->cudnnBackendDestroyDescriptor = [](Api::Descriptor descriptor) {
+      auto* const gone = known(descriptor, "destroy");
+      fake->alive.erase(gone);
+      delete gone;
+      return Status::success;
+    };
+    api_->cudnnBackendFinalize = finalize;
+    api_->cudnnBackendSetAttribute = set_attribute;
+    api_->cudnnBackendGetAttribute = get_attribute;
+    api_->cudnnBackendExecute = execute;
+  }
+  ~CudnnGraphs() override {
+    EXPECT_TRUE(fake_.alive.empty()) << fake_.alive.size() << " descriptors were not given back";
+    EXPECT_TRUE(fake_.faults.empty()) << fake_.faults.front();
+    fake = nullptr;
+  }
+
+  static CudnnAttention attention(bool causal, bool deterministic, std::int64_t heads) {
+    CudnnAttention a;
+    a.q = {2, heads, 16, 64};
+    a.k = {2, 2, 24, 64};
+    a.v = {2, 2, 24, 32};
+    a.q_strides = dense_strides(a.q);
+    a.k_strides = dense_strides(a.k);
+    a.v_strides = dense_strides(a.v);
+    a.out_strides = a.grad_strides = dense_strides(a.out());
+    a.scale = 0.5F;
+    a.causal = causal;
+    a.deterministic = deterministic;
+    return a;
+  }
+  // Runs the plan with addresses 16, 32, ... and says whether they reach the tensors of memory.
+  void expect_runs(const CudnnGraph& graph, std::size_t tensors) {
+    const auto plan = graph.compile(nullptr, 1024);
+    ASSERT_NE(plan, nullptr);
+    std::vector<void*> memory;
+    for (std::size_t i = 1; i <= tensors; ++i) memory.push_back(reinterpret_cast<void*>(16 * i));
+    plan->run(nullptr, memory, nullptr);
+    ASSERT_EQ(fake_.ids.size(), fake_.pointers.size());
+    ASSERT_GE(fake_.ids.size(), tensors);
+    EXPECT_EQ(std::set(fake_.ids.begin(), fake_.ids.end()).size(), fake_.ids.size());
+    for (std::size_t i = 0; i < tensors; ++i) EXPECT_EQ(fake_.pointers[i], memory[i]);
+    float scale = 0;
+    for (std::size_t i = tensors; i < fake_.pointers.size(); ++i) {
+      std::memcpy(&scale, fake_.pointers[i], sizeof scale);
+      if (scale == 0.5F) return;
+    }
+    ADD_FAILURE() << "no scalar is the scale";
+  }
+
+  Fake fake_;
+  std::shared_ptr<CudnnApi> api_ = std::make_shared<CudnnApi>();
+};
+
+TEST_F(CudnnGraphs, PlansOfAttentionGetTheirTensorsInOrder) {
+  for (const bool causal : {false, true}) {
+    expect_runs(attention_graph(api_, attention(causal, false, 2)), 5);
+    for (const std::int64_t heads : {2, 6}) {
+      expect_runs(attention_backward_graph(api_, attention(causal, true, heads)), 10);
+      expect_runs(attention_backward_graph(api_, attention(causal, false, heads)), 11);
+    }
+  }
+  EXPECT_EQ(fake_.runs, 10);
+}
+
+TEST_F(CudnnGraphs, TheNextEngineIsTakenWhereOneIsRefused) {
+  fake_.refused = 3;  // both of the first heuristics, one of the others
+  EXPECT_NE(attention_graph(api_, attention(true, false, 2)).compile(nullptr, 0), nullptr);
+}
+
+TEST_F(CudnnGraphs, NoPlanWhereAllEnginesAreRefusedOrWantTooMuch) {
+  fake_.refused = 4;
+  const CudnnGraph graph = attention_graph(api_, attention(true, false, 2));
+  EXPECT_EQ(graph.compile(nullptr, 0), nullptr);
+  fake_.workspace = 2048;
+  EXPECT_EQ(graph.compile(nullptr, 2047), nullptr);
+  EXPECT_NE(graph.compile(nullptr, 2048), nullptr);
+}
+
+TEST_F(CudnnGraphs, FailuresAreErrorsWithTheLibrarysWords) {
+  api_->cudnnBackendFinalize = [](Api::Descriptor) { return kFailure; };
+  try {
+    attention_graph(api_, attention(false, false, 2));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_NE(std::string(error.what()).find("FAKE"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace hearth::cuda
