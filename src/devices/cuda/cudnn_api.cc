@@ -38,6 +38,7 @@ std::shared_ptr<const CudnnApi> open_cudnn(const Places& places, std::vector<std
     notes.push_back(library.path() + ": no " + missing);
     return nullptr;
   }
+  notes.push_back("cuDNN " + std::to_string(api->cudnnGetVersion()));
   return api;
 }
 
