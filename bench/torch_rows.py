@@ -410,17 +410,16 @@ def measure_group(options, names):
 
 
 def measure_rows(options, names):
-    rows = []
+    """Groups of rows, one after the other."""
     left = list(names)
     for group in GROUPS:
         chosen = [name for name in left if re.search(group, name)]
         left = [name for name in left if name not in chosen]
         if not chosen:
             continue
-        rows += measure_group(options, chosen)
+        yield measure_group(options, chosen)
         gc.collect()
         torch.cuda.empty_cache()
-    return rows
 
 
 def main():
@@ -445,22 +444,23 @@ def main():
     known = json.loads(listed.stdout)
     wanted = re.compile(options.rows)
     names = [row for row in known["rows"] if wanted.search(row)]
-    with torch.no_grad():
-        rows = measure_rows(options, names)
     result = {
         "device": known["device"],
         "card": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
-        "rows": rows,
+        "rows": [],
     }
-    text = json.dumps(result, indent=2) + "\n"
+    with torch.no_grad():
+        for rows in measure_rows(options, names):
+            result["rows"] += rows
+            # After each group, so that whoever stops this keeps what there is.
+            if options.json and options.json != "-":
+                pathlib.Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
     if options.json == "-":
-        sys.stdout.write(text)
-        return
-    if options.json:
-        pathlib.Path(options.json).write_text(text)
-    print(table(rows))
+        print(json.dumps(result, indent=2))
+    else:
+        print(table(result["rows"]))
 
 
 if __name__ == "__main__":
