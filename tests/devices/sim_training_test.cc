@@ -96,6 +96,13 @@ TEST(SimTraining, MergedLaunchesDoTheSame) {
   EXPECT_EQ(plain->replays().merged, 0);
 }
 
+TEST(SimTraining, MergedLaunchesDoNotRace) {
+  static gpu::GpuDevice* const checked = recycling_device({.check = true}).release();
+  Training training{Device(checked)};
+  for (int i = 0; i < 4; ++i) EXPECT_NO_THROW(training.step());
+  EXPECT_GT(checked->replays().merged, 20);
+}
+
 // Arrays of many sizes, so that members differ in threads, threadgroups and tails.
 TEST(SimTraining, MergedUpdatesDoNotRace) {
   static gpu::GpuDevice* const checked =
