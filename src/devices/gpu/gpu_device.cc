@@ -45,7 +45,7 @@ std::string GpuDevice::description() const {
 
 void GpuDevice::trim() {
   const std::lock_guard lock(queue_mutex());
-  driver_->wait();
+  runtime::wait(*driver_);
   replay_.clear();
   pool_.trim();
 }
@@ -54,7 +54,7 @@ Address GpuDevice::arena(std::int64_t bytes) {
   if (bytes <= arena_bytes_) return arena_;
   const std::int64_t capacity = arena_capacity(bytes);
   pool_.note_arena(capacity);
-  driver_->wait();  // queued plans still use the old one
+  runtime::wait(*driver_);  // queued plans still use the old one
   if (arena_ != nullptr) driver_->free(arena_);
   arena_ = nullptr;
   arena_bytes_ = 0;
@@ -113,7 +113,7 @@ void GpuDevice::upload_dynamics() {
                                              static_cast<std::size_t>(any.dynamic_count));
   const auto bytes = static_cast<std::int64_t>(words.size_bytes());
   if (bytes > dynamics_bytes_ || dynamics_ == nullptr) {
-    driver_->wait();
+    runtime::wait(*driver_);
     if (dynamics_ != nullptr) driver_->free(dynamics_);
     dynamics_ = nullptr;
     dynamics_bytes_ = std::max(2 * bytes, kDynamicsBytes);
