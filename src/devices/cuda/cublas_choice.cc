@@ -169,19 +169,24 @@ std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>
   Operands measured = operands;
   measured.c = scratch.address();
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<double> best = seconds(candidates.front(), measured, 1);
-  if (!best || *best > kLongestSeconds) return std::nullopt;
+  // The library may offer what it then refuses.
+  auto first = candidates.begin();
+  std::optional<double> best;
+  while (first != candidates.end() && !(best = seconds(*first, measured, 1))) ++first;
+  if (!best || *best > kLongestSeconds) {
+    return best ? std::optional(*first) : std::nullopt;
+  }
   const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *best), 1, kMostRepetitions);
-  best = seconds(candidates.front(), measured, repetitions);
+  best = seconds(*first, measured, repetitions);
   if (!best) return std::nullopt;
   double limit = *best * kClearly;
-  Algorithm chosen = candidates.front();
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
+  Algorithm chosen = *first;
+  for (auto each = first + 1; each != candidates.end(); ++each) {
     if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
-    const auto took = seconds(candidates[i], measured, repetitions);
+    const auto took = seconds(*each, measured, repetitions);
     if (!took || *took >= limit) continue;
     limit = *took;
-    chosen = candidates[i];
+    chosen = *each;
   }
   return chosen;
 }

@@ -26,8 +26,12 @@ Api::DataType data_type(DType dtype) {
   }
 }
 
-std::uint32_t alignment_of(const void* pointer) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(pointer) | kMostAlignment;
+// Of every row of every matrix that lies from `pointer` on.
+std::uint32_t alignment_of(const void* pointer, const gpu::MatmulProblem::Matrix& matrix,
+                           DType dtype) {
+  const auto steps =
+      static_cast<std::uintptr_t>((matrix.stride | matrix.batch_stride) * size_of(dtype));
+  const auto bits = reinterpret_cast<std::uintptr_t>(pointer) | steps | kMostAlignment;
   return static_cast<std::uint32_t>(bits & (~bits + 1));
 }
 
@@ -130,8 +134,10 @@ void CublasMatmul::enqueue(const runtime::Command& command, Stream stream) const
 const Api::Algorithm& CublasMatmul::algorithm_for(const runtime::Command& command) const {
   check_arguments(command);
   const Operands operands = operands_of(command);
-  const Alignment alignment{alignment_of(operands.a), alignment_of(operands.b),
-                            alignment_of(operands.c)};
+  const auto dtype = static_cast<DType>(problem_.dtype);
+  const Alignment alignment{alignment_of(operands.a, problem_.a, dtype),
+                            alignment_of(operands.b, problem_.b, dtype),
+                            alignment_of(operands.c, problem_.c, dtype)};
   for (const Choice& choice : choices_) {
     if (choice.alignment == alignment) return choice.algorithm;
   }

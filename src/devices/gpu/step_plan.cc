@@ -5,14 +5,20 @@
 namespace hearth::gpu {
 namespace {
 
+// What cuBLAS and cuDNN want; the planner aligns to kAlignment.
 constexpr std::int64_t kWorkspaceAlignment = 256;
+
+Address aligned(Address workspace) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(workspace);
+  return workspace + (kWorkspaceAlignment - bits % kWorkspaceAlignment) % kWorkspaceAlignment;
+}
 
 runtime::Argument argument_of(const StepArgument& from, const Launch& launch, const Step& step) {
   switch (from.from) {
     case StepArgument::From::operand:
       return runtime::memory(launch.operands[from.operand] + from.offset, from.bytes);
     case StepArgument::From::workspace:
-      return runtime::memory(launch.workspace + from.offset, from.bytes);
+      return runtime::memory(aligned(launch.workspace) + from.offset, from.bytes);
     case StepArgument::From::dynamics:
       return launch.encoder->dynamics();
     case StepArgument::From::constants:
@@ -58,8 +64,8 @@ std::int64_t StepPlan::add_workspace(std::int64_t bytes) {
 }
 
 Prepared prepared_steps(std::shared_ptr<const StepPlan> plan) {
-  const std::int64_t workspace = plan->workspace_bytes();
-  return prepared(std::move(plan), workspace);
+  const std::int64_t bytes = plan->workspace_bytes();
+  return prepared(std::move(plan), bytes == 0 ? 0 : bytes + kWorkspaceAlignment - kAlignment);
 }
 
 void launch_steps(const Launch& launch) { launch_steps(plan_as<StepPlan>(launch), launch); }

@@ -48,7 +48,7 @@ class StepPlan final : public KernelPlan {
   const runtime::LazyKernel& add_rare_kernel(runtime::KernelSource source);
   const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
   void add_step(Step step);
-  // Reserves workspace; returns its offset in bytes.
+  // Reserves workspace, aligned to 256 bytes; returns its offset in bytes.
   std::int64_t add_workspace(std::int64_t bytes);
 
   const std::vector<Step>& steps() const noexcept { return steps_; }

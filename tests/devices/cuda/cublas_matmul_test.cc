@@ -103,8 +103,10 @@ class CudaCublasMatmul : public FakeCard {
 
     const std::int64_t count = element_count(shape), item = size_of(dtype);
     const Address c = driver_->allocate(count * item);
-    const Address workspace = driver_->allocate(prepared.workspace_bytes);
-    blocks_.insert(blocks_.end(), {c, workspace});
+    // Plans align to kAlignment; the library wants more.
+    const Address block = driver_->allocate(prepared.workspace_bytes + kAlignment);
+    const Address workspace = block + kAlignment;
+    blocks_.insert(blocks_.end(), {c, block});
     const Address operands[] = {upload(memory_of[0], dtype) + a.first * item,
                                 upload(memory_of[1], dtype) + b.first * item, c};
     runtime::CommandBatch batch;
@@ -224,7 +226,7 @@ TEST_F(CudaCublasMatmul, KeptChoicesThatTheLibraryDoesNotTakeAreMadeAnew) {
 
 TEST_F(CudaCublasMatmul, AlignmentIsPartOfTheChoice) {
   const auto product = [this](std::int64_t first) {
-    check(operand({5, 3}, {3, 1}, first), operand({3, 4}, {4, 1}), {5, 4});
+    check(operand({5, 3}, {4, 1}, first), operand({3, 4}, {4, 1}), {5, 4});
   };
   product(0);
   product(1);  // the fake minds
