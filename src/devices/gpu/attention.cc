@@ -1,4 +1,4 @@
-// attention: kernels/attention_few.h.
+// attention: kernels/attention_few.h and kernels/attention_tiles.h.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -223,8 +223,56 @@ Prepared prepare_few(const Signature& signature) {
   const Attention attention(signature, kQ);
   auto any = few_steps(attention, false);
   auto vectors = attention.rows_fit_vectors() ? few_steps(attention, true) : nullptr;
-  const std::int64_t workspace = any->workspace_bytes();
+  const std::int64_t workspace = prepared_steps(any).workspace_bytes;
   return prepared(std::make_shared<AttentionPlan>(std::move(vectors), std::move(any)), workspace);
+}
+
+// attention_tiles.
+Prepared prepare_tiles(const Signature& signature) {
+  constexpr std::int64_t kTile = 64;
+  auto plan = std::make_shared<StepPlan>();
+  if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
+  const Attention a(signature, kQ);
+  const std::int64_t columns = a.dv <= 64 ? 64 : a.dv <= 128 ? 128 : 256;
+  const std::string memory = a.memory_type(), value = a.value_type();
+  const std::vector<std::string> arguments = {dtype_struct(a.dtype()), std::to_string(columns),
+                                              truth(a.has_softcap), truth(a.has_mask),
+                                              truth(a.has_bias)};
+  runtime::KernelSource source;
+  source.name = entry_name("attention_tiles", arguments);
+  source.text = "#include \"kernels/attention_tiles.h\"\n";
+  source.function = instance("attention_tiles", arguments);
+  source.parameters = {{Kind::read, memory, "q"},
+                       {Kind::read, memory, "k"},
+                       {Kind::read, memory, "v"},
+                       {Kind::read, "uchar", "mask"},
+                       {Kind::read, memory, "bias"},
+                       {Kind::read, "ulong", "dynamics"},
+                       {Kind::write, memory, "out"},
+                       {Kind::constant, "AttentionParams", "p"},
+                       {Kind::threadgroup, value, "slices", 2048},
+                       {Kind::threadgroup, value, "weights", kTile * kTile}};
+  source.max_threads = static_cast<int>(kThreads);
+  Step step;
+  step.kernel = &plan->add_kernel(std::move(source));
+  step.groups = {static_cast<std::uint32_t>((a.rows + kTile - 1) / kTile),
+                 static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
+  step.threads = {kThreads};
+  step.arguments.assign(a.arguments, a.arguments + kInputs);
+  step.arguments.insert(
+      step.arguments.end(),
+      {kDynamics,
+       strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
+       kConstants});
+  step.constants = a.constants;
+  plan->add_step(std::move(step));
+  return prepared_steps(std::move(plan));
+}
+
+// More of an f64 would not fit registers.
+bool accepts_tiles(const Signature& signature) {
+  const std::int64_t columns = signature.inputs[kV].shape[3];
+  return columns <= (signature.output.dtype == DType::f64 ? kMostColumns / 2 : kMostColumns);
 }
 
 void launch_few(const Launch& launch) { plan_as<AttentionPlan>(launch).launch(launch); }
@@ -237,6 +285,10 @@ void add_attention_kernels(KernelTable& table) {
              .priority = 1,
              .prepare = prepare_few,
              .launch = launch_few});
+  table.add({.op = &defs::attention_op,
+             .accepts = accepts_tiles,
+             .prepare = prepare_tiles,
+             .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

@@ -92,6 +92,25 @@ TEST(AttentionRun, FewQueriesOverLongKeys) {
   }
 }
 
+TEST(AttentionRun, ManyQueriesGoOverTiles) {
+  for (const Device& device : gpus()) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      const Case grouped{2, 4, 2, 130, 200, 40, 72, dtype};
+      expect_matches(device, Inputs(grouped, 200), {.causal = true}, "causal");
+      expect_matches(device, Inputs(grouped, 171), {.kv_length = 171}, "shorter");
+      expect_matches(device, Inputs(grouped, 90), {.causal = true, .kv_length = 90},
+                     "rows that see nothing");
+      expect_matches(device, Inputs(grouped, 200),
+                     {.softcap = 2,
+                      .mask = less(random_array({2, 1, 130, 200}), 0.3),
+                      .bias = random_array({4, 1, 200}, dtype)},
+                     "softcap, mask and bias");
+      const Case wide{1, 1, 1, 65, 64, 17, 256, dtype};
+      expect_matches(device, Inputs(wide, 64), {}, "wide values");
+    }
+  }
+}
+
 TEST(AttentionRun, ViewsThatNoVectorFits) {
   for (const Device& device : gpus()) {
     const Case c{1, 4, 2, 2, 90, 32, 32, DType::bf16};

@@ -161,6 +161,11 @@ std::vector<KernelSource> make_kernels() {
                 constant("FewParams"), shared("shared", 16 * 257)}));
   kernels.back().max_threads = 512;
   kernels.push_back(
+      instance("attention_tiles.h", "attention_tiles", "BF16, 256, true, true, true",
+               {read("bfloat", "q"), read("bfloat", "k"), read("bfloat", "v"),
+                read("uchar", "mask"), read("bfloat", "bias"), dynamics, write("bfloat", "out"),
+                constant("AttentionParams"), shared("slices", 2048), shared("weights", 4096)}));
+  kernels.push_back(
       instance("attention_sums.h", "split_sums", "BF16",
                {read("float", "sums"), write("bfloat", "parts"), constant("SumsParams")}));
   kernels.push_back(
