@@ -84,18 +84,23 @@ void cross_entropy_backward_rows(device const typename G::memory* g,
     if (valid) load_row<D, kHold>(held, from, first, step, place.length, from_packed, V(0));
 #pragma unroll
     for (int u = 0; u < kHold; ++u) {
-      Packet<16> out;
+      int at = first + u * step;
+      V values[kCount];
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        V value = spoiled;
-        if (valid) {
-          V e = e_to((D::get(held[u].word, i) - all.top) - loss);
-          if (first + u * step + i == hit) e -= all.sum;  // (e - sum) / sum = softmax - 1
-          value = e * factor;
-        }
-        D::put(out.word, i, value);
+        values[i] = spoiled;
+        if (valid) values[i] = e_to((D::get(held[u].word, i) - all.top) - loss) * factor;
       }
-      store_packet<D>(out, to, first + u * step, place.length, to_packed);
+      if (hit >= at && hit < at + kCount) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          if (at + i == hit) values[i] -= grad;
+        }
+      }
+      Packet<16> out;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) D::put(out.word, i, values[i]);
+      store_packet<D>(out, to, at, place.length, to_packed);
     }
   }
 }

@@ -121,118 +121,75 @@ HEARTH_INLINE RowScale<typename D::value> long_scale(
   return scale;
 }
 
-// The rows that a threadgroup takes in a turn; beyond its last turn there are none.
-HEARTH_INLINE RowPlace turn_place(constant RowSplit& split, uint chunk, uint turn, Ctx ctx) {
-  uint bits = uint(split.lane_bits);
-  RowPlace place;
-  place.lane = ctx.tid.x & (uint(split.lanes) - 1u);
-  place.row = (ctx.tg.x * chunk + turn) * (ctx.ntid.x >> bits) + (ctx.tid.x >> bits);
-  place.inside = turn < chunk && place.row < uint(split.rows);
-  place.length = place.inside ? int(split.length) : 0;
-  if (!place.inside) place.row = 0u;
-  return place;
-}
-
 template <int kRank>
 struct NormParams {
   RowSplit split;
   long epsilon;
-  long chunk;  // turns of a threadgroup
   Axes<kRank> x;
 };
 
-template <typename D, int kHold>
-HEARTH_INLINE void load_vector(thread Packet<16>* held, device const typename D::memory* vector,
-                               int first, int step, int length) {
-  load_row<D, kHold>(held, vector, first, step, length, InPacket<D>::shift(vector) == 0,
-                     typename D::value(0));
-}
-
-// Writes the part of a row that a thread holds.
+// Writes the part of a row that a thread holds. Without weight or bias their pointers are not read.
 template <typename D, bool kWeight, bool kBias, int kHold>
-HEARTH_INLINE void store_normalized(thread const Packet<16>* held, thread const Packet<16>* weights,
-                                    thread const Packet<16>* biases,
+HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     RowScale<typename D::value> scale,
+                                    device const typename D::memory* weight,
+                                    device const typename D::memory* bias,
                                     device typename D::memory* to, int first, int step,
                                     int length) {
+  typedef typename D::value V;
   bool packed = InPacket<D>::shift(to) == 0;
+  bool weight_packed = kWeight && InPacket<D>::shift(weight) == 0;
+  bool bias_packed = kBias && InPacket<D>::shift(bias) == 0;
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
-    Packet<16> out;
+    int at = first + u * step;
+    Packet<16> out, weights[1], biases[1];
+    if (kWeight) load_row<D, 1>(weights, weight, at, 0, length, weight_packed, V(0));
+    if (kBias) load_row<D, 1>(biases, bias, at, 0, length, bias_packed, V(0));
 #pragma unroll
     for (int i = 0; i < InPacket<D>::count; ++i) {
-      typename D::value h = scale.apply(D::get(held[u].word, i));
+      V h = scale.apply(D::get(held[u].word, i));
       if (kWeight && kBias) {
-        h = metal::fma(h, D::get(weights[u].word, i), D::get(biases[u].word, i));
+        h = metal::fma(h, D::get(weights[0].word, i), D::get(biases[0].word, i));
       } else if (kWeight) {
-        h *= D::get(weights[u].word, i);
+        h *= D::get(weights[0].word, i);
       } else if (kBias) {
-        h += D::get(biases[u].word, i);
+        h += D::get(biases[0].word, i);
       }
       D::put(out.word, i, h);
     }
-    store_packet<D>(out, to, first + u * step, length, packed);
+    store_packet<D>(out, to, at, length, packed);
   }
 }
 
-// kHold packets a thread hold a row; weight and bias are held, too, and the next row is on its way
-// while one is computed. Without weight or bias their pointers are not read.
-template <typename D, bool kCentered, bool kWeight, bool kBias, int kHold, int kRank>
+// kWhole: kHold packets a thread hold the row.
+template <typename D, bool kCentered, bool kWeight, bool kBias, bool kWhole, int kHold, int kRank>
 void norm_rows(device const typename D::memory* x, device const typename D::memory* weight,
                device const typename D::memory* bias, device typename D::memory* y,
                constant NormParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value V;
-  const int kCount = InPacket<D>::count;
-  uint chunk = uint(p.chunk);
-  RowPlace place = turn_place(p.split, chunk, 0u, ctx);
-  int first = int(place.lane) * kCount, step = int(p.split.lanes) * kCount;
-  V epsilon = ConstantReal<V>::value(p.epsilon);
-  Packet<16> held[kHold], weights[kHold], biases[kHold];
-  device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
-  V origin = kCentered ? D::load(from[0]) : V(0);
-  load_row<D, kHold>(held, from, first, step, place.length, InPacket<D>::shift(from) == 0, origin);
-  if (kWeight) load_vector<D, kHold>(weights, weight, first, step, int(p.split.length));
-  if (kBias) load_vector<D, kHold>(biases, bias, first, step, int(p.split.length));
-  for (uint turn = 0; turn < chunk; ++turn) {
-    RowPlace next_place = turn_place(p.split, chunk, turn + 1u, ctx);
-    from = x + offset_of<uint, kRank>(next_place.row, p.x);
-    V next_origin = kCentered ? D::load(from[0]) : V(0);
-    Packet<16> next[kHold];
-    load_row<D, kHold>(next, from, first, step, next_place.length, InPacket<D>::shift(from) == 0,
-                       next_origin);
-    RowScale<V> scale = held_scale<D, kCentered, kHold>(held, first, step, place, p.split, origin,
-                                                        epsilon, shared + 64u * (turn & 1u), ctx);
-    store_normalized<D, kWeight, kBias, kHold>(held, weights, biases, scale,
-                                               y + long(place.row) * p.split.length, first, step,
-                                               place.length);
-    place = next_place;
-    origin = next_origin;
-#pragma unroll
-    for (int u = 0; u < kHold; ++u) held[u] = next[u];
-  }
-}
-
-// Rows of any length.
-template <typename D, bool kCentered, bool kWeight, bool kBias, int kHold, int kRank>
-void norm_long_rows(device const typename D::memory* x, device const typename D::memory* weight,
-                    device const typename D::memory* bias, device typename D::memory* y,
-                    constant NormParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
-  typedef typename D::value V;
-  const int kCount = InPacket<D>::count;
   RowPlace place = row_place(p.split, ctx);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
   device typename D::memory* to = y + long(place.row) * p.split.length;
   bool packed = InPacket<D>::shift(from) == 0;
   V origin = kCentered ? D::load(from[0]) : V(0);
-  RowScale<V> scale = long_scale<D, kCentered, kHold>(
-      from, packed, place, p.split, origin, ConstantReal<V>::value(p.epsilon), shared, ctx);
-  int step = int(p.split.lanes) * kCount;
-  for (int first = int(place.lane) * kCount; first < place.length; first += kHold * step) {
-    Packet<16> held[kHold], weights[kHold], biases[kHold];
-    load_row<D, kHold>(held, from, first, step, place.length, packed, origin);
-    if (kWeight) load_vector<D, kHold>(weights, weight, first, step, place.length);
-    if (kBias) load_vector<D, kHold>(biases, bias, first, step, place.length);
-    store_normalized<D, kWeight, kBias, kHold>(held, weights, biases, scale, to, first, step,
+  V epsilon = ConstantReal<V>::value(p.epsilon);
+  int begin = int(place.lane) * InPacket<D>::count;
+  int step = int(p.split.lanes) * InPacket<D>::count;
+  Packet<16> held[kHold];
+  if (kWhole) {
+    load_row<D, kHold>(held, from, begin, step, place.length, packed, origin);
+    RowScale<V> scale = held_scale<D, kCentered, kHold>(held, begin, step, place, p.split, origin,
+                                                        epsilon, shared, ctx);
+    store_normalized<D, kWeight, kBias, kHold>(held, scale, weight, bias, to, begin, step,
                                                place.length);
+  } else {
+    RowScale<V> scale =
+        long_scale<D, kCentered, kHold>(from, packed, place, p.split, origin, epsilon, shared, ctx);
+    for (int first = begin; first < int(p.split.length); first += kHold * step) {
+      load_row<D, kHold>(held, from, first, step, place.length, packed, origin);
+      store_normalized<D, kWeight, kBias, kHold>(held, scale, weight, bias, to, first, step,
+                                                 place.length);
+    }
   }
 }

@@ -82,6 +82,18 @@ HEARTH_INLINE void row_means(thread V* sums, V count, uint lanes, threadgroup V*
   sums[1] /= count;
 }
 
+// The rows that a threadgroup takes in a turn; beyond its last turn there are none.
+HEARTH_INLINE RowPlace turn_place(constant RowSplit& split, uint chunk, uint turn, Ctx ctx) {
+  uint bits = uint(split.lane_bits);
+  RowPlace place;
+  place.lane = ctx.tid.x & (uint(split.lanes) - 1u);
+  place.row = (ctx.tg.x * chunk + turn) * (ctx.ntid.x >> bits) + (ctx.tid.x >> bits);
+  place.inside = turn < chunk && place.row < uint(split.rows);
+  place.length = place.inside ? int(split.length) : 0;
+  if (!place.inside) place.row = 0u;
+  return place;
+}
+
 // Returns the row's first element.
 template <typename D, bool kCentered, int kHold, int kRank>
 HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packet<16>* held,

@@ -29,8 +29,7 @@ Prepared prepare_cross_entropy(const Signature& signature) {
   const TensorSpec& g = signature.inputs[0];
   const TensorSpec& losses = has_loss ? signature.inputs[kLosses] : g;
   const RowAxes axes(x.shape, {&x});
-  const RowSplit split =
-      split_rows(x.shape[0], x.shape[1], x.dtype, kMostLanes, streamed_packets(x.dtype));
+  const RowSplit split = split_kept_rows(x.shape[0], x.shape[1], x.dtype, kMostLanes);
   const char* const type = dialect_type(x.dtype);
   const char* const sum = sum_type(x.dtype);
   const char* const index = dialect_type(targets.dtype);

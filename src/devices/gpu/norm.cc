@@ -12,16 +12,16 @@
 namespace hearth::gpu {
 namespace {
 
-// Threads of a row, and packets that they hold. Gradients hold twice as much, and the sums of their
-// columns.
+// Threads of a row, and packets that they hold. Gradients hold twice as much and the sums of their
+// columns: short rows keep to a simdgroup, the others to fewer packets.
 constexpr std::int64_t kMostLanes = 512;
-constexpr int kHeld = 2;
-// Turns of a threadgroup, where that leaves threadgroups enough.
-constexpr std::int64_t kMostTurns = 8;
-constexpr std::int64_t kManyGroups = 1024;
+constexpr int kHeld = 4;
+constexpr std::int64_t kShortLanes = 32;
+constexpr std::int64_t kShortThreads = 128;
+constexpr int kGradientHeld = 2;
 // Threadgroups that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
 constexpr std::int64_t kColumnGroups = 512;
-constexpr std::int64_t kFewestTurns = 8;
+constexpr std::int64_t kFewestTurns = 16;
 constexpr std::int64_t kColumnThreads = 128;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
@@ -52,25 +52,22 @@ Prepared prepare_forward(const Signature& signature) {
       split_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes, kHeld);
   const char* const type = dialect_type(x.dtype);
   Step step;
-  step.kernel = &plan->add_kernel(
-      library_kernel("norm.h", split.whole ? "norm_rows" : "norm_long_rows",
-                     {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
-                      truth(has_input(signature, 2)), std::to_string(split.held), axes.rank()},
-                     {{Kind::read, type, "x"},
-                      {Kind::read, type, "weight"},
-                      {Kind::read, type, "bias"},
-                      {Kind::write, type, "y"},
-                      {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
-                      {Kind::threadgroup, sum_type(x.dtype), "shared", 128}},
-                     kMostLanes));
-  const std::int64_t chunk =
-      split.whole ? std::clamp<std::int64_t>(split.groups.x / kManyGroups, 1, kMostTurns) : 1;
-  step.groups = {static_cast<std::uint32_t>(parts(split.groups.x, chunk))};
+  step.kernel = &plan->add_kernel(library_kernel(
+      "norm.h", "norm_rows",
+      {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
+       truth(has_input(signature, 2)), truth(split.whole), std::to_string(split.held), axes.rank()},
+      {{Kind::read, type, "x"},
+       {Kind::read, type, "weight"},
+       {Kind::read, type, "bias"},
+       {Kind::write, type, "y"},
+       {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
+       {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
+      kMostLanes));
+  step.groups = split.groups;
   step.threads = split.threads;
   const StridedOperand from = strided_operand(x, 0);
   split.append_words(&step.constants);
   step.constants.push_back(epsilon_word(signature));
-  step.constants.push_back(chunk);
   append_axes(axes.shape, axes.strides[0], from.base, &step.constants);
   const int output = static_cast<int>(signature.inputs.size());
   step.arguments = {from.argument, vector_or(signature, 1, from.argument),
@@ -97,7 +94,8 @@ class Gradient {
   Prepared prepare() {
     std::int64_t count = 0;
     if (rows_ > 0) {
-      const RowSplit split = split_rows(rows_, length_, x_.dtype, kMostLanes, kHeld);
+      RowSplit split = split_rows(rows_, length_, x_.dtype, kShortLanes, kHeld);
+      if (!split.whole) split = split_rows(rows_, length_, x_.dtype, kMostLanes, kGradientHeld);
       count = split.whole ? add_rows(split) : add_long_rows(split);
     } else {
       partial_ = workspace(1);
@@ -144,7 +142,7 @@ class Gradient {
                         {Kind::write, sum, result},
                         params(),
                         {Kind::threadgroup, sum, "shared", 128}},
-                       kMostLanes));
+                       split.lanes <= kShortLanes ? kShortThreads : kMostLanes));
     step.groups = {static_cast<std::uint32_t>(groups)};
     step.threads = split.threads;
     step.constants = constants(split, chunk);

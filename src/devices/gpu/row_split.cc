@@ -40,6 +40,15 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
   return split;
 }
 
+RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                         std::int64_t most_lanes) {
+  constexpr std::int64_t kShortBytes = 1024;
+  const bool is_short = length * size_of(dtype) <= kShortBytes;
+  const RowSplit split = split_rows(rows, length, dtype, most_lanes, is_short ? 2 : 4);
+  if (split.whole || size_of(dtype) > 2) return split;
+  return split_rows(rows, length, dtype, most_lanes, 2);
+}
+
 bool fits_rows(const Shape& shape) {
   if (shape.rank() == 0 || element_count(shape) == 0) return true;
   return shape.back() < (std::int64_t{1} << 30) &&

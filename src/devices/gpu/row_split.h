@@ -24,8 +24,10 @@ struct RowSplit {
 RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
                     int held);
 
-// Packets that a thread has in flight of a row that it does not keep.
-inline int streamed_packets(DType dtype) { return size_of(dtype) <= 2 ? 2 : 4; }
+// Rows that their threads read at once where they can hold them: short rows in few packets a thread,
+// for more threads; rows that do not fit in as many as leave a multiprocessor several rows.
+RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                         std::int64_t most_lanes);
 
 // The extents that row kernels take: positions in a row, and rows, have 32 bits.
 bool fits_rows(const Shape& shape);

@@ -17,19 +17,6 @@ enum class Form { softmax, log_softmax, logsumexp };
 constexpr std::int64_t kMostLanes = 512;
 constexpr std::int64_t kColumns = 32;
 
-// Packets that a thread holds of a row: fewer where a row has few, for more threads a simdgroup.
-constexpr int kHeld = 4;
-constexpr int kShortHeld = 2;
-constexpr std::int64_t kShortBytes = 1024;
-
-// How rows that are kept, if they fit, are shared.
-RowSplit split_kept(std::int64_t rows, std::int64_t length, DType dtype) {
-  const bool is_short = length * size_of(dtype) <= kShortBytes;
-  const RowSplit split = split_rows(rows, length, dtype, kMostLanes, is_short ? kShortHeld : kHeld);
-  if (split.whole) return split;
-  return split_rows(rows, length, dtype, kMostLanes, streamed_packets(dtype));
-}
-
 int axis_of(const Signature& signature) {
   return static_cast<int>(ParamReader(signature.statics).i64());
 }
@@ -49,10 +36,8 @@ Prepared prepare_rows(const Signature& signature) {
   const TensorSpec& x = signature.inputs[0];
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(x.shape, {&x});
-  const RowSplit split = form == Form::logsumexp
-                             ? split_rows(element_count(axes.shape), x.shape.back(), x.dtype,
-                                          kMostLanes, streamed_packets(x.dtype))
-                             : split_kept(element_count(axes.shape), x.shape.back(), x.dtype);
+  const RowSplit split =
+      split_kept_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes);
   const char* const type = dialect_type(x.dtype);
   const std::string held = std::to_string(split.held);
   const bool sums = form == Form::logsumexp;
@@ -87,7 +72,8 @@ Prepared prepare_backward_rows(const Signature& signature) {
   const TensorSpec& y = signature.inputs[1];
   if (element_count(y.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(y.shape, {&g, &y});
-  const RowSplit split = split_kept(element_count(axes.shape), y.shape.back(), y.dtype);
+  const RowSplit split =
+      split_kept_rows(element_count(axes.shape), y.shape.back(), y.dtype, kMostLanes);
   const char* const type = dialect_type(y.dtype);
   Step step;
   step.kernel = &plan->add_kernel(

@@ -122,11 +122,12 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance("softmax_columns.h", "softmax_backward_columns", "F16, false, 2",
                              {read("half", "g"), read("half", "y"), write("half", "dx"),
                               constant("ColumnParams<2>"), shared("sums", 256)}));
-  for (const char* name : {"norm_rows", "norm_long_rows"}) {
+  for (const char* whole : {"true", "false"}) {
     kernels.push_back(
-        instance("norm.h", name, "BF16, true, true, true, 2, 1",
+        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + whole + ", 4, 1",
                  {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
-                  write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 128)}));
+                  write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
+    kernels.back().name += std::string("_") + whole;
     kernels.back().max_threads = 512;
   }
   const std::vector<KernelParameter> gradient = {
@@ -137,6 +138,10 @@ std::vector<KernelSource> make_kernels() {
     kernels.push_back(instance("norm_backward.h", name, "BF16, true, true, 2, 2", gradient));
     kernels.back().max_threads = 512;
   }
+  kernels.push_back(
+      instance("norm_backward.h", "norm_backward_rows", "BF16, true, true, 4, 2", gradient));
+  kernels.back().name += "_short";
+  kernels.back().max_threads = 128;
   kernels.push_back(instance("norm_backward.h", "norm_backward_columns", "F16, false, 1",
                              {read("half", "g"), read("half", "x"), read("float", "scales"),
                               write("float", "partial"), constant("NormBackwardParams<1>")}));
