@@ -1,23 +1,9 @@
-// cat, slice_assign, gather and select. Text of the kernel dialect.
+// slice_assign, gather and select. Text of the kernel dialect.
 //
-// Bound by memory; one element a thread. Elements are moved as the unsigned integer of their size E.
+// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of their size E.
 // An index outside its axis reads as zero.
 
 #include "kernels/strided.h"
-
-// y[position i of the axes] = x[position i of its axes].
-template <int kRank>
-struct CopyParams {
-  ulong count;
-  Axes<kRank> x, y;
-};
-
-template <typename E, typename I, int kRank>
-void strided_copy(device const E* x, device E* y, constant CopyParams<kRank>& p, Ctx ctx) {
-  I i = I(ctx.gid.x);
-  if (ulong(i) >= p.count) return;
-  y[offset_of<I, kRank>(i, p.y)] = x[offset_of<I, kRank>(i, p.x)];
-}
 
 // y[start + step * position] = x[position] with starts from the dynamic block, from word `dynamic`
 // on. Where the region would reach outside, it is moved inside.
@@ -59,17 +45,33 @@ struct GatherParams {
   Axes<kRank> x, indices;
 };
 
+constexpr constant int kGatheredAtOnce = 4;
+
 template <typename E, typename X, typename I, int kRank>
 void gather(device const E* x, device const X* indices, device E* y,
             constant GatherParams<kRank>& p, Ctx ctx) {
-  I i = I(ctx.gid.x);
-  if (ulong(i) >= p.count) return;
-  ulong index = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
-  E value = E(0);
-  if (index < ulong(p.axis_extent)) {
-    value = x[offset_of<I, kRank>(i, p.x) + long(index) * p.axis_stride];
+  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kGatheredAtOnce)) + I(ctx.tid.x);
+  ulong index[kGatheredAtOnce];
+  E value[kGatheredAtOnce];
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    index[u] = ~ulong(0);
+    if (ulong(i) < p.count) index[u] = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
   }
-  y[i] = value;
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    value[u] = E(0);
+    if (index[u] < ulong(p.axis_extent)) {
+      value[u] = x[offset_of<I, kRank>(i, p.x) + long(index[u]) * p.axis_stride];
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) y[i] = value[u];
+  }
 }
 
 // y[i] = x[outer, indices[position], inner] for i = (outer, position, inner). Rows are short runs

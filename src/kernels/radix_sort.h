@@ -5,7 +5,7 @@
 // launches: tiles of kRounds keys a thread count their digits; one threadgroup a digit turns the
 // counts of all tiles into sums of those before; tiles write their pairs behind those of the tiles,
 // and of the smaller digits, before them. A simdgroup takes its keys in order, 32 at a time; lanes
-// of equal digits find each other by shuffles. 16 bytes are read and written for each pair and pass;
+// of equal digits find each other bit by bit. 16 bytes are read and written for each pair and pass;
 // bound by memory, and by launches where keys are few.
 
 struct SortParams {
@@ -20,10 +20,12 @@ constexpr constant uint kNoDigit = 256u;
 
 // The lanes whose digit is this one's, as bits.
 inline uint lanes_alike(uint digit) {
-  uint alike = 0;
+  uint alike = ~0u;
 #pragma unroll
-  for (uint lane = 0; lane < 32u; ++lane) {
-    alike |= simd_shuffle(digit, ushort(lane)) == digit ? 1u << lane : 0u;
+  for (uint bit = 1u; bit <= kNoDigit; bit *= 2u) {
+    bool set = (digit & bit) != 0u;
+    uint lanes = lanes_where(set);
+    alike &= set ? lanes : ~lanes;
   }
   return alike;
 }

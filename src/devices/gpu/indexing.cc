@@ -1,4 +1,4 @@
-// cat, slice_assign, gather and select: kernels/indexing.h.
+// slice_assign, gather and select: kernels/indexing.h.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -12,6 +12,14 @@ namespace hearth::gpu {
 namespace {
 
 constexpr char kText[] = "#include \"kernels/indexing.h\"\n";
+constexpr std::int64_t kPacketBytes = 16;
+constexpr int kRowsAtOnce = 4;
+constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing.h
+// Threadgroups that fill a large GPU, and 32-bit positions of rows.
+constexpr std::int64_t kManyGroups = 1024;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
                              std::vector<KernelParameter> parameters) {
@@ -23,58 +31,6 @@ std::string params_type(const char* name, int rank) {
   return std::string(name) + "<" + std::to_string(rank) + ">";
 }
 
-// Part of a dense output: where a copy goes.
-struct Target {
-  int operand;
-  DType dtype;
-  std::int64_t offset = 0;  // elements
-};
-
-// y[target + i through `strides`] = x[i].
-void add_copy(StepPlan& plan, const TensorSpec& from, int operand, const Target& target,
-              Strides strides) {
-  Shape shape = from.shape;
-  const std::int64_t count = element_count(shape);
-  if (count == 0) return;
-  const StridedOperand x = strided_operand(from, operand);
-  const StridedOperand y = strided_operand({target.dtype, shape, strides}, target.operand);
-  Strides x_strides = from.strides;
-  merge_axes(&shape, {&x_strides, &strides});
-  const std::vector<std::string> arguments = {storage_type(from.dtype), index_type(count),
-                                              std::to_string(shape.rank())};
-  Step step;
-  step.kernel =
-      &plan.add_kernel(source("strided_copy", arguments,
-                              {{Kind::read, storage_type(from.dtype), "x"},
-                               {Kind::write, storage_type(from.dtype), "y"},
-                               {Kind::constant, params_type("CopyParams", shape.rank()), "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants.push_back(count);
-  append_axes(shape, x_strides, x.base, &step.constants);
-  append_axes(shape, strides, y.base, &step.constants);
-  StepArgument to = y.argument;
-  to.offset += target.offset * size_of(target.dtype);
-  step.arguments = {x.argument, to, kConstants};
-  plan.add_step(std::move(step));
-}
-
-int output_operand(const Signature& signature) { return static_cast<int>(signature.inputs.size()); }
-
-Prepared prepare_cat(const Signature& signature) {
-  auto plan = std::make_shared<StepPlan>();
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
-  const Strides& strides = signature.output.strides;
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
-    const TensorSpec& input = signature.inputs[i];
-    add_copy(*plan, input, static_cast<int>(i), {output_operand(signature), input.dtype, offset},
-             strides);
-    offset += input.shape[axis] * strides[axis];
-  }
-  return prepared_steps(std::move(plan));
-}
-
 Prepared prepare_slice_assign(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& value = signature.inputs[1];
@@ -82,10 +38,7 @@ Prepared prepare_slice_assign(const Signature& signature) {
   const Dims steps = ParamReader(signature.statics).list();
   const std::int64_t count = element_count(value.shape);
   const int rank = value.shape.rank();
-  if (count == 0 || rank == 0) {
-    if (count == 1) add_copy(*plan, value, 1, {2, value.dtype}, Strides());
-    return prepared_steps(std::move(plan));
-  }
+  if (count == 0) return prepared_steps(std::move(plan));
   const StridedOperand x = strided_operand(value, 1);
   Step step;
   step.kernel = &plan->add_kernel(
@@ -130,7 +83,7 @@ Prepared prepare_gather(const Signature& signature) {
                                 {Kind::read, dialect_type(indices.dtype), "indices"},
                                 {Kind::write, storage_type(input.dtype), "y"},
                                 {Kind::constant, params_type("GatherParams", shape.rank()), "p"}}));
-  step.groups = groups_for(count);
+  step.groups = groups_for(parts(count, kGatheredAtOnce));
   step.threads = {kThreads};
   step.constants = {count, input.shape[axis], input.strides[axis]};
   append_axes(shape, x_strides, x.base, &step.constants);
@@ -147,14 +100,6 @@ TensorSpec without_axis(const TensorSpec& spec, int axis) {
   rest.shape[axis] = 1;
   return rest;
 }
-
-constexpr std::int64_t kPacketBytes = 16;
-constexpr int kRowsAtOnce = 4;
-// Threadgroups that fill a large GPU, and 32-bit positions of rows.
-constexpr std::int64_t kManyGroups = 1024;
-constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
-
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // An input's axes around the indexed one: `row` contiguous elements, and what lies outside.
 struct SelectedRows {
@@ -275,7 +220,6 @@ Prepared prepare_select(const Signature& signature) {
 }  // namespace
 
 void add_indexing_kernels(KernelTable& table) {
-  table.add({.op = &defs::cat_op, .prepare = prepare_cat, .launch = launch_steps});
   table.add(
       {.op = &defs::slice_assign_op, .prepare = prepare_slice_assign, .launch = launch_steps});
   table.add({.op = &defs::gather_op, .prepare = prepare_gather, .launch = launch_steps});

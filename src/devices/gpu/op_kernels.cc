@@ -11,6 +11,7 @@ const KernelTable& gpu_kernel_table() {
     auto* made = new KernelTable;
     made->region = gpu_region_kernel();
     add_indexing_kernels(*made);
+    add_cat_kernels(*made);
     add_scatter_kernels(*made);
     add_random_kernels(*made);
     add_arg_reduce_kernels(*made);

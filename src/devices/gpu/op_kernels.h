@@ -9,6 +9,7 @@
 namespace hearth::gpu {
 
 void add_indexing_kernels(KernelTable& table);
+void add_cat_kernels(KernelTable& table);
 void add_scatter_kernels(KernelTable& table);
 void add_random_kernels(KernelTable& table);
 void add_arg_reduce_kernels(KernelTable& table);

@@ -1,4 +1,4 @@
-// scatter_add and select_add: kernels/scatter_sums.h and scatter_lines.h.
+// scatter_add and select_add: kernels/scatter_sums.h, scatter_lines.h and scatter_atomics.h.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "devices/gpu/radix_sort.h"
 #include "devices/gpu/region_values.h"
 #include "devices/gpu/step_plan.h"
+#include "graph/switches.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -99,6 +100,56 @@ Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
   step.arguments = {index.argument, value.argument, target, kConstants};
   plan->add_step(std::move(step));
   if (widens) add_convert(*plan, elements, sum, target, type, whole);
+  return prepared_steps(std::move(plan));
+}
+
+// ---- Atomic
+
+// The type that atomic additions take, or null where a dtype has none.
+const char* atomic_type(DType dtype) {
+  if (dtype == DType::f32) return "atomic_float";
+  return dtype == DType::i32 || dtype == DType::u32 ? "atomic_uint" : nullptr;
+}
+// Sums of integers do not depend on their order.
+bool by_atomics(DType dtype) {
+  return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
+}
+
+Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) {
+  const TensorSpec& values = signature.inputs[2];
+  const TensorSpec& output = signature.output;
+  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  const std::int64_t count = element_count(indices.shape);
+  auto plan = std::make_shared<StepPlan>();
+  if (count == 0) return prepared_steps(std::move(plan));
+  const StridedOperand index = strided_operand(indices, 1);
+  const StridedOperand value = strided_operand(values, 2);
+  Shape shape = indices.shape;
+  Strides index_strides = indices.strides, value_strides = values.strides,
+          output_strides = output.strides;
+  output_strides[axis] = 0;
+  merge_axes(&shape, {&index_strides, &value_strides, &output_strides});
+  const char* const atomic = atomic_type(output.dtype);
+  const char* const element = is_float(output.dtype) ? "float" : "uint";
+  const std::string rank = std::to_string(shape.rank());
+  Step step;
+  step.kernel = &plan->add_kernel(
+      library_kernel("scatter_atomics.h", "scatter_atomics",
+                     {atomic, element, dialect_type(indices.dtype), index_type(count), rank},
+                     {{Kind::read, dialect_type(indices.dtype), "indices"},
+                      {Kind::read, element, "values"},
+                      {Kind::read_write, atomic, "output"},
+                      {Kind::constant, ranked("AtomicParams", shape.rank()), "p"}},
+                     kThreads));
+  step.groups = groups_for(count);
+  step.threads = {kThreads};
+  step.constants = {count, output.shape[axis], output.strides[axis]};
+  append_axes(shape, index_strides, index.base, &step.constants);
+  append_axes(shape, value_strides, value.base, &step.constants);
+  append_axes(shape, output_strides, 0, &step.constants);
+  step.arguments = {index.argument, value.argument, strided_operand(output, 3).argument,
+                    kConstants};
+  plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }
 
@@ -200,6 +251,7 @@ Prepared prepare_scatter_add(const Signature& signature) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  if (by_atomics(output.dtype)) return prepare_atomics(signature, indices);
   const std::int64_t length = indices.shape[axis];
   RowSums sums{.dtype = output.dtype,
                .count = element_count(indices.shape),
@@ -255,13 +307,12 @@ Prepared prepare_select_add(const Signature& signature) {
   }
   sums.value_outer = sums.count * sums.row;
   sums.output_outer = sums.destinations * sums.row;
-  if (sums.count <= kShortLine || !sums.fits()) {
-    TensorSpec indices = values;
-    indices.dtype = list.dtype;
-    indices.strides = Strides::filled(indices.shape.rank(), 0);
-    indices.strides[axis] = list.strides[0];
-    return prepare_lines(signature, indices);
-  }
+  // The list as an array of the values' shape.
+  TensorSpec indices = values;
+  indices.dtype = list.dtype;
+  indices.strides = Strides::filled(indices.shape.rank(), 0);
+  indices.strides[axis] = list.strides[0];
+  if (sums.count <= kShortLine || !sums.fits()) return prepare_lines(signature, indices);
   auto plan = std::make_shared<StepPlan>();
   const SortedPairs pairs = add_pairs(*plan, sums.count);
   const StridedOperand index = strided_operand(list, 1);

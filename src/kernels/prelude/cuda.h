@@ -87,6 +87,8 @@ HEARTH_SHUFFLE(simd_shuffle_up, __shfl_up_sync)
 HEARTH_SHUFFLE(simd_shuffle_down, __shfl_down_sync)
 #undef HEARTH_SHUFFLE
 
+// The lanes where the condition holds, lane 0 in the lowest bit.
+HEARTH_INLINE uint lanes_where(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 HEARTH_INLINE bool simd_any(bool condition) { return __any_sync(0xffffffffu, condition); }
 HEARTH_INLINE bool simd_all(bool condition) { return __all_sync(0xffffffffu, condition); }
 

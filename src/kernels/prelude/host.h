@@ -103,6 +103,9 @@ HEARTH_SIMD_REDUCTION(simd_max, max(a, b))
 HEARTH_SIMD_REDUCTION(simd_and, a& b)
 HEARTH_SIMD_REDUCTION(simd_or, a | b)
 #undef HEARTH_SIMD_REDUCTION
+inline uint lanes_where(bool condition) {
+  return simd_or(condition ? 1u << hearth_simulator->lane() : 0u);
+}
 inline bool simd_any(bool condition) { return simd_or(uint(condition)) != 0u; }
 inline bool simd_all(bool condition) { return simd_and(uint(condition)) != 0u; }
 

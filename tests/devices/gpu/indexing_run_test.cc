@@ -1,9 +1,10 @@
-// select, scatter_add and select_add on the simulator, against the CPU. Values are small integers:
+// cat, gather, select, scatter_add and select_add on the simulator, against the CPU. Values are small integers:
 // sums have equal bits whatever the order.
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "graph/switches.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
 
@@ -111,6 +112,35 @@ TEST_F(IndexingRun, SelectedRows) {
   check(flip(x, {0, 1}), flip(moved, {0, 1}), 1, 9);
   check(narrow(x, 2, 1, 13), narrow(moved, 2, 1, 13), 1, 9);
   check(narrow(x, 2, 4, 8), narrow(moved, 2, 4, 8), 0, 9);
+}
+
+TEST_F(IndexingRun, AtomicAdditions) {
+  const Switches before = switches();
+  switches().deterministic = false;
+  for (const DType dtype : {DType::f32, DType::i32, DType::u32, DType::f16}) {
+    check_rows({20, 48}, 0, 100, dtype);
+    check_rows({3, 10, 6}, 1, 9, dtype, true);
+    check_elements({3, 60, 4}, 1, {2, 100, 4}, dtype);
+  }
+  switches() = before;
+}
+
+TEST_F(IndexingRun, Gathered) {
+  const Array x = values({50, 41}, DType::f16);
+  for (const int axis : {0, 1}) {
+    const Array ids = indices({40, 41}, x.shape(axis), DType::i64);
+    expect_equal(gather(there(x), there(ids), axis), gather(x, ids, axis), "gather");
+  }
+}
+
+TEST_F(IndexingRun, Concatenated) {
+  for (const DType dtype : {DType::f32, DType::u8}) {
+    const Array x = values({20, 30}, dtype), y = values({30, 20}, dtype),
+                z = values({20, 7}, dtype);
+    expect_equal(cat({there(x), transpose(there(y)), there(z)}, 1), cat({x, transpose(y), z}, 1),
+                 "columns");
+    expect_equal(cat({there(y), transpose(there(x))}, 0), cat({y, transpose(x)}, 0), "rows");
+  }
 }
 
 TEST_F(IndexingRun, TheSameEveryTime) {
