@@ -43,6 +43,14 @@ inline constexpr std::int64_t kRowAlignment = 16;  // bytes
 // True if an operand of this shape and dtype fits LayoutNeed::aligned_rows.
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset);
 
+// An elementwise op that a kernel applies to its result before it stores it. The op's operands are
+// the result so far and, where it has two, another input.
+struct Epilogue {
+  const OpDef* op = nullptr;
+  int input = -1;  // of the signature, seen over the shape of the op's result, 0 where broadcast
+  bool result_is_second = false;
+};
+
 // One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
 // parameters are the words from `dynamic` on in the dynamic block.
 struct Signature {
@@ -51,6 +59,7 @@ struct Signature {
   std::vector<TensorSpec> inputs;
   TensorSpec output;  // dense row-major
   int dynamic = 0;
+  std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
 };
 
 struct Launch {
@@ -89,6 +98,9 @@ struct Kernel {
   bool (*accepts)(const Signature&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   int priority = 0;
+  // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
+  // at strides. Null: it never does.
+  bool (*fuses)(const Signature&) = nullptr;
   Prepared (*prepare)(const Signature&) = nullptr;  // at plan time
   void (*launch)(const Launch&) = nullptr;
 };

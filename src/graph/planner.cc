@@ -32,6 +32,7 @@ std::shared_ptr<const Plan> Planner::build() {
   plan_->external_count = static_cast<int>(recording_.externals.size());
   decode();
   find_needed();
+  count_uses();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].needed) trace(i);
   }
@@ -142,6 +143,13 @@ const Shape& Planner::operand_shape(const PlanNode& node, std::uint32_t i) const
   if (ref.tag() == OperandRef::local) return nodes_[ref.payload()].shape;
   if (ref.tag() == OperandRef::external) return recording_.externals[ref.payload()]->shape;
   return kScalarShape;
+}
+
+DType Planner::operand_dtype(const PlanNode& node, std::uint32_t i) const {
+  const OperandRef ref = refs_[node.first_ref + i];
+  if (ref.tag() == OperandRef::local) return nodes_[ref.payload()].dtype;
+  if (ref.tag() == OperandRef::external) return recording_.externals[ref.payload()]->dtype;
+  return static_cast<DType>(ref.payload());
 }
 
 int Planner::new_root(DType dtype, const Shape& shape, int item, int node) {
@@ -262,6 +270,7 @@ void Planner::trace_view(std::uint32_t index) {
 }
 
 void Planner::trace_elementwise(std::uint32_t index) {
+  if (trace_epilogue(index)) return;
   PlanNode& node = nodes_[index];
   // Members seen through a view, and all producers where fusion is off, are read from memory.
   int memory_inputs = 0;
@@ -478,24 +487,10 @@ void Planner::encode() {
       step.statics.assign(node.statics.begin(), node.statics.end());
       step.signature = std::make_unique<Signature>();
       Signature& signature = *step.signature;
-      signature.op = node.op;
+      signature = signature_of(item);
       signature.statics = step.statics;
-      signature.dynamic = node.first_dynamic;
-      signature.output = {node.dtype, node.shape, contiguous_strides(node.shape), false};
-      for (std::uint32_t i = 0; i < node.ref_count; ++i) {
-        const OperandRef ref = refs_[node.first_ref + i];
-        TensorSpec spec;
-        spec.absent = ref.tag() == OperandRef::absent;
-        if (ref.tag() == OperandRef::local) spec.dtype = nodes_[ref.payload()].dtype;
-        if (ref.tag() == OperandRef::external) {
-          spec.dtype = recording_.externals[ref.payload()]->dtype;
-        }
-        if (!spec.absent) {
-          spec.shape = operand_shape(node, i);
-          spec.strides = item.inputs[i].layout.strides;
-        }
-        push_operand(item.inputs[i], spec.dtype);
-        signature.inputs.push_back(std::move(spec));
+      for (std::size_t i = 0; i < item.inputs.size(); ++i) {
+        push_operand(item.inputs[i], signature.inputs[i].dtype);
       }
       push_operand(item.root);
       step.launch = item.kernel->launch;

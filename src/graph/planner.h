@@ -39,6 +39,7 @@ struct PlanNode {
   int first_scalar = 0;   // dynamic word of the first scalar operand
   bool needed = false;
   bool wanted = false;
+  int uses = 0;  // by needed nodes
   PlanValue value;
   PlanValue escaped;  // of a wanted node: where it lies after the plan
 };
@@ -63,12 +64,14 @@ struct PlanItem {
   Kind kind = Kind::kernel;
   std::int64_t position = 0;           // sort key: twice the record index; copies come just before
   bool open = false;                   // a region that may still grow
-  std::vector<std::uint32_t> members;  // nodes of a region; the node of a kernel
+  std::vector<std::uint32_t> members;  // nodes of a region; the node of a kernel, without epilogue
   int reduction = -1;                  // node that ends the region
   int root = -1;                       // result of a kernel, a copy or a reduction
   PlanValue source;                    // of a copy
   std::vector<PlanValue> inputs;       // of a kernel
   const Kernel* kernel = nullptr;
+  std::vector<TensorSpec> more_inputs;  // of its epilogue, behind the node's own
+  std::vector<Epilogue> epilogue;
   int merged_into = -1;   // region that took this one over
   int memory_inputs = 0;  // estimate while growing
 };
@@ -90,10 +93,20 @@ class Planner {
   void trace_reduction(std::uint32_t index);
   void trace_kernel(std::uint32_t index);
 
+  // graph/epilogues.cc
+  void count_uses();
+  Signature signature_of(const PlanItem& item) const;
+  // The kernel whose result operand i is, if it may still grow and `node` alone reads it; else -1.
+  int only_reader_of(const PlanNode& node, std::uint32_t i) const;
+  // True if the op became part of the kernel before it.
+  bool trace_epilogue(std::uint32_t index);
+  bool join_epilogue(std::uint32_t index, std::uint32_t result, int item);
+
   // The value of operand i of a node.
   bool is_aligned(const PlanValue& value) const;
   PlanValue operand(const PlanNode& node, std::uint32_t i) const;
   const Shape& operand_shape(const PlanNode& node, std::uint32_t i) const;
+  DType operand_dtype(const PlanNode& node, std::uint32_t i) const;
   // The region that holds `value` unread by others and seen as it is, or -1.
   int open_region(const PlanValue& value, const Shape& shape) const;
   int find_item(int item) const;

@@ -10,6 +10,8 @@ Switches from_environment() {
   Switches switches;
   switches.fuse_elementwise = environment.fusion;
   switches.fuse_reductions = environment.fusion;
+  switches.fuse_epilogues = environment.fusion;
+  switches.library_epilogues = environment.library_epilogues;
   switches.exact = environment.exact;
   switches.tf32 = environment.tf32;
   switches.deterministic = environment.deterministic;

@@ -6,17 +6,20 @@
 namespace hearth {
 
 struct Switches {
-  bool fuse_elementwise = true;  // HEARTH_FUSION=0 turns both off
+  bool fuse_elementwise = true;  // HEARTH_FUSION=0 turns all three off
   bool fuse_reductions = true;
-  bool exact = false;         // HEARTH_EXACT=1: every result is rounded to its dtype
-  bool donate = true;         // outputs may take over storage that is no longer wanted
-  bool tf32 = false;          // HEARTH_TF32=1: f32 products may round their factors to TF32
-  bool deterministic = true;  // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
-  bool composites = false;    // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
+  bool fuse_epilogues = true;
+  bool exact = false;              // HEARTH_EXACT=1: every result is rounded to its dtype
+  bool donate = true;              // outputs may take over storage that is no longer wanted
+  bool tf32 = false;               // HEARTH_TF32=1: f32 products may round their factors to TF32
+  bool deterministic = true;       // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
+  bool library_epilogues = false;  // HEARTH_LIBRARY_EPILOGUES=1: a library's products take theirs
+  bool composites = false;  // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
   std::uint64_t word() const noexcept {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
-           (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u);
+           (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u) |
+           (fuse_epilogues ? 64u : 0u) | (library_epilogues ? 128u : 0u);
   }
 };
 

@@ -1,11 +1,14 @@
-// C = A B for every dtype and any strides, batched. Text of the kernel dialect.
+// C = activation(A B + bias + residual) for every dtype and any strides, batched. Text of the kernel
+// dialect.
 //
+// bias [n], residual [batch, m, n] and activation are for float dtypes, where they are asked for.
 // c [batch, m, n] dense; a [batch, m, k], b [batch, k, n] with strides of their own, 0 where an
 // operand is broadcast. A threadgroup of 16 x 16 threads makes a tile of 64 x 64: sixteen elements a
 // thread in registers, slices of 16 of k through threadgroup memory. Sums are kept in the type A:
 // float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
 // they do it better; this is for what they do not take.
 
+#include "kernels/formulas.h"
 #include "kernels/strided.h"
 
 template <int kRank>
@@ -24,9 +27,33 @@ inline A multiply_add(A a, A b, A c) {
   return A(a * b + c);
 }
 
-template <typename T, typename A, int kRank>
-void matmul(device const T* a, device const T* b, device T* c, constant MatmulParams<kRank>& p,
-            threadgroup A* a_tile, threadgroup A* b_tile, Ctx ctx) {
+// As MatmulEpilogue::Activation counts them.
+template <int kActivation>
+struct Activation {
+  template <typename A>
+  static inline A apply(A x) {
+    return x;
+  }
+};
+template <>
+struct Activation<1> {
+  template <typename A>
+  static inline A apply(A x) {
+    return formula::relu(x);
+  }
+};
+template <>
+struct Activation<2> {
+  template <typename A>
+  static inline A apply(A x) {
+    return formula::gelu_tanh(x);
+  }
+};
+
+template <typename T, typename A, int kRank, bool kBias, bool kResidual, int kActivation>
+void matmul(device const T* a, device const T* b, device const T* bias, device const T* residual,
+            device T* c, constant MatmulParams<kRank>& p, threadgroup A* a_tile,
+            threadgroup A* b_tile, Ctx ctx) {
   const int kTile = 64, kDepth = 16, kPart = 4;
   long row = long(ctx.tg.y) * kTile, col = long(ctx.tg.x) * kTile;
   int thread_row = int(ctx.tid.x) / 16, thread_col = int(ctx.tid.x) % 16;
@@ -61,10 +88,15 @@ void matmul(device const T* a, device const T* b, device T* c, constant MatmulPa
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     device T* c_at = c + batch * p.m * p.n;
+    device const T* residual_at = residual + batch * p.m * p.n;
     for (int i = 0; i < kPart; ++i) {
       for (int j = 0; j < kPart; ++j) {
         long at_row = row + thread_row + 16 * i, at_col = col + thread_col + 16 * j;
-        if (at_row < p.m && at_col < p.n) c_at[at_row * p.n + at_col] = T(sum[i][j]);
+        if (at_row >= p.m || at_col >= p.n) continue;
+        A value = sum[i][j];
+        if (kBias) value = A(value + A(bias[at_col]));
+        if (kResidual) value = A(value + A(residual_at[at_row * p.n + at_col]));
+        c_at[at_row * p.n + at_col] = T(Activation<kActivation>::apply(value));
       }
     }
   }

@@ -109,6 +109,7 @@ Api::Algorithm CublasMatmul::choose(const Operands& operands, const Alignment& a
   for (const std::uint32_t bytes : alignment) library += " " + std::to_string(bytes);
   const runtime::SourceHash hash = runtime::hash_call(call_, library);
   if (const auto known = kept(hash)) return *known;
+  set_bias(operands.bias);
   const std::vector<Algorithm> offered = candidates(alignment);
   if (offered.size() == 1) return offered.front();
   const auto best = fastest(offered, operands);
@@ -142,7 +143,7 @@ std::vector<Api::Algorithm> CublasMatmul::candidates(const Alignment& alignment)
                  is_narrow ? Api::kReductionComputeType : Api::kReductionAny);
   preference.set(Attribute::alignment_a, alignment[1]);
   preference.set(Attribute::alignment_b, alignment[0]);
-  preference.set(Attribute::alignment_c, alignment[2]);
+  preference.set(Attribute::alignment_c, alignment[3]);
   preference.set(Attribute::alignment_d, alignment[2]);
   std::array<Api::Candidate, kCandidates> found;
   int count = 0;
@@ -168,6 +169,7 @@ std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>
   if (!scratch) return std::nullopt;
   Operands measured = operands;
   measured.c = scratch.address();
+  if (problem_.has_residual == 0) measured.residual = measured.c;
   const auto begin = std::chrono::steady_clock::now();
   // The library may offer what it then refuses.
   auto first = candidates.begin();

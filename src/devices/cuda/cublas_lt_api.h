@@ -24,7 +24,17 @@ struct CublasLtApi {
   enum class DataType : unsigned { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };
   enum class ComputeType : unsigned { f32 = 68, f64 = 70, tf32 = 77 };
   enum class LayoutAttribute : unsigned { batch_count = 5, batch_stride = 6 };
-  enum class DescriptionAttribute : unsigned { transpose_a = 3, transpose_b = 4 };
+  enum class DescriptionAttribute : unsigned {
+    transpose_a = 3,
+    transpose_b = 4,
+    epilogue = 7,
+    bias = 8,
+  };
+  // Bits of an epilogue.
+  static constexpr std::uint32_t kNoEpilogue = 1;
+  static constexpr std::uint32_t kRelu = 2;
+  static constexpr std::uint32_t kBias = 4;
+  static constexpr std::uint32_t kGeluTanh = 32;
   enum class PreferenceAttribute : unsigned {
     most_workspace_bytes = 1,
     reductions = 3,

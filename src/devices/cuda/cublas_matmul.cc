@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/gpu/matmul_epilogue.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {
@@ -80,6 +81,17 @@ void CublasMatmul::describe() {
   };
   transpose(Api::DescriptionAttribute::transpose_a, problem_.b);
   transpose(Api::DescriptionAttribute::transpose_b, problem_.a);
+  using Activation = gpu::MatmulEpilogue::Activation;
+  const auto activation = static_cast<Activation>(problem_.activation);
+  const std::uint32_t bits = (problem_.has_bias != 0 ? Api::kBias : 0) |
+                             (activation == Activation::relu        ? Api::kRelu
+                              : activation == Activation::gelu_tanh ? Api::kGeluTanh
+                                                                    : 0);
+  if (bits != 0) {
+    library_.check(api.cublasLtMatmulDescSetAttribute(
+                       description_, Api::DescriptionAttribute::epilogue, &bits, sizeof bits),
+                   "cublasLtMatmulDescSetAttribute");
+  }
   a_ = layout(problem_.m, problem_.k, problem_.a);
   b_ = layout(problem_.k, problem_.n, problem_.b);
   c_ = layout(problem_.m, problem_.n, problem_.c);
@@ -115,15 +127,32 @@ Status CublasMatmul::run(const Algorithm& algorithm, const Operands& operands,
   const bool is_f64 = static_cast<DType>(problem_.dtype) == DType::f64;
   const void* const one = is_f64 ? static_cast<const void*>(&kOne64) : &kOne;
   const void* const zero = is_f64 ? static_cast<const void*>(&kZero64) : &kZero;
-  return library_.api().cublasLtMatmul(library_.handle(), description_, one, operands.b, b_,
-                                       operands.a, a_, zero, operands.c, c_, operands.c, c_,
-                                       &algorithm, operands.workspace,
-                                       static_cast<std::size_t>(problem_.workspace_bytes), stream);
+  set_bias(operands.bias);
+  return library_.api().cublasLtMatmul(
+      library_.handle(), description_, one, operands.b, b_, operands.a, a_,
+      problem_.has_residual != 0 ? one : zero, operands.residual, c_, operands.c, c_, &algorithm,
+      operands.workspace, static_cast<std::size_t>(problem_.workspace_bytes), stream);
 }
 
-CublasMatmul::Operands CublasMatmul::operands_of(const runtime::Command& command) {
-  const auto& arguments = command.arguments;
-  return {arguments[0].address, arguments[1].address, arguments[2].address, arguments[3].address};
+CublasMatmul::Operands CublasMatmul::operands_of(const runtime::Command& command) const {
+  auto next = command.arguments.begin();
+  Operands operands{};
+  operands.a = (next++)->address;
+  operands.b = (next++)->address;
+  if (problem_.has_bias != 0) operands.bias = (next++)->address;
+  if (problem_.has_residual != 0) operands.residual = (next++)->address;
+  operands.c = (next++)->address;
+  operands.workspace = next->address;
+  if (problem_.has_residual == 0) operands.residual = operands.c;
+  return operands;
+}
+
+void CublasMatmul::set_bias(const void* bias) const {
+  if (problem_.has_bias == 0) return;
+  library_.check(
+      library_.api().cublasLtMatmulDescSetAttribute(description_, Api::DescriptionAttribute::bias,
+                                                    static_cast<const void*>(&bias), sizeof bias),
+      "cublasLtMatmulDescSetAttribute");
 }
 
 void CublasMatmul::enqueue(const runtime::Command& command, Stream stream) const {
@@ -135,9 +164,10 @@ const Api::Algorithm& CublasMatmul::algorithm_for(const runtime::Command& comman
   check_arguments(command);
   const Operands operands = operands_of(command);
   const auto dtype = static_cast<DType>(problem_.dtype);
-  const Alignment alignment{alignment_of(operands.a, problem_.a, dtype),
-                            alignment_of(operands.b, problem_.b, dtype),
-                            alignment_of(operands.c, problem_.c, dtype)};
+  const Alignment alignment{
+      alignment_of(operands.a, problem_.a, dtype), alignment_of(operands.b, problem_.b, dtype),
+      alignment_of(operands.c, problem_.c, dtype),
+      alignment_of(operands.residual, problem_.c, dtype), alignment_of(operands.bias, {}, dtype)};
   for (const Choice& choice : choices_) {
     if (choice.alignment == alignment) return choice.algorithm;
   }

@@ -31,10 +31,12 @@ class CublasMatmul final : public LibraryFunction {
 
  private:
   using Algorithm = CublasLtApi::Algorithm;
-  using Alignment = std::array<std::uint32_t, 3>;  // bytes: of a, b and c
+  using Alignment = std::array<std::uint32_t, 5>;  // bytes: of a, b, c, residual and bias
   struct Operands {
     const void* a;
     const void* b;
+    const void* bias;      // null where there is none
+    const void* residual;  // c where there is none
     void* c;
     void* workspace;
   };
@@ -50,7 +52,9 @@ class CublasMatmul final : public LibraryFunction {
   CublasLtApi::Status run(const Algorithm& algorithm, const Operands& operands,
                           Stream stream) const;
 
-  static Operands operands_of(const runtime::Command& command);
+  Operands operands_of(const runtime::Command& command) const;
+  // Algorithms are sought for where it lies, too.
+  void set_bias(const void* bias) const;
   const Algorithm& algorithm_for(const runtime::Command& command) const;
   Algorithm choose(const Operands& operands, const Alignment& alignment) const;
   std::optional<Algorithm> kept(const runtime::SourceHash& hash) const;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "devices/gpu/matmul_epilogue.h"
 #include "devices/gpu/matmul_problem.h"
 #include "devices/gpu/op_kernels.h"
 #include "devices/gpu/step_plan.h"
@@ -81,6 +82,20 @@ bool accepts(const Signature& signature) {
   return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
 }
 
+// What the library's own epilogues take: rows of whole packets. Only where it is asked for, until it
+// is measured to be faster than a region behind the product.
+bool fuses(const Signature& signature) {
+  if (!switches().library_epilogues) return false;
+  const TensorSpec& c = signature.output;
+  constexpr std::int64_t kPacketBytes = 16;
+  if (c.dtype == DType::f64 ||
+      element_count(c.shape) != c.shape.back() * c.shape[c.shape.rank() - 2] ||
+      c.shape.back() * size_of(c.dtype) % kPacketBytes != 0) {
+    return false;
+  }
+  return fuses_matmul(signature);
+}
+
 Prepared prepare(const Signature& signature) {
   if (auto vector = matvec(signature)) return std::move(*vector);
   Batch batch = batch_of(signature);
@@ -101,6 +116,10 @@ Prepared prepare(const Signature& signature) {
   problem.a.batch_stride = batch.a.back();
   problem.b.batch_stride = batch.b.back();
   problem.c.batch_stride = batch.c.back();
+  const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
+  problem.has_bias = epilogue.bias >= 0 ? 1 : 0;
+  problem.has_residual = epilogue.residual >= 0 ? 1 : 0;
+  problem.activation = static_cast<std::int64_t>(epilogue.activation);
   const std::int64_t sums = problem.batches * problem.m * problem.n * size_of(DType::f64);
   problem.workspace_bytes = std::clamp(kSplits * sums, kLeastWorkspace, kMostWorkspace);
 
@@ -121,9 +140,16 @@ Prepared prepare(const Signature& signature) {
     Step step;
     step.kernel = &kernel;
     step.arguments = {argument_of(0, a, problem.a, problem.batches, first[0]),
-                      argument_of(1, b, problem.b, problem.batches, first[1]),
-                      argument_of(2, c, problem.c, problem.batches, first[2]),
-                      {StepArgument::From::workspace, 0, workspace, problem.workspace_bytes}};
+                      argument_of(1, b, problem.b, problem.batches, first[1])};
+    for (const int input : {epilogue.bias, epilogue.residual}) {
+      if (input < 0) continue;
+      step.arguments.push_back(
+          strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument);
+    }
+    const auto output = static_cast<int>(signature.inputs.size());
+    step.arguments.push_back(argument_of(output, c, problem.c, problem.batches, first[2]));
+    step.arguments.push_back(
+        {StepArgument::From::workspace, 0, workspace, problem.workspace_bytes});
     plan->add_step(std::move(step));
   }
   return prepared_steps(std::move(plan));
@@ -136,6 +162,7 @@ void add_library_matmul(KernelTable& table) {
              .accepts = accepts,
              .layout = LayoutNeed::matrices,
              .priority = 1,
+             .fuses = fuses,
              .prepare = prepare,
              .launch = launch_steps});
 }

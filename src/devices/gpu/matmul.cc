@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "devices/gpu/dialect_types.h"
+#include "devices/gpu/matmul_epilogue.h"
 #include "devices/gpu/op_kernels.h"
 #include "devices/gpu/step_plan.h"
 #include "ops/defs.h"
@@ -16,6 +17,11 @@ constexpr std::int64_t kDepth = 16;
 constexpr std::int64_t kMostLayers = 65535;
 
 }  // namespace
+
+bool fuses_matmul(const Signature& signature) {
+  return is_float(signature.output.dtype) && !matvec(signature) &&
+         matmul_epilogue(signature).has_value();
+}
 
 Prepared portable_matmul(const Signature& signature) {
   if (auto vector = matvec(signature)) return std::move(*vector);
@@ -38,13 +44,22 @@ Prepared portable_matmul(const Signature& signature) {
   const std::string sum = is_float(c.dtype)       ? sum_type(c.dtype)
                           : size_of(c.dtype) == 8 ? "ulong"
                                                   : "uint";
-  const std::vector<std::string> arguments = {type, sum, std::to_string(batch.rank())};
+  const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
+  const std::vector<std::string> arguments = {
+      type,
+      sum,
+      std::to_string(batch.rank()),
+      truth(epilogue.bias >= 0),
+      truth(epilogue.residual >= 0),
+      std::to_string(static_cast<int>(epilogue.activation))};
   runtime::KernelSource source;
   source.name = entry_name("matmul", arguments);
   source.text = "#include \"kernels/matmul.h\"\n";
   source.function = instance("matmul", arguments);
   source.parameters = {{Kind::read, type, "a"},
                        {Kind::read, type, "b"},
+                       {Kind::read, type, "bias"},
+                       {Kind::read, type, "residual"},
                        {Kind::write, type, "c"},
                        {Kind::constant, "MatmulParams<" + std::to_string(batch.rank()) + ">", "p"},
                        {Kind::threadgroup, sum, "a_tile", kTile * kDepth},
@@ -66,13 +81,27 @@ Prepared portable_matmul(const Signature& signature) {
                     b.strides[b_rank - 1]};
   append_axes(batch, a_batch, left.base, &step.constants);
   append_axes(batch, b_batch, right.base, &step.constants);
-  step.arguments = {left.argument, right.argument, strided_operand(c, 2).argument, kConstants};
+  // What is not there is not read.
+  const auto extra = [&](int input) {
+    if (input < 0) return left.argument;
+    return strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument;
+  };
+  const auto output = static_cast<int>(signature.inputs.size());
+  step.arguments = {left.argument,
+                    right.argument,
+                    extra(epilogue.bias),
+                    extra(epilogue.residual),
+                    strided_operand(c, output).argument,
+                    kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }
 
 void add_matmul_kernels(KernelTable& table) {
-  table.add({.op = &defs::matmul_op, .prepare = portable_matmul, .launch = launch_steps});
+  table.add({.op = &defs::matmul_op,
+             .fuses = fuses_matmul,
+             .prepare = portable_matmul,
+             .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

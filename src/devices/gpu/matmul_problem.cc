@@ -21,10 +21,19 @@ runtime::LibraryCall matmul_call(const MatmulProblem& problem) {
   call.function = kMatmulFunction;
   call.name = "library_matmul_" + std::string(problem.tf32 != 0 ? "tf32" : name(dtype)) + "_" +
               (problem.a.transposed != 0 ? "t" : "n") + (problem.b.transposed != 0 ? "t" : "n");
-  call.parameters = {{Kind::read, type, "a"},
-                     {Kind::read, type, "b"},
-                     {Kind::write, type, "c"},
-                     {Kind::write, "uchar", "workspace"}};
+  call.parameters = {{Kind::read, type, "a"}, {Kind::read, type, "b"}};
+  if (problem.has_bias != 0) {
+    call.name += "_bias";
+    call.parameters.push_back({Kind::read, type, "bias"});
+  }
+  if (problem.has_residual != 0) {
+    call.name += "_residual";
+    call.parameters.push_back({Kind::read, type, "residual"});
+  }
+  constexpr const char* kActivations[] = {"", "_relu", "_gelu"};
+  call.name += kActivations[problem.activation];
+  call.parameters.insert(call.parameters.end(),
+                         {{Kind::write, type, "c"}, {Kind::write, "uchar", "workspace"}});
   const auto words = std::bit_cast<Words>(problem);
   call.problem.assign(words.begin(), words.end());
   return call;

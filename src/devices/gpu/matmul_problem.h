@@ -12,8 +12,9 @@ namespace hearth::gpu {
 // LibraryCall::function of a MatmulProblem.
 inline constexpr std::string_view kMatmulFunction = "matmul";
 
-// c = a b, `batches` times, with sums in f32, or in f64 for f64. Parameters of the call: a, b, then c
-// and the workspace. All members have 8 bytes: they are the words of the call.
+// c = activation(a b + bias + residual), `batches` times, with sums in f32, or in f64 for f64.
+// Parameters of the call: a, b, bias and residual as far as they are there, c and the workspace. A
+// residual lies like c. All members have 8 bytes: they are the words of the call.
 struct MatmulProblem {
   // Rows lie `stride` elements apart and their elements side by side; the other way about where
   // `transposed`. 0 as `batch_stride` is the same matrix for all.
@@ -28,6 +29,8 @@ struct MatmulProblem {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batches = 1;
   Matrix a, b, c;
+  std::int64_t has_bias = 0, has_residual = 0;
+  std::int64_t activation = 0;  // MatmulEpilogue::Activation
   std::int64_t workspace_bytes = 0;
 };
 

@@ -96,7 +96,8 @@ std::optional<Prepared> matvec(const Signature& signature) {
       strided_operand(signature.inputs[static_cast<std::size_t>(operands.matrix)], operands.matrix)
           .argument,
       strided_operand(signature.inputs[static_cast<std::size_t>(vector)], vector).argument,
-      strided_operand(signature.output, 2).argument, kConstants};
+      strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
+      kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

@@ -22,6 +22,7 @@ void add_cross_entropy_kernels(KernelTable& table);
 
 // What add_matmul_kernels() prepares: any strides, with launch_steps().
 Prepared portable_matmul(const Signature& signature);
+bool fuses_matmul(const Signature& signature);
 // The same where an operand is a vector and its kernel is the best there is.
 std::optional<Prepared> matvec(const Signature& signature);
 

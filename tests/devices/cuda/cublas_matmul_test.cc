@@ -198,6 +198,42 @@ TEST_F(CudaCublasMatmul, BatchesWithAnyStepsInFewCalls) {
   EXPECT_EQ(calls_, 2);
 }
 
+TEST_F(CudaCublasMatmul, BiasResidualAndRelu) {
+  Signature signature;
+  signature.op = &defs::matmul_op;
+  signature.inputs = {operand({5, 3}, {3, 1}).spec, operand({3, 4}, {4, 1}).spec,
+                      operand({5, 4}, {0, 1}).spec, operand({5, 4}, {4, 1}).spec};
+  signature.output = operand({5, 4}, {4, 1}).spec;
+  signature.epilogue = {{&defs::add_op, 2, false}, {&defs::add_op, 3, true}, {&defs::relu_op}};
+  const Kernel* const kernel = table_.find(signature);
+  EXPECT_FALSE(kernel->fuses(signature));  // it has to be asked for
+  switches().library_epilogues = true;
+  EXPECT_TRUE(kernel->fuses(signature));
+  switches().library_epilogues = false;
+  const Prepared prepared = kernel->prepare(signature);
+  std::vector<float> values[4];
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 20; ++k) values[i].push_back(static_cast<float>((k * (i + 3)) % 7) - 3);
+  }
+  const Address c = driver_->allocate(80);
+  const Address workspace = driver_->allocate(prepared.workspace_bytes);
+  blocks_.insert(blocks_.end(), {c, workspace});
+  const Address operands[] = {upload(values[0], DType::f32), upload(values[1], DType::f32),
+                              upload(values[2], DType::f32), upload(values[3], DType::f32), c};
+  runtime::CommandBatch batch;
+  runtime::Encoder encoder(*registry_, batch, driver_->properties(), nullptr, 0);
+  kernel->launch({&signature, prepared.state.get(), operands, 5, workspace, nullptr, 0, &encoder});
+  EXPECT_EQ(batch.commands()[0].function->name(), "library_matmul_f32_nn_bias_residual_relu");
+  driver_->submit(batch.commands());
+  float got[20];
+  driver_->copy_to_host(got, c, sizeof got);
+  for (std::size_t i = 0; i < 20; ++i) {
+    float sum = values[2][i % 4] + values[3][i];
+    for (std::size_t k = 0; k < 3; ++k) sum += values[0][i / 4 * 3 + k] * values[1][k * 4 + i % 4];
+    EXPECT_EQ(got[i], std::max(sum, 0.0f)) << i;
+  }
+}
+
 TEST_F(CudaCublasMatmul, TakesTheFastestAndRemembersIt) {
   const auto product = [this] { check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4}); };
   product();

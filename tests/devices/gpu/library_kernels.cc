@@ -27,9 +27,11 @@ KernelParameter constant(const std::string& type) { return {Kind::constant, type
 std::vector<KernelSource> make_kernels() {
   const KernelParameter dynamics = read("ulong", "dynamics");
   std::vector<KernelSource> kernels = {
-      instance("matmul.h", "matmul", "bfloat, float, 2",
+      instance("matmul.h", "matmul", "bfloat, float, 2, true, true, 2",
                {read("bfloat", "a"),
                 read("bfloat", "b"),
+                read("bfloat", "bias"),
+                read("bfloat", "residual"),
                 write("bfloat", "c"),
                 constant("MatmulParams<2>"),
                 {Kind::threadgroup, "float", "a_tile", 1024},

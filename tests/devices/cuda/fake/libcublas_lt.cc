@@ -21,6 +21,8 @@ struct FakeDescription {
   Api::ComputeType compute = Api::ComputeType::f32;
   Api::DataType scale = Api::DataType::f32;
   bool transposed[2] = {false, false};
+  std::uint32_t epilogue = Api::kNoEpilogue;
+  const void* bias = nullptr;
 };
 struct FakeLayout {
   Api::DataType type = Api::DataType::f32;
@@ -39,7 +41,15 @@ struct FakePreference {
 };
 
 // What an algorithm of the fake is: its number, and what it asks of its operands.
-enum : std::size_t { kNumber, kWorkspace, kAlignmentA, kAlignmentB, kAlignmentC, kMagic };
+enum : std::size_t {
+  kNumber,
+  kWorkspace,
+  kAlignmentA,
+  kAlignmentB,
+  kAlignmentC,
+  kAlignmentD,
+  kMagic
+};
 constexpr std::uint64_t kGenuine = 0xfa4e;
 
 template <class Body>
@@ -100,6 +110,7 @@ struct Product {
   FakeLayout a, b, c;
   const void* a_at;
   const void* b_at;
+  const void* residual_at;
   void* c_at;
   double alpha, beta;
 
@@ -120,7 +131,13 @@ struct Product {
     const std::byte* const left = memory(a_at, a);
     const std::byte* const right = memory(b_at, b);
     std::byte* const result = memory(c_at, c);
-    if (left == nullptr || right == nullptr || result == nullptr) return Result::illegal_address;
+    const bool has_bias = (description.epilogue & Api::kBias) != 0;
+    const std::byte* const bias = has_bias ? memory(description.bias, c.rows, c.type) : result;
+    const std::byte* const residual = memory(residual_at, c);
+    if (left == nullptr || right == nullptr || result == nullptr || bias == nullptr ||
+        residual == nullptr) {
+      return Result::illegal_address;
+    }
     const std::int64_t item = item_of(c.type);
     for (std::int64_t batch = 0; batch < c.batches; ++batch) {
       for (std::int64_t row = 0; row < c.rows; ++row) {
@@ -133,8 +150,12 @@ struct Product {
                 description.transposed[1] ? b.at(batch, column, i) : b.at(batch, i, column);
             sum += load(left + at * item, a.type) * load(right + other * item, b.type);
           }
-          std::byte* const to = result + c.at(batch, row, column) * item;
-          store(to, c.type, alpha * sum + (beta == 0 ? 0 : beta * load(to, c.type)));
+          const std::int64_t to = c.at(batch, row, column) * item;
+          sum *= alpha;
+          if (beta != 0) sum += beta * load(residual + to, c.type);
+          if (has_bias) sum += load(bias + row * item, c.type);
+          if ((description.epilogue & Api::kRelu) != 0) sum = std::max(sum, 0.0);
+          store(result + to, c.type, sum);
         }
       }
     }
@@ -181,10 +202,21 @@ EXPORT Status cublasLtMatmulDescSetAttribute(Api::Description which,
                                              Api::DescriptionAttribute attribute, const void* value,
                                              std::size_t bytes) {
   return library_call("cublasLtMatmulDescSetAttribute", [&] {
-    if (!machine().is_live(which) || bytes != sizeof(std::int32_t)) return false;
+    if (!machine().is_live(which)) return false;
+    auto* description = behind<FakeDescription>(which);
+    if (attribute == Api::DescriptionAttribute::bias) {
+      if (bytes != sizeof(void*)) return false;
+      std::memcpy(&description->bias, value, bytes);
+      return true;
+    }
+    if (bytes != sizeof(std::int32_t)) return false;
+    if (attribute == Api::DescriptionAttribute::epilogue) {
+      std::memcpy(&description->epilogue, value, bytes);
+      return (description->epilogue & Api::kGeluTanh) == 0;  // the fake does not know it
+    }
     const bool transposed = *static_cast<const std::int32_t*>(value) == Api::kTransposed;
     const int operand = attribute == Api::DescriptionAttribute::transpose_a ? 0 : 1;
-    behind<FakeDescription>(which)->transposed[operand] = transposed;
+    description->transposed[operand] = transposed;
     return true;
   });
 }
@@ -270,11 +302,11 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Api::Handle library, Api::Descripti
           auto& data = candidates[i].algorithm.data;
           data[kNumber] = static_cast<std::uint64_t>(i);
           data[kWorkspace] = asked->workspace_bytes;
-          for (std::size_t k = 0; k < 3; ++k) data[kAlignmentA + k] = asked->alignment[k];
+          for (std::size_t k = 0; k < 4; ++k) data[kAlignmentA + k] = asked->alignment[k];
           data[kMagic] = kGenuine;
           candidates[i].workspace_bytes = asked->workspace_bytes;
         }
-        return asked->alignment[2] == asked->alignment[3];
+        return true;
       },
       true);
 }
@@ -295,14 +327,15 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
   return library_call(
       "cublasLtMatmul",
       [&] {
-        if (!machine().is_live(library) || !machine().is_live(description) || c != d ||
+        if (!machine().is_live(library) || !machine().is_live(description) ||
             c_layout != d_layout || algorithm->data[kMagic] != kGenuine ||
             algorithm->data[kWorkspace] > workspace_bytes) {
           return false;
         }
         if (!is_aligned(a, algorithm->data[kAlignmentA]) ||
             !is_aligned(b, algorithm->data[kAlignmentB]) ||
-            !is_aligned(d, algorithm->data[kAlignmentC]) || !is_aligned(workspace, 256)) {
+            !is_aligned(c, algorithm->data[kAlignmentC]) ||
+            !is_aligned(d, algorithm->data[kAlignmentD]) || !is_aligned(workspace, 256)) {
           machine().misuse.emplace_back("a product of operands that are less aligned than said");
           return false;
         }
@@ -312,6 +345,7 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
                         *behind<FakeLayout>(d_layout),
                         a,
                         b,
+                        c,
                         d,
                         0,
                         0};

@@ -1,0 +1,117 @@
+// Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it stores
+// it. The kernel says which (Kernel::fuses); here it is made sure that nobody else reads what is not
+// stored then.
+#include "graph/planner.h"
+
+namespace hearth {
+namespace {
+
+// The strides of an operand over a shape that it is broadcast to.
+Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to) {
+  Strides out = Strides::filled(to.rank(), 0);
+  const int shift = to.rank() - from.rank();
+  for (int i = 0; i < from.rank(); ++i) out[i + shift] = from[i] == 1 ? 0 : strides[i];
+  return out;
+}
+
+}  // namespace
+
+void Planner::count_uses() {
+  for (const PlanNode& node : nodes_) {
+    if (!node.needed) continue;
+    for (std::uint32_t i = 0; i < node.ref_count; ++i) {
+      const OperandRef ref = refs_[node.first_ref + i];
+      if (ref.tag() == OperandRef::local) ++nodes_[ref.payload()].uses;
+    }
+  }
+}
+
+Signature Planner::signature_of(const PlanItem& item) const {
+  const PlanNode& node = nodes_[item.members[0]];
+  Signature signature;
+  signature.op = node.op;
+  signature.statics = node.statics;
+  signature.dynamic = node.first_dynamic;
+  signature.output = {node.dtype, node.shape, contiguous_strides(node.shape), false};
+  for (std::uint32_t i = 0; i < node.ref_count; ++i) {
+    TensorSpec spec;
+    spec.absent = refs_[node.first_ref + i].tag() == OperandRef::absent;
+    if (!spec.absent) {
+      spec.dtype = operand_dtype(node, i);
+      spec.shape = operand_shape(node, i);
+      spec.strides = item.inputs[i].layout.strides;
+    }
+    signature.inputs.push_back(std::move(spec));
+  }
+  signature.inputs.insert(signature.inputs.end(), item.more_inputs.begin(), item.more_inputs.end());
+  signature.epilogue = item.epilogue;
+  return signature;
+}
+
+int Planner::only_reader_of(const PlanNode& node, std::uint32_t i) const {
+  const PlanValue value = operand(node, i);
+  if (value.root < 0 || !value.dynamic.empty() || value.layout.offset != 0) return -1;
+  const PlanRoot& root = roots_[static_cast<std::size_t>(value.root)];
+  if (root.item < 0 || root.dtype != node.dtype) return -1;
+  const PlanItem& item = items_[static_cast<std::size_t>(root.item)];
+  const Shape& shape = operand_shape(node, i);
+  if (item.kind != PlanItem::Kind::kernel || item.kernel->fuses == nullptr || shape != node.shape ||
+      element_count(shape) != element_count(root.shape) || !is_dense(shape, value.layout.strides)) {
+    return -1;
+  }
+  for (OperandRef ref = refs_[node.first_ref + i]; ref.tag() == OperandRef::local;) {
+    const PlanNode& from = nodes_[ref.payload()];
+    if (from.wanted || from.uses != 1) return -1;
+    if (from.op->kind != OpKind::view) return root.item;
+    ref = refs_[from.first_ref];
+  }
+  return -1;
+}
+
+bool Planner::trace_epilogue(std::uint32_t index) {
+  const PlanNode& node = nodes_[index];
+  if (!switches_.fuse_epilogues || switches_.exact || node.ref_count > 2) return false;
+  for (std::uint32_t i = 0; i < node.ref_count; ++i) {
+    const int item = only_reader_of(node, i);
+    if (item >= 0 && join_epilogue(index, i, item)) return true;
+  }
+  return false;
+}
+
+bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item) {
+  PlanNode& node = nodes_[index];
+  PlanItem& kernel = items_[static_cast<std::size_t>(item)];
+  Epilogue step{node.op, -1, result == 1};
+  PlanValue other;
+  if (node.ref_count == 2) {
+    const std::uint32_t i = 1 - result;
+    other = operand(node, i);
+    if (other.root < 0) return false;
+    step.input = static_cast<int>(kernel.inputs.size());
+    kernel.inputs.push_back(other);
+    kernel.more_inputs.push_back(
+        {operand_dtype(node, i), node.shape,
+         broadcast_strides(operand_shape(node, i), other.layout.strides, node.shape), false});
+  }
+  kernel.epilogue.push_back(step);
+  if (!kernel.kernel->fuses(signature_of(kernel))) {
+    kernel.epilogue.pop_back();
+    if (step.input >= 0) {
+      kernel.inputs.pop_back();
+      kernel.more_inputs.pop_back();
+    }
+    return false;
+  }
+  read_from_memory(other);
+  // What the step reads exists by now.
+  kernel.position = 2 * static_cast<std::int64_t>(index) + 1;
+  PlanRoot& root = roots_[static_cast<std::size_t>(kernel.root)];
+  root.node = static_cast<int>(index);
+  root.shape = node.shape;
+  node.value.root = kernel.root;
+  node.value.layout.strides = contiguous_strides(node.shape);
+  ++plan_->fused;
+  return true;
+}
+
+}  // namespace hearth

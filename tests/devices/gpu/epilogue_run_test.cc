@@ -1,0 +1,125 @@
+// Products with what is done to their result in the same kernel, against the same in kernels of its
+// own, on the device that runs kernels.
+#include <functional>
+
+#include "check.h"
+#include "devices_under_test.h"
+#include "graph/switches.h"
+#include "hearth/device.h"
+
+namespace hearth {
+namespace {
+
+using namespace check;
+
+class EpilogueRuns : public ::testing::Test {
+ protected:
+  void SetUp() override { Device::set_default(hearth::testing::kernel_device_under_test()); }
+  void TearDown() override {
+    switches().fuse_epilogues = true;
+    Device::set_default(before_);
+  }
+
+  // Both ways; how many launches were spared.
+  std::int64_t spared(const std::function<Array()>& make, double allowed) {
+    std::int64_t launches[2];
+    Values values[2];
+    for (const bool fused : {false, true}) {
+      switches().fuse_epilogues = fused;
+      Array result = make();
+      const std::int64_t before = statistics().dispatches;
+      result.eval();
+      launches[fused ? 1 : 0] = statistics().dispatches - before;
+      values[fused ? 1 : 0] = result.to_doubles();
+    }
+    EXPECT_EQ(values[0].size(), values[1].size());
+    double largest = 0;
+    for (const double value : values[0]) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < values[0].size(); ++i) {
+      EXPECT_LE(std::abs(values[0][i] - values[1][i]), allowed * largest) << i;
+    }
+    return launches[0] - launches[1];
+  }
+
+ private:
+  Device before_ = Device();
+};
+
+TEST_F(EpilogueRuns, BiasResidualAndActivation) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Array x = random_array({9, 12}, dtype, -1, 1, 1).eval();
+    const Array w = random_array({16, 12}, dtype, -1, 1, 2).eval();
+    const Array b = random_array({16}, dtype, -1, 1, 3).eval();
+    const Array r = random_array({9, 16}, dtype, -1, 1, 4).eval();
+    // The same operations in the same order; of bf16 fewer are rounded.
+    const double allowed = dtype == DType::f32 ? 0 : 4 * tolerance(dtype);
+    EXPECT_EQ(spared([&] { return linear(x, w, b); }, allowed), 1);
+    EXPECT_EQ(spared([&] { return relu(linear(x, w)); }, allowed), 1);
+    EXPECT_EQ(spared([&] { return relu(linear(x, w, b)); }, allowed), 1);
+    EXPECT_EQ(spared([&] { return gelu(linear(x, w, b), true); }, allowed), 1);
+    EXPECT_EQ(spared([&] { return add(r, linear(x, w)); }, allowed), 1);
+    EXPECT_EQ(spared([&] { return relu(add(linear(x, w, b), r)); }, allowed), 1);
+  }
+}
+
+TEST_F(EpilogueRuns, ThroughViewsOfOtherShapes) {
+  const Array x = random_array({3, 4, 12}, DType::f32, -1, 1, 1).eval();
+  const Array w = random_array({16, 12}, DType::f32, -1, 1, 2).eval();
+  const Array b = random_array({16}, DType::f32, -1, 1, 3).eval();
+  const Array r = random_array({3, 4, 16}, DType::f32, -1, 1, 4).eval();
+  EXPECT_EQ(spared([&] { return gelu(linear(x, w, b), true); }, 0), 2);
+  EXPECT_EQ(spared([&] { return add(r, linear(x, w, b)); }, 0), 2);
+}
+
+TEST_F(EpilogueRuns, WhatOthersReadIsStored) {
+  const Array x = random_array({9, 12}, DType::f32, -1, 1, 1).eval();
+  const Array w = random_array({12, 16}, DType::f32, -1, 1, 2).eval();
+  const Array b = random_array({16}, DType::f32, -1, 1, 3).eval();
+  const Array column = random_array({9, 1}, DType::f32, -1, 1, 3).eval();
+  Array held;
+  EXPECT_EQ(spared(
+                [&] {
+                  held = matmul(x, w);
+                  return add(held, b);
+                },
+                0),
+            0);
+  EXPECT_EQ(spared(
+                [&] {
+                  const Array y = matmul(x, w);
+                  return add(add(y, b), tanh(y));
+                },
+                0),
+            0);
+  EXPECT_EQ(spared(
+                [&] {
+                  const Array y = matmul(x, w);
+                  return add(y, y);
+                },
+                0),
+            0);
+  EXPECT_EQ(spared([&] { return add(matmul(x, w), column); }, 0), 0);
+  const Array nine = random_array({9}, DType::f32, -1, 1, 5).eval();
+  EXPECT_EQ(spared([&] { return add(transpose(matmul(x, w)), nine); }, 0), 0);
+}
+
+TEST_F(EpilogueRuns, InputsThatAreMadeAfterTheProduct) {
+  const Array x = random_array({9, 12}, DType::f32, -1, 1, 1).eval();
+  const Array w = random_array({12, 16}, DType::f32, -1, 1, 2).eval();
+  const auto make = [&] {
+    const Array y = matmul(x, w);
+    const Array late = sum(exp(matmul(transpose(x), ones({9, 16}))), {0});
+    return add(y, late);
+  };
+  EXPECT_EQ(spared(make, 0), 1);
+}
+
+TEST_F(EpilogueRuns, SeveralInARow) {
+  const Array x = random_array({5, 8}, DType::f32, -1, 1, 1).eval();
+  const Array w = random_array({8, 8}, DType::f32, -1, 1, 2).eval();
+  const Array b = random_array({8}, DType::f32, -1, 1, 3).eval();
+  spared([&] { return sum(gelu(linear(relu(linear(x, w, b)), w, b), true)); }, 1e-6);
+}
+
+}  // namespace
+}  // namespace hearth
