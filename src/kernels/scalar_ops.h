@@ -76,7 +76,8 @@ template <HEARTH_REAL(T)>
 HEARTH_FN T silu(T x) {
   T a = at_least(T(-800.0f), x);
   T e = exp(-abs(a));
-  return a * ratio(where(a < T(0.0f), e, T(1.0f)), T(1.0f) + e);
+  return a *
+         (where(a < T(0.0f), e, T(1.0f)) / (T(1.0f) + e));  // exact, for the product rounds again
 }
 template <HEARTH_REAL(T)>
 HEARTH_FN T round(T x) {
