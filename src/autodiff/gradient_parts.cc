@@ -25,9 +25,8 @@ int split_axis(const std::vector<GradientPart>& parts) {
 
 // The parts in a row along `axis`, or undefined if they overlap or leave something out.
 Array in_a_row(std::vector<GradientPart>& parts, int axis) {
-  std::stable_sort(parts.begin(), parts.end(), [axis](const auto& a, const auto& b) {
-    return a.starts[axis] < b.starts[axis];
-  });
+  std::sort(parts.begin(), parts.end(),
+            [axis](const auto& a, const auto& b) { return a.starts[axis] < b.starts[axis]; });
   std::vector<Array> row;
   std::int64_t end = 0;
   for (const GradientPart& part : parts) {

@@ -148,8 +148,9 @@ std::vector<KernelTime> Timeline::kernels(std::size_t first) const {
   }
   std::vector<KernelTime> out;
   for (auto& [name, time] : by_name) out.push_back(std::move(time));
-  std::stable_sort(out.begin(), out.end(),
-                   [](const KernelTime& a, const KernelTime& b) { return a.seconds > b.seconds; });
+  std::sort(out.begin(), out.end(), [](const KernelTime& a, const KernelTime& b) {
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+  });
   return out;
 }
 
