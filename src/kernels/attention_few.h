@@ -85,7 +85,7 @@ struct FewParams {
   long stretches;  // threadgroups that share the keys of a query
 };
 
-enum { kFewSimdgroups = 4, kCombineSimdgroups = 16 };
+enum { kFewSimdgroups = 4 };
 // Keys that a threadgroup takes at a time.
 inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll * (32 / lanes); }
 
@@ -316,7 +316,7 @@ void attention_combine(device const typename D::value* parts, device const typen
 #pragma unroll
   for (int i = 0; i < 8; ++i) sum[i] = C(0.0f);
 #pragma unroll 4
-  for (long s = long(ctx.sg); s < used; s += kCombineSimdgroups) {
+  for (long s = long(ctx.sg); s < used; s += long(ctx.nsg)) {
     C share = metal::exp2(marks[(line + s) * 2] - shift);
     total = total + marks[(line + s) * 2 + 1] * share;
 #pragma unroll
@@ -327,12 +327,12 @@ void attention_combine(device const typename D::value* parts, device const typen
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) shared[ctx.sg * 256u + ctx.lane + uint(32 * i)] = sum[i];
-  if (ctx.lane == 0u) shared[kCombineSimdgroups * 256u + ctx.sg] = total;
+  if (ctx.lane == 0u) shared[ctx.nsg * 256u + ctx.sg] = total;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   total = C(0.0f);
   C value = C(0.0f);
-  for (uint s = 0; s < kCombineSimdgroups; ++s) {
-    total = total + shared[kCombineSimdgroups * 256u + s];
+  for (uint s = 0; s < ctx.nsg; ++s) {
+    total = total + shared[ctx.nsg * 256u + s];
     value = value + shared[s * 256u + ctx.tid.x % 256u];
   }
   if (long(ctx.tid.x) < p.dv) {

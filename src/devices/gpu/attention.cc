@@ -17,7 +17,7 @@ constexpr std::int64_t kMostColumns = 256;  // of a row of q, k or v
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kColumnsOfLane = 8;
-constexpr int kFewSimdgroups = 4, kCombineSimdgroups = 16;
+constexpr int kFewSimdgroups = 4;
 
 // The inputs of a launch, counted from q.
 enum Input : int { kQ, kK, kV, kMask, kBias, kInputs };
@@ -182,24 +182,24 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
   few.constants = a.constants;
   few.constants.push_back(stretches);
 
+  // More of an f64 would be more threadgroup memory than every GPU has.
+  const int combining = a.dtype() == DType::f64 ? 8 : 16;
   const std::vector<std::string> combined = {dtype_struct(a.dtype()), std::to_string(lanes),
                                              std::to_string(unroll)};
   source = {};
   source.name = entry_name("attention_combine", combined);
   source.text = "#include \"kernels/attention_few.h\"\n";
   source.function = instance("attention_combine", combined);
-  source.parameters = {{Kind::read, value, "parts"},
-                       {Kind::read, value, "marks"},
-                       {Kind::read, "ulong", "dynamics"},
-                       {Kind::write, memory, "out"},
-                       {Kind::constant, "FewParams", "p"},
-                       {Kind::threadgroup, value, "shared", kCombineSimdgroups * 257}};
-  source.max_threads = kCombineSimdgroups * 32;
+  source.parameters = {
+      {Kind::read, value, "parts"},       {Kind::read, value, "marks"},
+      {Kind::read, "ulong", "dynamics"},  {Kind::write, memory, "out"},
+      {Kind::constant, "FewParams", "p"}, {Kind::threadgroup, value, "shared", combining * 257}};
+  source.max_threads = combining * 32;
   Step combine;
   combine.kernel = &plan->add_kernel(std::move(source));
   combine.groups = {static_cast<std::uint32_t>(a.heads * a.rows),
                     static_cast<std::uint32_t>(a.batch)};
-  combine.threads = {kCombineSimdgroups * 32};
+  combine.threads = {static_cast<std::uint32_t>(combining * 32)};
   combine.arguments = {
       parts, marks, kDynamics,
       strided_operand(a.signature.output, static_cast<int>(a.signature.inputs.size())).argument,
@@ -269,10 +269,9 @@ Prepared prepare_tiles(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-// More of an f64 would not fit registers.
+// Tiles of f64 would be more threadgroup memory than every GPU has.
 bool accepts_tiles(const Signature& signature) {
-  const std::int64_t columns = signature.inputs[kV].shape[3];
-  return columns <= (signature.output.dtype == DType::f64 ? kMostColumns / 2 : kMostColumns);
+  return signature.output.dtype != DType::f64 && signature.inputs[kV].shape[3] <= kMostColumns;
 }
 
 void launch_few(const Launch& launch) { plan_as<AttentionPlan>(launch).launch(launch); }

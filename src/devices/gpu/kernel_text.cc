@@ -120,7 +120,7 @@ std::string_view included_path(std::string_view line) {
   return line.substr(0, end);
 }
 
-// Puts texts one behind the other, with the files they include, each once.
+// Puts texts one behind the other, with the files they include, each once. Texts live as long as it.
 class Assembly {
  public:
   // `name` is what compilers call the text in messages.
@@ -222,7 +222,8 @@ std::string assemble(const KernelSource& source, Target target) {
   // library do not meet and only the entry is emitted.
   assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
   assembly.add_file("prelude/overloads.h");
-  assembly.add(f64 ? source.text : with_float_literals(source.text), source.name);
+  const std::string text = f64 ? source.text : with_float_literals(source.text);
+  assembly.add(text, source.name);
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");
   assembly.append("}\n}\n");

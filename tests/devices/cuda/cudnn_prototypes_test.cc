@@ -1,5 +1,6 @@
-// What src/devices/cuda/cudnn_api.h declares by hand, against cuDNN's own headers, where they exist.
-// All of it is checked when this file is compiled.
+// What src/devices/cuda/cudnn_api.h declares by hand, against cuDNN's own headers, where they exist: they come
+// with a package of hundreds of megabytes, which tests do not install. All of it is checked when this
+// file is compiled.
 #include <gtest/gtest.h>
 
 #if __has_include(<cudnn_graph.h>) && __has_include(<cuda_runtime_api.h>)
@@ -151,11 +152,5 @@ TEST(CudnnPrototypes, MatchTheLibrary) { EXPECT_GE(CUDNN_GRAPH_MAJOR, 9); }
 
 }  // namespace
 }  // namespace hearth::cuda
-
-#else
-
-TEST(CudnnPrototypes, MatchTheLibrary) {
-  GTEST_SKIP() << "no cudnn_graph.h: pip install nvidia-cudnn-cu13, then configure again";
-}
 
 #endif
