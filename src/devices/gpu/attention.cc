@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <memory>
 
 #include "devices/gpu/dialect_types.h"
@@ -71,6 +72,16 @@ struct Attention {
   DType dtype() const { return input(kQ).dtype; }
   const char* memory_type() const { return dialect_type(dtype()); }
   const char* value_type() const { return sum_type(dtype()); }
+  // Of a kernel: what `arguments` and the dynamic block are for, then `more`.
+  std::vector<KernelParameter> parameters(std::initializer_list<KernelParameter> more) const {
+    const std::string type = memory_type();
+    std::vector<KernelParameter> all = {
+        {Kind::read, type, "q"},    {Kind::read, type, "k"},
+        {Kind::read, type, "v"},    {Kind::read, "uchar", "mask"},
+        {Kind::read, type, "bias"}, {Kind::read, "ulong", "dynamics"}};
+    all.insert(all.end(), more);
+    return all;
+  }
   // 8, 16 or 32 lanes hold a row.
   std::int64_t lanes() const {
     const std::int64_t columns = std::max(d, dv);
@@ -127,8 +138,6 @@ class AttentionPlan final : public KernelPlan {
   std::shared_ptr<const StepPlan> vectors_, any_;
 };
 
-std::string truth(bool value) { return value ? "true" : "false"; }
-
 // attention_few and attention_combine.
 std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
   // As many threadgroups as fill a large GPU, none with less than a step of keys.
@@ -156,23 +165,14 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
                                               std::to_string(together), std::to_string(unroll),
                                               truth(vectors),           truth(a.has_softcap),
                                               truth(a.has_mask),        truth(a.has_bias)};
-  runtime::KernelSource source;
-  source.name = entry_name("attention_few", arguments);
-  source.text = "#include \"kernels/attention_few.h\"\n";
-  source.function = instance("attention_few", arguments);
-  source.parameters = {{Kind::read, memory, "q"},
-                       {Kind::read, memory, "k"},
-                       {Kind::read, memory, "v"},
-                       {Kind::read, "uchar", "mask"},
-                       {Kind::read, memory, "bias"},
-                       {Kind::read, "ulong", "dynamics"},
-                       {Kind::write, value, "parts"},
-                       {Kind::write, value, "marks"},
-                       {Kind::constant, "FewParams", "p"},
-                       {Kind::threadgroup, value, "shared", together * (lanes * 8 + 8)}};
-  source.max_threads = kFewSimdgroups * 32;
   Step few;
-  few.kernel = &plan->add_kernel(std::move(source));
+  few.kernel = &plan->add_kernel(library_kernel(
+      "attention_few.h", "attention_few", arguments,
+      a.parameters({{Kind::write, value, "parts"},
+                    {Kind::write, value, "marks"},
+                    {Kind::constant, "FewParams", "p"},
+                    {Kind::threadgroup, value, "shared", together * (lanes * 8 + 8)}}),
+      kFewSimdgroups * 32));
   few.groups = {static_cast<std::uint32_t>(stretches),
                 static_cast<std::uint32_t>(a.kv_heads * blocks),
                 static_cast<std::uint32_t>(a.batch)};
@@ -186,17 +186,16 @@ std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
   const int combining = a.dtype() == DType::f64 ? 8 : 16;
   const std::vector<std::string> combined = {dtype_struct(a.dtype()), std::to_string(lanes),
                                              std::to_string(unroll)};
-  source = {};
-  source.name = entry_name("attention_combine", combined);
-  source.text = "#include \"kernels/attention_few.h\"\n";
-  source.function = instance("attention_combine", combined);
-  source.parameters = {
-      {Kind::read, value, "parts"},       {Kind::read, value, "marks"},
-      {Kind::read, "ulong", "dynamics"},  {Kind::write, memory, "out"},
-      {Kind::constant, "FewParams", "p"}, {Kind::threadgroup, value, "shared", combining * 257}};
-  source.max_threads = combining * 32;
   Step combine;
-  combine.kernel = &plan->add_kernel(std::move(source));
+  combine.kernel =
+      &plan->add_kernel(library_kernel("attention_few.h", "attention_combine", combined,
+                                       {{Kind::read, value, "parts"},
+                                        {Kind::read, value, "marks"},
+                                        {Kind::read, "ulong", "dynamics"},
+                                        {Kind::write, memory, "out"},
+                                        {Kind::constant, "FewParams", "p"},
+                                        {Kind::threadgroup, value, "shared", combining * 257}},
+                                       combining * 32));
   combine.groups = {static_cast<std::uint32_t>(a.heads * a.rows),
                     static_cast<std::uint32_t>(a.batch)};
   combine.threads = {static_cast<std::uint32_t>(combining * 32)};
@@ -238,23 +237,14 @@ Prepared prepare_tiles(const Signature& signature) {
   const std::vector<std::string> arguments = {dtype_struct(a.dtype()), std::to_string(columns),
                                               truth(a.has_softcap), truth(a.has_mask),
                                               truth(a.has_bias)};
-  runtime::KernelSource source;
-  source.name = entry_name("attention_tiles", arguments);
-  source.text = "#include \"kernels/attention_tiles.h\"\n";
-  source.function = instance("attention_tiles", arguments);
-  source.parameters = {{Kind::read, memory, "q"},
-                       {Kind::read, memory, "k"},
-                       {Kind::read, memory, "v"},
-                       {Kind::read, "uchar", "mask"},
-                       {Kind::read, memory, "bias"},
-                       {Kind::read, "ulong", "dynamics"},
-                       {Kind::write, memory, "out"},
-                       {Kind::constant, "AttentionParams", "p"},
-                       {Kind::threadgroup, value, "slices", 2048},
-                       {Kind::threadgroup, value, "weights", kTile * kTile}};
-  source.max_threads = static_cast<int>(kThreads);
   Step step;
-  step.kernel = &plan->add_kernel(std::move(source));
+  step.kernel = &plan->add_kernel(
+      library_kernel("attention_tiles.h", "attention_tiles", arguments,
+                     a.parameters({{Kind::write, memory, "out"},
+                                   {Kind::constant, "AttentionParams", "p"},
+                                   {Kind::threadgroup, value, "slices", 2048},
+                                   {Kind::threadgroup, value, "weights", kTile * kTile}}),
+                     kThreads));
   step.groups = {static_cast<std::uint32_t>((a.rows + kTile - 1) / kTile),
                  static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
   step.threads = {kThreads};

@@ -80,6 +80,15 @@ std::string with_float_literals(std::string_view text) {
   return result;
 }
 
+bool mentions(std::string_view text, std::string_view word) {
+  while (!text.empty()) {
+    const std::string_view token = text.substr(0, token_length(text));
+    if (token == word) return true;
+    text.remove_prefix(token.size());
+  }
+  return false;
+}
+
 void check_dialect(std::string_view text, const std::string& name) {
   bool in_array = false;  // since the word threadgroup, nothing but a type and a name
   while (!text.empty()) {

@@ -83,26 +83,6 @@ void check(const KernelSource& source) {
   }
 }
 
-// Whether `word` stands in `text` outside of comments.
-bool mentions(std::string_view text, std::string_view word) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (text.substr(at, 2) == "//") {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*") {
-      const std::size_t end = text.find("*/", at + 2);
-      at = end == std::string_view::npos ? text.size() : end + 2;
-    } else if (is_word_character(text[at])) {
-      std::size_t end = at;
-      while (end < text.size() && is_word_character(text[end])) ++end;
-      if (text.substr(at, end - at) == word) return true;
-      at = end;
-    } else {
-      ++at;
-    }
-  }
-  return false;
-}
-
 bool says_double(const KernelSource& source) {
   for (const KernelParameter& parameter : source.parameters) {
     if (mentions(parameter.type, "double")) return true;

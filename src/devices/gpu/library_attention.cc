@@ -87,16 +87,13 @@ StepArgument workspace(StepPlan& plan, std::int64_t bytes) {
 void add_sums(StepPlan& plan, const char* function, DType dtype, std::int64_t count,
               const StepArgument& from, const StepArgument& to) {
   const bool splits = std::string(function) == "split_sums";
-  runtime::KernelSource source;
-  source.name = entry_name(function, {dtype_struct(dtype)});
-  source.text = "#include \"kernels/attention_sums.h\"\n";
-  source.function = instance(function, {dtype_struct(dtype)});
-  source.parameters = {{Kind::read, splits ? "float" : dialect_type(dtype), "from"},
-                       {Kind::write, splits ? dialect_type(dtype) : "float", "to"},
-                       {Kind::constant, "SumsParams", "p"}};
-  source.max_threads = static_cast<int>(kThreads);
   Step step;
-  step.kernel = &plan.add_kernel(std::move(source));
+  step.kernel =
+      &plan.add_kernel(library_kernel("attention_sums.h", function, {dtype_struct(dtype)},
+                                      {{Kind::read, splits ? "float" : dialect_type(dtype), "from"},
+                                       {Kind::write, splits ? dialect_type(dtype) : "float", "to"},
+                                       {Kind::constant, "SumsParams", "p"}},
+                                      kThreads));
   step.groups = groups_for(count);
   step.threads = {kThreads};
   step.constants = {count};

@@ -52,21 +52,18 @@ Prepared portable_matmul(const Signature& signature) {
       truth(epilogue.bias >= 0),
       truth(epilogue.residual >= 0),
       std::to_string(static_cast<int>(epilogue.activation))};
-  runtime::KernelSource source;
-  source.name = entry_name("matmul", arguments);
-  source.text = "#include \"kernels/matmul.h\"\n";
-  source.function = instance("matmul", arguments);
-  source.parameters = {{Kind::read, type, "a"},
-                       {Kind::read, type, "b"},
-                       {Kind::read, type, "bias"},
-                       {Kind::read, type, "residual"},
-                       {Kind::write, type, "c"},
-                       {Kind::constant, "MatmulParams<" + std::to_string(batch.rank()) + ">", "p"},
-                       {Kind::threadgroup, sum, "a_tile", kTile * kDepth},
-                       {Kind::threadgroup, sum, "b_tile", kTile * kDepth}};
-  source.max_threads = static_cast<int>(kThreads);
   Step step;
-  step.kernel = &plan->add_kernel(std::move(source));
+  step.kernel = &plan->add_kernel(
+      library_kernel("matmul.h", "matmul", arguments,
+                     {{Kind::read, type, "a"},
+                      {Kind::read, type, "b"},
+                      {Kind::read, type, "bias"},
+                      {Kind::read, type, "residual"},
+                      {Kind::write, type, "c"},
+                      {Kind::constant, "MatmulParams<" + std::to_string(batch.rank()) + ">", "p"},
+                      {Kind::threadgroup, sum, "a_tile", kTile * kDepth},
+                      {Kind::threadgroup, sum, "b_tile", kTile * kDepth}},
+                     kThreads));
   step.groups = {static_cast<std::uint32_t>((n + kTile - 1) / kTile),
                  static_cast<std::uint32_t>((m + kTile - 1) / kTile),
                  static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
