@@ -29,16 +29,16 @@ void DevicePool::check_limit(std::int64_t more) const {
                   " in use, expected at most " + std::to_string(limit_) + " in all");
 }
 
-Address DevicePool::allocate(std::int64_t bytes, Fit fit) {
+Address DevicePool::allocate(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   check_limit(bytes);
   Address address = nullptr;
   try {
-    address = take(bytes, fit);
+    address = take(bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory || large_.empty()) throw;
     trim_locked();
-    address = take(bytes, fit);
+    address = take(bytes);
   }
   ++stats_.allocations;
   stats_.in_use += bytes;
@@ -46,13 +46,13 @@ Address DevicePool::allocate(std::int64_t bytes, Fit fit) {
   return address;
 }
 
-Address DevicePool::take(std::int64_t bytes, Fit fit) {
+Address DevicePool::take(std::int64_t bytes) {
   if (!recycles_) {
     ++stats_.fresh;
     return driver_.allocate(bytes);
   }
   if (bytes <= kSmall) return take_small(class_of(bytes));
-  return take_large(bytes, fit);
+  return take_large(bytes);
 }
 
 Address DevicePool::take_small(int size_class) {
@@ -71,16 +71,15 @@ Address DevicePool::take_small(int size_class) {
   return address;
 }
 
-Address DevicePool::take_large(std::int64_t bytes, Fit fit) {
+Address DevicePool::take_large(std::int64_t bytes) {
   const auto found = large_.lower_bound(bytes);
-  if (found != large_.end() &&
-      found->first <= (fit == Fit::exact ? bytes + kGrain : bytes + bytes / 8)) {
+  if (found != large_.end() && found->first <= bytes + bytes / 8) {
     const Address address = found->second;
     stats_.cached -= found->first;
     large_.erase(found);
     return address;
   }
-  const std::int64_t size = fit == Fit::exact ? bytes : (bytes + kGrain - 1) / kGrain * kGrain;
+  const std::int64_t size = (bytes + kGrain - 1) / kGrain * kGrain;
   const Address address = driver_.allocate(size);
   capacity_[address] = size;
   ++stats_.fresh;

@@ -17,13 +17,10 @@ namespace runtime {
 
 // Requests up to kSmall are rounded to a power of two and cut from slabs, since drivers take
 // microseconds for each block of theirs. Larger ones have blocks of their own, rounded to kGrain, and
-// reuse a free block that wastes at most an eighth. Weights ask for their exact size: they live long,
-// and rounding would waste most of all on them. A freed block may be handed out at once: the queue is
-// in order. Thread-safe.
+// reuse a free block that wastes at most an eighth. A freed block may be handed out at once: the queue
+// is in order. Thread-safe.
 class DevicePool {
  public:
-  enum class Fit : std::uint8_t { rounded, exact };
-
   // Without `recycles`, every request is a block of the driver's own, as a checker of bounds wants.
   DevicePool(Driver& driver, std::int64_t limit_bytes, bool recycles = true);
   ~DevicePool();
@@ -32,7 +29,7 @@ class DevicePool {
 
   // kAlignment. When memory runs out: gives cached blocks back, tries again, then throws
   // Error{out_of_memory}.
-  Address allocate(std::int64_t bytes, Fit fit = Fit::rounded);
+  Address allocate(std::int64_t bytes);
   void free(Address address, std::int64_t bytes) noexcept;
 
   // Gives all cached blocks back to the driver; the caller has seen to it that no queued work
@@ -52,9 +49,9 @@ class DevicePool {
   static constexpr int kClasses = 13;  // 256 bytes to 1 MiB
 
   static int class_of(std::int64_t bytes) noexcept;
-  Address take(std::int64_t bytes, Fit fit);
+  Address take(std::int64_t bytes);
   Address take_small(int size_class);
-  Address take_large(std::int64_t bytes, Fit fit);
+  Address take_large(std::int64_t bytes);
   void check_limit(std::int64_t more) const;
   void trim_locked() noexcept;
 

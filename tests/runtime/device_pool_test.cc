@@ -49,9 +49,9 @@ TEST(DevicePool, LargeBlocksAreReusedAndTrimmed) {
   EXPECT_EQ(pool.allocate(3 * kMiB - 100000), a);
   pool.free(a, 3 * kMiB - 100000);
   EXPECT_EQ(pool.statistics().fresh, 1);
-  const Address exact = pool.allocate(2 * kMiB + 12345, DevicePool::Fit::exact);
-  EXPECT_EQ(driver.blocks[exact], 2 * kMiB + 12345);
-  pool.free(exact, 2 * kMiB + 12345);
+  const Address weights = pool.allocate(5 * kMiB + 12345);
+  EXPECT_EQ(driver.blocks[weights], 5 * kMiB + 64 * 1024);
+  pool.free(weights, 5 * kMiB + 12345);
   pool.trim();
   EXPECT_TRUE(driver.blocks.empty());
   EXPECT_EQ(pool.statistics().cached, 0);
