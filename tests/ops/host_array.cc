@@ -251,6 +251,33 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
   return std::nullopt;
 }
 
+// Rows of x by their deviation. The mean is taken of what elements differ from the row's first one
+// by, so rows of equal elements have exactly their mean.
+HostArray normalized(const std::vector<HostArray>& inputs, double epsilon, bool centred) {
+  HostArray out = inputs[0];
+  const auto length = static_cast<std::size_t>(out.shape.back());
+  const auto vector = [&](std::size_t input, std::size_t i, double absent) {
+    const bool is_given = input < inputs.size() && !inputs[input].values.empty();
+    return is_given ? inputs[input].values[i] : absent;
+  };
+  for (std::size_t row = 0; row < out.values.size(); row += length) {
+    double* const x = out.values.data() + row;
+    const double first = centred ? x[0] : 0;
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < length; ++i) sum += x[i] - first;
+    const double mean = centred ? sum / static_cast<double>(length) : 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      x[i] = (x[i] - first) - mean;
+      squares += x[i] * x[i];
+    }
+    const double deviation = std::sqrt(squares / static_cast<double>(length) + epsilon);
+    for (std::size_t i = 0; i < length; ++i) {
+      x[i] = x[i] / deviation * vector(1, i, 1) + vector(2, i, 0);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 double rounded(double value, DType dtype) {
@@ -327,6 +354,9 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
   if (op == "argmax" || op == "argmin") {
     const auto axis = static_cast<int>(statics.i64());
     return arg_reduce(op == "argmax", inputs[0], axis, statics.boolean());
+  }
+  if (op == "layer_norm" || op == "rms_norm") {
+    return normalized(inputs, statics.f64(), op == "layer_norm");
   }
   if (op == "matmul") return matmul(inputs[0], inputs[1]);
   if (op == "arange") {

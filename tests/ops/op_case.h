@@ -46,4 +46,8 @@ HostArray expected_result(const OpCase& one, bool* independent);
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);
 
+// The least magnitude that a tolerance is relative to: that of the terms whose difference a result
+// may be.
+double term_magnitude(const OpCase& one);
+
 }  // namespace hearth::testing

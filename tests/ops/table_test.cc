@@ -26,17 +26,17 @@ std::vector<DType> dtypes_of(const OpDef& op) {
 }
 
 // Empty, or where `result` is not what it should be.
-std::string difference(const Array& result, const HostArray& expected) {
+std::string difference(const OpCase& one, const Array& result, const HostArray& expected) {
   if (result.shape() != expected.shape) {
     return "shape " + to_string(result.shape()) + ", expected " + to_string(expected.shape);
   }
   const std::vector<double> values = result.to_doubles();
   const DType dtype = result.dtype();
-  double magnitude = 0;
+  double magnitude = term_magnitude(one);
   for (const double value : expected.values) {
     if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
   }
-  const double allowed = tolerance_of(dtype) * std::max(magnitude, 1e-3);
+  const double allowed = tolerance_of(dtype) * magnitude;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double want = is_float(dtype) ? expected.values[i] : rounded(expected.values[i], dtype);
     if (std::isnan(values[i]) && std::isnan(want)) continue;
@@ -78,7 +78,7 @@ TEST_P(OpTable, Values) {
           const OpCase& one = repeats ? repeating : plain;
           std::string wrong;
           try {
-            wrong = difference(record_case(one, build_inputs(one, layout, device), device),
+            wrong = difference(one, record_case(one, build_inputs(one, layout, device), device),
                                repeats ? repeating_expected : plain_expected);
           } catch (const std::exception& error) {
             wrong = std::string("throws ") + error.what();
@@ -104,7 +104,7 @@ TEST_P(OpTable, CompositeOnTheDevice) {
     for (const Device device : devices_under_test()) {
       const Array result =
           record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
-      EXPECT_EQ(difference(result, expected), "") << one.text() << " on " << device.name();
+      EXPECT_EQ(difference(one, result, expected), "") << one.text() << " on " << device.name();
     }
   }
   switches() = Switches();
@@ -125,7 +125,7 @@ TEST_P(OpTable, NumbersStandInForArrays) {
     const HostArray expected = expected_result(scalar, &independent);
     std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, Device::cpu());
     inputs[number] = is_bool(one.input_dtype(number)) ? Array(true) : Array(value);
-    EXPECT_EQ(difference(record_case(one, inputs, Device::cpu()), expected), "")
+    EXPECT_EQ(difference(one, record_case(one, inputs, Device::cpu()), expected), "")
         << one.text() << " with a number as input " << number;
   }
 }
