@@ -39,19 +39,12 @@ void CudaGraph::build(std::span<const Command> commands) {
   const DriverApi& api = context_.api();
   context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
   nodes_.reserve(commands.size());
-  std::vector<GraphNode> edges;
   for (const Command& command : commands) {
-    edges.clear();
-    for (const int before : command.after) {
-      edges.push_back(nodes_.at(static_cast<std::size_t>(before)).handle);
-    }
+    std::span<const GraphNode> before;
+    if (!nodes_.empty()) before = {&nodes_.back().handle, 1};
     const CudaFunction& function = function_of(command);
-    Node node{function.add_node(command, graph_, edges),
-              &function,
-              command.groups,
-              command.threads,
-              {command.after.begin(), command.after.end()},
-              argument_values(command)};
+    Node node{function.add_node(command, graph_, before), &function, command.groups,
+              command.threads, argument_values(command)};
     kernels_.push_back(node.function->remembered_name());
     nodes_.push_back(std::move(node));
   }
@@ -75,17 +68,14 @@ void CudaGraph::release() noexcept {
   graph_ = nullptr;
 }
 
-bool CudaGraph::has_same_shape(std::span<const Command> commands) const {
-  return std::equal(nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
-                    [](const Node& node, const Command& command) {
-                      return node.function == command.function &&
-                             std::equal(node.after.begin(), node.after.end(), command.after.begin(),
-                                        command.after.end());
-                    });
+bool CudaGraph::has_same_functions(std::span<const Command> commands) const {
+  return std::equal(
+      nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
+      [](const Node& node, const Command& command) { return node.function == command.function; });
 }
 
 bool CudaGraph::update(std::span<const Command> commands) {
-  if (!has_same_shape(commands)) return false;
+  if (!has_same_functions(commands)) return false;
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
     Node& node = nodes_[i];

@@ -12,9 +12,10 @@
 
 namespace hearth::cuda {
 
-// One node for each command, its edges from Command::after. Built explicitly and not by
-// recording the queue, which is in order and would chain commands that may run side by side. Remembers
-// what each node was given, so that an update touches only what changed.
+// One node for each command, each after the one before it. A card starts the next kernel of a chain
+// sooner than one of several branches, and a chain takes the host less than half as long to launch;
+// what commands that may run side by side would gain is less (docs/adr/0004-gpu-runtime.md).
+// Remembers what each node was given, so that an update touches only what changed.
 class CudaGraph final : public runtime::Executable {
  public:
   CudaGraph(Context& context, std::span<const runtime::Command> commands);
@@ -22,8 +23,8 @@ class CudaGraph final : public runtime::Executable {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // False, and nothing changed, unless kernels and edges are the same as before. False as well where
-  // the API refuses a change; the graph is then neither the old nor the new one.
+  // False, and nothing changed, unless the functions are the same as before. False as well where the
+  // API refuses a change; the graph is then neither the old nor the new one.
   bool update(std::span<const runtime::Command> commands);
   void launch();
 
@@ -32,13 +33,12 @@ class CudaGraph final : public runtime::Executable {
     GraphNode handle = nullptr;
     const CudaFunction* function = nullptr;
     runtime::Size3 groups, threads;
-    std::vector<int> after;
     std::vector<std::byte> arguments;  // the values, one behind the other
   };
 
   void build(std::span<const runtime::Command> commands);
   void release() noexcept;
-  bool has_same_shape(std::span<const runtime::Command> commands) const;
+  bool has_same_functions(std::span<const runtime::Command> commands) const;
 
   Context& context_;
   Graph graph_ = nullptr;

@@ -58,11 +58,9 @@ void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Ad
     kept.last_use = ++clock_;
   };
 
-  const bool keeps = ++entry.runs >= 2 && !runtime::wants_commands();
-  if (!keeps || commands.size() < kFewestCommands) {
+  if (++entry.runs < 2 || runtime::wants_commands()) {
     ++statistics_.encoded;
     runtime::submit(driver_, commands);
-    if (keeps) keep(nullptr, commands.size());
     return batch.clear();
   }
   const runtime::MergedCommands merged(commands, driver_.argument_bytes(), registry_);
@@ -79,6 +77,7 @@ void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Ad
   } else {
     ++statistics_.encoded;
     runtime::submit(driver_, commands);
+    keep(nullptr, commands.size());
   }
   batch.clear();
 }
