@@ -67,7 +67,7 @@ struct Command {
   Size3 threads;
   std::span<const Argument> arguments;  // one for each parameter that is no threadgroup array
   int group = 0;                        // never falls from one command to the next
-  // Earlier commands of the batch, by index, that have to be done first: the edges of a graph.
+  // Earlier commands of the batch, by index, that have to be done first.
   std::span<const int> after;
 };
 
