@@ -28,20 +28,12 @@ void Planner::count_uses() {
 
 Signature Planner::signature_of(const PlanItem& item) const {
   const PlanNode& node = nodes_[item.members[0]];
-  Signature signature;
-  signature.op = node.op;
-  signature.statics = node.statics;
+  Signature signature = dense_signature(node);
   signature.dynamic = node.first_dynamic;
-  signature.output = {node.dtype, node.shape, contiguous_strides(node.shape), false};
+  signature.output.strides = node.value.layout.strides;
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
-    TensorSpec spec;
-    spec.absent = refs_[node.first_ref + i].tag() == OperandRef::absent;
-    if (!spec.absent) {
-      spec.dtype = operand_dtype(node, i);
-      spec.shape = operand_shape(node, i);
-      spec.strides = item.inputs[i].layout.strides;
-    }
-    signature.inputs.push_back(std::move(spec));
+    TensorSpec& spec = signature.inputs[i];
+    if (!spec.absent) spec.strides = item.inputs[i].layout.strides;
   }
   signature.inputs.insert(signature.inputs.end(), item.more_inputs.begin(), item.more_inputs.end());
   signature.epilogue = item.epilogue;

@@ -57,7 +57,7 @@ struct Signature {
   const OpDef* op = nullptr;
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
-  TensorSpec output;  // dense row-major
+  TensorSpec output;  // dense row-major, but for kernels that have Kernel::writes_padded
   int dynamic = 0;
   std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
 };
@@ -103,6 +103,12 @@ struct Kernel {
   bool (*fuses)(const Signature&) = nullptr;
   Prepared (*prepare)(const Signature&) = nullptr;  // at plan time
   void (*launch)(const Launch&) = nullptr;
+  // Whether it is faster where the rows of what it reads and writes begin at multiples of
+  // kRowAlignment. Depends on what accepts() does. Null: never. See graph/row_padding.cc.
+  bool (*wants_padding)(const Signature&) = nullptr;
+  // The rows of its result may lie further apart than they are long, as Signature::output.strides say.
+  // What is between them it leaves alone.
+  bool writes_padded = false;
 };
 
 // How a device runs fused regions.

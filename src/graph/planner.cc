@@ -33,6 +33,7 @@ std::shared_ptr<const Plan> Planner::build() {
   decode();
   find_needed();
   count_uses();
+  find_padded();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].needed) trace(i);
   }
@@ -350,29 +351,17 @@ void Planner::trace_reduction(std::uint32_t index) {
 
 void Planner::trace_kernel(std::uint32_t index) {
   PlanNode& node = nodes_[index];
-  Signature signature;
-  signature.op = node.op;
-  signature.statics = node.statics;
-  signature.output.dtype = node.dtype;
-  signature.output.shape = node.shape;
-  signature.output.strides = contiguous_strides(node.shape);
+  Signature signature = dense_signature(node);
   std::vector<PlanValue> inputs;
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
-    const OperandRef ref = refs_[node.first_ref + i];
-    TensorSpec spec;
-    spec.absent = ref.tag() == OperandRef::absent;
+    TensorSpec& spec = signature.inputs[i];
     PlanValue value = operand(node, i);
     if (!spec.absent) {
-      spec.shape = operand_shape(node, i);
-      if (ref.tag() == OperandRef::local) spec.dtype = nodes_[ref.payload()].dtype;
-      if (ref.tag() == OperandRef::external)
-        spec.dtype = recording_.externals[ref.payload()]->dtype;
       if (value.scalar >= 0) {
         value = stored(value, spec.shape, spec.dtype, position_of(index) - 1);
       }
       spec.strides = value.layout.strides;
     }
-    signature.inputs.push_back(spec);
     inputs.push_back(std::move(value));
   }
   const Kernel* kernel = device_.kernels().find(signature);
@@ -405,9 +394,12 @@ void Planner::trace_kernel(std::uint32_t index) {
   it.kernel = kernel;
   it.inputs = std::move(inputs);
   it.root = new_root(node.dtype, node.shape, item, static_cast<int>(index));
-  roots_.back().in_memory = true;
   node.value.root = it.root;
-  node.value.layout.strides = contiguous_strides(node.shape);
+  node.value.layout.strides = strides_of_result(node, *kernel);
+  roots_.back().in_memory = true;
+  if (node.shape.rank() > 0 && element_count(node.shape) > 0) {
+    roots_.back().bytes = node.shape[0] * node.value.layout.strides[0] * size_of(node.dtype);
+  }
 }
 
 // Pass 3

@@ -39,7 +39,9 @@ struct PlanNode {
   int first_scalar = 0;   // dynamic word of the first scalar operand
   bool needed = false;
   bool wanted = false;
-  int uses = 0;  // by needed nodes
+  int uses = 0;              // by needed nodes
+  bool stays_inside = true;  // neither it nor a view of it is wanted
+  bool is_padded = false;    // a contraction that reads or makes it wants padded rows
   PlanValue value;
   PlanValue escaped;  // of a wanted node: where it lies after the plan
 };
@@ -101,6 +103,13 @@ class Planner {
   // True if the op became part of the kernel before it.
   bool trace_epilogue(std::uint32_t index);
   bool join_epilogue(std::uint32_t index, std::uint32_t result, int item);
+
+  // graph/row_padding.cc
+  void find_padded();
+  // The node as a kernel sees it whose operands are all dense.
+  Signature dense_signature(const PlanNode& node) const;
+  // Of the value that this kernel makes.
+  Strides strides_of_result(const PlanNode& node, const Kernel& kernel) const;
 
   // The value of operand i of a node.
   bool is_aligned(const PlanValue& value) const;

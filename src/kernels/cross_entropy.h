@@ -17,6 +17,7 @@ struct CrossEntropyParams {
   long target_base, target_step;
   long grad_base, grad_step;
   long loss_base, loss_step;
+  long dx_step;
   Axes<kRank> x;
 };
 
@@ -52,7 +53,7 @@ void cross_entropy_backward_rows(device const typename G::memory* g,
   RowPlace place = row_place(p.split, ctx);
   uint lanes = uint(p.split.lanes);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
-  device typename D::memory* to = dx + long(place.row) * p.split.length;
+  device typename D::memory* to = dx + long(place.row) * p.dx_step;
   long target = long(targets[p.target_base + long(place.row) * p.target_step]);
   bool valid = target >= 0 && target < p.split.length && target != p.ignored;
   int shift = p.split.shifted != 0 ? InPacket<D>::shift(to) : 0;

@@ -2,8 +2,8 @@
 // dialect.
 //
 // bias [n], residual [batch, m, n] and activation are for float dtypes, where they are asked for.
-// c [batch, m, n] dense; a [batch, m, k], b [batch, k, n] with strides of their own, 0 where an
-// operand is broadcast. A threadgroup of 16 x 16 threads makes a tile of 64 x 64: sixteen elements a
+// c [batch, m, n] with rows c_row apart, all else of it and residual dense; a [batch, m, k],
+// b [batch, k, n] with strides of their own, 0 where an operand is broadcast. A threadgroup of 16 x 16 threads makes a tile of 64 x 64: sixteen elements a
 // thread in registers, slices of 16 of k through threadgroup memory. Sums are kept in the type A:
 // float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
 // they do it better; this is for what they do not take.
@@ -14,7 +14,7 @@
 template <int kRank>
 struct MatmulParams {
   long batches, m, n, k;
-  long a_row, a_col, b_row, b_col;
+  long a_row, a_col, b_row, b_col, c_row;
   Axes<kRank> a, b;  // of the batch
 };
 
@@ -87,7 +87,7 @@ void matmul(device const T* a, device const T* b, device const T* bias, device c
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    device T* c_at = c + batch * p.m * p.n;
+    device T* c_at = c + batch * p.m * p.c_row;
     device const T* residual_at = residual + batch * p.m * p.n;
     for (int i = 0; i < kPart; ++i) {
       for (int j = 0; j < kPart; ++j) {
@@ -96,7 +96,7 @@ void matmul(device const T* a, device const T* b, device const T* bias, device c
         A value = sum[i][j];
         if (kBias) value = A(value + A(bias[at_col]));
         if (kResidual) value = A(value + A(residual_at[at_row * p.n + at_col]));
-        c_at[at_row * p.n + at_col] = T(Activation<kActivation>::apply(value));
+        c_at[at_row * p.c_row + at_col] = T(Activation<kActivation>::apply(value));
       }
     }
   }

@@ -64,6 +64,7 @@ Prepared prepare_cross_entropy(const Signature& signature) {
   for (const TensorSpec* vector : {&targets, &g, &losses}) {
     append_vector(*vector, &step.constants);
   }
+  step.constants.push_back(kBackward ? signature.output.strides[0] : 0);
   append_axes(axes.shape, axes.strides[0], logits.base, &step.constants);
   if (kBackward) step.arguments.push_back(strided_operand(g, 0).argument);
   step.arguments.push_back(logits.argument);
@@ -95,7 +96,8 @@ void add_cross_entropy_kernels(KernelTable& table) {
              .accepts = accepts<true>,
              .layout = LayoutNeed::last_axis_dense,
              .prepare = prepare_cross_entropy<true>,
-             .launch = launch_steps});
+             .launch = launch_steps,
+             .writes_padded = true});
 }
 
 }  // namespace hearth::gpu

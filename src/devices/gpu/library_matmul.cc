@@ -22,6 +22,22 @@ constexpr std::int64_t kLeastWorkspace = std::int64_t{64} << 10;
 // Parts of k that a library may sum side by side, at most.
 constexpr std::int64_t kSplits = 16;
 
+// What tensor cores load and store at once.
+constexpr std::int64_t kPacketBytes = 16;
+// Multiplications of a product that is worth a second call.
+constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+
+bool is_for_tensor_cores(DType dtype) {
+  return size_of(dtype) == 2 || (dtype == DType::f32 && switches().tf32);
+}
+
+bool is_large(const Signature& signature, std::int64_t large) {
+  return is_for_tensor_cores(signature.output.dtype) &&
+         static_cast<double>(element_count(signature.output.shape)) *
+                 static_cast<double>(signature.inputs[0].shape.back()) >=
+             static_cast<double>(large);
+}
+
 Matrix matrix_of(const TensorSpec& spec) {
   const int rank = spec.shape.rank();
   const std::int64_t rows = spec.shape[rank - 2], cols = spec.shape[rank - 1];
@@ -64,16 +80,52 @@ bool is_for_library(const Batch& batch) {
          std::none_of(batch.b.begin(), batch.b.end(), is_negative);
 }
 
-// The operand of one call, whose first element lies `first` elements behind the operand's own.
-StepArgument argument_of(int operand, const TensorSpec& spec, const Matrix& matrix,
-                         std::int64_t batches, std::int64_t first) {
-  const int rank = spec.shape.rank();
-  std::int64_t lines = spec.shape[rank - 2], length = spec.shape[rank - 1];
-  if (matrix.transposed != 0) std::swap(lines, length);
-  const std::int64_t item = size_of(spec.dtype);
+// A part of an extent of a product.
+struct Part {
+  std::int64_t first = 0, count = 0;
+};
+
+// The library has only slow kernels for rows that are no whole number of packets long, be they
+// aligned. Such an extent is cut: whole packets, and the few elements that are left.
+using Parts = std::vector<Part>;
+
+Parts parts_of(std::int64_t extent, std::int64_t packet, bool cuts) {
+  const std::int64_t whole = extent / packet * packet;
+  if (!cuts || whole == 0 || whole == extent) return {{0, extent}};
+  return {{0, whole}, {whole, extent - whole}};
+}
+
+struct Cuts {
+  Parts m, n, k;
+};
+
+Cuts cuts_of(const Signature& signature, const MatmulProblem& problem, std::int64_t large) {
+  const std::int64_t packet = kPacketBytes / size_of(signature.output.dtype);
+  bool cuts = is_large(signature, large) && signature.epilogue.empty();
+  for (const Matrix* matrix : {&problem.a, &problem.b, &problem.c}) {
+    cuts = cuts && (matrix->stride | matrix->batch_stride) % packet == 0;
+  }
+  const bool a_transposed = problem.a.transposed != 0, b_transposed = problem.b.transposed != 0;
+  Cuts parts{parts_of(problem.m, packet, cuts && a_transposed), parts_of(problem.n, packet, cuts),
+             parts_of(problem.k, packet, cuts && (!a_transposed || b_transposed))};
+  // The rest of k first: its sum is small beside the whole, and what it loses when it is stored is
+  // small too.
+  std::reverse(parts.k.begin(), parts.k.end());
+  return parts;
+}
+
+// The part of a matrix that a call takes, of a batch whose matrices begin `first` elements behind the
+// operand's own.
+StepArgument argument_of(int operand, DType dtype, const Matrix& matrix, const Part& rows,
+                         const Part& columns, std::int64_t batches, std::int64_t first) {
+  const bool transposed = matrix.transposed != 0;
+  const Part& lines = transposed ? columns : rows;
+  const Part& line = transposed ? rows : columns;
+  const std::int64_t item = size_of(dtype);
   const std::int64_t span =
-      (batches - 1) * matrix.batch_stride + (lines - 1) * matrix.stride + length;
-  return {StepArgument::From::operand, operand, first * item, span * item};
+      (batches - 1) * matrix.batch_stride + (lines.count - 1) * matrix.stride + line.count;
+  return {StepArgument::From::operand, operand,
+          (first + lines.first * matrix.stride + line.first) * item, span * item};
 }
 
 bool accepts(const Signature& signature) {
@@ -87,7 +139,6 @@ bool accepts(const Signature& signature) {
 bool fuses(const Signature& signature) {
   if (!switches().library_epilogues) return false;
   const TensorSpec& c = signature.output;
-  constexpr std::int64_t kPacketBytes = 16;
   if (c.dtype == DType::f64 ||
       element_count(c.shape) != c.shape.back() * c.shape[c.shape.rank() - 2] ||
       c.shape.back() * size_of(c.dtype) % kPacketBytes != 0) {
@@ -96,7 +147,13 @@ bool fuses(const Signature& signature) {
   return fuses_matmul(signature);
 }
 
-Prepared prepare(const Signature& signature) {
+bool wants_padding(const Signature& signature) { return is_large(signature, kLarge); }
+
+Prepared prepare(const Signature& signature) { return library_matmul(signature, kLarge); }
+
+}  // namespace
+
+Prepared library_matmul(const Signature& signature, std::int64_t large) {
   if (auto vector = matvec(signature)) return std::move(*vector);
   Batch batch = batch_of(signature);
   if (!is_for_library(batch)) return portable_matmul(signature);
@@ -124,38 +181,54 @@ Prepared prepare(const Signature& signature) {
   problem.workspace_bytes = std::clamp(kSplits * sums, kLeastWorkspace, kMostWorkspace);
 
   auto plan = std::make_shared<StepPlan>();
-  const runtime::LazyKernel& kernel = plan->add_library_call(matmul_call(problem));
   const std::int64_t workspace = plan->add_workspace(problem.workspace_bytes);
   const std::int64_t calls = element_count(batch.shape) / problem.batches;
-  for (std::int64_t call = 0; call < calls; ++call) {
-    std::int64_t first[3] = {0, 0, 0};
-    std::int64_t rest = call;
-    for (int axis = batch.shape.rank() - 2; axis >= 0; --axis) {
-      const std::int64_t at = rest % batch.shape[axis];
-      rest /= batch.shape[axis];
-      first[0] += at * batch.a[axis];
-      first[1] += at * batch.b[axis];
-      first[2] += at * batch.c[axis];
-    }
-    Step step;
-    step.kernel = &kernel;
-    step.arguments = {argument_of(0, a, problem.a, problem.batches, first[0]),
-                      argument_of(1, b, problem.b, problem.batches, first[1])};
-    for (const int input : {epilogue.bias, epilogue.residual}) {
-      if (input < 0) continue;
+  const auto output = static_cast<int>(signature.inputs.size());
+  // One call for each batch that is none of the library's, with the same part of all extents.
+  const auto add_part = [&](const Part& m, const Part& n, const Part& k) {
+    MatmulProblem part = problem;
+    part.m = m.count;
+    part.n = n.count;
+    part.k = k.count;
+    const bool adds = k.count < problem.k && k.first == 0;
+    if (adds) part.has_residual = 1;
+    const runtime::LazyKernel& kernel = plan->add_library_call(matmul_call(part));
+    for (std::int64_t call = 0; call < calls; ++call) {
+      std::int64_t first[3] = {0, 0, 0};
+      std::int64_t rest = call;
+      for (int axis = batch.shape.rank() - 2; axis >= 0; --axis) {
+        const std::int64_t at = rest % batch.shape[axis];
+        rest /= batch.shape[axis];
+        first[0] += at * batch.a[axis];
+        first[1] += at * batch.b[axis];
+        first[2] += at * batch.c[axis];
+      }
+      Step step;
+      step.kernel = &kernel;
+      step.arguments = {argument_of(0, a.dtype, problem.a, m, k, problem.batches, first[0]),
+                        argument_of(1, b.dtype, problem.b, k, n, problem.batches, first[1])};
+      for (const int input : {epilogue.bias, epilogue.residual}) {
+        if (input < 0) continue;
+        step.arguments.push_back(
+            strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument);
+      }
+      const StepArgument result =
+          argument_of(output, c.dtype, problem.c, m, n, problem.batches, first[2]);
+      if (adds) step.arguments.push_back(result);
+      step.arguments.push_back(result);
       step.arguments.push_back(
-          strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument);
+          {StepArgument::From::workspace, 0, workspace, problem.workspace_bytes});
+      plan->add_step(std::move(step));
     }
-    const auto output = static_cast<int>(signature.inputs.size());
-    step.arguments.push_back(argument_of(output, c, problem.c, problem.batches, first[2]));
-    step.arguments.push_back(
-        {StepArgument::From::workspace, 0, workspace, problem.workspace_bytes});
-    plan->add_step(std::move(step));
+  };
+  const Cuts parts = cuts_of(signature, problem, large);
+  for (const Part& m : parts.m) {
+    for (const Part& n : parts.n) {
+      for (const Part& k : parts.k) add_part(m, n, k);
+    }
   }
   return prepared_steps(std::move(plan));
 }
-
-}  // namespace
 
 void add_library_matmul(KernelTable& table) {
   table.add({.op = &defs::matmul_op,
@@ -164,7 +237,9 @@ void add_library_matmul(KernelTable& table) {
              .priority = 1,
              .fuses = fuses,
              .prepare = prepare,
-             .launch = launch_steps});
+             .launch = launch_steps,
+             .wants_padding = wants_padding,
+             .writes_padded = true});
 }
 
 }  // namespace hearth::gpu

@@ -75,7 +75,8 @@ Prepared portable_matmul(const Signature& signature) {
                     a.strides[a_rank - 2],
                     a.strides[a_rank - 1],
                     b.strides[b_rank - 2],
-                    b.strides[b_rank - 1]};
+                    b.strides[b_rank - 1],
+                    c.strides[rank - 2]};
   append_axes(batch, a_batch, left.base, &step.constants);
   append_axes(batch, b_batch, right.base, &step.constants);
   // What is not there is not read.
@@ -98,7 +99,8 @@ void add_matmul_kernels(KernelTable& table) {
   table.add({.op = &defs::matmul_op,
              .fuses = fuses_matmul,
              .prepare = portable_matmul,
-             .launch = launch_steps});
+             .launch = launch_steps,
+             .writes_padded = true});
 }
 
 }  // namespace hearth::gpu

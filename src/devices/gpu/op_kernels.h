@@ -30,6 +30,9 @@ std::optional<Prepared> matvec(const Signature& signature);
 const KernelTable& gpu_kernel_table();
 
 void add_library_matmul(KernelTable& table);
+// What it prepares, with launch_steps(). Products of `large` multiplications or more are cut where
+// that makes them faster.
+Prepared library_matmul(const Signature& signature, std::int64_t large);
 void add_library_attention(KernelTable& table);
 // The kernels that call the vendor's libraries, as far as the driver has them. Where they accept,
 // they go before the others.

@@ -81,8 +81,11 @@ class CudaCublasMatmul : public FakeCard {
     return address;
   }
 
-  // Runs the op and compares with sums in f64 over small integers, which are exact.
-  void check(Operand a, Operand b, const Shape& shape, DType dtype = DType::f32) {
+  // Runs the op and compares with sums in f64 over small integers, which are exact. Rows of the result
+  // lie `row` elements apart, if that is more than they have; where `cuts`, no product is too small to
+  // be cut.
+  void check(Operand a, Operand b, const Shape& shape, DType dtype = DType::f32,
+             std::int64_t row = 0, bool cuts = false) {
     std::vector<float> memory_of[2];
     std::mt19937 random(7);
     for (auto& values : memory_of) {
@@ -93,16 +96,19 @@ class CudaCublasMatmul : public FakeCard {
     Signature signature;
     signature.op = &defs::matmul_op;
     signature.inputs = {a.spec, b.spec};
-    signature.output = {dtype, shape, contiguous_strides(shape), false};
+    Shape padded = shape;
+    padded[shape.rank() - 1] = std::max(row, shape.back());
+    signature.output = {dtype, shape, contiguous_strides(padded), false};
     const Kernel* const kernel = table_.find(signature);
     ASSERT_NE(kernel, nullptr);
     ASSERT_EQ(kernel->layout, LayoutNeed::matrices);
     ASSERT_TRUE(has_dense_matrices(a.spec.shape, a.spec.strides));
     ASSERT_TRUE(has_dense_matrices(b.spec.shape, b.spec.strides));
-    const Prepared prepared = kernel->prepare(signature);
+    const Prepared prepared = cuts ? gpu::library_matmul(signature, 1) : kernel->prepare(signature);
 
-    const std::int64_t count = element_count(shape), item = size_of(dtype);
+    const std::int64_t count = element_count(padded), item = size_of(dtype);
     const Address c = driver_->allocate(count * item);
+    driver_->fill(c, 0x55, count * item);
     // Plans align to kAlignment; the library wants more.
     const Address block = driver_->allocate(prepared.workspace_bytes + kAlignment);
     const Address workspace = block + kAlignment;
@@ -119,13 +125,18 @@ class CudaCublasMatmul : public FakeCard {
 
     std::vector<std::byte> bytes(static_cast<std::size_t>(count * item));
     driver_->copy_to_host(bytes.data(), c, count * item);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::byte* const at = bytes.data() + i * item;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
+      const std::int64_t column = i % shape.back();
+      const std::byte* const at = bytes.data() + (i / shape.back() * padded.back() + column) * item;
       const double got = dtype == DType::f64 ? *reinterpret_cast<const double*>(at)
                          : dtype == DType::f32
                              ? *reinterpret_cast<const float*>(at)
                              : static_cast<float>(*reinterpret_cast<const bfloat16*>(at));
       ASSERT_EQ(got, expected(a, b, memory_of, shape, i)) << "element " << i;
+      if (column + 1 < shape.back()) continue;
+      for (std::int64_t k = item; k < (padded.back() - column) * item; ++k) {
+        ASSERT_EQ(at[k], std::byte{0x55}) << "behind element " << i;
+      }
     }
   }
 
@@ -196,6 +207,56 @@ TEST_F(CudaCublasMatmul, BatchesWithAnyStepsInFewCalls) {
   EXPECT_EQ(calls_, 2);
   check(operand({6, 1, 5, 3}, {15, 15, 3, 1}), operand({2, 3, 4}, {12, 4, 1}), {6, 2, 5, 4});
   EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(CudaCublasMatmul, RowsThatEndInPartOfAPacketAreCutWhereAllBeginAtOne) {
+  const auto bf16 = [this](const Operand& a, const Operand& b, const Shape& shape,
+                           std::int64_t row = 0) {
+    check(a, b, shape, DType::bf16, row, true);
+    return calls_;
+  };
+  // Columns of the result; the inner extent; rows, where they lie side by side; two of them.
+  EXPECT_EQ(bf16(operand({5, 8}, {8, 1}), operand({8, 19}, {1, 8}), {5, 19}, 24), 2);
+  EXPECT_EQ(bf16(operand({5, 19}, {24, 1}), operand({19, 16}, {16, 1}), {5, 16}), 2);
+  EXPECT_EQ(bf16(operand({19, 8}, {1, 24}), operand({8, 16}, {16, 1}), {19, 16}), 2);
+  EXPECT_EQ(bf16(operand({19, 11}, {1, 24}), operand({11, 9}, {1, 16}), {19, 9}, 16), 8);
+  EXPECT_EQ(bf16(operand({5, 11}, {16, 1}), operand({11, 19}, {24, 1}), {5, 19}, 24), 4);
+  // With batches, as the library's and as calls of their own.
+  EXPECT_EQ(bf16(operand({3, 5, 11}, {80, 16, 1}), operand({3, 11, 8}, {88, 8, 1}), {3, 5, 8}), 2);
+  EXPECT_EQ(bf16(operand({2, 3, 5, 11}, {240, 80, 16, 1}), operand({3, 11, 19}, {264, 24, 1}),
+                 {2, 3, 5, 19}, 24),
+            8);
+  // Nothing to gain: rows begin anywhere, end where they should, or are all there is.
+  EXPECT_EQ(bf16(operand({5, 8}, {8, 1}), operand({8, 19}, {1, 8}), {5, 19}), 1);
+  EXPECT_EQ(bf16(operand({5, 19}, {19, 1}), operand({19, 16}, {16, 1}), {5, 16}), 1);
+  EXPECT_EQ(bf16(operand({5, 16}, {16, 1}), operand({16, 8}, {8, 1}), {5, 8}), 1);
+  EXPECT_EQ(bf16(operand({5, 3}, {8, 1}), operand({3, 4}, {8, 1}), {5, 4}, 8), 1);
+  check(operand({5, 19}, {24, 1}), operand({19, 16}, {16, 1}), {5, 16}, DType::f32, 0, true);
+  EXPECT_EQ(calls_, 1);
+  switches().tf32 = true;
+  check(operand({5, 19}, {24, 1}), operand({19, 16}, {16, 1}), {5, 16}, DType::f32, 0, true);
+  EXPECT_EQ(calls_, 2);
+  switches().tf32 = false;
+}
+
+TEST_F(CudaCublasMatmul, PaddedRowsAreForLargeProductsOfTensorCores) {
+  const auto wants = [&](DType dtype, std::int64_t rows) {
+    Signature signature;
+    signature.op = &defs::matmul_op;
+    signature.inputs = {operand({rows, 768}, {768, 1}).spec, operand({768, 50257}, {1, 768}).spec};
+    signature.output = operand({rows, 50257}, {50257, 1}).spec;
+    for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
+    signature.output.dtype = dtype;
+    const Kernel* const kernel = table_.find(signature);
+    return kernel->writes_padded && kernel->wants_padding(signature);
+  };
+  EXPECT_TRUE(wants(DType::bf16, 1024));
+  EXPECT_TRUE(wants(DType::f16, 1024));
+  EXPECT_FALSE(wants(DType::bf16, 16));
+  EXPECT_FALSE(wants(DType::f32, 1024));
+  switches().tf32 = true;
+  EXPECT_TRUE(wants(DType::f32, 1024));
+  switches().tf32 = false;
 }
 
 TEST_F(CudaCublasMatmul, BiasResidualAndRelu) {
