@@ -15,7 +15,7 @@ namespace hearth::cuda {
 // c' = b' a', which are the same bytes.
 //
 // Which of the library's algorithms runs is measured when the problem is first met: its own first
-// choice, unless another is clearly faster. The choice depends on how the operands are aligned, and
+// choice, unless another is clearly faster with random factors. The choice depends on how the operands are aligned, and
 // is kept on disk, so that a program computes the same bits whenever it runs. Sums of parts of k are
 // kept in the type of the sums.
 class CublasMatmul final : public LibraryFunction {
@@ -63,8 +63,7 @@ class CublasMatmul final : public LibraryFunction {
   std::optional<Algorithm> fastest(const std::vector<Algorithm>& candidates,
                                    const Operands& operands) const;
   // Of one run; none where the library refuses the algorithm.
-  std::optional<double> seconds(const Algorithm& algorithm, const Operands& operands,
-                                int repetitions) const;
+  std::optional<double> seconds(const Algorithm& algorithm, const Operands& operands) const;
 
   CublasLt& library_;
   const runtime::LibraryCall call_;
