@@ -87,16 +87,18 @@ void matmul(device const T* a, device const T* b, device const T* bias, device c
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    device T* c_at = c + batch * p.m * p.c_row;
-    device const T* residual_at = residual + batch * p.m * p.n;
     for (int i = 0; i < kPart; ++i) {
+      long at_row = row + thread_row + 16 * i;
+      if (at_row >= p.m) continue;
+      device T* to = c + (batch * p.m + at_row) * p.c_row;
+      device const T* residual_at = residual + (batch * p.m + at_row) * p.n;
       for (int j = 0; j < kPart; ++j) {
-        long at_row = row + thread_row + 16 * i, at_col = col + thread_col + 16 * j;
-        if (at_row >= p.m || at_col >= p.n) continue;
+        long at_col = col + thread_col + 16 * j;
+        if (at_col >= p.n) continue;
         A value = sum[i][j];
         if (kBias) value = A(value + A(bias[at_col]));
-        if (kResidual) value = A(value + A(residual_at[at_row * p.n + at_col]));
-        c_at[at_row * p.c_row + at_col] = T(Activation<kActivation>::apply(value));
+        if (kResidual) value = A(value + A(residual_at[at_col]));
+        to[at_col] = T(Activation<kActivation>::apply(value));
       }
     }
   }
