@@ -6,6 +6,7 @@
 // the data, and may map "__metadata__" to an object of strings. The tensors cover the data without
 // holes or overlaps. Reading trusts nothing: whatever breaks the format is Error{corrupt_file} with
 // the byte offset; dtypes and ranks that the format knows but Hearth lacks are Error{unsupported}.
+// Beyond the format, a header may not have more than 65536 line breaks or tabs in a row.
 #pragma once
 
 #include <cstddef>

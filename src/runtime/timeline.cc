@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 
-#include "core/json_writer.h"
 #include "hearth/error.h"
 #include "runtime/environment.h"
 
@@ -54,6 +53,15 @@ void add(Events& all, Event event) {
   }
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out + '"';
+}
+
 // Microseconds.
 std::string number(double seconds) {
   char text[40];
@@ -63,7 +71,7 @@ std::string number(double seconds) {
 
 std::string process_name(int process, const std::string& name) {
   return "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + std::to_string(process) +
-         ",\"args\":{\"name\":" + json_string(name) + "}}";
+         ",\"args\":{\"name\":" + quoted(name) + "}}";
 }
 
 }  // namespace
@@ -161,7 +169,7 @@ void Timeline::write(const std::string& path, std::size_t first) const {
     for (std::size_t i = first; i < events().list.size(); ++i) {
       const Event& event = events().list[i];
       const bool is_host = event.track >= 0;
-      file << ",\n{\"ph\":\"X\",\"name\":" << json_string(event.name)
+      file << ",\n{\"ph\":\"X\",\"name\":" << quoted(event.name)
            << ",\"pid\":" << (is_host ? 0 : -event.track)
            << ",\"tid\":" << (is_host ? event.track : 0) << ",\"ts\":" << number(event.start)
            << ",\"dur\":" << number(event.seconds) << "}";

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
-#include "core/json_writer.h"
 #include "hearth/device.h"
 #include "tools/bench_training.h"
 
@@ -72,46 +72,50 @@ std::string bench_table(const std::vector<BenchRow>& rows) {
 }
 
 std::string bench_json(const Bench& bench) {
-  const TrainingShape shape;
-  JsonWriter json(2);
-  json.begin_object();
-  json.member("device", bench.device().description());
-  json.key("model").begin_object();
-  json.member("vocabulary", shape.vocabulary);
-  json.member("dim", shape.dim);
-  json.member("hidden", shape.config().resolved().hidden);
-  json.member("layers", shape.layers);
-  json.member("heads", shape.heads);
-  json.member("kv_heads", shape.kv_heads);
-  json.member("context", shape.context);
-  json.member("batch", shape.batch);
-  json.end_object().key("rows").begin_array();
-  for (const std::string& name : bench.names()) json.value(name);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const std::string& name : bench.names()) list.push_back(name);
+  const auto optional = [](const auto& value) -> nlohmann::ordered_json {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
   for (const BenchRow& row : bench.rows()) {
-    json.begin_object();
-    json.member("row", row.row);
-    json.member("unit", row.unit);
-    json.member("median", row.value.median);
-    json.member("p10", row.value.p10);
-    json.member("p90", row.value.p90);
-    json.key("reference");
-    row.reference.empty() ? json.value(nullptr) : json.value(row.reference);
-    json.member("reference_median", row.reference_median);
-    json.member("ratio", row.ratio);
-    json.member("target", row.target);
+    nlohmann::ordered_json out;
+    out["row"] = row.row;
+    out["unit"] = row.unit;
+    out["median"] = row.value.median;
+    out["p10"] = row.value.p10;
+    out["p90"] = row.value.p90;
+    out["reference"] = row.reference.empty() ? nlohmann::ordered_json(nullptr)
+                                             : nlohmann::ordered_json(row.reference);
+    out["reference_median"] = optional(row.reference_median);
+    out["ratio"] = optional(row.ratio);
+    out["target"] = row.target;
     if (!row.timing.empty()) {
-      json.member("timing", row.timing);
-      json.member("scale", row.scale);
-      json.member("rate", row.rate);
-      json.member("peer_target", row.peer);
+      out["timing"] = row.timing;
+      out["scale"] = row.scale;
+      out["rate"] = row.rate;
+      out["peer_target"] = optional(row.peer);
     }
-    json.member("threads", row.threads);
-    json.member("recording_included", row.recording_included);
-    json.member("ok", row.ok);
-    if (!row.note.empty()) json.member("note", row.note);
-    json.end_object();
+    out["threads"] = row.threads;
+    out["recording_included"] = row.recording_included;
+    out["ok"] = optional(row.ok);
+    if (!row.note.empty()) out["note"] = row.note;
+    list.push_back(std::move(out));
   }
-  return json.end_array().end_object().take() + "\n";
+  const TrainingShape shape;
+  nlohmann::ordered_json model;
+  model["vocabulary"] = shape.vocabulary;
+  model["dim"] = shape.dim;
+  model["hidden"] = shape.config().resolved().hidden;
+  model["layers"] = shape.layers;
+  model["heads"] = shape.heads;
+  model["kv_heads"] = shape.kv_heads;
+  model["context"] = shape.context;
+  model["batch"] = shape.batch;
+  nlohmann::ordered_json all;
+  all["device"] = bench.device().description();
+  all["model"] = std::move(model);
+  all["rows"] = std::move(list);
+  return all.dump(2) + "\n";
 }
 
 }  // namespace hearth::tools

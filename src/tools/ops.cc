@@ -1,13 +1,15 @@
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/json_writer.h"
 #include "ops/defs.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
+
+using nlohmann::ordered_json;
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
@@ -51,29 +53,26 @@ const char* type_name(ParamType type) {
   return "";
 }
 
-void describe(JsonWriter& json, const OpDef& op) {
-  json.begin_object();
-  json.member("name", op.name.text);
-  json.member("revision", op.revision);
-  json.member("kind", kind_name(op.kind));
-  json.member("summary", op.summary);
-  json.member("min_inputs", op.min_inputs);
-  json.member("max_inputs", op.max_inputs);
-  json.key("params").begin_array();
+ordered_json describe(const OpDef& op) {
+  ordered_json params = ordered_json::array();
   for (const ParamSpec& param : op.params) {
-    json.begin_object();
-    json.member("name", param.name);
-    json.member("type", type_name(param.type));
-    json.member("dynamic", param.dynamic);
-    json.member("optional", param.optional);
-    if (param.optional) json.member("default", param.default_value);
-    json.end_object();
+    ordered_json entry = {{"name", param.name},
+                          {"type", type_name(param.type)},
+                          {"dynamic", param.dynamic},
+                          {"optional", param.optional}};
+    if (param.optional) entry["default"] = param.default_value;
+    params.push_back(std::move(entry));
   }
-  json.end_array();
-  json.member("differentiable", op.differentiable);
-  json.member("composite", op.composite != nullptr);
-  json.member("overwrites", op.overwrites);
-  json.end_object();
+  return {{"name", op.name.text},
+          {"revision", op.revision},
+          {"kind", kind_name(op.kind)},
+          {"summary", op.summary},
+          {"min_inputs", op.min_inputs},
+          {"max_inputs", op.max_inputs},
+          {"params", std::move(params)},
+          {"differentiable", op.differentiable},
+          {"composite", op.composite != nullptr},
+          {"overwrites", op.overwrites}};
 }
 
 }  // namespace
@@ -84,10 +83,9 @@ void add_ops(CommandLine& line) {
   command.flag("--json", *json, "Everything that is known about each op, as JSON");
   command.action([json] {
     if (*json) {
-      JsonWriter writer(2);
-      writer.begin_object().member("format", 1).key("ops").begin_array();
-      for (const OpDef* op : all_ops()) describe(writer, *op);
-      write_out(writer.end_array().end_object().take() + "\n");
+      ordered_json list = ordered_json::array();
+      for (const OpDef* op : all_ops()) list.push_back(describe(*op));
+      write_out(ordered_json{{"format", 1}, {"ops", std::move(list)}}.dump(2) + "\n");
       return;
     }
     for (const OpDef* op : all_ops()) {

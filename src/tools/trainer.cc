@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "core/json_writer.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "io/file.h"
@@ -91,25 +91,25 @@ Trainer::Trainer(const TrainingOptions& options)
 }
 
 std::string Trainer::run_description() const {
-  JsonWriter run;
-  run.begin_object();
-  run.member("text_bytes", dataset_.train().size() + dataset_.held_out().size());
-  run.member("text", fingerprint(dataset_.train()) ^ fingerprint(dataset_.held_out()));
-  run.member("dim", options_.model.dim);
-  run.member("hidden", options_.model.hidden);
-  run.member("layers", options_.model.layers);
-  run.member("heads", options_.model.heads);
-  run.member("kv_heads", options_.model.kv_heads);
-  run.member("context", options_.model.context);
-  run.member("batch", options_.batch);
-  run.member("dtype", name(options_.dtype));
-  run.member("lr", options_.learning_rate);
-  run.member("weight_decay", options_.weight_decay);
-  run.member("warm_up", options_.warm_up);
-  run.member("seed", options_.seed);
-  run.member("steps", options_.seconds > 0 ? 0 : options_.steps);
-  run.member("seconds", options_.seconds);
-  return run.end_object().take();
+  const nlohmann::ordered_json run = {
+      {"text_bytes", dataset_.train().size() + dataset_.held_out().size()},
+      {"text", fingerprint(dataset_.train()) ^ fingerprint(dataset_.held_out())},
+      {"dim", options_.model.dim},
+      {"hidden", options_.model.hidden},
+      {"layers", options_.model.layers},
+      {"heads", options_.model.heads},
+      {"kv_heads", options_.model.kv_heads},
+      {"context", options_.model.context},
+      {"batch", options_.batch},
+      {"dtype", std::string(name(options_.dtype))},
+      {"lr", options_.learning_rate},
+      {"weight_decay", options_.weight_decay},
+      {"warm_up", options_.warm_up},
+      {"seed", options_.seed},
+      {"steps", options_.seconds > 0 ? 0 : options_.steps},
+      {"seconds", options_.seconds},
+  };
+  return run.dump();
 }
 
 // With a budget of time: as many steps as fit at the pace so far.

@@ -218,10 +218,10 @@ TEST(SafetensorsReader, SaysWhereTheFaultIs) {
   expect_at("{}  x", 4);
 }
 
-TEST(SafetensorsReader, ReadsThroughFloodsOfLineBreaks) {
-  const std::string breaks(200'000, '\n');
-  expect_bad_json("{\"a\":" + breaks + "x}", "; at byte " + std::to_string(8 + 5 + breaks.size()));
-  const SafetensorsFile blank = parse(file_of("{" + breaks + "}" + std::string(99'999, ' ')));
+TEST(SafetensorsReader, RefusesFloodsOfLineBreaks) {
+  expect_bad_json("{\"a\":" + std::string(70'000, '\n') + "x}", "too much white space");
+  const SafetensorsFile blank =
+      parse(file_of("{" + std::string(60'000, '\n') + "}" + std::string(99'999, ' ')));
   EXPECT_TRUE(blank.tensors().empty());
 }
 
