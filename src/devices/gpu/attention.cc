@@ -1,14 +1,11 @@
 // attention: kernels/attention_few.h and kernels/attention_tiles.h.
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <initializer_list>
 #include <memory>
 
+#include "devices/gpu/attention_inputs.h"
 #include "devices/gpu/dialect_types.h"
 #include "devices/gpu/op_kernels.h"
 #include "devices/gpu/region_values.h"
-#include "devices/gpu/step_plan.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -17,107 +14,7 @@ namespace {
 constexpr std::int64_t kMostColumns = 256;  // of a row of q, k or v
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kVectorBytes = 16;
-constexpr std::int64_t kColumnsOfLane = 8;
 constexpr int kFewSimdgroups = 4;
-
-// The inputs of a launch, counted from q.
-enum Input : int { kQ, kK, kV, kMask, kBias, kInputs };
-
-struct Attention {
-  const Signature& signature;
-  int first;                            // the input that q is
-  std::vector<std::int64_t> constants;  // AttentionParams
-  StepArgument arguments[kInputs];
-  std::int64_t batch, heads, kv_heads, rows, keys, d, dv;
-  bool has_softcap, has_mask, has_bias;
-
-  Attention(const Signature& from, int first_input) : signature(from), first(first_input) {
-    const Shape& q = input(kQ).shape;
-    const Shape& k = input(kK).shape;
-    batch = q[0];
-    heads = q[1];
-    rows = q[2];
-    d = q[3];
-    kv_heads = k[1];
-    keys = k[2];
-    dv = input(kV).shape[3];
-    has_mask = has(kMask);
-    has_bias = has(kBias);
-    ParamReader statics(signature.statics);
-    const double scale = statics.f64(), softcap = statics.f64();
-    const bool causal = statics.boolean();
-    has_softcap = softcap > 0;
-    const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
-    const double log2e = 1 / std::log(2.0);
-    constants = {heads,
-                 kv_heads,
-                 rows,
-                 keys,
-                 d,
-                 dv,
-                 causal ? 1 : 0,
-                 signature.dynamic,
-                 bits(softcap > 0 ? scale / softcap : scale * log2e),
-                 bits(softcap * log2e),
-                 bits(log2e)};
-    for (int i = 0; i < kInputs; ++i) add_operand(i);
-  }
-
-  const TensorSpec& input(int i) const {
-    return signature.inputs[static_cast<std::size_t>(first + i)];
-  }
-  bool has(int i) const {
-    return static_cast<std::size_t>(first + i) < signature.inputs.size() && !input(i).absent;
-  }
-  DType dtype() const { return input(kQ).dtype; }
-  const char* memory_type() const { return dialect_type(dtype()); }
-  const char* value_type() const { return sum_type(dtype()); }
-  // Of a kernel: what `arguments` and the dynamic block are for, then `more`.
-  std::vector<KernelParameter> parameters(std::initializer_list<KernelParameter> more) const {
-    const std::string type = memory_type();
-    std::vector<KernelParameter> all = {
-        {Kind::read, type, "q"},    {Kind::read, type, "k"},
-        {Kind::read, type, "v"},    {Kind::read, "uchar", "mask"},
-        {Kind::read, type, "bias"}, {Kind::read, "ulong", "dynamics"}};
-    all.insert(all.end(), more);
-    return all;
-  }
-  // 8, 16 or 32 lanes hold a row.
-  std::int64_t lanes() const {
-    const std::int64_t columns = std::max(d, dv);
-    return columns <= 64 ? 8 : columns <= 128 ? 16 : 32;
-  }
-  // Whether rows of q, k and v can be loaded in vectors where the addresses fit.
-  bool rows_fit_vectors() const {
-    for (int i = kQ; i <= kV; ++i) {
-      const TensorSpec& spec = input(i);
-      const std::int64_t vector = std::max(kVectorBytes / size_of(spec.dtype), kColumnsOfLane);
-      if (spec.shape[3] % vector != 0 || spec.strides[3] != 1) return false;
-      for (int axis = 0; axis < 3; ++axis) {
-        if (spec.shape[axis] != 1 && spec.strides[axis] % vector != 0) return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  void add_operand(int i) {
-    if (!has(i)) {  // never read
-      arguments[i] = arguments[kQ];
-      constants.insert(constants.end(), 5, 0);
-      return;
-    }
-    const TensorSpec& spec = input(i);
-    const StridedOperand operand = strided_operand(spec, first + i);
-    arguments[i] = operand.argument;
-    constants.push_back(operand.base);
-    const int rank = spec.shape.rank();
-    for (int axis = 0; axis < 4; ++axis) {
-      const int at = axis - (4 - rank);
-      constants.push_back(at < 0 || spec.shape[at] == 1 ? 0 : spec.strides[at]);
-    }
-  }
-};
 
 // Steps for addresses that fit vectors, and for any.
 class AttentionPlan final : public KernelPlan {
@@ -139,7 +36,7 @@ class AttentionPlan final : public KernelPlan {
 };
 
 // attention_few and attention_combine.
-std::shared_ptr<const StepPlan> few_steps(const Attention& a, bool vectors) {
+std::shared_ptr<const StepPlan> few_steps(const AttentionInputs& a, bool vectors) {
   // As many threadgroups as fill a large GPU, none with less than a step of keys.
   constexpr std::int64_t kEnoughGroups = 396;
   auto plan = std::make_shared<StepPlan>();
@@ -219,7 +116,7 @@ Prepared prepare_few(const Signature& signature) {
   if (element_count(signature.output.shape) == 0) {
     return prepared_steps(std::make_shared<StepPlan>());
   }
-  const Attention attention(signature, kQ);
+  const AttentionInputs attention(signature, kQ);
   auto any = few_steps(attention, false);
   auto vectors = attention.rows_fit_vectors() ? few_steps(attention, true) : nullptr;
   const std::int64_t workspace = prepared_steps(any).workspace_bytes;
@@ -231,7 +128,7 @@ Prepared prepare_tiles(const Signature& signature) {
   constexpr std::int64_t kTile = 64;
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
-  const Attention a(signature, kQ);
+  const AttentionInputs a(signature, kQ);
   const std::int64_t columns = a.dv <= 64 ? 64 : a.dv <= 128 ? 128 : 256;
   const std::string memory = a.memory_type(), value = a.value_type();
   const std::vector<std::string> arguments = {dtype_struct(a.dtype()), std::to_string(columns),
