@@ -26,7 +26,8 @@ bool depends_on_older(const Array& result, std::uint64_t floor) {
     const GradRecord* record = open.back();
     open.pop_back();
     if (record->sequence < floor || record->replay) return true;
-    for (GradRecord* parent : record->parents) {
+    for (const GradInput& input : record->inputs) {
+      GradRecord* const parent = input.parent;
       if (parent != nullptr && seen.insert(parent).second) open.push_back(parent);
     }
   }
@@ -115,16 +116,17 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
     struct Release {
       void operator()(GradRecord* held) const noexcept { hearth::release(held); }
     };
-    std::unique_ptr<GradRecord, Release> record(new GradRecord);
-    record->sequence = next_grad_sequence();
+    std::unique_ptr<GradRecord, Release> record(new_grad_record());
     record->op = &kCheckpointOp;
     for (const Array& input : inputs) {
-      record->saved.push_back(input);
-      record->parents.push_back(input.grad());
+      GradInput& kept = record->inputs.emplace_back();
+      kept.saved = input;
       if (input.grad() != nullptr) retain(input.grad());
-      record->given.push_back(input.defined());
-      record->shapes.push_back(input.defined() ? input.shape() : Shape());
-      record->dtypes.push_back(input.defined() ? input.dtype() : DType::f32);
+      kept.parent = input.grad();
+      if (!input.defined()) continue;
+      kept.is_given = true;
+      kept.shape = input.shape();
+      kept.dtype = input.dtype();
     }
     record->output_shape = value.shape();
     record->output_dtype = value.dtype();
@@ -135,7 +137,10 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
         ~Restore() { generator() = state; }
       } const restore;
       generator() = before;
-      return (*shared)(self.saved);
+      std::vector<Array> arguments;
+      arguments.reserve(self.inputs.size());
+      for (const GradInput& input : self.inputs) arguments.push_back(input.saved);
+      return (*shared)(arguments);
     };
     retain_handle(value.node());
     return Array(value.node(), record.release());

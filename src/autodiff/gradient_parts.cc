@@ -58,7 +58,7 @@ std::optional<GradientPart> gradient_part(const GradRecord& record, const Array&
   for (const std::int64_t step : statics.list()) {
     if (step != 1) return std::nullopt;
   }
-  return GradientPart{record.shapes[0], starts, gradient};
+  return GradientPart{record.inputs[0].shape, starts, gradient};
 }
 
 Array joined_parts(const Array& sum, std::vector<GradientPart> parts) {

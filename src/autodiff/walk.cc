@@ -40,9 +40,8 @@ void Walk::step(GradRecord& record, const Array& gradient) {
         again = record.replay(record);
       } else if (record.op->composite != nullptr) {
         std::vector<const Array*> inputs;
-        inputs.reserve(record.saved.size());
-        for (const Array& saved : record.saved)
-          inputs.push_back(saved.defined() ? &saved : nullptr);
+        inputs.reserve(record.inputs.size());
+        for (const GradInput& input : record.inputs) inputs.push_back(optional_input(input.saved));
         again = record.op->composite(Composite{inputs, record.params, Device(record.device)});
       } else {
         throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
@@ -55,17 +54,17 @@ void Walk::step(GradRecord& record, const Array& gradient) {
       return;
     }
     // Short cuts for empty arrays depend on nothing; their gradient is still 0, not absent.
-    for (std::size_t i = 0; i < record.parents.size(); ++i) {
-      if (record.parents[i] == nullptr) continue;
-      accumulate(record.parents[i],
-                 zeros(record.shapes[i], record.dtypes[i], Device(record.device)));
+    for (const GradInput& input : record.inputs) {
+      if (input.parent == nullptr) continue;
+      accumulate(input.parent, zeros(input.shape, input.dtype, Device(record.device)));
     }
     return;
   }
 
   if (auto part = gradient_part(record, gradient)) {
-    if (record.parents[0] == nullptr) return;
-    if (Waiting* const whole = waiting(record.parents[0])) whole->parts.push_back(std::move(*part));
+    GradRecord* const parent = record.inputs[0].parent;
+    if (parent == nullptr) return;
+    if (Waiting* const whole = waiting(parent)) whole->parts.push_back(std::move(*part));
     return;
   }
   Array out;
@@ -79,9 +78,10 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     }
   }
   const Grads gradients = record.op->vjp(Vjp{record, gradient, out});
-  for (std::size_t i = 0; i < record.parents.size() && i < gradients.size(); ++i) {
-    if (record.parents[i] == nullptr || !gradients[i].defined()) continue;
-    accumulate(record.parents[i], cast(sum_to(gradients[i], record.shapes[i]), record.dtypes[i]));
+  for (std::size_t i = 0; i < record.inputs.size() && i < gradients.size(); ++i) {
+    const GradInput& input = record.inputs[i];
+    if (input.parent == nullptr || !gradients[i].defined()) continue;
+    accumulate(input.parent, cast(sum_to(gradients[i], input.shape), input.dtype));
   }
 }
 
@@ -113,12 +113,12 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
     step(*record, whole);
     if (options_.retain || options_.create_graph) continue;
     bool held = record == root || record->replay != nullptr || record->output.defined();
-    for (const Array& saved : record->saved) held = held || saved.defined();
+    for (const GradInput& input : record->inputs) held = held || input.saved.defined();
     if (!held) continue;
     record->released = true;
     record->output = Array();
     record->rest = Array();
-    record->saved.assign(record->saved.size(), Array());
+    for (GradInput& input : record->inputs) input.saved = Array();
     record->replay = nullptr;
   }
 }

@@ -13,8 +13,6 @@ namespace {
 
 // Reused between submissions of a thread, so that a hit allocates nothing but results.
 struct Scratch {
-  std::vector<bool> wanted;
-  std::vector<std::uint64_t> key;
   std::vector<ExternalFact> facts;
   std::vector<Address> bases;
   std::vector<Storage*> storages;
@@ -31,45 +29,67 @@ bool is_donatable(const Node& node) {
              std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
 }
 
-// Appends what the plan may depend on beyond the recording's own words.
-std::uint64_t describe(const DeviceImpl& device, const Recording& recording, Scratch& scratch) {
-  std::vector<std::uint64_t>& key = scratch.key;
+// Appends to the recording's words which nodes are wanted, a bit each; false where none is.
+bool describe_wanted(Recording& recording) {
+  const std::vector<Node*>& nodes = recording.nodes;
+  std::uint64_t* word = recording.words.reserve(nodes.size() / 64 + 1);
+  std::uint64_t any = 0;
+  for (std::size_t first = 0; first < nodes.size(); first += 64) {
+    std::uint64_t bits = 0;
+    const std::size_t end = std::min(nodes.size(), first + 64);
+    for (std::size_t i = first; i < end; ++i) {
+      prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
+      bits |= std::uint64_t{has_handles(*nodes[i])} << (i - first);
+    }
+    any |= bits;
+    *word++ = bits;
+  }
+  recording.words.set_end(word);
+  return any != 0;
+}
+
+// What describe_wanted() wrote from word `first` on.
+std::vector<bool> wanted_nodes(const Recording& recording, std::size_t first) {
+  std::vector<bool> wanted(recording.nodes.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = (recording.words[first + i / 64] >> (i % 64) & 1) != 0;
+  }
+  return wanted;
+}
+
+// Appends what else the plan may depend on.
+void describe(const DeviceImpl& device, Recording& recording, std::vector<ExternalFact>& facts) {
+  WordStream& key = recording.words;
   key.push_back(reinterpret_cast<std::uintptr_t>(&device));
   key.push_back(recording.nodes.size());
   key.push_back(recording.externals.size());
   key.push_back(switches().word());
-  std::uint64_t bits = 0;
-  int filled = 0;
-  for (std::size_t i = 0; i < recording.nodes.size(); ++i) {
-    bits |= (scratch.wanted[i] ? std::uint64_t{1} : 0) << filled;
-    if (++filled == 64) {
-      key.push_back(bits);
-      bits = 0;
-      filled = 0;
-    }
-  }
-  key.push_back(bits);
-  scratch.facts.clear();
-  for (const Node* node : recording.externals) {
+  facts.clear();
+  const std::vector<Node*>& externals = recording.externals;
+  for (std::size_t i = 0; i < externals.size(); ++i) {
+    const Node* const ahead = externals[std::min(i + kPrefetchAhead, externals.size() - 1)];
+    __builtin_prefetch(&ahead->layout);
+    __builtin_prefetch(ahead->storage);
+    const Node* const node = externals[i];
     ExternalFact fact;
     fact.donatable = is_donatable(*node);
     const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
     fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
-    scratch.facts.push_back(fact);
+    facts.push_back(fact);
     const bool dense = is_dense(node->shape, node->layout.strides);
-    const auto rank = static_cast<std::uint64_t>(node->shape.rank());
-    key.push_back(static_cast<std::uint64_t>(node->dtype) | rank << 8 |
-                  (fact.donatable ? 1u << 16 : 0u) | (dense ? 1u << 17 : 0u) |
-                  (fact.aligned ? 1u << 18 : 0u) |
-                  (fact.donatable ? static_cast<std::uint64_t>(node->storage->bytes) << 20 : 0));
-    for (const std::int64_t extent : node->shape) key.push_back(static_cast<std::uint64_t>(extent));
+    const auto rank = static_cast<std::size_t>(node->shape.rank());
+    std::uint64_t* at = key.reserve(1 + 2 * rank);
+    *at++ = static_cast<std::uint64_t>(node->dtype) | rank << 8 | (fact.donatable ? 1u << 16 : 0u) |
+            (dense ? 1u << 17 : 0u) | (fact.aligned ? 1u << 18 : 0u) |
+            (fact.donatable ? static_cast<std::uint64_t>(node->storage->bytes) << 20 : 0);
+    for (const std::int64_t extent : node->shape) *at++ = static_cast<std::uint64_t>(extent);
     // Where an axis has one element its stride says nothing, but views may keep it: it is part of
     // the pattern all the same.
     for (const std::int64_t stride : node->layout.strides) {
-      key.push_back(static_cast<std::uint64_t>(stride));
+      *at++ = static_cast<std::uint64_t>(stride);
     }
+    key.set_end(at);
   }
-  return hash_words(key);
 }
 
 [[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan) {
@@ -174,30 +194,25 @@ void publish(const Plan& plan, const Recording& recording, Scratch& scratch) {
 
 void execute(DeviceImpl& device, Recording& recording) {
   thread_local Scratch scratch;
-  bool any = false;
-  scratch.wanted.resize(recording.nodes.size());
-  for (std::size_t i = 0; i < recording.nodes.size(); ++i) {
-    const bool wanted = has_handles(*recording.nodes[i]);
-    scratch.wanted[i] = wanted;
-    any |= wanted;
-  }
-  if (!any) return;
+  const std::size_t described = recording.words.size();
+  if (!describe_wanted(recording)) return;
   for (const Node* node : recording.externals) {
     if (node->state.load(std::memory_order_acquire) == NodeState::failed) {
       throw Error(node->failure->error);
     }
   }
-  scratch.key.assign(recording.words.begin(), recording.words.end());
-  const std::uint64_t hash = describe(device, recording, scratch);
+  describe(device, recording, scratch.facts);
+  const std::span<const std::uint64_t> key = recording.words.span();
+  const std::uint64_t hash = hash_words(key);
   Counters& count = counters();
-  std::shared_ptr<const Plan> plan = find_plan(hash, scratch.key);
+  std::shared_ptr<const Plan> plan = find_plan(hash, key);
   if (plan != nullptr) {
     count.plan_hits.fetch_add(1, std::memory_order_relaxed);
   } else {
     count.plan_misses.fetch_add(1, std::memory_order_relaxed);
     const runtime::HostSpan span("build plan");
-    auto built = build_plan(device, recording, scratch.wanted, scratch.facts);
-    std::const_pointer_cast<Plan>(built)->key = scratch.key;
+    auto built = build_plan(device, recording, wanted_nodes(recording, described), scratch.facts);
+    std::const_pointer_cast<Plan>(built)->key.assign(key.begin(), key.end());
     keep_plan(hash, built);
     plan = std::move(built);
   }

@@ -1,6 +1,72 @@
 #include "graph/grad_record.h"
 
 namespace hearth {
+namespace {
+
+// Records are recycled by the thread that lets the last reference go, with the room for inputs that
+// they have. Until a thread first makes one, and after its thread-local objects are gone, it keeps
+// none.
+constexpr std::size_t kMostFree = 8192;
+
+constinit thread_local std::vector<GradRecord*>* t_free = nullptr;
+
+void start_keeping() {
+  struct Owner {
+    std::vector<GradRecord*> list;
+    Owner() { t_free = &list; }
+    ~Owner() {
+      t_free = nullptr;
+      for (GradRecord* record : list) delete record;
+    }
+  };
+  thread_local Owner owner;
+}
+
+// Nothing refers to the record any more, and it to nothing that would come back here.
+void recycle(GradRecord* record) noexcept {
+  if (t_free == nullptr || t_free->size() >= kMostFree) {
+    delete record;
+    return;
+  }
+  t_free->push_back(record);
+}
+
+// Lets go of what the record holds, its parents last.
+void empty(GradRecord& record) noexcept {
+  record.output = Array();
+  record.rest = Array();
+  if (record.replay) record.replay = nullptr;
+  for (GradInput& input : record.inputs) input.saved = Array();
+  for (GradInput& input : record.inputs) {
+    if (input.parent != nullptr) release(input.parent);
+  }
+  record.inputs.clear();
+}
+
+std::atomic<std::uint64_t> next_sequence{1};
+std::atomic<std::uint64_t> next_leaf{1};
+thread_local bool tracking = true;
+
+}  // namespace
+
+GradRecord* new_grad_record() {
+  GradRecord* record = nullptr;
+  if (t_free != nullptr && !t_free->empty()) {
+    record = t_free->back();
+    t_free->pop_back();
+    record->references.store(1, std::memory_order_relaxed);
+    record->op = nullptr;
+    record->leaf_id = 0;
+    record->params.clear();
+    record->device = nullptr;
+    record->released = false;
+  } else {
+    start_keeping();
+    record = new GradRecord;
+  }
+  record->sequence = next_grad_sequence();
+  return record;
+}
 
 void retain(GradRecord* record) noexcept {
   record->references.fetch_add(1, std::memory_order_relaxed);
@@ -20,27 +86,18 @@ void release(GradRecord* record) noexcept {
   while (!list.empty()) {
     GradRecord* dead = list.back();
     list.pop_back();
-    for (GradRecord* parent : dead->parents) {
-      if (parent != nullptr) release(parent);
-    }
-    delete dead;
+    empty(*dead);
+    recycle(dead);
   }
   unwinding = nullptr;
 }
-
-namespace {
-std::atomic<std::uint64_t> next_sequence{1};
-std::atomic<std::uint64_t> next_leaf{1};
-thread_local bool tracking = true;
-}  // namespace
 
 std::uint64_t next_grad_sequence() noexcept {
   return next_sequence.fetch_add(1, std::memory_order_relaxed);
 }
 
 GradRecord* make_leaf(std::uint64_t id) {
-  auto* record = new GradRecord;
-  record->sequence = next_grad_sequence();
+  GradRecord* const record = new_grad_record();
   record->leaf_id = id != 0 ? id : next_leaf.fetch_add(1, std::memory_order_relaxed);
   return record;
 }

@@ -14,27 +14,35 @@
 
 namespace hearth {
 
+// What a record knows of one of its op's inputs.
+struct GradInput {
+  GradRecord* parent = nullptr;  // owned; null where untracked
+  Array saved;                   // undefined where the rule does not read it
+  Shape shape;
+  DType dtype = DType::f32;
+  bool is_given = false;
+};
+
+// Made by new_grad_record().
 struct GradRecord {
   std::atomic<std::uint32_t> references{1};
   std::uint64_t sequence = 0;  // grows with every record of the process; backward goes downwards
   const OpDef* op = nullptr;   // null for a leaf
   std::uint64_t leaf_id = 0;   // stable id of a leaf
   Params params;
-  std::vector<GradRecord*> parents;  // per input; null where untracked
-  std::vector<Array> saved;          // per input; undefined where not saved
-  std::vector<Shape> shapes;         // per input
-  std::vector<DType> dtypes;         // per input
-  std::vector<bool> given;           // per input
-  Array output;                      // with Saves::output; holds the node only, not this record
-  Array rest;                        // of OpDef::record_tracked
+  std::vector<GradInput> inputs;
+  Array output;  // with Saves::output; holds the node only, not this record
+  Array rest;    // of OpDef::record_tracked
   Shape output_shape;
   DType output_dtype = DType::f32;
   DeviceImpl* device = nullptr;
-  // Where set, computes the op's output again from `saved`: its gradient is that computation's.
+  // Where set, computes the op's output again from what is saved: its gradient is that computation's.
   std::function<Array(const GradRecord&)> replay;
   bool released = false;  // backward() has used the saved values up
 };
 
+// An empty record with one reference and the next sequence number, from a list of the thread's own.
+GradRecord* new_grad_record();
 void retain(GradRecord* record) noexcept;
 void release(GradRecord* record) noexcept;
 

@@ -111,6 +111,7 @@ Node* new_node(std::uint64_t counts) {
   if (t_nodes.first == nullptr) refill();
   Node* node = pop(t_nodes);
   if (t_nodes.most == 0) give_back(0);
+  prefetch(t_nodes.first);  // the next one's turn comes after about as long as memory takes
   node->op = nullptr;
   node->counts.store(counts, std::memory_order_relaxed);
   node->state.store(NodeState::pending, std::memory_order_relaxed);

@@ -109,6 +109,11 @@ class Params {
     return *this;
   }
 
+  void clear() noexcept {
+    statics_.clear();
+    dynamics_.clear();
+  }
+
   const WordList<12>& statics() const noexcept { return statics_; }
   const WordList<8>& dynamics() const noexcept { return dynamics_; }
 

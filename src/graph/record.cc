@@ -71,16 +71,11 @@ bool has_kernel(const DeviceImpl& device, const Inference& inference) {
 
 GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) {
   const OpDef& op = inference.op;
-  auto* record = new GradRecord;
-  record->sequence = next_grad_sequence();
+  GradRecord* const record = new_grad_record();
   record->op = &op;
   record->params = inference.params;
   const std::size_t count = inference.inputs.size();
-  record->parents.resize(count, nullptr);
-  record->saved.resize(count);
-  record->shapes.resize(count);
-  record->dtypes.resize(count, DType::f32);
-  record->given.resize(count, false);
+  record->inputs.resize(count);
   std::uint32_t needs = 0;
   for (std::size_t i = 0; i < count && i < 32; ++i) {
     const Array* input = inference.inputs[i];
@@ -90,16 +85,17 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
   for (std::size_t i = 0; i < count; ++i) {
     if (!inference.has(static_cast<int>(i))) continue;
     const Array& input = *inference.inputs[i];
-    record->given[i] = true;
-    record->shapes[i] = input.shape();
-    record->dtypes[i] = is_scalar(*input.node()) ? inference.scalar_dtype : input.dtype();
+    GradInput& kept = record->inputs[i];
+    kept.is_given = true;
+    kept.shape = input.shape();
+    kept.dtype = is_scalar(*input.node()) ? inference.scalar_dtype : input.dtype();
     if (input.grad() != nullptr) {
       retain(input.grad());
-      record->parents[i] = input.grad();
+      kept.parent = input.grad();
     }
     const auto bit = static_cast<Saves>(1u << (i < 15 ? i : 15));
     const bool saves = op.vjp == nullptr || has(wanted, bit);
-    if (saves) record->saved[i] = input;
+    if (saves) kept.saved = input;
   }
   if (has(wanted, Saves::output)) {
     retain_handle(output);

@@ -1,5 +1,6 @@
 #include "graph/tape.h"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -242,7 +243,10 @@ void Tape::submit_locked() noexcept {
   } catch (const std::exception& error) {
     failure = new Failure{{1}, Error(ErrorCode::internal, error.what())};
   }
-  for (Node* node : recording_.nodes) {
+  const std::vector<Node*>& nodes = recording_.nodes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node* const node = nodes[i];
+    prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
     if (failure != nullptr && node->state.load(std::memory_order_relaxed) == NodeState::pending) {
       failure->references.fetch_add(1, std::memory_order_relaxed);
       node->failure = failure;

@@ -14,10 +14,10 @@ std::size_t at(const Vjp& v, int i) {
 
 }  // namespace
 
-int Vjp::input_count() const { return static_cast<int>(record.parents.size()); }
+int Vjp::input_count() const { return static_cast<int>(record.inputs.size()); }
 
 const Array& Vjp::input(int i) const {
-  const Array& saved = record.saved[at(*this, i)];
+  const Array& saved = record.inputs[at(*this, i)].saved;
   if (!saved.defined()) {
     throw Error(ErrorCode::internal, std::string(record.op->name.text) +
                                          ": the gradient rule reads input " + std::to_string(i) +
@@ -27,11 +27,11 @@ const Array& Vjp::input(int i) const {
 }
 
 const Array& Vjp::rest() const { return record.rest; }
-const Shape& Vjp::shape(int i) const { return record.shapes[at(*this, i)]; }
-DType Vjp::dtype(int i) const { return record.dtypes[at(*this, i)]; }
-bool Vjp::has(int i) const { return i < input_count() && record.given[at(*this, i)]; }
+const Shape& Vjp::shape(int i) const { return record.inputs[at(*this, i)].shape; }
+DType Vjp::dtype(int i) const { return record.inputs[at(*this, i)].dtype; }
+bool Vjp::has(int i) const { return i < input_count() && record.inputs[at(*this, i)].is_given; }
 bool Vjp::needs(int i) const {
-  return i < input_count() && record.parents[at(*this, i)] != nullptr;
+  return i < input_count() && record.inputs[at(*this, i)].parent != nullptr;
 }
 ParamReader Vjp::statics() const { return ParamReader(record.params.statics().span()); }
 std::uint64_t Vjp::dynamic(int i) const { return record.params.dynamics()[i]; }

@@ -51,7 +51,7 @@ Array multiply(const Array& a, const Array& b) { return call(defs::matmul_op, Pa
 // Whether the right operand is a transpose, as of a linear layer's weight: then its gradient is
 // best laid out transposed too, so that the weight's own is dense.
 bool is_transposed_weight(const Vjp& v) {
-  const GradRecord* parent = v.record.parents[1];
+  const GradRecord* parent = v.record.inputs[1].parent;
   return v.shape(1).rank() == 2 && parent != nullptr && parent->op == &defs::permute_op;
 }
 
