@@ -45,6 +45,7 @@ GROUPS = [
 ]
 SHORTEST = {"stream": 4e-3, "replay": 4e-3, "sync": 1e-3}  # seconds of a sample
 WARM_CALLS = 4
+REST = 20e-3  # seconds between samples of rows that bring a card to its limit of power, as in Hearth
 BEYOND_CACHE = 256e6  # bytes that the calls of one replay read
 CUDA = "cuda"
 
@@ -52,13 +53,14 @@ CUDA = "cuda"
 class Peer:
     """One way in which PyTorch does a row: collects seconds of a call."""
 
-    def __init__(self, row, timing, run, calls=1, name="torch", setting=None):
+    def __init__(self, row, timing, run, calls=1, name="torch", setting=None, pause=0):
         self.row = row
         self.name = name
         self.timing = timing
         self.run = run
         self.calls = calls  # of the row's, in one run
         self.setting = setting  # called before samples are taken
+        self.pause = pause
         self.repeats = 0
         self.samples = []
 
@@ -91,6 +93,9 @@ class Peer:
         end = time.perf_counter() + seconds
         rounds = 0
         while rounds < 4 or (time.perf_counter() < end and rounds < 100):
+            if self.pause > 0:
+                time.sleep(self.pause)
+                self.seconds(self.repeats)
             self.samples.append(self.seconds(self.repeats) / self.repeats)
             rounds += 1
 
@@ -232,7 +237,8 @@ def matmul_rows(wants):
             a, b = normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)
             timing = "sync" if n < 1024 else "stream"
             run = lambda a=a, b=b: a @ b  # noqa: E731
-            out.append(Peer(row, timing, run, setting=tf32(is_tf32)))
+            pause = REST if timing == "stream" else 0
+            out.append(Peer(row, timing, run, setting=tf32(is_tf32), pause=pause))
     return out
 
 
@@ -249,7 +255,7 @@ def attention_rows(wants):
             run = lambda q=q, k=k, v=v, c=causal: F.scaled_dot_product_attention(  # noqa: E731
                 q, k, v, is_causal=c
             )
-            out.append(Peer(row, "stream", run))
+            out.append(Peer(row, "stream", run, pause=REST))
     for thousands in (1, 8, 32):
         row = f"gpu/attention/decode_bf16_gqa32_8_s{thousands}k_d128"
         if not wants(row):

@@ -9,11 +9,11 @@ struct Switches {
   bool fuse_elementwise = true;  // HEARTH_FUSION=0 turns all three off
   bool fuse_reductions = true;
   bool fuse_epilogues = true;
-  bool exact = false;              // HEARTH_EXACT=1: every result is rounded to its dtype
-  bool donate = true;              // outputs may take over storage that is no longer wanted
-  bool tf32 = false;               // HEARTH_TF32=1: f32 products may round their factors to TF32
-  bool deterministic = true;       // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
-  bool library_epilogues = false;  // HEARTH_LIBRARY_EPILOGUES=1: a library's products take theirs
+  bool exact = false;             // HEARTH_EXACT=1: every result is rounded to its dtype
+  bool donate = true;             // outputs may take over storage that is no longer wanted
+  bool tf32 = false;              // HEARTH_TF32=1: f32 products may round their factors to TF32
+  bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
+  bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
   bool composites = false;  // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
   std::uint64_t word() const noexcept {

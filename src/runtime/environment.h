@@ -14,12 +14,12 @@ struct Environment {
   std::string device;          // HEARTH_DEVICE: the default device; empty: cpu
   std::optional<int> threads;  // HEARTH_THREADS: of the worker pool; else one a processor
   // Switches, see graph/switches.h.
-  bool fusion = true;              // HEARTH_FUSION
-  bool exact = false;              // HEARTH_EXACT
-  bool tf32 = false;               // HEARTH_TF32
-  bool deterministic = true;       // HEARTH_DETERMINISTIC
-  bool composites = false;         // HEARTH_COMPOSITES
-  bool library_epilogues = false;  // HEARTH_LIBRARY_EPILOGUES
+  bool fusion = true;             // HEARTH_FUSION
+  bool exact = false;             // HEARTH_EXACT
+  bool tf32 = false;              // HEARTH_TF32
+  bool deterministic = true;      // HEARTH_DETERMINISTIC
+  bool composites = false;        // HEARTH_COMPOSITES
+  bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
   std::optional<std::string> cache;
   std::string cuda_path;     // HEARTH_CUDA_PATH: folders that are searched first

@@ -60,7 +60,9 @@ struct RowSpec {
   int threads = 1;
   bool recording_included = false;
   std::string note = {};
-  double pause = 0;  // seconds between turns, where others keep threads spinning
+  // Seconds between turns: where others keep threads spinning, or a card would slow down at its limit
+  // of power, sooner in one row than in another.
+  double pause = 0;
 };
 
 struct BenchRow {

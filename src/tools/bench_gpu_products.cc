@@ -11,6 +11,8 @@ namespace {
 
 // What is read in one replay is more than a card's cache holds.
 constexpr double kBeyondCache = 256e6;
+// Between samples of what brings a card to its limit of power.
+constexpr double kRestSeconds = 20e-3;
 
 int copies_beyond_cache(double bytes) {
   return static_cast<int>(std::clamp(kBeyondCache / bytes + 1, 2.0, 64.0));
@@ -50,6 +52,7 @@ void bench_squares(Bench& bench) {
       } else {
         RowSpec spec = throughput_row(row, 2.0 * static_cast<double>(n * n * n));
         spec.peer = 0.98;
+        spec.pause = kRestSeconds;
         bench.measure(spec, streamed(device, queue));
       }
     }
@@ -70,6 +73,7 @@ void bench_prefill(Bench& bench) {
                              std::to_string(length) + "_d128" + (causal ? "_causal" : ""),
                          flops);
       spec.peer = 1.0;
+      spec.pause = kRestSeconds;
       if (!bench.wants(spec.row)) continue;
       const Shape shape = {batch, kHeads, length, kDim};
       const auto fresh = [&] {

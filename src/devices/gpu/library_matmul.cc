@@ -134,8 +134,7 @@ bool accepts(const Signature& signature) {
   return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
 }
 
-// What the library's own epilogues take: rows of whole packets. Only where it is asked for, until it
-// is measured to be faster than a region behind the product.
+// What the library's own epilogues take: rows of whole packets.
 bool fuses(const Signature& signature) {
   if (!switches().library_epilogues) return false;
   const TensorSpec& c = signature.output;
