@@ -5,34 +5,42 @@
 
 #include "kernels/strided.h"
 
-// y[start + step * position] = x[position] with starts from the dynamic block, from word `dynamic`
-// on. Where the region would reach outside, it is moved inside.
-template <int kRank>
+// y[start + step * position] = x[position]. Starts come from the dynamic block; where the region
+// would reach outside, it is moved inside. Elements may be vectors; a thread loads all of its
+// before it stores.
+template <int kStarts, int kRank>
 struct AssignParams {
   ulong count;
-  long dynamic;
-  long extent[kRank];  // of y
-  long step[kRank];
-  Axes<kRank> x, y;  // y: strides of the whole array, times the steps
+  long word[kStarts];    // of the dynamic block
+  long lowest[kStarts];  // of the starts that keep the region inside
+  long highest[kStarts];
+  long stride[kStarts];  // of y, by start
+  Axes<kRank> x, y;
 };
 
-template <typename E, typename I, int kRank>
+constexpr constant int kAssignedAtOnce = 4;
+
+template <typename E, typename I, int kStarts, int kRank>
 void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
-                  constant AssignParams<kRank>& p, Ctx ctx) {
-  I i = I(ctx.gid.x);
-  if (ulong(i) >= p.count) return;
-  long offset = 0;
-  for (int axis = 0; axis < kRank; ++axis) {
-    long span = (p.x.extent[axis] - 1) * p.step[axis];
-    long start = long(dynamics[p.dynamic + axis]);
-    if (span >= 0) {
-      start = metal::max(0l, metal::min(start, p.extent[axis] - 1 - span));
-    } else {
-      start = metal::min(p.extent[axis] - 1, metal::max(start, -span));
-    }
-    offset += start * p.y.stride[axis] / p.step[axis];
+                  constant AssignParams<kStarts, kRank>& p, Ctx ctx) {
+  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kAssignedAtOnce)) + I(ctx.tid.x);
+  E value[kAssignedAtOnce];
+#pragma unroll
+  for (int u = 0; u < kAssignedAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) value[u] = x[offset_of<I, kRank>(i, p.x)];
   }
-  y[offset + offset_of<I, kRank>(i, p.y)] = x[offset_of<I, kRank>(i, p.x)];
+  long begin = 0;
+#pragma unroll
+  for (int s = 0; s < kStarts; ++s) {
+    long start = long(dynamics[p.word[s]]);
+    begin += metal::max(p.lowest[s], metal::min(start, p.highest[s])) * p.stride[s];
+  }
+#pragma unroll
+  for (int u = 0; u < kAssignedAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) y[begin + offset_of<I, kRank>(i, p.y)] = value[u];
+  }
 }
 
 // y[i] = x[i with the position on the axis replaced by the index at i]; `x` has a zero stride and

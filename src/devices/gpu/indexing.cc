@@ -15,6 +15,7 @@ constexpr char kText[] = "#include \"kernels/indexing.h\"\n";
 constexpr std::int64_t kPacketBytes = 16;
 constexpr int kRowsAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing.h
+constexpr std::int64_t kAssignedAtOnce = 4;
 // Threadgroups that fill a large GPU, and 32-bit positions of rows.
 constexpr std::int64_t kManyGroups = 1024;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
@@ -27,36 +28,120 @@ runtime::KernelSource source(const std::string& function, const std::vector<std:
           std::move(parameters), static_cast<int>(kThreads)};
 }
 
+std::string vector_type(std::int64_t bytes) {
+  return bytes == kPacketBytes ? "uint4" : unsigned_type(bytes);
+}
+
 std::string params_type(const char* name, int rank) {
   return std::string(name) + "<" + std::to_string(rank) + ">";
 }
 
+// How slice_assign walks its values, and where the region may start.
+struct Assignment {
+  explicit Assignment(const Signature& signature) : x(strided_operand(signature.inputs[1], 1)) {
+    const TensorSpec& value = signature.inputs[1];
+    const TensorSpec& output = signature.output;
+    const Dims steps = ParamReader(signature.statics).list();
+    shape = value.shape;
+    x_strides = value.strides;
+    y_strides = output.strides;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const std::int64_t span = (shape[axis] - 1) * steps[axis];
+      const std::int64_t lowest = std::max<std::int64_t>(0, -span);
+      const std::int64_t highest = output.shape[axis] - 1 - std::max<std::int64_t>(0, span);
+      y_strides[axis] *= steps[axis];
+      if (lowest == highest) {
+        y_base += lowest * output.strides[axis];
+      } else {
+        starts.push_back({signature.dynamic + axis, lowest, highest, output.strides[axis]});
+      }
+    }
+    if (starts.empty()) starts.push_back({signature.dynamic, 0, 0, 0});
+    merge_axes(&shape, {&x_strides, &y_strides});
+    width = widest(kPacketBytes / size_of(output.dtype));
+  }
+
+  // The widest vectors of up to `most` elements that every step is a multiple of.
+  std::int64_t widest(std::int64_t most) const {
+    const int last = shape.rank() - 1;
+    if (x_strides[last] != 1 || y_strides[last] != 1) return 1;
+    for (; most > 1; most /= 2) {
+      const auto whole = [most](std::int64_t elements) { return elements % most == 0; };
+      const auto steps = [&](const Strides& strides) {
+        return std::all_of(strides.begin(), strides.end() - 1, whole);
+      };
+      if (whole(shape[last]) && steps(x_strides) && steps(y_strides) && whole(x.base) &&
+          whole(y_base) && std::all_of(starts.begin(), starts.end(), [&](const Start& s) {
+            return whole(s.stride);
+          })) {
+        break;
+      }
+    }
+    return most;
+  }
+
+  struct Start {
+    std::int64_t word, lowest, highest, stride;
+  };
+  StridedOperand x;
+  Shape shape;
+  Strides x_strides, y_strides;
+  std::int64_t y_base = 0;
+  std::vector<Start> starts;
+  std::int64_t width = 1;  // of a vector, in elements
+};
+
+// With `rare`, the kernel is compiled when it is launched.
+Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, bool rare) {
+  const std::int64_t bytes = region.width * size_of(signature.output.dtype);
+  const std::string vector = vector_type(bytes);
+  const int last = region.shape.rank() - 1;
+  region.shape[last] /= region.width;
+  for (int axis = 0; axis < last; ++axis) {
+    region.x_strides[axis] /= region.width;
+    region.y_strides[axis] /= region.width;
+  }
+  const std::int64_t count = element_count(region.shape);
+  const std::string ranks =
+      std::to_string(region.starts.size()) + ", " + std::to_string(region.shape.rank());
+  runtime::KernelSource kernel =
+      source("slice_assign",
+             {vector, index_type(count), std::to_string(region.starts.size()),
+              std::to_string(region.shape.rank())},
+             {{Kind::read, vector, "x"},
+              {Kind::read_write, vector, "y"},
+              {Kind::read, "ulong", "dynamics"},
+              {Kind::constant, "AssignParams<" + ranks + ">", "p"}});
+  Step step;
+  step.kernel =
+      rare ? &plan.add_rare_kernel(std::move(kernel)) : &plan.add_kernel(std::move(kernel));
+  step.groups = groups_for(parts(count, kAssignedAtOnce));
+  step.threads = {kThreads};
+  step.constants = {count};
+  for (const auto member : {&Assignment::Start::word, &Assignment::Start::lowest,
+                            &Assignment::Start::highest, &Assignment::Start::stride}) {
+    const bool strides = member == &Assignment::Start::stride;
+    for (const Assignment::Start& start : region.starts) {
+      step.constants.push_back(start.*member / (strides ? region.width : 1));
+    }
+  }
+  append_axes(region.shape, region.x_strides, region.x.base / region.width, &step.constants);
+  append_axes(region.shape, region.y_strides, region.y_base / region.width, &step.constants);
+  step.arguments = {region.x.argument, strided_operand(signature.output, 2).argument, kDynamics,
+                    kConstants};
+  step.arguments[0].alignment = step.arguments[1].alignment = bytes;
+  return step;
+}
+
 Prepared prepare_slice_assign(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
-  const TensorSpec& value = signature.inputs[1];
-  const TensorSpec& output = signature.output;
-  const Dims steps = ParamReader(signature.statics).list();
-  const std::int64_t count = element_count(value.shape);
-  const int rank = value.shape.rank();
-  if (count == 0) return prepared_steps(std::move(plan));
-  const StridedOperand x = strided_operand(value, 1);
-  Step step;
-  step.kernel = &plan->add_kernel(
-      source("slice_assign", {storage_type(value.dtype), index_type(count), std::to_string(rank)},
-             {{Kind::read, storage_type(value.dtype), "x"},
-              {Kind::read_write, storage_type(value.dtype), "y"},
-              {Kind::read, "ulong", "dynamics"},
-              {Kind::constant, params_type("AssignParams", rank), "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count, signature.dynamic};
-  step.constants.insert(step.constants.end(), output.shape.begin(), output.shape.end());
-  step.constants.insert(step.constants.end(), steps.begin(), steps.end());
-  append_axes(value.shape, value.strides, x.base, &step.constants);
-  Strides stepped = output.strides;
-  for (int axis = 0; axis < rank; ++axis) stepped[axis] *= steps[axis];
-  append_axes(value.shape, stepped, 0, &step.constants);
-  step.arguments = {x.argument, strided_operand(output, 2).argument, kDynamics, kConstants};
+  if (element_count(signature.inputs[1].shape) == 0) return prepared_steps(std::move(plan));
+  Assignment region(signature);
+  Step step = assign_step(*plan, signature, region, false);
+  if (region.width > 1) {
+    region.width = 1;
+    step.otherwise = std::make_shared<Step>(assign_step(*plan, signature, region, true));
+  }
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }
@@ -133,7 +218,7 @@ Step rows_step(StepPlan& plan, const Signature& signature, int axis, SelectedRow
   const StridedOperand x = strided_operand(input, 0);
   const StridedOperand index = strided_operand(indices, 1);
   const std::int64_t bytes = rows.width * size_of(input.dtype);
-  const std::string vector = bytes == kPacketBytes ? "uint4" : std::string(unsigned_type(bytes));
+  const std::string vector = vector_type(bytes);
   const std::int64_t vectors = rows.row / rows.width;
   const auto lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));

@@ -133,6 +133,36 @@ TEST_F(IndexingRun, Gathered) {
   }
 }
 
+TEST_F(IndexingRun, Assigned) {
+  const auto check = [&](const Shape& shape, const std::vector<Slice>& region, const Shape& part,
+                         DType dtype) {
+    const Array x = values(shape, dtype), value = values(part, dtype);
+    const Array flat = values({1 + value.size()}, dtype), x_there = there(x).eval();
+    const auto behind_one = [&](const Array& all) {
+      return reshape(narrow(all, 0, 1, value.size()), part);
+    };
+    const std::string what = to_string(shape) + " " + to_string(part);
+    expect_equal(slice_assign(x_there, region, there(value)), slice_assign(x, region, value), what);
+    expect_equal(slice_assign(x_there, region, behind_one(there(flat).eval())),
+                 slice_assign(x, region, behind_one(flat)), what + " moved by one");
+    expect_equal(slice_assign(x_there, region, flip(there(value).eval(), {0})),
+                 slice_assign(x, region, flip(value, {0})), what + " flipped");
+    expect_equal(slice_assign(x_there, region, 3.0), slice_assign(x, region, 3.0),
+                 what + " scalar");
+  };
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::u8}) {
+    check({40, 32}, {{3, 20}}, {17, 32}, dtype);
+    check({6, 9, 48}, {{}, {2, 7}}, {6, 5, 48}, dtype);
+    check({6, 9, 48}, {{1, 5}, {2, 3}}, {4, 1, 48}, dtype);
+    check({40, 33}, {{3, 20}}, {17, 33}, dtype);
+    check({40, 33}, {{}, {5, 8}}, {40, 3}, dtype);
+    check({12, 32}, {{0, 12, -2}, {}}, {6, 32}, dtype);
+    check({12, 32}, {{}, {0, 32, -1}}, {12, 32}, dtype);
+    check({12, 32}, {{1, 12, 3}, {8, 16}}, {4, 8}, dtype);
+    check({7, 5, 8}, {}, {7, 5, 8}, dtype);
+  }
+}
+
 TEST_F(IndexingRun, Concatenated) {
   for (const DType dtype : {DType::f32, DType::u8}) {
     const Array x = values({20, 30}, dtype), y = values({30, 20}, dtype),
