@@ -1,4 +1,6 @@
 // scatter_add and select_add: kernels/scatter_sums.h, scatter_lines.h and scatter_atomics.h.
+#include "devices/gpu/scatter.h"
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -110,11 +112,6 @@ const char* atomic_type(DType dtype) {
   if (dtype == DType::f32) return "atomic_float";
   return dtype == DType::i32 || dtype == DType::u32 ? "atomic_uint" : nullptr;
 }
-// Sums of integers do not depend on their order.
-bool by_atomics(DType dtype) {
-  return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
-}
-
 Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
@@ -154,16 +151,6 @@ Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) 
 }
 
 // ---- Sorted
-
-// The type that scatter_sums adds in, and its bytes.
-struct SumType {
-  explicit SumType(DType dtype)
-      : name(is_float(dtype) ? (dtype == DType::f64 ? "double" : "float")
-                             : (size_of(dtype) == 8 ? "ulong" : "uint")),
-        bytes(size_of(dtype) == 8 ? 8 : 4) {}
-  const char* name;
-  std::int64_t bytes;
-};
 
 // Rows of values, and where they go: what is left of both ops when the keys are sorted.
 struct RowSums {
@@ -258,7 +245,7 @@ Prepared prepare_scatter_add(const Signature& signature) {
                .destinations = element_count(output.shape)};
   const StridedOperand value = strided_operand(values, 2);
   const bool narrow = value.argument.bytes / size_of(values.dtype) < kMostKeys;
-  if (length <= kShortLine || sums.count / length >= kManyLines || !narrow || !sums.fits()) {
+  if (adds_by_thread(sums.count / length, length) || !narrow || !sums.fits()) {
     return prepare_lines(signature, indices);
   }
   auto plan = std::make_shared<StepPlan>();
@@ -336,6 +323,14 @@ Prepared prepare_select_add(const Signature& signature) {
 }
 
 }  // namespace
+
+bool by_atomics(DType dtype) {
+  return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
+}
+
+bool adds_by_thread(std::int64_t lines, std::int64_t length) {
+  return length <= kShortLine || lines >= kManyLines;
+}
 
 void add_scatter_kernels(KernelTable& table) {
   table.add({.op = &defs::scatter_add_op, .prepare = prepare_scatter_add, .launch = launch_steps});

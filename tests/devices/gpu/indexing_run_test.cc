@@ -87,6 +87,29 @@ TEST_F(IndexingRun, Elements) {
                scatter_add(x, transpose(ids), flip(transpose(rows), {0}), 1), "transposed");
 }
 
+TEST_F(IndexingRun, ElementsByShares) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::i64, DType::u8, DType::bool_}) {
+    check_elements({3, 700}, 1, {3, 2300}, dtype);
+    check_elements({600, 7}, 0, {700, 6}, dtype);
+  }
+  check_elements({2, 13000}, 1, {2, 900}, DType::f32);  // several ranges
+  check_elements({4000, 3}, 0, {700, 3}, DType::f32);
+  check_elements({2, 7000, 5}, 1, {2, 300, 5}, DType::bf16);
+  check_elements({5, 1}, 0, {2100, 1}, DType::f32);  // crowded
+  check_elements({1, 2, 400}, 2, {1, 2, 33}, DType::f32);
+}
+
+TEST_F(IndexingRun, SumsOfElementsHaveTheOrderOfTheirLine) {
+  const Array x = random_normal({300, 5}, 0, 1, DType::f32, Device::named("cpu"));
+  const Array rows = random_normal({900, 5}, 0, 1, DType::f32, Device::named("cpu"));
+  const Array ids = indices({900, 5}, 300, DType::i32, true);
+  expect_equal(scatter_add(there(x), there(ids), there(rows), 0), scatter_add(x, ids, rows, 0),
+               "columns");
+  expect_equal(scatter_add(there(transpose(x)), there(transpose(ids)), there(transpose(rows)), 1),
+               scatter_add(transpose(x), transpose(ids), transpose(rows), 1), "rows");
+}
+
 TEST_F(IndexingRun, AddressesThatAllowNoVectors) {
   const Array flat = values({1 + 64 * 8}, DType::f32), x = values({20, 8}, DType::f32);
   const Array ids = indices({64}, 20, DType::i64);
