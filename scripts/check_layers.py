@@ -34,7 +34,7 @@ MAY_INCLUDE = {
 PUBLIC_LAYER = {
     "error": "core", "dtype": "core", "shape": "core",
     "device": "runtime", "runtime": "runtime",
-    "array": "graph", "stats": "graph",
+    "array": "graph", "numerics": "graph", "stats": "graph",
     "ops": "ops", "random": "ops", "custom_op": "ops",
     "grad": "autodiff", "tensor": "autodiff",
     "nn": "nn", "optim": "optim", "io": "io",

@@ -9,6 +9,7 @@
 #include "hearth/grad.h"
 #include "hearth/io.h"
 #include "hearth/nn.h"
+#include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/parameter.h"

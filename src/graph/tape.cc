@@ -155,6 +155,7 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
 
   lock_.lock_as_owner();
   Recording& rec = recording_;
+  if (rec.nodes.empty()) switches_ = switches();
   node->index = static_cast<std::uint32_t>(rec.nodes.size());
   rec.nodes.push_back(node);
 
@@ -223,7 +224,10 @@ void Tape::submit() noexcept {
     lock_.unlock_as_owner();
   } else {
     lock_.lock_as_visitor();
+    const Switches mine = switches();
+    switches() = switches_;
     submit_locked();
+    switches() = mine;
     lock_.unlock_as_visitor();
   }
 }

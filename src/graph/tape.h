@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/switches.h"
 #include "graph/tape_lock.h"
 
 namespace hearth {
@@ -120,6 +121,7 @@ class Tape {
   TapeLock lock_;
   std::atomic<std::thread::id> owner_{std::this_thread::get_id()};
   Recording recording_;
+  Switches switches_;         // of the thread that records, when it began to
   std::uint64_t window_ = 0;  // the last four ops, 16 bits each
   // Open addressing from external node to slot; entries of older recordings are recognised by
   // epoch.

@@ -218,12 +218,6 @@ Switches fusion_switches(bool fusion) {
   return wanted;
 }
 
-Switches tf32_switches(bool tf32) {
-  Switches wanted = switches();
-  wanted.tf32 = tf32;
-  return wanted;
-}
-
 Bench run_bench(const BenchOptions& options) {
   Bench bench(options);
   if (bench.device().impl().host_visible()) {

@@ -142,9 +142,8 @@ class WithSwitches {
   Switches before_;
 };
 
-// This thread's switches with fusion, or TF32 in f32 products, on or off.
+// This thread's switches with fusion on or off.
 Switches fusion_switches(bool fusion);
-Switches tf32_switches(bool tf32);
 
 // The rows of the CPU, by subject.
 void bench_engine(Bench& bench);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
 #include "tools/bench_gpu.h"
@@ -37,7 +38,7 @@ void bench_squares(Bench& bench) {
   for (const auto [kind, dtype, tf32] :
        {Kind{"f32", DType::f32, false}, Kind{"tf32", DType::f32, true},
         Kind{"bf16", DType::bf16, false}, Kind{"f16", DType::f16, false}}) {
-    const WithSwitches with_switches(tf32_switches(tf32));
+    const WithNumerics with({.tf32 = tf32, .deterministic = numerics().deterministic});
     for (const std::int64_t n : {64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
       std::string row = "gpu/matmul/";
       row.append(kind).append("_").append(std::to_string(n));

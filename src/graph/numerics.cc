@@ -1,0 +1,22 @@
+#include "hearth/numerics.h"
+
+#include "graph/switches.h"
+#include "graph/tape.h"
+
+namespace hearth {
+inline namespace v0 {
+
+Numerics numerics() noexcept {
+  const Switches& mine = switches();
+  return {mine.tf32, mine.deterministic};
+}
+
+void set_numerics(Numerics wanted) noexcept {
+  if (wanted == numerics()) return;
+  Tape::submit_all();
+  switches().tf32 = wanted.tf32;
+  switches().deterministic = wanted.deterministic;
+}
+
+}  // namespace v0
+}  // namespace hearth
