@@ -245,7 +245,7 @@ Prepared prepare_scatter_add(const Signature& signature) {
                .destinations = element_count(output.shape)};
   const StridedOperand value = strided_operand(values, 2);
   const bool narrow = value.argument.bytes / size_of(values.dtype) < kMostKeys;
-  if (adds_by_thread(sums.count / length, length) || !narrow || !sums.fits()) {
+  if (adds_by_thread(sums.count, length) || !narrow || !sums.fits()) {
     return prepare_lines(signature, indices);
   }
   auto plan = std::make_shared<StepPlan>();
@@ -328,8 +328,8 @@ bool by_atomics(DType dtype) {
   return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
 }
 
-bool adds_by_thread(std::int64_t lines, std::int64_t length) {
-  return length <= kShortLine || lines >= kManyLines;
+bool adds_by_thread(std::int64_t count, std::int64_t length) {
+  return length <= kShortLine || count / length >= kManyLines;
 }
 
 void add_scatter_kernels(KernelTable& table) {

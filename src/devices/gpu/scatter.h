@@ -22,7 +22,7 @@ struct SumType {
 // equal runs may differ.
 bool by_atomics(DType dtype);
 
-// Lines so short, or so many, that one thread a line is soonest done.
-bool adds_by_thread(std::int64_t lines, std::int64_t length);
+// `count` elements in lines so short, or so many, that one thread a line is soonest done.
+bool adds_by_thread(std::int64_t count, std::int64_t length);
 
 }  // namespace hearth::gpu

@@ -61,7 +61,7 @@ bool accepts(const Signature& signature) {
   const Division division(signature);
   const std::int64_t count = division.lines * division.length;
   return count > 0 && division.extent > 0 && count < kMostCount &&
-         !adds_by_thread(division.lines, division.length) && division.ranges <= kMostRanges &&
+         !adds_by_thread(count, division.length) && division.ranges <= kMostRanges &&
          division.extent <= kSparsest * division.length &&
          (division.length <= kLongLine || division.groups() * division.ranges >= kManyGroups);
 }
