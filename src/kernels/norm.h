@@ -47,7 +47,7 @@ HEARTH_INLINE typename D::value held_sum(thread const Packet<16>* held, typename
 }
 
 // The sum of ((x - origin) - mean)^2 over what a thread holds of the row.
-template <typename D, int kHold>
+template <typename D, bool kPacked, int kHold>
 HEARTH_INLINE typename D::value held_squares(thread const Packet<16>* held, int first, int step,
                                              int length, RowScale<typename D::value> scale) {
   typedef typename D::value V;
@@ -61,7 +61,7 @@ HEARTH_INLINE typename D::value held_squares(thread const Packet<16>* held, int 
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       V c = (D::get(held[u].word, i) - scale.origin) - scale.mean;
-      if (whole || i < left) sums[u] = metal::fma(c, c, sums[u]);
+      if (whole || (!kPacked && i < left)) sums[u] = metal::fma(c, c, sums[u]);
     }
   }
 #pragma unroll
@@ -70,7 +70,7 @@ HEARTH_INLINE typename D::value held_squares(thread const Packet<16>* held, int 
 }
 
 // Of a row that its threads hold. `shared` has 64 elements.
-template <typename D, bool kCentered, int kHold>
+template <typename D, bool kCentered, bool kPacked, int kHold>
 HEARTH_INLINE RowScale<typename D::value> held_scale(
     thread const Packet<16>* held, int first, int step, RowPlace place, constant RowSplit& split,
     typename D::value origin, typename D::value epsilon, threadgroup typename D::value* shared,
@@ -84,17 +84,19 @@ HEARTH_INLINE RowScale<typename D::value> held_scale(
   if (kCentered) {
     scale.mean = row_sum(held_sum<D, kHold>(held, origin), lanes, shared, ctx) / count;
   }
-  V squares = held_squares<D, kHold>(held, first, step, place.length, scale);
+  V squares = held_squares<D, kPacked, kHold>(held, first, step, place.length, scale);
   scale.factor = V(1) / metal::sqrt(row_sum(squares, lanes, shared + 32, ctx) / count + epsilon);
   return scale;
 }
 
 // Of a row of any length.
-template <typename D, bool kCentered, int kHold>
-HEARTH_INLINE RowScale<typename D::value> long_scale(
-    device const typename D::memory* from, bool packed, RowPlace place, constant RowSplit& split,
-    typename D::value origin, typename D::value epsilon, threadgroup typename D::value* shared,
-    Ctx ctx) {
+template <typename D, bool kCentered, bool kPacked, int kHold>
+HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::memory* from,
+                                                     RowPlace place, constant RowSplit& split,
+                                                     typename D::value origin,
+                                                     typename D::value epsilon,
+                                                     threadgroup typename D::value* shared,
+                                                     Ctx ctx) {
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
   uint lanes = uint(split.lanes);
@@ -107,15 +109,15 @@ HEARTH_INLINE RowScale<typename D::value> long_scale(
   if (kCentered) {
     V sum = V(0);
     for (int first = begin; first < place.length; first += kHold * step) {
-      load_row<D, kHold>(held, from, first, step, place.length, packed, origin);
+      load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
       sum += held_sum<D, kHold>(held, origin);
     }
     scale.mean = row_sum(sum, lanes, shared, ctx) / count;
   }
   V squares = V(0);
   for (int first = begin; first < place.length; first += kHold * step) {
-    load_row<D, kHold>(held, from, first, step, place.length, packed, origin);
-    squares += held_squares<D, kHold>(held, first, step, place.length, scale);
+    load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
+    squares += held_squares<D, kPacked, kHold>(held, first, step, place.length, scale);
   }
   scale.factor = V(1) / metal::sqrt(row_sum(squares, lanes, shared + 32, ctx) / count + epsilon);
   return scale;
@@ -129,7 +131,7 @@ struct NormParams {
 };
 
 // Writes the part of a row that a thread holds. Without weight or bias their pointers are not read.
-template <typename D, bool kWeight, bool kBias, int kHold>
+template <typename D, bool kWeight, bool kBias, bool kPacked, int kHold>
 HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     RowScale<typename D::value> scale,
                                     device const typename D::memory* weight,
@@ -137,15 +139,12 @@ HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     device typename D::memory* to, int first, int step,
                                     int length) {
   typedef typename D::value V;
-  bool packed = InPacket<D>::shift(to) == 0;
-  bool weight_packed = kWeight && InPacket<D>::shift(weight) == 0;
-  bool bias_packed = kBias && InPacket<D>::shift(bias) == 0;
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
     int at = first + u * step;
     Packet<16> out, weights[1], biases[1];
-    if (kWeight) load_row<D, 1>(weights, weight, at, 0, length, weight_packed, V(0));
-    if (kBias) load_row<D, 1>(biases, bias, at, 0, length, bias_packed, V(0));
+    if (kWeight) load_packets<D, kPacked, 1>(weights, weight, at, 0, length, V(0));
+    if (kBias) load_packets<D, kPacked, 1>(biases, bias, at, 0, length, V(0));
 #pragma unroll
     for (int i = 0; i < InPacket<D>::count; ++i) {
       V h = scale.apply(D::get(held[u].word, i));
@@ -158,12 +157,14 @@ HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
       }
       D::put(out.word, i, h);
     }
-    store_packet<D>(out, to, at, length, packed);
+    put_packet<D, kPacked>(out, to, at, length);
   }
 }
 
-// kWhole: kHold packets a thread hold the row.
-template <typename D, bool kCentered, bool kWeight, bool kBias, bool kWhole, int kHold, int kRank>
+// kWhole: kHold packets a thread hold the row. kPacked: x, weight, bias and y are as load_packets()
+// says.
+template <typename D, bool kCentered, bool kWeight, bool kBias, bool kWhole, bool kPacked,
+          int kHold, int kRank>
 void norm_rows(device const typename D::memory* x, device const typename D::memory* weight,
                device const typename D::memory* bias, device typename D::memory* y,
                constant NormParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
@@ -171,25 +172,24 @@ void norm_rows(device const typename D::memory* x, device const typename D::memo
   RowPlace place = row_place(p.split, ctx);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
   device typename D::memory* to = y + long(place.row) * p.split.length;
-  bool packed = InPacket<D>::shift(from) == 0;
   V origin = kCentered ? D::load(from[0]) : V(0);
   V epsilon = ConstantReal<V>::value(p.epsilon);
   int begin = int(place.lane) * InPacket<D>::count;
   int step = int(p.split.lanes) * InPacket<D>::count;
   Packet<16> held[kHold];
   if (kWhole) {
-    load_row<D, kHold>(held, from, begin, step, place.length, packed, origin);
-    RowScale<V> scale = held_scale<D, kCentered, kHold>(held, begin, step, place, p.split, origin,
-                                                        epsilon, shared, ctx);
-    store_normalized<D, kWeight, kBias, kHold>(held, scale, weight, bias, to, begin, step,
-                                               place.length);
+    load_packets<D, kPacked, kHold>(held, from, begin, step, place.length, origin);
+    RowScale<V> scale = held_scale<D, kCentered, kPacked, kHold>(held, begin, step, place, p.split,
+                                                                 origin, epsilon, shared, ctx);
+    store_normalized<D, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, begin, step,
+                                                        place.length);
   } else {
-    RowScale<V> scale =
-        long_scale<D, kCentered, kHold>(from, packed, place, p.split, origin, epsilon, shared, ctx);
+    RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(from, place, p.split, origin,
+                                                                 epsilon, shared, ctx);
     for (int first = begin; first < int(p.split.length); first += kHold * step) {
-      load_row<D, kHold>(held, from, first, step, place.length, packed, origin);
-      store_normalized<D, kWeight, kBias, kHold>(held, scale, weight, bias, to, first, step,
-                                                 place.length);
+      load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
+      store_normalized<D, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, first,
+                                                          step, place.length);
     }
   }
 }

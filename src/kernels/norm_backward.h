@@ -5,10 +5,10 @@
 //
 // rms_norm is without the terms that come from the mean, and without dbias. Rows that fit into
 // registers: a threadgroup takes p.chunk rows in turn (or several at a time), reads g and x once,
-// writes dx, and keeps the sums of its columns in registers; it leaves them as one row of partial
-// sums a threadgroup, or a simdgroup where rows have no more. Longer rows: one launch writes dx and
-// what each row is scaled by, a second one sums columns. Both ways norm_combine adds the partial
-// sums in order, so results are the same in every run. Bound by memory.
+// writes dx, and keeps the sums of its columns in registers; it leaves one row of partial sums.
+// Longer rows: one launch writes dx and what each row is scaled by, a second one sums columns. Both
+// ways norm_combine adds the partial sums in order, so results are the same in every run. Bound by
+// memory, and by registers: they set how many rows are under way.
 
 #include "kernels/norm.h"
 
@@ -40,13 +40,12 @@ HEARTH_INLINE void held_products(thread const Packet<16>* grads, thread const Pa
 }
 
 // Writes dx of what a thread holds; `means` of gw and gw * h.
-template <typename D, bool kCentered, bool kWeight, int kHold>
+template <typename D, bool kCentered, bool kWeight, bool kPacked, int kHold>
 HEARTH_INLINE void store_gradient(thread const Packet<16>* grads, thread const Packet<16>* held,
                                   thread const Packet<16>* weights,
                                   RowScale<typename D::value> scale,
                                   thread const typename D::value* means,
-                                  device typename D::memory* to, int first, int step, int length,
-                                  bool packed) {
+                                  device typename D::memory* to, int first, int step, int length) {
   typedef typename D::value V;
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
@@ -59,7 +58,7 @@ HEARTH_INLINE void store_gradient(thread const Packet<16>* grads, thread const P
       V h = scale.apply(D::get(held[u].word, i));
       D::put(out.word, i, scale.factor * metal::fma(-h, means[1], gw));
     }
-    store_packet<D>(out, to, first + u * step, length, packed);
+    put_packet<D, kPacked>(out, to, first + u * step, length);
   }
 }
 
@@ -74,9 +73,9 @@ HEARTH_INLINE void row_means(thread V* sums, V count, uint lanes, threadgroup V*
       shared[32u + ctx.sg] = sums[1];
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    bool used = ctx.lane < ctx.nsg;
-    if (kCentered) sums[0] = simd_row_sum(used ? shared[ctx.lane] : V(0), 32u);
-    sums[1] = simd_row_sum(used ? shared[32u + ctx.lane] : V(0), 32u);
+    uint other = ctx.lane & (ctx.nsg - 1u);
+    if (kCentered) sums[0] = simd_row_sum(shared[other], ctx.nsg);
+    sums[1] = simd_row_sum(shared[32u + other], ctx.nsg);
   }
   sums[0] /= count;
   sums[1] /= count;
@@ -95,7 +94,7 @@ HEARTH_INLINE RowPlace turn_place(constant RowSplit& split, uint chunk, uint tur
 }
 
 // Returns the row's first element.
-template <typename D, bool kCentered, int kHold, int kRank>
+template <typename D, bool kCentered, bool kPacked, int kHold, int kRank>
 HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packet<16>* held,
                                           device const typename D::memory* g,
                                           device const typename D::memory* x, RowPlace place,
@@ -105,13 +104,48 @@ HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packe
   device const typename D::memory* g_row = g + offset_of<uint, kRank>(place.row, p.g);
   device const typename D::memory* x_row = x + offset_of<uint, kRank>(place.row, p.x);
   V origin = kCentered ? D::load(x_row[0]) : V(0);
-  load_row<D, kHold>(held, x_row, first, step, place.length, InPacket<D>::shift(x_row) == 0,
-                     origin);
-  load_row<D, kHold>(grads, g_row, first, step, place.length, InPacket<D>::shift(g_row) == 0, V(0));
+  load_packets<D, kPacked, kHold>(held, x_row, first, step, place.length, origin);
+  load_packets<D, kPacked, kHold>(grads, g_row, first, step, place.length, V(0));
   return origin;
 }
 
-template <typename D, bool kCentered, bool kWeight, int kHold, int kRank>
+// Adds the sums that the threads have of columns in the order of simdgroups, and writes them. Lane l
+// has element i of packet l + u * lanes in sums[u * count + i]; `shared` has 32 times as many.
+template <typename D, int kVectors, int kHold>
+HEARTH_INLINE void write_columns(thread typename D::value* sums, device typename D::value* to,
+                                 constant RowSplit& split, threadgroup typename D::value* shared,
+                                 Ctx ctx) {
+  const int kCount = InPacket<D>::count;
+  const int kSums = kVectors * kHold * kCount;
+  uint lanes = uint(split.lanes);
+  for (uint distance = lanes; distance < 32u; distance *= 2u) {
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) sums[i] += exchanged(sums[i], ushort(distance));
+  }
+  for (uint sg = 0; sg < ctx.nsg; ++sg) {
+    if (ctx.sg == sg && ctx.lane < lanes) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) {
+        threadgroup typename D::value& sum = shared[uint(i) * lanes + ctx.lane];
+        sum = sg == 0u ? sums[i] : sum + sums[i];
+      }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
+  uint length = uint(split.length);
+  for (uint at = ctx.tid.x; at < length; at += ctx.ntid.x) {
+    uint packet = at / uint(kCount);
+    uint sum = (packet >> uint(split.lane_bits)) * uint(kCount) + at % uint(kCount);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      to[uint(v) * length + at] =
+          shared[(uint(v * kHold * kCount) + sum) * lanes + (packet & (lanes - 1u))];
+    }
+  }
+}
+
+// kShort: a row has a simdgroup or less. `shared` has 128 elements, or what write_columns() needs.
+template <typename D, bool kCentered, bool kWeight, bool kShort, bool kPacked, int kHold, int kRank>
 void norm_backward_rows(device const typename D::memory* g, device const typename D::memory* x,
                         device const typename D::memory* weight, device typename D::memory* dx,
                         device typename D::value* partial, constant NormBackwardParams<kRank>& p,
@@ -119,31 +153,35 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
   const int kVectors = kCentered ? 2 : 1;
+  const int kElements = kHold * kCount;
+  // Where there are registers for it, the next rows are on their way while these are computed.
+  const bool kAhead = kElements <= 16;
   uint lanes = uint(p.split.lanes);
   int length = int(p.split.length);
   int first = int(ctx.tid.x & (lanes - 1u)) * kCount, step = int(lanes) * kCount;
   V epsilon = ConstantReal<V>::value(p.epsilon);
   Packet<16> weights[kHold];
-  if (kWeight) {
-    load_row<D, kHold>(weights, weight, first, step, length, InPacket<D>::shift(weight) == 0, V(0));
+  if (kWeight && kAhead) {
+    load_packets<D, kPacked, kHold>(weights, weight, first, step, length, V(0));
   }
-  V dweight[kHold * kCount], dbias[kHold * kCount];
+  V sums[kVectors * kElements];  // of dweight, then of dbias
 #pragma unroll
-  for (int i = 0; i < kHold * kCount; ++i) {
-    dweight[i] = V(0);
-    dbias[i] = V(0);
-  }
+  for (int i = 0; i < kVectors * kElements; ++i) sums[i] = V(0);
   Packet<16> grads[kHold], held[kHold];
   RowPlace place = turn_place(p.split, uint(p.chunk), 0u, ctx);
-  V origin = load_turn<D, kCentered, kHold>(grads, held, g, x, place, first, step, p);
+  V origin = load_turn<D, kCentered, kPacked, kHold>(grads, held, g, x, place, first, step, p);
   for (uint turn = 0; turn < uint(p.chunk); ++turn) {
-    // The next rows are on their way while these are computed.
     Packet<16> next_grads[kHold], next_held[kHold];
     RowPlace next_place = turn_place(p.split, uint(p.chunk), turn + 1u, ctx);
-    V next_origin =
-        load_turn<D, kCentered, kHold>(next_grads, next_held, g, x, next_place, first, step, p);
+    V next_origin = V(0);
+    if (kAhead) {
+      next_origin = load_turn<D, kCentered, kPacked, kHold>(next_grads, next_held, g, x, next_place,
+                                                            first, step, p);
+    } else if (kWeight) {
+      load_packets<D, kPacked, kHold>(weights, weight, first, step, length, V(0));
+    }
     // From here on h and gw stand for x and g.
-    V h[kHold * kCount], gw[kHold * kCount];
+    V h[kElements], gw[kElements];
     V mean = V(0);
 #pragma unroll
     for (int u = 0; u < kHold; ++u) {
@@ -163,7 +201,7 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
       for (int i = 0; i < kCount; ++i) {
         if (kCentered) h[u * kCount + i] -= mean;
         V c = h[u * kCount + i];
-        if (whole || i < left) squares = metal::fma(c, c, squares);
+        if (whole || (!kPacked && i < left)) squares = metal::fma(c, c, squares);
       }
     }
     V factor = V(1) / metal::sqrt(row_sum(squares, lanes, shared + 32, ctx) / V(length) + epsilon);
@@ -178,13 +216,12 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
         gw[at] = kWeight ? grad * D::get(weights[u].word, i) : grad;
         if (kCentered) means[0] += gw[at];
         means[1] = metal::fma(gw[at], h[at], means[1]);
-        if (place.inside) dweight[at] = metal::fma(grad, h[at], dweight[at]);
-        if (kCentered) dbias[at] += grad;
+        if (place.inside) sums[at] = metal::fma(grad, h[at], sums[at]);
+        if (kCentered) sums[kElements + at] += grad;
       }
     }
     row_means<V, kCentered>(means, V(length), lanes, shared + 64, ctx);
     device typename D::memory* to = dx + long(place.row) * p.split.length;
-    bool packed = InPacket<D>::shift(to) == 0;
 #pragma unroll
     for (int u = 0; u < kHold; ++u) {
       Packet<16> out;
@@ -194,41 +231,40 @@ void norm_backward_rows(device const typename D::memory* g, device const typenam
         V centred = kCentered ? gw[at] - means[0] : gw[at];
         D::put(out.word, i, factor * metal::fma(-h[at], means[1], centred));
       }
-      store_packet<D>(out, to, first + u * step, place.length, packed);
+      put_packet<D, kPacked>(out, to, first + u * step, place.length);
     }
     place = next_place;
-    origin = next_origin;
+    if (kAhead) {
+      origin = next_origin;
+#pragma unroll
+      for (int u = 0; u < kHold; ++u) {
+        grads[u] = next_grads[u];
+        held[u] = next_held[u];
+      }
+    } else {
+      origin = load_turn<D, kCentered, kPacked, kHold>(grads, held, g, x, place, first, step, p);
+    }
+  }
+  device V* to = partial + long(ctx.tg.x) * (kVectors * p.split.length);
+  if (kShort) {
+    write_columns<D, kVectors, kHold>(sums, to, p.split, shared, ctx);
+  } else {
 #pragma unroll
     for (int u = 0; u < kHold; ++u) {
-      grads[u] = next_grads[u];
-      held[u] = next_held[u];
-    }
-  }
-  for (uint distance = lanes; distance < 32u; distance *= 2u) {
 #pragma unroll
-    for (int i = 0; i < kHold * kCount; ++i) {
-      dweight[i] += exchanged(dweight[i], ushort(distance));
-      if (kCentered) dbias[i] += exchanged(dbias[i], ushort(distance));
-    }
-  }
-  if (ctx.lane >= lanes) return;
-  uint part = lanes > 32u ? ctx.tg.x : ctx.tg.x * ctx.nsg + ctx.sg;
-  device V* to = partial + long(part) * (kVectors * p.split.length);
-#pragma unroll
-  for (int u = 0; u < kHold; ++u) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      int at = first + u * step + i;
-      if (at < length) {
-        to[at] = dweight[u * kCount + i];
-        if (kCentered) to[length + at] = dbias[u * kCount + i];
+      for (int i = 0; i < kCount; ++i) {
+        int at = first + u * step + i;
+        if (at < length) {
+          to[at] = sums[u * kCount + i];
+          if (kCentered) to[length + at] = sums[kElements + u * kCount + i];
+        }
       }
     }
   }
 }
 
 // dx of rows of any length, and origin, mean and factor of each row.
-template <typename D, bool kCentered, bool kWeight, int kHold, int kRank>
+template <typename D, bool kCentered, bool kWeight, bool kPacked, int kHold, int kRank>
 void norm_backward_long_rows(device const typename D::memory* g, device const typename D::memory* x,
                              device const typename D::memory* weight, device typename D::memory* dx,
                              device typename D::value* scales,
@@ -241,26 +277,28 @@ void norm_backward_long_rows(device const typename D::memory* g, device const ty
   device const typename D::memory* g_row = g + offset_of<uint, kRank>(place.row, p.g);
   device const typename D::memory* x_row = x + offset_of<uint, kRank>(place.row, p.x);
   device typename D::memory* to = dx + long(place.row) * p.split.length;
-  bool g_packed = InPacket<D>::shift(g_row) == 0, x_packed = InPacket<D>::shift(x_row) == 0;
-  bool w_packed = InPacket<D>::shift(weight) == 0, packed = InPacket<D>::shift(to) == 0;
   V origin = kCentered ? D::load(x_row[0]) : V(0);
-  RowScale<V> scale = long_scale<D, kCentered, kHold>(
-      x_row, x_packed, place, p.split, origin, ConstantReal<V>::value(p.epsilon), shared, ctx);
+  RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(
+      x_row, place, p.split, origin, ConstantReal<V>::value(p.epsilon), shared, ctx);
   Packet<16> grads[kHold], held[kHold], weights[kHold];
   V means[2] = {V(0), V(0)};
   for (int first = begin; first < place.length; first += kHold * step) {
-    load_row<D, kHold>(held, x_row, first, step, place.length, x_packed, origin);
-    load_row<D, kHold>(grads, g_row, first, step, place.length, g_packed, V(0));
-    if (kWeight) load_row<D, kHold>(weights, weight, first, step, place.length, w_packed, V(0));
+    load_packets<D, kPacked, kHold>(held, x_row, first, step, place.length, origin);
+    load_packets<D, kPacked, kHold>(grads, g_row, first, step, place.length, V(0));
+    if (kWeight) {
+      load_packets<D, kPacked, kHold>(weights, weight, first, step, place.length, V(0));
+    }
     held_products<D, kCentered, kWeight, kHold>(grads, held, weights, scale, means);
   }
   row_means<V, kCentered>(means, V(int(p.split.length)), uint(p.split.lanes), shared + 64, ctx);
   for (int first = begin; first < place.length; first += kHold * step) {
-    load_row<D, kHold>(held, x_row, first, step, place.length, x_packed, origin);
-    load_row<D, kHold>(grads, g_row, first, step, place.length, g_packed, V(0));
-    if (kWeight) load_row<D, kHold>(weights, weight, first, step, place.length, w_packed, V(0));
-    store_gradient<D, kCentered, kWeight, kHold>(grads, held, weights, scale, means, to, first,
-                                                 step, place.length, packed);
+    load_packets<D, kPacked, kHold>(held, x_row, first, step, place.length, origin);
+    load_packets<D, kPacked, kHold>(grads, g_row, first, step, place.length, V(0));
+    if (kWeight) {
+      load_packets<D, kPacked, kHold>(weights, weight, first, step, place.length, V(0));
+    }
+    store_gradient<D, kCentered, kWeight, kPacked, kHold>(grads, held, weights, scale, means, to,
+                                                          first, step, place.length);
   }
   if (place.inside && place.lane == 0u) {
     device V* kept = scales + long(place.row) * 3;
@@ -320,7 +358,7 @@ struct NormCombineParams {
   long columns, parts;
 };
 
-// A threadgroup of 32 x 8 threads adds the partial sums of 32 columns.
+// A threadgroup adds the partial sums of 32 columns; `shared` has an element for each thread.
 template <typename D>
 void norm_combine(device const typename D::value* partial, device typename D::memory* y,
                   constant NormCombineParams& p, threadgroup typename D::value* shared, Ctx ctx) {
@@ -329,12 +367,12 @@ void norm_combine(device const typename D::value* partial, device typename D::me
   V sum = V(0);
   if (column < p.columns) {
 #pragma unroll 8
-    for (long part = ctx.sg; part < p.parts; part += 8) sum += partial[part * p.columns + column];
+    for (long part = ctx.sg; part < p.parts; part += ctx.nsg)
+      sum += partial[part * p.columns + column];
   }
   shared[ctx.tid.x] = sum;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if (ctx.sg != 0u || column >= p.columns) return;
-#pragma unroll
-  for (uint i = 1; i < 8u; ++i) sum += shared[32u * i + ctx.lane];
+  for (uint i = 1; i < ctx.nsg; ++i) sum += shared[32u * i + ctx.lane];
   y[column] = D::store(sum);
 }

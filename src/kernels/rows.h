@@ -75,29 +75,62 @@ HEARTH_INLINE void store_packet(Packet<16> packet, device typename D::memory* ro
   }
 }
 
-// Over the lanes of a row that share a simdgroup; all of them get the result.
+// The same where kPacked says that rows are aligned and of whole packets, which spares every check
+// but one; first is not negative. Else as above.
+template <typename D, bool kPacked, int kHold>
+HEARTH_INLINE void load_packets(thread Packet<16>* held, device const typename D::memory* row,
+                                int first, int step, int length, typename D::value rest) {
+  if (kPacked) {
+#pragma unroll
+    for (int u = 0; u < kHold; ++u) {
+      int at = first + u * step;
+      if (at < length) {
+        held[u] = Packet<16>::read(row + at);
+      } else {
+#pragma unroll
+        for (int i = 0; i < InPacket<D>::count; ++i) D::put(held[u].word, i, rest);
+      }
+    }
+  } else {
+    load_row<D, kHold>(held, row, first, step, length, InPacket<D>::shift(row) == 0, rest);
+  }
+}
+template <typename D, bool kPacked>
+HEARTH_INLINE void put_packet(Packet<16> packet, device typename D::memory* row, int at,
+                              int length) {
+  if (kPacked) {
+    if (at < length) packet.write(row + at);
+  } else {
+    store_packet<D>(packet, row, at, length, InPacket<D>::shift(row) == 0);
+  }
+}
+
+// Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get the
+// result.
 template <typename V>
 HEARTH_INLINE V simd_row_sum(V x, uint lanes) {
-  for (uint distance = (lanes < 32u ? lanes : 32u) / 2u; distance > 0u; distance /= 2u) {
-    x += exchanged(x, ushort(distance));
+#pragma unroll
+  for (uint distance = 16u; distance > 0u; distance /= 2u) {
+    if (distance < lanes) x += exchanged(x, ushort(distance));
   }
   return x;
 }
 template <typename V>
 HEARTH_INLINE V simd_row_max(V x, uint lanes) {
-  for (uint distance = (lanes < 32u ? lanes : 32u) / 2u; distance > 0u; distance /= 2u) {
-    x = metal::max(x, exchanged(x, ushort(distance)));
+#pragma unroll
+  for (uint distance = 16u; distance > 0u; distance /= 2u) {
+    if (distance < lanes) x = metal::max(x, exchanged(x, ushort(distance)));
   }
   return x;
 }
 
 // Over all lanes of a row. `shared` has 32 elements that no other reduction of the kernel uses
-// without a barrier in between.
+// without a barrier in between. A threadgroup of one row has a power of two of simdgroups.
 template <typename V>
 HEARTH_INLINE V row_sum(V x, uint lanes, threadgroup V* shared, Ctx ctx) {
   x = simd_row_sum(x, lanes);
   if (lanes <= 32u) return x;
   if (ctx.lane == 0u) shared[ctx.sg] = x;
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  return simd_row_sum(ctx.lane < ctx.nsg ? shared[ctx.lane] : V(0), 32u);
+  return simd_row_sum(shared[ctx.lane & (ctx.nsg - 1u)], ctx.nsg);
 }

@@ -50,12 +50,11 @@ HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* s
     shared[32u + ctx.sg] = part.sum;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  bool used = ctx.lane < ctx.nsg;
-  V top = used ? shared[ctx.lane] : Lowest<V>::value();
-  V sum = used ? shared[32u + ctx.lane] : V(0);
+  uint other = ctx.lane & (ctx.nsg - 1u);
+  V top = shared[other], sum = shared[32u + other];
   Weighed<V> all;
-  all.top = simd_row_max(top, 32u);
-  all.sum = simd_row_sum(sum * e_to(top - all.top), 32u);
+  all.top = simd_row_max(top, ctx.nsg);
+  all.sum = simd_row_sum(sum * e_to(top - all.top), ctx.nsg);
   return all;
 }
 

@@ -12,17 +12,24 @@
 namespace hearth::gpu {
 namespace {
 
-// Threads of a row, and packets that they hold. Gradients hold twice as much and the sums of their
-// columns: short rows keep to a simdgroup, the others to fewer packets.
+// Threads of a row, and packets that they hold. Gradients hold twice as much, and the sums of their
+// columns.
 constexpr std::int64_t kMostLanes = 512;
 constexpr int kHeld = 4;
-constexpr std::int64_t kShortLanes = 32;
-constexpr std::int64_t kShortThreads = 128;
-constexpr int kGradientHeld = 2;
-// Threadgroups that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
-constexpr std::int64_t kColumnGroups = 512;
-constexpr std::int64_t kFewestTurns = 16;
+constexpr int kGradientHeld = 3;
+// What compilers are told of threadgroups: few enough registers that so many threads share a
+// multiprocessor. Rows on their way are what bandwidth is made of.
+constexpr std::int64_t kRowThreads = 1024;
+constexpr std::int64_t kSimd = 32;
+constexpr std::int64_t kShortThreads = 128;  // of a threadgroup whose rows have a simdgroup or less
+constexpr std::int64_t kPacketBytes = 16;
+// Threads that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
+constexpr std::int64_t kSumThreads = 65536;
+constexpr std::int64_t kFewestRows = 8;
 constexpr std::int64_t kColumnThreads = 128;
+constexpr std::int64_t kCombineThreads = 512;
+// Elements of threadgroup memory for the reductions of a gradient.
+constexpr std::int64_t kReductions = 128;
 
 std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
@@ -42,6 +49,14 @@ std::int64_t epsilon_word(const Signature& signature) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
 }
 
+// The kernels of rows that are whole packets take addresses at packets only; `otherwise` are those of
+// all rows.
+void need_packets(Step* step) {
+  for (StepArgument& argument : step->arguments) {
+    if (argument.from == StepArgument::From::operand) argument.alignment = kPacketBytes;
+  }
+}
+
 template <bool kCentered>
 Prepared prepare_forward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -49,30 +64,40 @@ Prepared prepare_forward(const Signature& signature) {
   if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(x.shape, {&x});
   const RowSplit split =
-      split_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes, kHeld);
+      split_tight_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMostLanes, kHeld);
   const char* const type = dialect_type(x.dtype);
-  Step step;
-  step.kernel = &plan->add_kernel(library_kernel(
-      "norm.h", "norm_rows",
-      {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
-       truth(has_input(signature, 2)), truth(split.whole), std::to_string(split.held), axes.rank()},
-      {{Kind::read, type, "x"},
-       {Kind::read, type, "weight"},
-       {Kind::read, type, "bias"},
-       {Kind::write, type, "y"},
-       {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
-       {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
-      kMostLanes));
-  step.groups = split.groups;
-  step.threads = split.threads;
   const StridedOperand from = strided_operand(x, 0);
-  split.append_words(&step.constants);
-  step.constants.push_back(epsilon_word(signature));
-  append_axes(axes.shape, axes.strides[0], from.base, &step.constants);
   const int output = static_cast<int>(signature.inputs.size());
-  step.arguments = {from.argument, vector_or(signature, 1, from.argument),
-                    vector_or(signature, 2, from.argument),
-                    strided_operand(signature.output, output).argument, kConstants};
+  const auto rows_step = [&](bool packed, bool rare) {
+    runtime::KernelSource source =
+        library_kernel("norm.h", "norm_rows",
+                       {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
+                        truth(has_input(signature, 2)), truth(split.whole), truth(packed),
+                        std::to_string(split.held), axes.rank()},
+                       {{Kind::read, type, "x"},
+                        {Kind::read, type, "weight"},
+                        {Kind::read, type, "bias"},
+                        {Kind::write, type, "y"},
+                        {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
+                        {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
+                       kMostLanes);
+    Step step;
+    step.kernel =
+        rare ? &plan->add_rare_kernel(std::move(source)) : &plan->add_kernel(std::move(source));
+    step.groups = split.groups;
+    step.threads = split.threads;
+    split.append_words(&step.constants);
+    step.constants.push_back(epsilon_word(signature));
+    append_axes(axes.shape, axes.strides[0], from.base, &step.constants);
+    step.arguments = {from.argument, vector_or(signature, 1, from.argument),
+                      vector_or(signature, 2, from.argument),
+                      strided_operand(signature.output, output).argument, kConstants};
+    if (packed) need_packets(&step);
+    return step;
+  };
+  const bool packed = has_whole_packets(split.length, axes.strides[0], from.base, x.dtype);
+  Step step = rows_step(packed, false);
+  if (packed) step.otherwise = std::make_shared<Step>(rows_step(false, true));
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }
@@ -89,13 +114,14 @@ class Gradient {
         rows_(element_count(axes_.shape)),
         length_(x_.shape.back()),
         g_at_(strided_operand(g_, 0)),
-        x_at_(strided_operand(x_, 1)) {}
+        x_at_(strided_operand(x_, 1)),
+        packed_(has_whole_packets(length_, axes_.strides[0], g_at_.base, x_.dtype) &&
+                has_whole_packets(length_, axes_.strides[1], x_at_.base, x_.dtype)) {}
 
   Prepared prepare() {
     std::int64_t count = 0;
     if (rows_ > 0) {
-      RowSplit split = split_rows(rows_, length_, x_.dtype, kShortLanes, kHeld);
-      if (!split.whole) split = split_rows(rows_, length_, x_.dtype, kMostLanes, kGradientHeld);
+      const RowSplit split = split_tight_rows(rows_, length_, x_.dtype, kMostLanes, kGradientHeld);
       count = split.whole ? add_rows(split) : add_long_rows(split);
     } else {
       partial_ = workspace(1);
@@ -125,55 +151,71 @@ class Gradient {
     return {Kind::constant, "NormBackwardParams<" + axes_.rank() + ">", "p"};
   }
 
-  // The step that writes dx; `result` is what it leaves beside.
-  void add_gradient(const char* function, const char* result, const StepArgument& left,
-                    const RowSplit& split, std::int64_t chunk, std::int64_t groups) {
+  // The step that writes dx; `result` is what it leaves beside, `forms` more of its arguments.
+  void add_gradient(const char* function, const std::vector<std::string>& forms, const char* result,
+                    const StepArgument& left, std::int64_t shared, const RowSplit& split,
+                    std::int64_t chunk, std::int64_t groups) {
     const char* const type = dialect_type(x_.dtype);
     const char* const sum = sum_type(x_.dtype);
-    Step step;
-    step.kernel = &plan_->add_kernel(
-        library_kernel("norm_backward.h", function,
-                       {dtype_struct(x_.dtype), truth(kCentered), truth(has_input(signature_, 2)),
-                        std::to_string(split.held), axes_.rank()},
-                       {{Kind::read, type, "g"},
-                        {Kind::read, type, "x"},
-                        {Kind::read, type, "weight"},
-                        {Kind::write, type, "dx"},
-                        {Kind::write, sum, result},
-                        params(),
-                        {Kind::threadgroup, sum, "shared", 128}},
-                       split.lanes <= kShortLanes ? kShortThreads : kMostLanes));
-    step.groups = {static_cast<std::uint32_t>(groups)};
-    step.threads = split.threads;
-    step.constants = constants(split, chunk);
-    step.arguments = {g_at_.argument,
-                      x_at_.argument,
-                      vector_or(signature_, 2, x_at_.argument),
-                      {StepArgument::From::operand, output(), 0, row_bytes()},
-                      left,
-                      kConstants};
+    // Checks of packets take registers: short rows without them have fewer threads at a time.
+    const bool is_short = split.lanes <= kSimd;
+    const auto rows_step = [&](bool packed, bool rare) {
+      std::vector<std::string> arguments = {dtype_struct(x_.dtype), truth(kCentered),
+                                            truth(has_input(signature_, 2))};
+      arguments.insert(arguments.end(), forms.begin(), forms.end());
+      arguments.insert(arguments.end(), {truth(packed), std::to_string(split.held), axes_.rank()});
+      runtime::KernelSource source =
+          library_kernel("norm_backward.h", function, arguments,
+                         {{Kind::read, type, "g"},
+                          {Kind::read, type, "x"},
+                          {Kind::read, type, "weight"},
+                          {Kind::write, type, "dx"},
+                          {Kind::write, sum, result},
+                          params(),
+                          {Kind::threadgroup, sum, "shared", shared}},
+                         is_short && !packed ? kShortThreads : kMostLanes);
+      Step step;
+      step.kernel =
+          rare ? &plan_->add_rare_kernel(std::move(source)) : &plan_->add_kernel(std::move(source));
+      step.groups = {static_cast<std::uint32_t>(groups)};
+      step.threads = split.threads;
+      step.constants = constants(split, chunk);
+      step.arguments = {g_at_.argument,
+                        x_at_.argument,
+                        vector_or(signature_, 2, x_at_.argument),
+                        {StepArgument::From::operand, output(), 0, row_bytes()},
+                        left,
+                        kConstants};
+      if (packed) need_packets(&step);
+      return step;
+    };
+    Step step = rows_step(packed_, false);
+    if (packed_) step.otherwise = std::make_shared<Step>(rows_step(false, true));
     plan_->add_step(std::move(step));
   }
 
   // Both return how many rows of partial sums there are.
   std::int64_t add_rows(const RowSplit& split) {
-    constexpr std::int64_t kSimd = 32;
     const std::int64_t together = split.threads.x / split.lanes;
     const std::int64_t turns = parts(rows_, together);
-    const std::int64_t chunk = std::min(turns, std::max(kFewestTurns, parts(turns, kColumnGroups)));
-    const std::int64_t groups = parts(turns, chunk);
-    const std::int64_t count = groups * (split.lanes > kSimd ? 1 : split.threads.x / kSimd);
+    const std::int64_t chunk =
+        std::max(parts(kFewestRows, together), parts(turns, kSumThreads / split.threads.x));
+    const std::int64_t count = parts(turns, chunk);
     partial_ = workspace(count * columns());
-    add_gradient("norm_backward_rows", "partial", partial_, split, chunk, groups);
+    const bool is_short = split.lanes <= kSimd;
+    const std::int64_t sums = kSimd * split.held * (kPacketBytes / size_of(x_.dtype));
+    add_gradient("norm_backward_rows", {truth(is_short)}, "partial", partial_,
+                 is_short ? (kCentered ? 2 : 1) * sums : kReductions, split, chunk, count);
     return count;
   }
 
   std::int64_t add_long_rows(const RowSplit& split) {
     const StepArgument scales = workspace(3 * rows_);
-    add_gradient("norm_backward_long_rows", "scales", scales, split, 1, split.groups.x);
+    add_gradient("norm_backward_long_rows", {}, "scales", scales, kReductions, split, 1,
+                 split.groups.x);
     const std::int64_t across = parts(length_, kColumnThreads * (16 / size_of(x_.dtype)));
-    const std::int64_t chunk =
-        std::max(kFewestTurns, parts(rows_, std::max<std::int64_t>(1, kColumnGroups / across)));
+    const std::int64_t groups = std::max<std::int64_t>(1, kSumThreads / kColumnThreads / across);
+    const std::int64_t chunk = std::max(kFewestRows, parts(rows_, groups));
     const std::int64_t count = parts(rows_, chunk);
     partial_ = workspace(count * columns());
     const char* const type = dialect_type(x_.dtype);
@@ -197,18 +239,17 @@ class Gradient {
   }
 
   void add_combine(std::int64_t count) {
-    constexpr std::int64_t kColumns = 32;
     const char* const sum = sum_type(x_.dtype);
     Step step;
-    step.kernel = &plan_->add_kernel(library_kernel("norm_backward.h", "norm_combine",
-                                                    {dtype_struct(x_.dtype)},
-                                                    {{Kind::read, sum, "partial"},
-                                                     {Kind::write, dialect_type(x_.dtype), "y"},
-                                                     {Kind::constant, "NormCombineParams", "p"},
-                                                     {Kind::threadgroup, sum, "shared", kThreads}},
-                                                    kThreads));
-    step.groups = {static_cast<std::uint32_t>(parts(columns(), kColumns))};
-    step.threads = {kThreads};
+    step.kernel = &plan_->add_kernel(
+        library_kernel("norm_backward.h", "norm_combine", {dtype_struct(x_.dtype)},
+                       {{Kind::read, sum, "partial"},
+                        {Kind::write, dialect_type(x_.dtype), "y"},
+                        {Kind::constant, "NormCombineParams", "p"},
+                        {Kind::threadgroup, sum, "shared", kCombineThreads}},
+                       kCombineThreads));
+    step.groups = {static_cast<std::uint32_t>(parts(columns(), kSimd))};
+    step.threads = {kCombineThreads};
     step.constants = {columns(), count};
     step.arguments = {
         partial_,
@@ -224,6 +265,7 @@ class Gradient {
   RowAxes axes_;
   std::int64_t rows_, length_;
   StridedOperand g_at_, x_at_;
+  bool packed_;
   StepArgument partial_;
 };
 

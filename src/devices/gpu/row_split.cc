@@ -49,6 +49,26 @@ RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
   return split_rows(rows, length, dtype, most_lanes, 2);
 }
 
+RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                          std::int64_t most_lanes, int held) {
+  RowSplit split = split_rows(rows, length, dtype, most_lanes, held);
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  const std::int64_t packets = (length + count - 1) / count;
+  const std::int64_t needed = (packets + split.lanes - 1) / split.lanes;
+  if (needed > held) return split;
+  split.whole = true;
+  split.held = static_cast<int>(std::max<std::int64_t>(1, needed));
+  return split;
+}
+
+bool has_whole_packets(std::int64_t length, const Strides& strides, std::int64_t base,
+                       DType dtype) {
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  return length % count == 0 && base % count == 0 &&
+         std::all_of(strides.begin(), strides.end(),
+                     [count](std::int64_t stride) { return stride % count == 0; });
+}
+
 bool fits_rows(const Shape& shape) {
   if (shape.rank() == 0 || element_count(shape) == 0) return true;
   return shape.back() < (std::int64_t{1} << 30) &&

@@ -29,6 +29,13 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
 RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
                          std::int64_t most_lanes);
 
+// The same with no more packets a thread than a row needs that begins at a packet.
+RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                          std::int64_t most_lanes, int held);
+// Whether rows with these strides consist of whole packets, and begin at packets where the lowest
+// address does.
+bool has_whole_packets(std::int64_t length, const Strides& strides, std::int64_t base, DType dtype);
+
 // The extents that row kernels take: positions in a row, and rows, have 32 bits.
 bool fits_rows(const Shape& shape);
 

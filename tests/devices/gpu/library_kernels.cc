@@ -135,26 +135,30 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance("softmax_columns.h", "softmax_backward_columns", "F16, false, 2",
                              {read("half", "g"), read("half", "y"), write("half", "dx"),
                               constant("ColumnParams<2>"), shared("sums", 256)}));
-  for (const char* whole : {"true", "false"}) {
+  for (const char* form :
+       {"true, true, 4", "true, false, 4", "false, true, 4", "false, false, 4"}) {
     kernels.push_back(
-        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + whole + ", 4, 1",
+        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + form + ", 1",
                  {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
                   write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
-    kernels.back().name += std::string("_") + whole;
-    kernels.back().max_threads = 512;
+    kernels.back().name += "_" + std::to_string(kernels.size());
+    kernels.back().max_threads = 1024;
   }
-  const std::vector<KernelParameter> gradient = {
-      read("bfloat", "g"),   read("bfloat", "x"),    read("bfloat", "weight"),
-      write("bfloat", "dx"), write("float", "kept"), constant("NormBackwardParams<2>"),
-      shared("shared", 128)};
-  for (const char* name : {"norm_backward_rows", "norm_backward_long_rows"}) {
-    kernels.push_back(instance("norm_backward.h", name, "BF16, true, true, 2, 2", gradient));
+  const auto gradient = [&](const char* name, const char* form, std::int64_t count) {
+    kernels.push_back(instance(
+        "norm_backward.h", name, std::string("BF16, true, true, ") + form + ", 2",
+        {read("bfloat", "g"), read("bfloat", "x"), read("bfloat", "weight"), write("bfloat", "dx"),
+         write("float", "kept"), constant("NormBackwardParams<2>"), shared("shared", count)}));
+    kernels.back().name += "_" + std::to_string(kernels.size());
     kernels.back().max_threads = 512;
+  };
+  for (const char* form : {"false, true, 2", "false, false, 2"}) {
+    gradient("norm_backward_rows", form, 128);
   }
-  kernels.push_back(
-      instance("norm_backward.h", "norm_backward_rows", "BF16, true, true, 4, 2", gradient));
-  kernels.back().name += "_short";
+  gradient("norm_backward_rows", "true, true, 3", 1536);
+  gradient("norm_backward_rows", "true, false, 3", 1536);
   kernels.back().max_threads = 128;
+  for (const char* form : {"true, 3", "false, 3"}) gradient("norm_backward_long_rows", form, 128);
   kernels.push_back(instance("norm_backward.h", "norm_backward_columns", "F16, false, 1",
                              {read("half", "g"), read("half", "x"), read("float", "scales"),
                               write("float", "partial"), constant("NormBackwardParams<1>")}));

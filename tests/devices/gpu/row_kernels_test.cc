@@ -14,7 +14,7 @@ using namespace check;
 using Row = std::function<Values(const Values&)>;
 
 constexpr DType kFloats[] = {DType::f32, DType::f16, DType::bf16, DType::f64};
-constexpr std::int64_t kLengths[] = {1, 2, 5, 8, 33, 64, 100, 256, 1000, 2049, 4096};
+constexpr std::int64_t kLengths[] = {1, 2, 5, 8, 33, 64, 100, 256, 768, 1000, 2049, 4096};
 // More than the registers of a threadgroup hold of any dtype.
 constexpr std::int64_t kLongRow = 16500;
 
@@ -289,6 +289,35 @@ TEST_F(RowKernels, NormGradients) {
       if (centred) expect_rows(gradients.get(b_leaf), db, said(op, x, skip) + " bias");
     }
   });
+}
+
+// Rows of whole packets whose memory begins between two of them.
+TEST_F(RowKernels, NormsOfWholePacketsAtAnyAddress) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const std::int64_t n : {24, 768}) {
+      const auto moved = [&](const Shape& shape, std::uint64_t seed) {
+        const std::int64_t count = element_count(shape);
+        const Array wide = random_array({count + 1}, dtype, -1, 1, seed).eval();
+        return reshape(narrow(wide, 0, 1, count), shape);
+      };
+      const Array x = moved({5, n}, 3), weight = moved({n}, 4), bias = moved({n}, 5);
+      const auto results = [&](bool dense) {
+        const auto leaf = [&](const Array& a) {
+          return (dense ? array(a.to_doubles(), a.shape(), dtype) : a).detach().require_grad();
+        };
+        const Array leaves[] = {leaf(x), leaf(weight), leaf(bias)};
+        const Array y = layer_norm(leaves[0], leaves[1], leaves[2], kEpsilon);
+        const Gradients gradients = backward(sum(mul(y, x.detach())));
+        std::vector<Values> out = {y.to_doubles()};
+        for (const Array& each : leaves) out.push_back(gradients.get(each).to_doubles());
+        return out;
+      };
+      const std::vector<Values> there = results(false), expected = results(true);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        expect_close(there[i], expected[i], tolerance(dtype));
+      }
+    }
+  }
 }
 
 TEST_F(RowKernels, NormGradientsOfManyRows) {
