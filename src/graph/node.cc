@@ -111,7 +111,9 @@ Node* new_node(std::uint64_t counts) {
   if (t_nodes.first == nullptr) refill();
   Node* node = pop(t_nodes);
   if (t_nodes.most == 0) give_back(0);
-  prefetch(t_nodes.first);  // the next one's turn comes after about as long as memory takes
+  // The next one's turn comes after about as long as memory takes.
+  prefetch(t_nodes.first);
+  if (t_nodes.first != nullptr) __builtin_prefetch(&t_nodes.first->shape, 1);
   node->op = nullptr;
   node->counts.store(counts, std::memory_order_relaxed);
   node->state.store(NodeState::pending, std::memory_order_relaxed);

@@ -50,9 +50,10 @@ void check_count(const OpDef& op, std::span<const Array* const> inputs) {
 
 bool has_kernel(const DeviceImpl& device, const Inference& inference) {
   if (switches().composites || !device.kernels().has(&inference.op)) return false;
-  Signature signature;
+  thread_local Signature signature;  // keeps its room: this runs for every composite op
   signature.op = &inference.op;
   signature.statics = inference.params.statics().span();
+  signature.inputs.clear();
   signature.output.dtype = inference.dtype;
   signature.output.shape = inference.shape;
   signature.output.strides = contiguous_strides(inference.shape);
