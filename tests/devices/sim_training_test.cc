@@ -37,9 +37,18 @@ class Training {
     });
   }
   double step() {
-    const Array loss = model_.loss(tokens_, targets_);
-    optimizer_.step(model_, backward(loss), 1e-2);
-    return loss.item();
+    loss_ = model_.loss(tokens_, targets_);
+    optimizer_.step(model_, backward(loss_), 1e-2);
+    return loss_.item();
+  }
+  // Another batch, as a loop over a text has it: the old one goes when the new one is there.
+  void next_batch(std::uint64_t seed) {
+    tokens_ = draw(2 * seed);
+    targets_ = draw(2 * seed + 1);
+  }
+  double held_out_loss(std::uint64_t seed) const {
+    const NoGrad no_grad;
+    return model_.loss(draw(2 * seed), draw(2 * seed + 1)).item();
   }
   std::vector<std::vector<float>> values() const {
     std::vector<std::vector<float>> all;
@@ -59,6 +68,7 @@ class Training {
   Device device_;
   Array tokens_;
   Array targets_;
+  Array loss_;  // held until the next step, as a training loop holds it
   models::Gpt2 model_;
   optim::AdamW optimizer_{{.weight_decay = 0.01}};
 };
@@ -82,6 +92,28 @@ TEST(SimTraining, UpdatesInPlaceAndIsReplayed) {
   for (int i = 0; i < 6; ++i) training.step();
   const gpu::ReplayStatistics before = sim->replays();
   for (int i = 0; i < 3; ++i) training.step();
+  EXPECT_EQ(sim->replays().encoded, before.encoded);
+  EXPECT_EQ(sim->replays().updated, before.updated);
+  EXPECT_EQ(sim->replays().instantiated, before.instantiated);
+}
+
+// New batches lie where old ones lay, so that steps are replayed whatever is computed in between.
+TEST(SimTraining, FreshBatchesAreReplayed) {
+  static gpu::GpuDevice* const sim = recycling_device({.check = false}).release();
+  Training training{Device(sim)};
+  const auto epoch = [&](std::uint64_t first) {
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      training.next_batch(first + i);
+      training.step();
+    }
+    training.held_out_loss(first);
+    training.held_out_loss(first + 1);
+  };
+  // Until then each address that comes round has its executable, at most four a plan.
+  for (const std::uint64_t first : {10, 20, 30, 40}) epoch(first);
+  const gpu::ReplayStatistics before = sim->replays();
+  epoch(50);
+  epoch(60);
   EXPECT_EQ(sim->replays().encoded, before.encoded);
   EXPECT_EQ(sim->replays().updated, before.updated);
   EXPECT_EQ(sim->replays().instantiated, before.instantiated);
