@@ -1,6 +1,8 @@
 // Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it stores
 // it. The kernel says which (Kernel::fuses); here it is made sure that nobody else reads what is not
 // stored then.
+#include <utility>
+
 #include "graph/planner.h"
 
 namespace hearth {
@@ -31,6 +33,7 @@ Signature Planner::signature_of(const PlanItem& item) const {
   Signature signature = dense_signature(node);
   signature.dynamic = node.first_dynamic;
   signature.output.strides = node.value.layout.strides;
+  signature.output.dtype = roots_[static_cast<std::size_t>(item.root)].dtype;
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     TensorSpec& spec = signature.inputs[i];
     if (!spec.absent) spec.strides = item.inputs[i].layout.strides;
@@ -44,7 +47,7 @@ int Planner::only_reader_of(const PlanNode& node, std::uint32_t i) const {
   const PlanValue value = operand(node, i);
   if (value.root < 0 || !value.dynamic.empty() || value.layout.offset != 0) return -1;
   const PlanRoot& root = roots_[static_cast<std::size_t>(value.root)];
-  if (root.item < 0 || root.dtype != node.dtype) return -1;
+  if (root.item < 0 || root.dtype != operand_dtype(node, i)) return -1;
   const PlanItem& item = items_[static_cast<std::size_t>(root.item)];
   const Shape& shape = operand_shape(node, i);
   if (item.kind != PlanItem::Kind::kernel || item.kernel->fuses == nullptr || shape != node.shape ||
@@ -86,7 +89,10 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
          broadcast_strides(operand_shape(node, i), other.layout.strides, node.shape), false});
   }
   kernel.epilogue.push_back(step);
+  PlanRoot& root = roots_[static_cast<std::size_t>(kernel.root)];
+  const DType dtype = std::exchange(root.dtype, node.dtype);
   if (!kernel.kernel->fuses(signature_of(kernel))) {
+    root.dtype = dtype;
     kernel.epilogue.pop_back();
     if (step.input >= 0) {
       kernel.inputs.pop_back();
@@ -97,9 +103,9 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
   read_from_memory(other);
   // What the step reads exists by now.
   kernel.position = 2 * static_cast<std::int64_t>(index) + 1;
-  PlanRoot& root = roots_[static_cast<std::size_t>(kernel.root)];
   root.node = static_cast<int>(index);
   root.shape = node.shape;
+  root.bytes = element_count(node.shape) * size_of(node.dtype);
   node.value.root = kernel.root;
   node.value.layout.strides = contiguous_strides(node.shape);
   ++plan_->fused;

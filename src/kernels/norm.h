@@ -5,7 +5,8 @@
 // rms_norm is the same with mean = 0 and without bias. A row that fits into registers is read once
 // (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
 // Sums in f32 (f64 for f64). The mean is taken of the differences from the row's first element, then
-// the variance around it: nothing cancels, and a row of equal elements has exactly its mean.
+// the variance around it: nothing cancels, and a row of equal elements has exactly its mean. The
+// result of f32 rows may be rounded to 16 bits as it is stored.
 
 #include "kernels/rows.h"
 
@@ -130,19 +131,21 @@ struct NormParams {
   Axes<kRank> x;
 };
 
-// Writes the part of a row that a thread holds. Without weight or bias their pointers are not read.
-template <typename D, bool kWeight, bool kBias, bool kPacked, int kHold>
+// Writes the part of a row that a thread holds, as dtype R. Without weight or bias their pointers are
+// not read.
+template <typename D, typename R, bool kWeight, bool kBias, bool kPacked, int kHold>
 HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     RowScale<typename D::value> scale,
                                     device const typename D::memory* weight,
                                     device const typename D::memory* bias,
-                                    device typename D::memory* to, int first, int step,
+                                    device typename R::memory* to, int first, int step,
                                     int length) {
   typedef typename D::value V;
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
     int at = first + u * step;
-    Packet<16> out, weights[1], biases[1];
+    Packet<InPacket<D>::count* int(sizeof(typename R::memory))> out;
+    Packet<16> weights[1], biases[1];
     if (kWeight) load_packets<D, kPacked, 1>(weights, weight, at, 0, length, V(0));
     if (kBias) load_packets<D, kPacked, 1>(biases, bias, at, 0, length, V(0));
 #pragma unroll
@@ -155,23 +158,23 @@ HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
       } else if (kBias) {
         h += D::get(biases[0].word, i);
       }
-      D::put(out.word, i, h);
+      R::put(out.word, i, h);
     }
-    put_packet<D, kPacked>(out, to, at, length);
+    put_packet<R, kPacked>(out, to, at, length);
   }
 }
 
 // kWhole: kHold packets a thread hold the row. kPacked: x, weight, bias and y are as load_packets()
 // says.
-template <typename D, bool kCentered, bool kWeight, bool kBias, bool kWhole, bool kPacked,
-          int kHold, int kRank>
+template <typename D, typename R, bool kCentered, bool kWeight, bool kBias, bool kWhole,
+          bool kPacked, int kHold, int kRank>
 void norm_rows(device const typename D::memory* x, device const typename D::memory* weight,
-               device const typename D::memory* bias, device typename D::memory* y,
+               device const typename D::memory* bias, device typename R::memory* y,
                constant NormParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value V;
   RowPlace place = row_place(p.split, ctx);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
-  device typename D::memory* to = y + long(place.row) * p.split.length;
+  device typename R::memory* to = y + long(place.row) * p.split.length;
   V origin = kCentered ? D::load(from[0]) : V(0);
   V epsilon = ConstantReal<V>::value(p.epsilon);
   int begin = int(place.lane) * InPacket<D>::count;
@@ -181,15 +184,15 @@ void norm_rows(device const typename D::memory* x, device const typename D::memo
     load_packets<D, kPacked, kHold>(held, from, begin, step, place.length, origin);
     RowScale<V> scale = held_scale<D, kCentered, kPacked, kHold>(held, begin, step, place, p.split,
                                                                  origin, epsilon, shared, ctx);
-    store_normalized<D, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, begin, step,
-                                                        place.length);
+    store_normalized<D, R, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, begin,
+                                                           step, place.length);
   } else {
     RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(from, place, p.split, origin,
                                                                  epsilon, shared, ctx);
     for (int first = begin; first < int(p.split.length); first += kHold * step) {
       load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
-      store_normalized<D, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, first,
-                                                          step, place.length);
+      store_normalized<D, R, kWeight, kBias, kPacked, kHold>(held, scale, weight, bias, to, first,
+                                                             step, place.length);
     }
   }
 }

@@ -64,10 +64,10 @@ HEARTH_INLINE void load_row(thread Packet<16>* held, device const typename D::me
   }
 }
 
-template <typename D>
-HEARTH_INLINE void store_packet(Packet<16> packet, device typename D::memory* row, int at,
+template <typename D, int kBytes>
+HEARTH_INLINE void store_packet(Packet<kBytes> packet, device typename D::memory* row, int at,
                                 int length, bool packed) {
-  const int kCount = InPacket<D>::count;
+  const int kCount = kBytes / int(sizeof(typename D::memory));
   if (packed && at >= 0 && at + kCount <= length) return packet.write(row + at);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
@@ -95,13 +95,13 @@ HEARTH_INLINE void load_packets(thread Packet<16>* held, device const typename D
     load_row<D, kHold>(held, row, first, step, length, InPacket<D>::shift(row) == 0, rest);
   }
 }
-template <typename D, bool kPacked>
-HEARTH_INLINE void put_packet(Packet<16> packet, device typename D::memory* row, int at,
+template <typename D, bool kPacked, int kBytes>
+HEARTH_INLINE void put_packet(Packet<kBytes> packet, device typename D::memory* row, int at,
                               int length) {
   if (kPacked) {
     if (at < length) packet.write(row + at);
   } else {
-    store_packet<D>(packet, row, at, length, InPacket<D>::shift(row) == 0);
+    store_packet<D>(packet, row, at, length, (ulong(row) & ulong(kBytes - 1)) == 0);
   }
 }
 

@@ -45,7 +45,7 @@ StepArgument vector_or(const Signature& signature, std::size_t i, const StepArgu
 
 std::int64_t epsilon_word(const Signature& signature) {
   const double epsilon = ParamReader(signature.statics).f64();
-  if (signature.output.dtype == DType::f64) return std::bit_cast<std::int64_t>(epsilon);
+  if (signature.inputs[0].dtype == DType::f64) return std::bit_cast<std::int64_t>(epsilon);
   return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
 }
 
@@ -69,18 +69,18 @@ Prepared prepare_forward(const Signature& signature) {
   const StridedOperand from = strided_operand(x, 0);
   const int output = static_cast<int>(signature.inputs.size());
   const auto rows_step = [&](bool packed, bool rare) {
-    runtime::KernelSource source =
-        library_kernel("norm.h", "norm_rows",
-                       {dtype_struct(x.dtype), truth(kCentered), truth(has_input(signature, 1)),
-                        truth(has_input(signature, 2)), truth(split.whole), truth(packed),
-                        std::to_string(split.held), axes.rank()},
-                       {{Kind::read, type, "x"},
-                        {Kind::read, type, "weight"},
-                        {Kind::read, type, "bias"},
-                        {Kind::write, type, "y"},
-                        {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
-                        {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
-                       kMostLanes);
+    runtime::KernelSource source = library_kernel(
+        "norm.h", "norm_rows",
+        {dtype_struct(x.dtype), dtype_struct(signature.output.dtype), truth(kCentered),
+         truth(has_input(signature, 1)), truth(has_input(signature, 2)), truth(split.whole),
+         truth(packed), std::to_string(split.held), axes.rank()},
+        {{Kind::read, type, "x"},
+         {Kind::read, type, "weight"},
+         {Kind::read, type, "bias"},
+         {Kind::write, dialect_type(signature.output.dtype), "y"},
+         {Kind::constant, "NormParams<" + axes.rank() + ">", "p"},
+         {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
+        kMostLanes);
     Step step;
     step.kernel =
         rare ? &plan->add_rare_kernel(std::move(source)) : &plan->add_kernel(std::move(source));
@@ -275,6 +275,13 @@ Prepared prepare_backward(const Signature& signature) {
   return Gradient<kCentered>(signature).prepare();
 }
 
+// Of a result that is in f32 until then, so that the same is rounded once.
+bool fuses_cast(const Signature& signature) {
+  const DType result = signature.output.dtype;
+  return signature.epilogue.size() == 1 && signature.epilogue[0].op == &defs::cast_op &&
+         signature.inputs[0].dtype == DType::f32 && is_float(result) && size_of(result) == 2;
+}
+
 template <int kInput>
 bool accepts(const Signature& signature) {
   return fits_rows(signature.inputs[kInput].shape);
@@ -284,15 +291,17 @@ bool accepts(const Signature& signature) {
 
 void add_norm_kernels(KernelTable& table) {
   const auto add = [&table](const OpDef& op, bool (*takes)(const Signature&),
-                            Prepared (*prepare)(const Signature&)) {
+                            Prepared (*prepare)(const Signature&),
+                            bool (*fuses)(const Signature&) = nullptr) {
     table.add({.op = &op,
                .accepts = takes,
                .layout = LayoutNeed::last_axis_dense,
+               .fuses = fuses,
                .prepare = prepare,
                .launch = launch_steps});
   };
-  add(defs::layer_norm_op, accepts<0>, prepare_forward<true>);
-  add(defs::rms_norm_op, accepts<0>, prepare_forward<false>);
+  add(defs::layer_norm_op, accepts<0>, prepare_forward<true>, fuses_cast);
+  add(defs::rms_norm_op, accepts<0>, prepare_forward<false>, fuses_cast);
   add(defs::layer_norm_backward_op, accepts<1>, prepare_backward<true>);
   add(defs::rms_norm_backward_op, accepts<1>, prepare_backward<false>);
 }

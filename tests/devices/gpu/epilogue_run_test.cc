@@ -1,5 +1,5 @@
-// Products with what is done to their result in the same kernel, against the same in kernels of its
-// own, on the device that runs kernels.
+// Products and norms with what is done to their result in the same kernel, against the same in
+// kernels of its own, on the device that runs kernels.
 #include <functional>
 
 #include "check.h"
@@ -59,6 +59,28 @@ TEST_F(EpilogueRuns, BiasResidualAndActivation) {
     EXPECT_EQ(spared([&] { return gelu(linear(x, w, b), true); }, allowed), 1);
     EXPECT_EQ(spared([&] { return add(r, linear(x, w)); }, allowed), 1);
     EXPECT_EQ(spared([&] { return relu(add(linear(x, w, b), r)); }, allowed), 1);
+  }
+}
+
+// The same is rounded once, with or without a kernel of its own.
+TEST_F(EpilogueRuns, CastsOfNorms) {
+  for (const std::int64_t n : {7, 24, 768, 9001}) {
+    const Array x = random_array({2, 3, n}, DType::f32, -1, 3, 1).eval();
+    const Array w = random_array({n}, DType::f32, -1, 1, 2).eval();
+    for (const DType to : {DType::bf16, DType::f16}) {
+      EXPECT_EQ(spared([&] { return cast(layer_norm(x, w, w), to); }, 0), 1) << n;
+      EXPECT_EQ(spared([&] { return cast(reshape(rms_norm(x, w), {6, n}), to); }, 0), 1) << n;
+    }
+    EXPECT_EQ(spared([&] { return cast(rms_norm(x, w), DType::i32); }, 0), 0);
+    EXPECT_EQ(spared([&] { return cast(rms_norm(cast(x, DType::bf16)), DType::f16); }, 0), 0);
+    Array held;
+    EXPECT_EQ(spared(
+                  [&] {
+                    held = layer_norm(x);
+                    return cast(held, DType::bf16);
+                  },
+                  0),
+              0);
   }
 }
 

@@ -137,13 +137,17 @@ std::vector<KernelSource> make_kernels() {
                               constant("ColumnParams<2>"), shared("sums", 256)}));
   for (const char* form :
        {"true, true, 4", "true, false, 4", "false, true, 4", "false, false, 4"}) {
-    kernels.push_back(
-        instance("norm.h", "norm_rows", std::string("BF16, true, true, true, ") + form + ", 1",
-                 {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
-                  write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
+    kernels.push_back(instance(
+        "norm.h", "norm_rows", std::string("BF16, BF16, true, true, true, ") + form + ", 1",
+        {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
+         write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
     kernels.back().name += "_" + std::to_string(kernels.size());
     kernels.back().max_threads = 1024;
   }
+  kernels.push_back(
+      instance("norm.h", "norm_rows", "F32, F16, false, true, false, true, true, 3, 2",
+               {read("float", "x"), read("float", "weight"), read("float", "bias"),
+                write("half", "y"), constant("NormParams<2>"), shared("shared", 64)}));
   const auto gradient = [&](const char* name, const char* form, std::int64_t count) {
     kernels.push_back(instance(
         "norm_backward.h", name, std::string("BF16, true, true, ") + form + ", 2",
