@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,7 +69,38 @@ struct KernelSource {
   bool flat = false;
   // For Hearth itself: a kernel that runs up to so many launches of its function as one.
   int members = 0;
+  // As metal_kernel() makes it: the text is Metal's own, and `function` is its entry point.
+  bool metal = false;
 };
+
+// What Metal's API would be told beside a text.
+struct MetalOptions {
+  // Values by name, as C++ writes them: {"has_mask", "true"}. Those that are left out must not be
+  // used, but where the text asks is_function_constant_defined().
+  std::map<std::string, std::string> function_constants;
+  // Bytes of [[threadgroup(i)]] parameters, by index.
+  std::map<int, std::int64_t> threadgroup_bytes;
+  // Files that the text includes in quotes, by their paths; those in angle brackets are Metal's.
+  std::map<std::string, std::string> files;
+  // Macros by name.
+  std::map<std::string, std::string> defines;
+  int max_threads = 1024;  // as in KernelSource
+};
+
+// A kernel of a text in Metal's own form, for every device:
+//   kernel void axpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
+//                    constant float& a [[buffer(2)]], uint i [[thread_position_in_grid]]) {...}
+// `name` is the entry point's, or its host_name, or a template with arguments: "softmax<float, 4>".
+// Its parameters are buffers and constants in the order of their indices, then threadgroup memory. A
+// pointer to const is read; one that is not is read and written. `constant T&` is a constant; a
+// pointer to `constant` or `device const` takes a buffer, or bytes. Throws Error{invalid_argument} for
+// names and values that the text has not, Error{unsupported} for parameters that are neither memory,
+// constants nor positions of compute kernels, such as textures.
+HEARTH_API KernelSource metal_kernel(const std::string& text, const std::string& name,
+                                     const MetalOptions& options = {});
+// Of all entry points of a text that need no template arguments.
+HEARTH_API std::vector<std::string> metal_kernel_names(const std::string& text,
+                                                       const MetalOptions& options = {});
 
 struct Properties {
   std::string name;                             // "NVIDIA H200"
@@ -217,6 +249,10 @@ class HEARTH_API CommandEncoder {
   // done. Throws Error{invalid_argument} where values do not fit the parameters.
   void dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
                 std::initializer_list<Value> values);
+  // The same with the threads of the whole grid, for a kernel of metal_kernel(): of threadgroups
+  // that reach beyond it, only the threads within run.
+  void dispatch_threads(const Kernel& kernel, Size3 grid, Size3 threads,
+                        std::initializer_list<Value> values);
   // Queues what was added and returns at once.
   void commit();
   // Commits and waits for all work of the device. Throws Error{device} with the name of the kernel
@@ -227,6 +263,8 @@ class HEARTH_API CommandEncoder {
 
  private:
   struct State;
+  void add(const Kernel& kernel, Size3 groups, Size3 threads, Size3 grid,
+           std::initializer_list<Value> values);
   std::unique_ptr<State> state_;
 };
 

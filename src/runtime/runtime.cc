@@ -23,6 +23,20 @@ Driver& driver_of(Device device) {
   return *driver;
 }
 
+bool is_metal(const Kernel& kernel) {
+  const KernelSource* const source = kernel.function().source();
+  return source != nullptr && source->metal;
+}
+
+// Whether the argument with this number is memory that is only read.
+bool reads_memory(const Kernel& kernel, std::size_t number) {
+  for (const KernelParameter& parameter : kernel.function().parameters()) {
+    if (parameter.kind == KernelParameter::Kind::threadgroup) continue;
+    if (number-- == 0) return parameter.kind == KernelParameter::Kind::read;
+  }
+  return false;
+}
+
 [[noreturn]] void wrong_size(const char* what, std::int64_t got, std::int64_t expected) {
   throw Error(ErrorCode::shape, std::string(what) + ": wrong size; got " + std::to_string(got) +
                                     " bytes, expected " + std::to_string(expected));
@@ -195,6 +209,31 @@ CommandEncoder::~CommandEncoder() = default;
 
 void CommandEncoder::dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
                               std::initializer_list<Value> values) {
+  add(kernel, groups, threads, {groups.x * threads.x, groups.y * threads.y, groups.z * threads.z},
+      values);
+}
+
+void CommandEncoder::dispatch_threads(const Kernel& kernel, Size3 grid, Size3 threads,
+                                      std::initializer_list<Value> values) {
+  if (!is_metal(kernel)) {
+    throw Error(ErrorCode::invalid_argument,
+                kernel.name() +
+                    ": threads beyond the grid would run; got a kernel of the dialect, " +
+                    "expected one of metal_kernel(), or dispatch() and a bound in the kernel");
+  }
+  if (threads.product() == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                kernel.name() + ": empty threadgroups; got 0 threads, expected a multiple of 32");
+  }
+  const auto groups = [](std::uint32_t all, std::uint32_t each) {
+    return all / each + (all % each == 0 ? 0 : 1);
+  };
+  add(kernel, {groups(grid.x, threads.x), groups(grid.y, threads.y), groups(grid.z, threads.z)},
+      threads, grid, values);
+}
+
+void CommandEncoder::add(const Kernel& kernel, Size3 groups, Size3 threads, Size3 grid,
+                         std::initializer_list<Value> values) {
   CapturedCommands& pending = state_->pending;
   const auto check = [&](Device device) {
     if (device == pending.device) return;
@@ -203,7 +242,16 @@ void CommandEncoder::dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
   };
   check(kernel.device());
   std::vector<Argument> arguments;
+  std::vector<Buffer> uploaded;
   for (const Value& value : values) {
+    if (value.buffer_ == nullptr && is_metal(kernel) && reads_memory(kernel, arguments.size())) {
+      const std::span bytes(static_cast<const std::byte*>(value.constant_),
+                            static_cast<std::size_t>(value.bytes_));
+      uploaded.emplace_back(pending.device, DType::u8, Shape{value.bytes_});
+      uploaded.back().write(bytes);
+      arguments.push_back({uploaded.back().address(), value.bytes_, nullptr});
+      continue;
+    }
     if (value.buffer_ == nullptr) {
       arguments.push_back({nullptr, value.bytes_, value.constant_});
       continue;
@@ -211,10 +259,12 @@ void CommandEncoder::dispatch(const Kernel& kernel, Size3 groups, Size3 threads,
     check(value.buffer_->device());
     arguments.push_back({value.buffer_->address(), value.buffer_->bytes(), nullptr});
   }
+  if (is_metal(kernel)) arguments.push_back({nullptr, sizeof grid, &grid});
   pending.batch.add(kernel.function(), groups, threads, arguments, state_->driver.properties());
   for (const Value& value : values) {
     if (value.buffer_ != nullptr) pending.buffers.push_back(*value.buffer_);
   }
+  pending.buffers.insert(pending.buffers.end(), uploaded.begin(), uploaded.end());
 }
 
 void CommandEncoder::commit() {

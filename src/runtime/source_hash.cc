@@ -39,6 +39,7 @@ SourceHash hash_source(const KernelSource& source, std::string_view compiler) {
   append(&all, source.function);
   append(&all, std::to_string(source.max_threads));
   append(&all, std::to_string(source.members));
+  append(&all, source.metal ? "metal" : "");
   for (const KernelParameter& parameter : source.parameters) {
     append(&all, std::to_string(static_cast<int>(parameter.kind)));
     append(&all, parameter.type);

@@ -57,14 +57,14 @@ std::string cuda_stub(const KernelSource& source) {
     const std::string& type = parameter.type;
     std::string declared = joined("const ", type, "& ");
     if (parameter.kind == Kind::threadgroup) declared = type + "* ";
-    if (parameter.kind == Kind::read) declared = joined("const ", type, "* __restrict__ ");
-    if (parameter.kind == Kind::write) declared = type + "* __restrict__ ";
+    if (parameter.kind == Kind::read) declared = joined("const ", type, no_alias(source));
+    if (parameter.kind == Kind::write) declared = type + no_alias(source);
     if (parameter.kind == Kind::read_write) declared = type + "* ";
     parameters += joined(declared, parameter.name, ", ");
     names += parameter.name + ", ";
   }
   return joined(member_structs(source), "HEARTH_INLINE void hearth_run(", parameters,
-                "Ctx ctx) {\n  ", source.function, "(", names, "ctx);\n}\n",
+                "Ctx ctx) {\n  ", callee(source), "(", names, "ctx);\n}\n",
                 "extern \"C\" __attribute__((global)) void __launch_bounds__(", source.max_threads,
                 ")\n", source.name, "(const __grid_constant__ HearthBatch hearth_batch) {\n",
                 threadgroup_arrays(source, "__attribute__((shared)) alignas(16) static"),
@@ -114,7 +114,7 @@ std::string host_stub(const KernelSource& source) {
       ">*>(hearth_arguments[0]);\n  Ctx hearth_ctx = ctx_of(*hearth_context);\n"
       "  uint hearth_member = batch_member(hearth_table, hearth_ctx.tg.x);\n"
       "  void* const* hearth_own = hearth_arguments + 1 + hearth_member * ",
-      pointers, "u;\n  ", source.function, "(", arguments,
+      pointers, "u;\n  ", callee(source), "(", arguments,
       "batch_ctx(hearth_table, hearth_member, hearth_ctx));\n}\n", exported, "unsigned long ",
       source.name, "_threadgroup_bytes(unsigned array) {\n  constexpr unsigned long bytes[] = {",
       sizes, "0ul};\n  return bytes[array < ", arrays, "u ? array : ", arrays, "u];\n}\n");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "devices/gpu/batch_stub.h"
+#include "devices/gpu/metal_text.h"
 
 namespace hearth::gpu {
 namespace {
@@ -21,7 +22,7 @@ std::string join(const std::vector<std::string>& items, const std::string& separ
 std::string call(const KernelSource& source, std::vector<std::string> arguments,
                  const std::string& context) {
   arguments.push_back(context);
-  return "  " + source.function + "(" + join(arguments, ", ") + ");\n";
+  return "  " + callee(source) + "(" + join(arguments, ", ") + ");\n";
 }
 
 std::vector<std::string> names(const KernelSource& source) {
@@ -38,10 +39,10 @@ std::string cuda_stub(const KernelSource& source) {
     const std::string& name = parameter.name;
     switch (parameter.kind) {
       case Kind::read:
-        parameters.push_back("const " + type + "* __restrict__ " + name);
+        parameters.push_back("const " + type + no_alias(source) + name);
         break;
       case Kind::write:
-        parameters.push_back(type + "* __restrict__ " + name);
+        parameters.push_back(type + no_alias(source) + name);
         break;
       case Kind::read_write:
         parameters.push_back(type + "* " + name);
@@ -143,6 +144,12 @@ std::string lint_stub(const KernelSource& source) {
 }
 
 }  // namespace
+
+std::string callee(const KernelSource& source) {
+  return source.metal ? kMetalCallee : source.function;
+}
+
+std::string no_alias(const KernelSource& source) { return source.metal ? "* " : "* __restrict__ "; }
 
 std::string metal_positions() {
   return join({"uint3 hearth_tg [[threadgroup_position_in_grid]]",

@@ -14,6 +14,12 @@ namespace hearth::gpu {
 //   metal  buffer indices count the parameters that are no threadgroup array
 std::string entry_stub(const runtime::KernelSource& source, Target target);
 
+// The function that an entry point calls.
+std::string callee(const runtime::KernelSource& source);
+// What a pointer to memory that is not written, or only written, is declared with for CUDA: texts of
+// Metal may be given the same memory twice.
+std::string no_alias(const runtime::KernelSource& source);
+
 // Parameters of a Metal entry point that say where a thread is, and the Ctx made of them.
 std::string metal_positions();
 std::string metal_ctx();

@@ -7,6 +7,8 @@
 #include "devices/gpu/dialect_text.h"
 #include "devices/gpu/embedded_texts.h"
 #include "devices/gpu/entry_stub.h"
+#include "devices/gpu/metal_text.h"
+#include "devices/gpu/tokens.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -16,18 +18,6 @@ using runtime::KernelParameter;
 using runtime::KernelSource;
 
 constexpr std::string_view kFolder = "kernels/";
-
-bool is_word_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-bool is_identifier(std::string_view text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;
-  for (const char c : text) {
-    if (!is_word_character(c)) return false;
-  }
-  return true;
-}
 
 // A name with template arguments: "vec<half, 4>".
 bool is_template_id(std::string_view text) {
@@ -50,7 +40,7 @@ void check(const KernelSource& source) {
          "\", expected letters, digits and underscores");
   }
   const std::string of = " of " + source.name;
-  if (!is_template_id(source.function)) {
+  if (!source.metal && !is_template_id(source.function)) {
     fail("the function" + of + " cannot be called; got \"" + source.function +
          "\", expected its name with template arguments");
   }
@@ -168,7 +158,13 @@ std::uint64_t embedded_revision() {
 
 std::string assemble(const KernelSource& source, Target target) {
   check(source);
-  check_dialect(source.text, source.name);
+  if (source.metal && target == Target::metal) return metal_text(source);
+  if (source.metal && target == Target::lint) {
+    throw Error(ErrorCode::unsupported,
+                "kernel: texts of Metal are not checked as the dialect; got " + source.name +
+                    ", expected a kernel of the dialect");
+  }
+  if (!source.metal) check_dialect(source.text, source.name);
   const bool f64 = says_double(source);
   if (f64 && target == Target::metal) {
     throw Error(ErrorCode::unsupported, "kernel: Metal has no f64; got " + source.name +
@@ -202,7 +198,9 @@ std::string assemble(const KernelSource& source, Target target) {
   // library do not meet and only the entry is emitted.
   assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
   assembly.add_file("prelude/overloads.h");
-  const std::string text = f64 ? source.text : with_float_literals(source.text);
+  if (source.metal) assembly.add_file("prelude/metal_entry.h");
+  const std::string own = source.metal ? plain_text(source, target) : source.text;
+  const std::string text = f64 ? own : with_float_literals(own);
   assembly.add(text, source.name);
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");

@@ -29,6 +29,12 @@ HEARTH_INLINE void simdgroup_barrier(mem_flags flags) {
   hearth_simulator->simdgroup_barrier(uint(flags));
 }
 
+// A variable that a kernel declares for its threadgroup.
+template <uint kNumber, class T>
+HEARTH_INLINE T& threadgroup_variable() {
+  return *static_cast<T*>(hearth_simulator->threadgroup_variable(kNumber, sizeof(T)));
+}
+
 // What the lanes of a simdgroup handed over.
 template <class T>
 struct Lanes {

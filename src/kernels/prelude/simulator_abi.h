@@ -28,6 +28,8 @@ struct HearthSimulator {
   // that lane i took part.
   const void* (*simd_exchange)(const void* value, unsigned bytes, unsigned* active);
   unsigned (*lane)();
+  // Where a variable that the kernel declares for its threadgroup lies, by its number in the text.
+  void* (*threadgroup_variable)(unsigned number, unsigned long bytes);
 };
 
 // Defined by each library of kernels, found by its loader by this name.

@@ -28,6 +28,11 @@ struct is_same<A, A> : true_type {};
 template <class A, class B>
 constexpr bool is_same_v = is_same<A, B>::value;
 
+template <class From, class To>
+constexpr bool is_convertible_v = requires(void (*take)(To), From (*give)()) { take(give()); };
+template <class From, class To>
+struct is_convertible : bool_constant<is_convertible_v<From, To>> {};
+
 template <bool kCondition, class T = void>
 struct enable_if {};
 template <class T>
@@ -68,6 +73,9 @@ template <class T>
 using remove_reference_t = typename remove_reference<T>::type;
 template <class T>
 using remove_cv_t = typename remove_cv<T>::type;
+// There are no address spaces here.
+template <class T>
+using remove_addrspace_t = T;
 
 template <class T>
 struct is_pointer : false_type {};

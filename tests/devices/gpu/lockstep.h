@@ -14,7 +14,7 @@ namespace hearth::gpu_test {
 class Lockstep {
  public:
   static const HearthSimulator* table() {
-    static const HearthSimulator made = {meet, meet, exchange, [] { return lane_; }};
+    static const HearthSimulator made = {meet, meet, exchange, [] { return lane_; }, nullptr};
     return &made;
   }
 

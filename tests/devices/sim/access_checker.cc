@@ -58,6 +58,14 @@ void AccessChecker::begin_launch(runtime::Size3 groups, runtime::Size3 threads,
   device_.begin_launch();
 }
 
+void AccessChecker::add_range(AccessRange range) {
+  const auto after = std::upper_bound(
+      ranges_.begin(), ranges_.end(), range,
+      [](const AccessRange& a, const AccessRange& b) { return a.begin < b.begin; });
+  ranges_.insert(after, std::move(range));
+  std::fill(std::begin(last_found_), std::end(last_found_), ranges_.data());
+}
+
 void AccessChecker::begin_threadgroup(std::int64_t group) {
   device_.begin_threadgroup(false);
   threadgroup_.begin_threadgroup(true);

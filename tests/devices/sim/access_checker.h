@@ -34,6 +34,8 @@ std::string describe(const void* address, const std::vector<AccessRange>& ranges
 class AccessChecker {
  public:
   void begin_launch(runtime::Size3 groups, runtime::Size3 threads, std::vector<AccessRange> ranges);
+  // One more, while the launch runs.
+  void add_range(AccessRange range);
   void begin_threadgroup(std::int64_t group);
   // `mem_flags` as in simulator_abi.h.
   void pass_barrier(unsigned mem_flags);

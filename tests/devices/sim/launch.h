@@ -60,6 +60,7 @@ struct Grid {
   runtime::Size3 threads;
   std::vector<GridArgument> arguments;
   std::vector<ThreadgroupArray> arrays;
+  std::int64_t threadgroup_memory = 0;  // bytes that there are for these and the kernel's own
   // The library's own data: constant tables of the kernel.
   std::span<const std::byte> library;
 };

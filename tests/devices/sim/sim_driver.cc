@@ -322,6 +322,7 @@ void SimDriver::run_command(const QueuedCommand& command) {
   grid.groups = command.groups;
   grid.threads = command.threads;
   grid.arrays = library.arrays();
+  grid.threadgroup_memory = properties_.threadgroup_memory;
   grid.library = library.mapped();
   windows_.begin_launch();
   for (const QueuedCommand::Argument& argument : command.arguments) {

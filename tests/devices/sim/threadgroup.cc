@@ -23,7 +23,8 @@ class Running {
 }  // namespace
 
 const HearthSimulator* Threadgroup::callbacks() {
-  static constexpr HearthSimulator kCallbacks = {barrier, simdgroup_barrier, exchange, lane};
+  static constexpr HearthSimulator kCallbacks = {barrier, simdgroup_barrier, exchange, lane,
+                                                 threadgroup_variable};
   return &kCallbacks;
 }
 
@@ -221,6 +222,24 @@ const void* Threadgroup::exchange(const void* value, unsigned bytes, unsigned* a
 }
 
 unsigned Threadgroup::lane() { return static_cast<unsigned>(running->current_ % kSimdgroup); }
+
+void* Threadgroup::threadgroup_variable(unsigned number, unsigned long bytes) {
+  const auto size = static_cast<std::int64_t>(bytes);
+  Threadgroup& group = *running;
+  bool is_new = false;
+  const std::int64_t limit = group.grid_->threadgroup_memory;
+  const auto fail = [&](std::int64_t got) {
+    group.fault_ = "has more threadgroup memory than there is; got " + std::to_string(got) +
+                   " bytes, expected at most " + std::to_string(limit);
+    group.give_up();
+  };
+  if (size > limit) fail(size);
+  const ThreadgroupMemory::Variable& variable = group.memory_.variable(number, size, &is_new);
+  if (!is_new) return variable.begin;
+  if (group.memory_.bytes() > limit) fail(group.memory_.bytes());
+  if (group.checker_ != nullptr) group.checker_->add_range(group.memory_.range_of(variable));
+  return variable.begin;
+}
 
 // Waits for the other lanes of the simdgroup.
 void Threadgroup::meet(const void* value, unsigned bytes, const void* call) {

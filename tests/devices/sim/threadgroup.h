@@ -73,6 +73,7 @@ class Threadgroup {
   static void simdgroup_barrier(unsigned mem_flags);
   static const void* exchange(const void* value, unsigned bytes, unsigned* active);
   static unsigned lane();
+  static void* threadgroup_variable(unsigned number, unsigned long bytes);
   static void run_fiber(void* self);
 
   void order_threads();
