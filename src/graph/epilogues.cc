@@ -3,20 +3,9 @@
 // stored then.
 #include <utility>
 
-#include "graph/planner.h"
+#include "graph/region_builder.h"
 
 namespace hearth {
-namespace {
-
-// The strides of an operand over a shape that it is broadcast to.
-Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to) {
-  Strides out = Strides::filled(to.rank(), 0);
-  const int shift = to.rank() - from.rank();
-  for (int i = 0; i < from.rank(); ++i) out[i + shift] = from[i] == 1 ? 0 : strides[i];
-  return out;
-}
-
-}  // namespace
 
 void Planner::count_uses() {
   for (const PlanNode& node : nodes_) {

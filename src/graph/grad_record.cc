@@ -10,7 +10,7 @@ constexpr std::size_t kMostFree = 8192;
 
 constinit thread_local std::vector<GradRecord*>* t_free = nullptr;
 
-void start_keeping() {
+void keep_records() {
   struct Owner {
     std::vector<GradRecord*> list;
     Owner() { t_free = &list; }
@@ -61,7 +61,7 @@ GradRecord* new_grad_record() {
     record->device = nullptr;
     record->released = false;
   } else {
-    start_keeping();
+    keep_records();
     record = new GradRecord;
   }
   record->sequence = next_grad_sequence();

@@ -5,14 +5,6 @@
 namespace hearth {
 namespace {
 
-// Strides of an operand seen over the region's index space: aligned at the last axis.
-Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to) {
-  Strides out = Strides::filled(to.rank(), 0);
-  const int shift = to.rank() - from.rank();
-  for (int i = 0; i < from.rank(); ++i) out[i + shift] = from[i] == 1 ? 0 : strides[i];
-  return out;
-}
-
 bool same_dynamic(const std::vector<DynamicOffset>& a, const std::vector<DynamicOffset>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const DynamicOffset& x, const DynamicOffset& y) {
@@ -21,6 +13,13 @@ bool same_dynamic(const std::vector<DynamicOffset>& a, const std::vector<Dynamic
 }
 
 }  // namespace
+
+Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to) {
+  Strides out = Strides::filled(to.rank(), 0);
+  const int shift = to.rank() - from.rank();
+  for (int i = 0; i < from.rank(); ++i) out[i + shift] = from[i] == 1 ? 0 : strides[i];
+  return out;
+}
 
 int RegionBuilder::result_of(std::uint32_t node) const {
   const auto at = std::lower_bound(results_.begin(), results_.end(), std::pair(node, 0));

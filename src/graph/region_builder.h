@@ -7,6 +7,9 @@
 
 namespace hearth {
 
+// The strides of an operand over a shape that it is broadcast to: aligned at the last axis.
+Strides broadcast_strides(const Shape& from, const Strides& strides, const Shape& to);
+
 class RegionBuilder {
  public:
   explicit RegionBuilder(Planner& planner) : planner_(planner) {}

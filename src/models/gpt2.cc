@@ -1,30 +1,25 @@
 #include "models/gpt2.h"
 
 #include <cmath>
-#include <string>
+
+#include "models/require.h"
 
 namespace hearth::models {
 namespace {
 
-void require(bool holds, const char* what, std::int64_t value, const char* expected) {
-  if (!holds) {
-    throw Error(ErrorCode::invalid_argument, std::string("gpt2: ") + what + "; got " +
-                                                 std::to_string(value) + ", expected " + expected);
-  }
-}
-
 void check(const Gpt2Config& config) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const auto size = [](const char* what, std::int64_t value) {
-    require(value >= 1 && value <= kMost, what, value, "1 to 2^30");
+    require("gpt2", value >= 1 && value <= kMost, what, value, "1 to 2^30");
   };
   size("vocabulary out of range", config.vocabulary);
   size("dim out of range", config.dim);
   size("context out of range", config.context);
   size("heads out of range", config.heads);
-  require(config.layers >= 1 && config.layers <= 10000, "layers out of range", config.layers,
-          "1 to 10000");
-  require(config.dim % config.heads == 0, "heads do not divide dim", config.heads, "a divisor");
+  require("gpt2", config.layers >= 1 && config.layers <= 10000, "layers out of range",
+          config.layers, "1 to 10000");
+  require("gpt2", config.dim % config.heads == 0, "heads do not divide dim", config.heads,
+          "a divisor");
 }
 
 Gpt2Projection projection(std::int64_t in, std::int64_t out, double deviation,

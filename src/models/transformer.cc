@@ -2,29 +2,22 @@
 
 #include <cmath>
 
+#include "models/require.h"
+
 namespace hearth::models {
-namespace {
-
-void require(bool holds, const char* what, std::int64_t value, const char* expected) {
-  if (!holds) {
-    throw Error(ErrorCode::invalid_argument, std::string("transformer: ") + what + "; got " +
-                                                 std::to_string(value) + ", expected " + expected);
-  }
-}
-
-}  // namespace
 
 TransformerConfig TransformerConfig::resolved() const {
   // Far beyond any model, and small enough that no product of two overflows.
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   TransformerConfig out = *this;
   const auto size = [](const char* what, std::int64_t value, std::int64_t least) {
-    require(value >= least && value <= kMost, what, value, least == 0 ? "0 to 2^30" : "1 to 2^30");
+    require("transformer", value >= least && value <= kMost, what, value,
+            least == 0 ? "0 to 2^30" : "1 to 2^30");
   };
   size("vocabulary out of range", out.vocabulary, 1);
   size("dim out of range", out.dim, 1);
   size("layers out of range", out.layers, 1);
-  require(out.layers <= 10000, "too many layers", out.layers, "at most 10000");
+  require("transformer", out.layers <= 10000, "too many layers", out.layers, "at most 10000");
   size("heads out of range", out.heads, 1);
   size("context out of range", out.context, 1);
   size("kv_heads out of range", out.kv_heads, 0);
@@ -32,13 +25,15 @@ TransformerConfig TransformerConfig::resolved() const {
   size("hidden size out of range", out.hidden, 0);
   if (out.kv_heads == 0) out.kv_heads = out.heads;
   if (out.hidden == 0) out.hidden = (out.dim * 8 / 3 + 63) / 64 * 64;
-  require(out.heads % out.kv_heads == 0, "kv_heads do not divide heads", out.kv_heads, "a divisor");
+  require("transformer", out.heads % out.kv_heads == 0, "kv_heads do not divide heads",
+          out.kv_heads, "a divisor");
   if (out.head_dim == 0) {
-    require(out.dim % out.heads == 0, "heads do not divide dim", out.heads, "a divisor");
+    require("transformer", out.dim % out.heads == 0, "heads do not divide dim", out.heads,
+            "a divisor");
     out.head_dim = out.dim / out.heads;
   }
-  require(out.head_dim % 2 == 0, "rotary positions need an even head_dim", out.head_dim,
-          "an even number");
+  require("transformer", out.head_dim % 2 == 0, "rotary positions need an even head_dim",
+          out.head_dim, "an even number");
   if (!(out.rope_base > 0) || !(out.norm_epsilon > 0)) {
     throw Error(ErrorCode::invalid_argument,
                 "transformer: rope base or norm epsilon out of range; got " +

@@ -9,7 +9,6 @@
 namespace hearth {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kFirst = 1;
 constexpr std::uint32_t kSecond = 2;
 
@@ -80,14 +79,13 @@ void infer_where(Inference& inference) {
 std::vector<SampleCase> where_samples() {
   const auto make = [](Shape condition, Shape a, Shape b) {
     SampleCase sample;
-    sample.inputs = {
-        {.shape = condition, .dtype = static_cast<int>(DType::bool_)}, {.shape = a}, {.shape = b}};
+    sample.inputs = {{.shape = condition, .dtype = kBool}, {.shape = a}, {.shape = b}};
     return sample;
   };
   std::vector<SampleCase> samples = {make({2, 3}, {2, 3}, {2, 3}), make({3}, {2, 1}, {2, 3}),
                                      make({2, 1}, {}, {3}), make({0, 3}, {3}, {1, 3}),
                                      make({2, 3}, {4}, {3})};
-  samples.back().error = static_cast<int>(ErrorCode::shape);
+  samples.back().error = kShapeError;
   return samples;
 }
 

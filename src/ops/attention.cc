@@ -5,6 +5,7 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
@@ -172,8 +173,6 @@ struct Operands {
   }
 };
 
-Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
-
 Array columns(const Operands& o) { return arange(0, o.k.shape()[2], 1, DType::i64, o.k.device()); }
 
 Operands operands(const Array& q, const Array& k, const Array& v, const Array& mask,
@@ -249,8 +248,6 @@ Array attention_composite(const Composite& c) {
   const Array out = matmul(reshape(weights_of(o).weights, o.grouped(length)), o.v);
   return cast(reshape(out, shape), dtype);
 }
-
-Array flat(const Array& x) { return reshape(x, {x.size()}); }
 
 Array attention_with_sums_composite(const Composite& c) {
   const Array out = attention_composite(c);
@@ -358,10 +355,7 @@ Params attention_params(double scale, double softcap, bool causal, std::int64_t 
 }
 
 std::vector<SampleCase> attention_samples() {
-  const auto shape_error = static_cast<int>(ErrorCode::shape);
-  const auto argument_error = static_cast<int>(ErrorCode::invalid_argument);
-  const auto bool_dtype = static_cast<int>(DType::bool_);
-  const SampleInput mask = {{1, 1, 4, 5}, 0, 1, bool_dtype};
+  const SampleInput mask = {{1, 1, 4, 5}, 0, 1, kBool};
   return {
       {{{{2, 2, 4, 8}}, {{2, 2, 5, 8}}, {{2, 2, 5, 6}}}, attention_params(0.35, 0, false, 5)},
       {{{{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}}, attention_params(0.35, 0, true, 4)},
@@ -375,21 +369,21 @@ std::vector<SampleCase> attention_samples() {
        attention_params(0.35, 0, true, 9, false)},
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(1, 0, false, 3, false),
-       argument_error},
+       kArgumentError},
       {{{{1, 2, 3, 8}}, {{1, 2, 0, 8}}, {{1, 2, 0, 8}}}, attention_params(0.35, 0, false, 0)},
       {{{{1, 3, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(1, 0, false, 4),
-       shape_error},
+       kShapeError},
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 6}}, {{1, 2, 4, 6}}},
        attention_params(1, 0, false, 4),
-       shape_error},
-      {{{{2, 4, 8}}, {{2, 4, 8}}, {{2, 4, 8}}}, attention_params(1, 0, false, 4), shape_error},
+       kShapeError},
+      {{{{2, 4, 8}}, {{2, 4, 8}}, {{2, 4, 8}}}, attention_params(1, 0, false, 4), kShapeError},
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(1, 0, false, 5),
-       argument_error},
+       kArgumentError},
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(1, -1, false, 4),
-       argument_error},
+       kArgumentError},
   };
 }
 
@@ -403,7 +397,7 @@ std::vector<SampleCase> attention_backward_samples() {
        attention_params(0.35, 0, true, 4, false)},
       {{{{1, 4, 4, 7}}, {{1, 4, 4, 8}}, {{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        attention_params(0.35, 0, true, 4),
-       static_cast<int>(ErrorCode::shape)},
+       kShapeError},
   };
 }
 

@@ -2,13 +2,13 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 #include "ops/slices.h"
 
 namespace hearth {
 
 namespace {
 
-constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
 constexpr ParamSpec kRegion[] = {{"steps", ParamType::i64_list},
                                  {.name = "starts", .type = ParamType::i64_list, .dynamic = true}};
 
@@ -214,12 +214,6 @@ Grads select_add_vjp(const Vjp& v) { return adding_vjp(v, defs::select_op); }
 
 // ---- Samples
 // -------------------------------------------------------------------------------------
-
-constexpr auto kShapeError = static_cast<int>(ErrorCode::shape);
-constexpr auto kDTypeError = static_cast<int>(ErrorCode::dtype);
-constexpr auto kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
-constexpr auto kI64 = static_cast<int>(DType::i64);
-constexpr auto kI32 = static_cast<int>(DType::i32);
 
 SampleInput indices(const Shape& shape, double highest, int dtype = kI64) {
   return {shape, 0, highest, dtype};

@@ -4,6 +4,7 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
@@ -106,20 +107,15 @@ Grads cross_entropy_vjp(const Vjp& v) {
           Array()};
 }
 
-constexpr auto kI64 = static_cast<int>(DType::i64);
-constexpr auto kI32 = static_cast<int>(DType::i32);
-
 std::vector<SampleCase> cross_entropy_samples() {
   return {
       {{{{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100)},
       {{{{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
       {{{{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
       {{{{3, 1}}, {{3}, 0, 0, kI64}}, Params().i64(-100)},
-      {{{{6, 5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
-      {{{{5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), static_cast<int>(ErrorCode::shape)},
-      {{{{6, 5}}, {{6}, 0, 4, static_cast<int>(DType::f32)}},
-       Params().i64(-100),
-       static_cast<int>(ErrorCode::dtype)},
+      {{{{6, 5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
+      {{{{5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
+      {{{{6, 5}}, {{6}, 0, 4, static_cast<int>(DType::f32)}}, Params().i64(-100), kDTypeError},
   };
 }
 
@@ -128,9 +124,7 @@ std::vector<SampleCase> cross_entropy_backward_samples() {
       {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100)},
       {{{{6}}, {{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
       {{{{0}}, {{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
-      {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}},
-       Params().i64(-100),
-       static_cast<int>(ErrorCode::shape)},
+      {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
@@ -97,7 +98,6 @@ Saves matmul_saves(std::uint32_t needs) {
 }
 
 std::vector<SampleCase> matmul_samples() {
-  const auto shape_error = static_cast<int>(ErrorCode::shape);
   return {
       {{{{3, 4}}, {{4, 5}}}, Params()},
       {{{{2, 3, 4}}, {{2, 4, 2}}}, Params()},
@@ -106,9 +106,9 @@ std::vector<SampleCase> matmul_samples() {
       {{{{1, 7}}, {{7, 1}}}, Params()},
       {{{{0, 4}}, {{4, 3}}}, Params()},
       {{{{3, 0}}, {{0, 2}}}, Params()},
-      {{{{3, 4}}, {{3, 4}}}, Params(), shape_error},
-      {{{{4}}, {{4, 3}}}, Params(), shape_error},
-      {{{{2, 3, 4}}, {{3, 4, 2}}}, Params(), shape_error},
+      {{{{3, 4}}, {{3, 4}}}, Params(), kShapeError},
+      {{{{4}}, {{4, 3}}}, Params(), kShapeError},
+      {{{{2, 3, 4}}, {{3, 4, 2}}}, Params(), kShapeError},
   };
 }
 

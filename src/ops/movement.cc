@@ -304,34 +304,31 @@ SampleCase sample_of(const Shape& shape, const std::vector<Dims>& lists, int err
   return sample;
 }
 
-constexpr int kBadShape = static_cast<int>(ErrorCode::shape);
-constexpr int kBadArgument = static_cast<int>(ErrorCode::invalid_argument);
-
 std::vector<SampleCase> reshape_samples() {
   return {sample_of({2, 6}, {{3, 4}}),
           sample_of({2, 3, 4}, {{6, 4}}),
           sample_of({1}, {Dims{}}),
           sample_of({0, 3}, {{2, 0}}),
           sample_of({4, 1, 3}, {{2, 1, 2, 3}}),
-          sample_of({2, 3}, {{4}}, kBadShape)};
+          sample_of({2, 3}, {{4}}, kShapeError)};
 }
 std::vector<SampleCase> permute_samples() {
   return {sample_of({2, 3}, {{1, 0}}), sample_of({2, 3, 4}, {{2, 0, 1}}), sample_of({}, {Dims{}}),
-          sample_of({0, 3}, {{1, 0}}), sample_of({2, 3}, {{0, 0}}, kBadArgument)};
+          sample_of({0, 3}, {{1, 0}}), sample_of({2, 3}, {{0, 0}}, kArgumentError)};
 }
 std::vector<SampleCase> expand_samples() {
   return {sample_of({3}, {{2, 3}}), sample_of({2, 1, 3}, {{2, 4, 3}}), sample_of({}, {{2, 2}}),
-          sample_of({1, 3}, {{0, 3}}), sample_of({2}, {{3}}, kBadShape)};
+          sample_of({1, 3}, {{0, 3}}), sample_of({2}, {{3}}, kShapeError)};
 }
 std::vector<SampleCase> slice_samples() {
   return {sample_of({5, 4}, {{1, 0}, {3, 2}, {1, 2}}), sample_of({5}, {{4}, {5}, {-1}}),
           sample_of({8}, {{7}, {3}, {-2}}), sample_of({5, 4}, {{0, 3}, {0, 1}, {1, 1}}),
-          sample_of({5}, {{3}, {3}, {1}}, kBadArgument)};
+          sample_of({5}, {{3}, {3}, {1}}, kArgumentError)};
 }
 std::vector<SampleCase> dynamic_slice_samples() {
   SampleCase inside = sample_of({5, 4}, {{2, 3}});
   inside.params.dynamic_i64(3).dynamic_i64(1);
-  SampleCase outside = sample_of({5, 4}, {{2, 3}}, kBadArgument);
+  SampleCase outside = sample_of({5, 4}, {{2, 3}}, kArgumentError);
   outside.params.dynamic_i64(4).dynamic_i64(1);
   return {inside, outside};
 }
@@ -347,7 +344,7 @@ std::vector<SampleCase> cat_samples() {
     return sample;
   };
   return {make({{2, 3}, {1, 3}}, 0), make({{2, 3}, {2, 0}, {2, 2}}, 1), make({{4}}, 0),
-          make({{2, 3}, {2, 2}}, 0, kBadShape), make({{2}, {2}}, 1, kBadArgument)};
+          make({{2, 3}, {2, 2}}, 0, kShapeError), make({{2}, {2}}, 1, kArgumentError)};
 }
 
 }  // namespace

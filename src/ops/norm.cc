@@ -4,6 +4,7 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
@@ -59,11 +60,7 @@ void infer_packed(Inference& inference, int vectors) {
 void infer_layer_norm_backward(Inference& inference) { infer_packed(inference, 2); }
 void infer_rms_norm_backward(Inference& inference) { infer_packed(inference, 1); }
 
-Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
-
 Array row_mean(const Array& x) { return mean(x, {-1}, true); }
-
-Array flat(const Array& x) { return reshape(x, {x.size()}); }
 
 // Summed over all axes but the last.
 Array column_sum(const Array& x) { return sum_to(x, {x.shape().back()}); }
@@ -199,9 +196,6 @@ Grads rope_vjp(const Vjp& v) {
   return {turn(v.grad, base, interleaved, !inverse, dynamic_i64(v.dynamic(0)))};
 }
 
-constexpr auto kShapeError = static_cast<int>(ErrorCode::shape);
-constexpr auto kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
-
 std::vector<SampleCase> layer_norm_samples() {
   return {
       {{{{4, 6}}, {{6}}, {{6}}}, Params().f64(1e-5)},
@@ -226,7 +220,7 @@ std::vector<SampleCase> rms_norm_samples() {
   };
 }
 
-std::vector<SampleCase> backward_samples() {
+std::vector<SampleCase> norm_backward_samples() {
   return {
       {{{{4, 6}}, {{4, 6}}, {{6}}}, Params().f64(1e-5)},
       {{{{2, 3, 5}}, {{2, 3, 5}}}, Params().f64(1e-5)},
@@ -277,7 +271,7 @@ constinit const OpDef defs::layer_norm_backward_op = {
     .infer = infer_layer_norm_backward,
     .composite = layer_norm_backward_composite,
     .accepts_dtype = is_float,
-    .samples = backward_samples,
+    .samples = norm_backward_samples,
 };
 
 constinit const OpDef defs::rms_norm_op = {
@@ -303,7 +297,7 @@ constinit const OpDef defs::rms_norm_backward_op = {
     .infer = infer_rms_norm_backward,
     .composite = rms_norm_backward_composite,
     .accepts_dtype = is_float,
-    .samples = backward_samples,
+    .samples = norm_backward_samples,
 };
 
 constinit const OpDef defs::rope_op = {

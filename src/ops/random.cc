@@ -10,6 +10,7 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
@@ -45,8 +46,8 @@ constexpr ParamSpec kIntegers[] = {{"shape", ParamType::i64_list},
                                    {.name = "high", .type = ParamType::i64, .dynamic = true}};
 
 // The words behind seed and counter.
-constexpr int kFirst = 2;
-constexpr int kSecond = 3;
+constexpr int kFirstWord = 2;
+constexpr int kSecondWord = 3;
 
 double real(const Inference& inference, int i) {
   return dynamic_f64(inference.params.dynamics()[i]);
@@ -74,8 +75,8 @@ void infer_drawn(Inference& inference) {
 
 void infer_uniform(Inference& inference) {
   infer_drawn(inference);
-  const double low = real(inference, kFirst);
-  const double high = real(inference, kSecond);
+  const double low = real(inference, kFirstWord);
+  const double high = real(inference, kSecondWord);
   if (std::isfinite(low) && std::isfinite(high) && low <= high) return;
   inference.fail(ErrorCode::invalid_argument, "no range; got low " + std::to_string(low) +
                                                   " and high " + std::to_string(high) +
@@ -84,8 +85,8 @@ void infer_uniform(Inference& inference) {
 
 void infer_normal(Inference& inference) {
   infer_drawn(inference);
-  const double mean = real(inference, kFirst);
-  const double deviation = real(inference, kSecond);
+  const double mean = real(inference, kFirstWord);
+  const double deviation = real(inference, kSecondWord);
   if (std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0) return;
   inference.fail(ErrorCode::invalid_argument, "no distribution; got mean " + std::to_string(mean) +
                                                   " and deviation " + std::to_string(deviation) +
@@ -94,7 +95,7 @@ void infer_normal(Inference& inference) {
 
 void infer_bernoulli(Inference& inference) {
   infer_drawn(inference);
-  const double probability = real(inference, kFirst);
+  const double probability = real(inference, kFirstWord);
   if (probability >= 0 && probability <= 1) return;
   inference.fail(ErrorCode::invalid_argument, "probability out of range; got " +
                                                   std::to_string(probability) +
@@ -119,8 +120,8 @@ Limits limits_of(DType dtype) {
 
 void infer_integers(Inference& inference) {
   infer_drawn(inference);
-  const std::int64_t low = dynamic_i64(inference.params.dynamics()[kFirst]);
-  const std::int64_t high = dynamic_i64(inference.params.dynamics()[kSecond]);
+  const std::int64_t low = dynamic_i64(inference.params.dynamics()[kFirstWord]);
+  const std::int64_t high = dynamic_i64(inference.params.dynamics()[kSecondWord]);
   if (low >= high) {
     inference.fail(ErrorCode::invalid_argument, "range is empty; got low " + std::to_string(low) +
                                                     " and high " + std::to_string(high) +
@@ -191,16 +192,14 @@ ThreadGenerator& thread_generator() {
   return local;
 }
 
-constexpr auto kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
-
 std::vector<SampleCase> bits_samples() {
   return {
       {{}, drawn({5}, DType::u32, 1, 2)},
       {{}, drawn({3, 7}, DType::u64, 1, 2)},
       {{}, drawn({0}, DType::u32, 1, 2)},
       {{}, drawn({}, DType::u32, 1, 2)},
-      {{}, drawn({5}, DType::f32, 1, 2), static_cast<int>(ErrorCode::dtype)},
-      {{}, drawn({-1}, DType::u32, 1, 2), static_cast<int>(ErrorCode::shape)},
+      {{}, drawn({5}, DType::f32, 1, 2), kDTypeError},
+      {{}, drawn({-1}, DType::u32, 1, 2), kShapeError},
   };
 }
 
@@ -212,8 +211,7 @@ std::vector<SampleCase> uniform_samples() {
     samples.push_back({{}, with(drawn({3, 5}, dtype, 1, 2), -1, 2)});
   }
   samples.push_back({{}, with(drawn({3}, DType::f32, 1, 2), 2, -1), kArgumentError});
-  samples.push_back(
-      {{}, with(drawn({3}, DType::i32, 1, 2), 0, 1), static_cast<int>(ErrorCode::dtype)});
+  samples.push_back({{}, with(drawn({3}, DType::i32, 1, 2), 0, 1), kDTypeError});
   return samples;
 }
 

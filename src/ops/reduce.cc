@@ -18,20 +18,6 @@ constexpr ParamSpec kArgParams[] = {
      .optional = true,
      .default_value = static_cast<double>(DType::i64)}};
 
-// Which axes a reduction covers, bit by bit. Throws for axes that are out of range or named twice.
-std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {
-  std::uint32_t bits = 0;
-  for (const std::int64_t axis : axes) {
-    const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
-    if ((bits & bit) != 0) {
-      throw Error(ErrorCode::invalid_argument, std::string(op) + ": axis named twice; got axes " +
-                                                   to_string(axes) + ", expected each once");
-    }
-    bits |= bit;
-  }
-  return bits;
-}
-
 Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdim) {
   Shape out;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -149,7 +135,7 @@ std::vector<SampleCase> total_samples() {
 std::vector<SampleCase> extreme_samples() {
   std::vector<SampleCase> samples = reduce_samples();
   samples.push_back(reduce_sample({2, 0}, {1}, false));
-  samples.back().error = static_cast<int>(ErrorCode::invalid_argument);
+  samples.back().error = kArgumentError;
   return samples;
 }
 
@@ -164,7 +150,7 @@ std::vector<SampleCase> arg_samples() {
       make({5}, 0, false, DType::i64), make({3, 4}, 1, true, DType::i32),
       make({2, 3, 4}, 1, false, DType::i64), make({0, 3}, 1, false, DType::i64),
       make({3, 0}, 1, false, DType::i64)};
-  samples.back().error = static_cast<int>(ErrorCode::invalid_argument);
+  samples.back().error = kArgumentError;
   return samples;
 }
 

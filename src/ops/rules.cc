@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "hearth/ops.h"
+#include "ops/call.h"
+
 namespace hearth {
 
 void require_input(const Inference& inference, int i) {
@@ -98,6 +101,22 @@ void infer_elementwise_bool(Inference& inference) {
   inference.dtype = DType::bool_;
 }
 
+std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {
+  std::uint32_t bits = 0;
+  for (const std::int64_t axis : axes) {
+    const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
+    if ((bits & bit) != 0) {
+      throw Error(ErrorCode::invalid_argument, std::string(op) + ": axis named twice; got axes " +
+                                                   to_string(axes) + ", expected each once");
+    }
+    bits |= bit;
+  }
+  return bits;
+}
+
+Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
+Array flat(const Array& x) { return reshape(x, {x.size()}); }
+
 std::vector<SampleCase> elementwise_samples(int arity, double lo, double hi) {
   const auto make = [&](const std::vector<Shape>& shapes) {
     SampleCase sample;
@@ -112,7 +131,7 @@ std::vector<SampleCase> elementwise_samples(int arity, double lo, double hi) {
     samples.push_back(make({{2, 1, 3}, {4, 1}}));
     samples.push_back(make({{3}, {2, 3}}));
     SampleCase wrong = make({{2, 3}, {4}});
-    wrong.error = static_cast<int>(ErrorCode::shape);
+    wrong.error = kShapeError;
     samples.push_back(wrong);
   }
   return samples;

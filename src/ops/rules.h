@@ -1,7 +1,10 @@
 // What op definitions share: inference rules, dtype classes, gradients, samples.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "graph/node.h"
 #include "graph/op_def.h"
@@ -10,6 +13,10 @@ namespace hearth {
 
 // The parameters of ops without any.
 inline const Params kNoParams{};
+// Those of ops along one axis.
+inline constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Classes of dtypes an op accepts, for OpDef::accepts_dtype.
 inline bool float_dtype(DType dtype) { return is_float(dtype); }
@@ -19,10 +26,10 @@ inline bool int_dtype(DType dtype) { return is_int(dtype); }
 
 // Throws Error{invalid_argument} if input `i` was not given.
 void require_input(const Inference& inference, int i);
-// Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
 // Throws Error{dtype} for a number that the integers beside it cannot hold; a fractional one is
 // refused when it is recorded.
 void require_number_fits(const char* op, const Node& number, DType dtype);
+// Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
 void require_accepted(const Inference& inference, DType dtype);
 
 // The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers
@@ -33,6 +40,13 @@ DType operand_dtype(const Inference& inference, int first, int last);
 void infer_elementwise(Inference& inference);       // the same dtype
 void infer_elementwise_bool(Inference& inference);  // bool
 
+// The axes of a list as bits; Error{invalid_argument} if one is out of range or named twice.
+std::uint32_t axis_bits(const char* op, const Dims& axes, int rank);
+
+// What composites are made of: the values in the dtype they are computed in; all of them in a row.
+Array wide(const Array& x);
+Array flat(const Array& x);
+
 template <class... Arrays>
 Grads grads(Arrays&&... arrays) {
   Grads list;
@@ -40,6 +54,14 @@ Grads grads(Arrays&&... arrays) {
   (list.push_back(std::forward<Arrays>(arrays)), ...);
   return list;
 }
+
+// What samples say: the error that a case must give, the dtype of an input that does not vary.
+inline constexpr int kShapeError = static_cast<int>(ErrorCode::shape);
+inline constexpr int kDTypeError = static_cast<int>(ErrorCode::dtype);
+inline constexpr int kArgumentError = static_cast<int>(ErrorCode::invalid_argument);
+inline constexpr int kI64 = static_cast<int>(DType::i64);
+inline constexpr int kI32 = static_cast<int>(DType::i32);
+inline constexpr int kBool = static_cast<int>(DType::bool_);
 
 // Samples for elementwise ops of `arity` inputs with elements in [lo, hi].
 std::vector<SampleCase> elementwise_samples(int arity, double lo, double hi);

@@ -6,14 +6,12 @@
 
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 
 namespace hearth {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
 constexpr ParamSpec kAxisKeepdim[] = {
     {"axis", ParamType::i64}, {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
@@ -135,19 +133,17 @@ std::vector<SampleCase> axis_samples() {
       {{{{2, 1}}}, Params().i64(1)},
       {{{{0, 4}}}, Params().i64(1)},
       {{{{4, 0}}}, Params().i64(1)},
-      {{{{3, 5}}}, Params().i64(2), static_cast<int>(ErrorCode::invalid_argument)},
-      {{{Shape{}}}, Params().i64(0), static_cast<int>(ErrorCode::invalid_argument)},
-      {{{{3, 5}, 0, 2, static_cast<int>(DType::i32)}},
-       Params().i64(1),
-       static_cast<int>(ErrorCode::dtype)},
+      {{{{3, 5}}}, Params().i64(2), kArgumentError},
+      {{{Shape{}}}, Params().i64(0), kArgumentError},
+      {{{{3, 5}, 0, 2, kI32}}, Params().i64(1), kDTypeError},
   };
 }
 
-std::vector<SampleCase> backward_samples() {
+std::vector<SampleCase> softmax_backward_samples() {
   return {
       {{{{3, 5}}, {{3, 5}, 0.05, 0.4}}, Params().i64(1)},
       {{{{2, 3, 4}}, {{2, 3, 4}, 0.05, 0.4}}, Params().i64(1)},
-      {{{{3, 5}}, {{3, 4}}}, Params().i64(1), static_cast<int>(ErrorCode::shape)},
+      {{{{3, 5}}, {{3, 4}}}, Params().i64(1), kShapeError},
   };
 }
 
@@ -157,7 +153,7 @@ std::vector<SampleCase> logsumexp_samples() {
       {{{{3, 5}}}, Params().i64(0).boolean(true)},
       {{{{2, 3, 4}, -30, 30}}, Params().i64(1).boolean(false)},
       {{{{4, 0}}}, Params().i64(1).boolean(false)},
-      {{{{3, 5}}}, Params().i64(-1).boolean(false), static_cast<int>(ErrorCode::invalid_argument)},
+      {{{{3, 5}}}, Params().i64(-1).boolean(false), kArgumentError},
   };
 }
 
@@ -196,7 +192,7 @@ constinit const OpDef defs::softmax_backward_op = {
     .infer = infer_backward,
     .composite = softmax_backward_composite,
     .accepts_dtype = is_float,
-    .samples = backward_samples,
+    .samples = softmax_backward_samples,
 };
 
 constinit const OpDef defs::log_softmax_backward_op = {
@@ -208,7 +204,7 @@ constinit const OpDef defs::log_softmax_backward_op = {
     .infer = infer_backward,
     .composite = log_softmax_backward_composite,
     .accepts_dtype = is_float,
-    .samples = backward_samples,
+    .samples = softmax_backward_samples,
 };
 
 constinit const OpDef defs::logsumexp_op = {

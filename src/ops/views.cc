@@ -4,6 +4,7 @@
 #include "hearth/ops.h"
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ops/rules.h"
 #include "ops/slices.h"
 
 namespace hearth {
@@ -30,20 +31,6 @@ Array sliced(const Array& x, const Dims& starts, const Dims& sizes, Dims steps) 
   }
   if (whole) return x;
   return call(defs::slice_op, Params().list(starts).list(sizes).list(steps), {&x});
-}
-
-// The axes of a list as bits; Error{invalid_argument} if one is out of range or named twice.
-std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {
-  std::uint32_t bits = 0;
-  for (const std::int64_t axis : axes) {
-    const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
-    if ((bits & bit) != 0) {
-      fail(ErrorCode::invalid_argument, op,
-           "axis named twice; got axes " + to_string(axes) + ", expected each once");
-    }
-    bits |= bit;
-  }
-  return bits;
 }
 
 // A record has room for this many operands and some; more are joined in groups.

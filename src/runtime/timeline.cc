@@ -53,7 +53,7 @@ void add(Events& all, Event event) {
   }
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -71,7 +71,7 @@ std::string number(double seconds) {
 
 std::string process_name(int process, const std::string& name) {
   return "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + std::to_string(process) +
-         ",\"args\":{\"name\":" + quoted(name) + "}}";
+         ",\"args\":{\"name\":" + json_text(name) + "}}";
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ void Timeline::write(const std::string& path, std::size_t first) const {
     for (std::size_t i = first; i < events().list.size(); ++i) {
       const Event& event = events().list[i];
       const bool is_host = event.track >= 0;
-      file << ",\n{\"ph\":\"X\",\"name\":" << quoted(event.name)
+      file << ",\n{\"ph\":\"X\",\"name\":" << json_text(event.name)
            << ",\"pid\":" << (is_host ? 0 : -event.track)
            << ",\"tid\":" << (is_host ? event.track : 0) << ",\"ts\":" << number(event.start)
            << ",\"dur\":" << number(event.seconds) << "}";

@@ -17,6 +17,8 @@
 
 namespace hearth::tools {
 
+inline constexpr std::int64_t kMillion = std::int64_t{1} << 20;
+
 struct BenchOptions {
   std::string device = {};  // as Device::named() takes it; empty: the default device
   std::string rows = {};    // a regular expression; empty: all

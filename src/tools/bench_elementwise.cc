@@ -11,7 +11,6 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::int64_t kTenThousand = 10000;
-constexpr std::int64_t kMillion = std::int64_t{1} << 20;
 constexpr std::int64_t kSixteenMillion = std::int64_t{1} << 24;
 constexpr double kMicroseconds = 1e6;
 

@@ -8,7 +8,6 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::int64_t kMillion = std::int64_t{1} << 20;
 constexpr double kMegaElements = static_cast<double>(kMillion);
 
 void bench_limit_rows(Bench& bench, MemoryLimits& limits) {

@@ -125,12 +125,13 @@ void bench_decode(Bench& bench, MemoryLimits& limits) {
 }
 
 void bench_matvec(Bench& bench, MemoryLimits& limits) {
-  struct Size {
+  struct Matrix {
     std::int64_t rows, columns;
     bool large;
   };
-  for (const auto [rows, columns, large] : {Size{4096, 4096, false}, Size{14336, 4096, true},
-                                            Size{4096, 14336, true}, Size{128256, 4096, true}}) {
+  for (const auto [rows, columns, large] :
+       {Matrix{4096, 4096, false}, Matrix{14336, 4096, true}, Matrix{4096, 14336, true},
+        Matrix{128256, 4096, true}}) {
     const double bytes = 2.0 * static_cast<double>(rows * columns);
     RowSpec spec = bandwidth_row(
         "gpu/matvec/bf16_" + std::to_string(rows) + "x" + std::to_string(columns), bytes);

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "models/generation.h"
+#include "runtime/timeline.h"
 #include "tools/commands.h"
 #include "tools/ngram.h"
 #include "tools/output.h"
@@ -16,10 +16,6 @@ namespace {
 
 constexpr double kGenerateSeconds = 20;
 constexpr std::int64_t kGenerateBytes = 800;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct DemoOptions {
   std::string text;
@@ -37,8 +33,8 @@ void write_sample(const models::Transformer& model) {
   sampler.seed = 1;
   models::Generation generation(model, prompt, sampler);
   write_out("---\n");
-  const double end = now_s() + kGenerateSeconds;
-  for (std::int64_t i = 0; i < kGenerateBytes && now_s() < end; ++i) {
+  const double end = runtime::Timeline::now() + kGenerateSeconds;
+  for (std::int64_t i = 0; i < kGenerateBytes && runtime::Timeline::now() < end; ++i) {
     const char byte = static_cast<char>(generation.next());
     write_out({&byte, 1});
   }

@@ -1,12 +1,11 @@
 #include "tools/loss_curve.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "io/file.h"
+#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
@@ -37,15 +36,7 @@ constexpr const char* kStyle =
     ".held{stroke:#ff9d57} .label-held,.dot{fill:#ff9d57} .base{stroke:#8b949e}}\n"
     "</style>\n";
 
-// Independent of the process's locale, unlike printf.
-std::string number(double value, int decimals) {
-  char buffer[64];
-  const auto result = std::to_chars(std::begin(buffer), std::end(buffer), value,
-                                    std::chars_format::fixed, decimals);
-  return result.ec == std::errc() ? std::string(buffer, result.ptr) : "0";
-}
-
-std::string pixel(double value) { return number(value, 1); }
+std::string pixel(double value) { return decimal(value, 1); }
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -121,8 +112,8 @@ class Picture {
   }
 
   std::string draw() {
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth, 0) + " " +
-           number(kHeight, 0) + "\" role=\"img\" aria-label=\"" + escaped(curve_.title) + "\">\n";
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + decimal(kWidth, 0) + " " +
+           decimal(kHeight, 0) + "\" role=\"img\" aria-label=\"" + escaped(curve_.title) + "\">\n";
     out_ += kStyle;
     out_ += "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n";
     text(kLeft, 28, "title", "start", curve_.title);
@@ -131,7 +122,7 @@ class Picture {
       if (!std::isfinite(baseline.loss)) continue;
       line(kLeft, y(baseline.loss), kWidth - kRight, y(baseline.loss), "base");
       labels_.push_back(
-          {y(baseline.loss), "label-base", baseline.label + " " + number(baseline.loss, 3)});
+          {y(baseline.loss), "label-base", baseline.label + " " + decimal(baseline.loss, 3)});
     }
     draw_band();
     draw_series(train_, "train", "train");
@@ -209,12 +200,12 @@ class Picture {
     for (int i = 0; i <= y_ticks; ++i) {
       const double loss = y_low_ + i * y_tick_;
       line(kLeft, y(loss), right, y(loss), "grid");
-      text(kLeft - 8, y(loss) + 4, "tick", "end", number(loss, decimals_of(y_tick_)));
+      text(kLeft - 8, y(loss) + 4, "tick", "end", decimal(loss, decimals_of(y_tick_)));
     }
     for (int i = 0; i * x_tick_ <= x_high_; ++i) {
       const double step = i * x_tick_;
       line(x(step), bottom, x(step), bottom + 5, "axis");
-      text(x(step), bottom + 20, "tick", "middle", number(step, 0));
+      text(x(step), bottom + 20, "tick", "middle", decimal(step, 0));
     }
     line(kLeft, bottom, right, bottom, "axis");
     line(kLeft, kTop, kLeft, bottom, "axis");
@@ -261,7 +252,7 @@ class Picture {
     flush();
     if (last != nullptr) {
       labels_.push_back({y(last->mean), style == "train" ? "label-train" : "label-held",
-                         std::string(label) + " " + number(last->mean, 3)});
+                         std::string(label) + " " + decimal(last->mean, 3)});
     }
   }
 

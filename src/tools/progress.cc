@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
-#include <iterator>
 #include <utility>
+
+#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
@@ -19,19 +19,6 @@ constexpr int kPlainWidth = 120;
 constexpr int kMaxBar = 30;
 constexpr int kMinBar = 4;
 
-std::string number(double value, int decimals) {
-  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-  char buffer[32];
-  // Values too long for the buffer have no use for decimals.
-  auto result = std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::fixed,
-                              decimals);
-  if (result.ec != std::errc()) {
-    result = std::to_chars(std::begin(buffer), std::end(buffer), value,
-                           std::chars_format::scientific, 3);
-  }
-  return {buffer, result.ptr};
-}
-
 std::string bar(double done, int width) {
   const int filled = static_cast<int>(std::clamp(done, 0.0, 1.0) * width);
   std::string text(static_cast<std::size_t>(filled), '=');
@@ -41,9 +28,9 @@ std::string bar(double done, int width) {
 }
 
 std::string format_rate(double tokens_per_s) {
-  if (!(tokens_per_s >= 1000.0)) return number(tokens_per_s, 0) + " tok/s";
-  if (tokens_per_s < 1e6) return number(tokens_per_s / 1e3, 1) + "k tok/s";
-  return number(tokens_per_s / 1e6, 2) + "M tok/s";
+  if (!(tokens_per_s >= 1000.0)) return decimal(tokens_per_s, 0) + " tok/s";
+  if (tokens_per_s < 1e6) return decimal(tokens_per_s / 1e3, 1) + "k tok/s";
+  return decimal(tokens_per_s / 1e6, 2) + "M tok/s";
 }
 
 double steady_seconds() {
@@ -67,9 +54,9 @@ std::string format_duration(double seconds) {
 std::string format_bytes(std::uint64_t bytes) {
   const auto value = static_cast<double>(bytes);
   if (value < 1e3) return std::to_string(bytes) + " B";
-  if (value < 999.5e3) return number(value / 1e3, 0) + " kB";
-  if (value < 999.5e6) return number(value / 1e6, 0) + " MB";
-  return number(value / 1e9, 2) + " GB";
+  if (value < 999.5e3) return decimal(value / 1e3, 0) + " kB";
+  if (value < 999.5e6) return decimal(value / 1e6, 0) + " MB";
+  return decimal(value / 1e9, 2) + " GB";
 }
 
 std::string progress_line(const TrainingStatus& status, std::optional<double> eta_seconds,
@@ -78,8 +65,8 @@ std::string progress_line(const TrainingStatus& status, std::optional<double> et
                                                    static_cast<double>(status.total_steps)
                                              : 0.0;
   std::string numbers = std::to_string(status.step) + "/" + std::to_string(status.total_steps) +
-                        " loss " + number(status.loss, 3);
-  if (status.held_out_loss) numbers += " held-out " + number(*status.held_out_loss, 3);
+                        " loss " + decimal(status.loss, 3);
+  if (status.held_out_loss) numbers += " held-out " + decimal(*status.held_out_loss, 3);
   numbers += " " + format_rate(status.tokens_per_s) + " " + format_bytes(status.memory_bytes);
   if (eta_seconds) numbers += " eta " + format_duration(*eta_seconds);
 

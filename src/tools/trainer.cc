@@ -1,7 +1,6 @@
 #include "tools/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "hearth/ops.h"
 #include "io/file.h"
 #include "models/config_json.h"
+#include "runtime/timeline.h"
 
 namespace hearth::tools {
 namespace {
@@ -19,10 +19,6 @@ namespace {
 // The loss is read once in so many steps: reading waits for the device.
 constexpr std::int64_t kReadEvery = 7;
 constexpr double kGradientNorm = 1.0;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Device device_named(const std::string& name) {
   const Device device = name.empty() ? Device() : Device::named(name);
@@ -175,12 +171,12 @@ TrainingResult Trainer::run() {
   Statistics warm = statistics();
   std::int64_t next_check = 0;
   while (state_.step < planned_steps()) {
-    const double start = now_s();
+    const double start = runtime::Timeline::now();
     const Array loss = train_step();
     const bool read = state_.step % kReadEvery == 0 || state_.step + 1 >= planned_steps();
     const double value = read ? loss.item() : 0;
     ++state_.step;
-    state_.seconds += now_s() - start;
+    state_.seconds += runtime::Timeline::now() - start;
     if (state_.step == first + 3) warm = statistics();
     const std::int64_t total = planned_steps();
     if (read) {
