@@ -19,6 +19,11 @@ struct Scratch {
   std::vector<Address> operands;
 };
 
+// Most plans of a single op have nothing to add: that is told sooner than added.
+void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
+  if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
+}
+
 // True if the storage of `node` is this node's alone and the whole of it: it may be overwritten.
 bool is_donatable(const Node& node) {
   const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
@@ -255,11 +260,10 @@ void execute(DeviceImpl& device, Recording& recording) {
     }
   }
   publish(*plan, recording, scratch);
-  count.dispatches.fetch_add(static_cast<std::int64_t>(plan->steps.size()),
-                             std::memory_order_relaxed);
-  count.fused.fetch_add(plan->fused, std::memory_order_relaxed);
-  count.copies.fetch_add(plan->copies, std::memory_order_relaxed);
-  count.donations.fetch_add(plan->donations, std::memory_order_relaxed);
+  add_to(count.dispatches, static_cast<std::int64_t>(plan->steps.size()));
+  add_to(count.fused, plan->fused);
+  add_to(count.copies, plan->copies);
+  add_to(count.donations, plan->donations);
 }
 
 }  // namespace hearth
