@@ -1,5 +1,7 @@
 // softmax, log_softmax, logsumexp and their gradients: kernels/softmax.h along the last axis,
 // kernels/softmax_columns.h along another one.
+#include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "devices/gpu/dialect_types.h"
@@ -16,6 +18,17 @@ enum class Form { softmax, log_softmax, logsumexp };
 // Threads of a row: more have too few registers for what they hold.
 constexpr std::int64_t kMostLanes = 512;
 constexpr std::int64_t kColumns = 32;
+constexpr std::int64_t kColumnThreads = 1024;
+
+// Threads of each of so many threadgroups: more where few of them would leave a large GPU idle, if
+// each has some elements.
+std::uint32_t column_threads(std::int64_t groups, std::int64_t length) {
+  constexpr std::int64_t kManyThreads = 1 << 17, kFewestElements = 4;
+  const std::int64_t threads = std::min(kManyThreads / groups, length / kFewestElements * kColumns);
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(threads))), kThreads,
+      kColumnThreads));
+}
 
 int axis_of(const Signature& signature) {
   return static_cast<int>(ParamReader(signature.statics).i64());
@@ -121,15 +134,16 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
   parameters.push_back({Kind::write, type, "y"});
   parameters.back().name = inputs == 2 ? "dx" : "y";
   parameters.push_back({Kind::constant, "ColumnParams<" + rank + ">", "p"});
-  if (inputs == 1) parameters.push_back(shared_array(x.dtype, "tops", kThreads));
-  parameters.push_back(shared_array(x.dtype, "sums", kThreads));
+  if (inputs == 1) parameters.push_back(shared_array(x.dtype, "tops", kColumnThreads));
+  parameters.push_back(shared_array(x.dtype, "sums", kColumnThreads));
   Step step;
   step.kernel = &plan->add_kernel(library_kernel("softmax_columns.h", function,
                                                  {dtype_struct(x.dtype), form, rank},
-                                                 std::move(parameters), kThreads));
+                                                 std::move(parameters), kColumnThreads));
   const std::int64_t columns = element_count(shape);
-  step.groups = {static_cast<std::uint32_t>((columns + kColumns - 1) / kColumns)};
-  step.threads = {kThreads};
+  const std::int64_t groups = (columns + kColumns - 1) / kColumns;
+  step.groups = {static_cast<std::uint32_t>(groups)};
+  step.threads = {column_threads(groups, x.shape[axis])};
   const StridedOperand from = strided_operand(x, inputs - 1), grads = strided_operand(g, 0);
   step.constants = {columns, x.shape[axis], inner, x.strides[axis], g.strides[axis]};
   append_axes(shape, x_strides, from.base, &step.constants);

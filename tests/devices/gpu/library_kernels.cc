@@ -131,10 +131,12 @@ std::vector<KernelSource> make_kernels() {
   }
   kernels.push_back(instance("softmax_columns.h", "softmax_columns", "F32, 1, 2",
                              {read("float", "x"), write("float", "y"), constant("ColumnParams<2>"),
-                              shared("tops", 256), shared("sums", 256)}));
+                              shared("tops", 1024), shared("sums", 1024)}));
+  kernels.back().max_threads = 1024;
   kernels.push_back(instance("softmax_columns.h", "softmax_backward_columns", "F16, false, 2",
                              {read("half", "g"), read("half", "y"), write("half", "dx"),
-                              constant("ColumnParams<2>"), shared("sums", 256)}));
+                              constant("ColumnParams<2>"), shared("sums", 1024)}));
+  kernels.back().max_threads = 1024;
   for (const char* form :
        {"true, true, 4", "true, false, 4", "false, true, 4", "false, false, 4"}) {
     kernels.push_back(instance(

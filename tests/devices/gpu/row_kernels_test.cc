@@ -151,7 +151,7 @@ TEST_F(RowKernels, SoftmaxGradients) {
 TEST_F(RowKernels, SoftmaxAlongOtherAxes) {
   for (const DType dtype : kFloats) {
     for (const Shape& shape :
-         {Shape{3, 5, 7}, Shape{2, 300, 40}, Shape{40, 9, 3}, Shape{2, 1, 33}}) {
+         {Shape{3, 5, 7}, Shape{2, 300, 40}, Shape{1, 1100, 5}, Shape{40, 9, 3}, Shape{2, 1, 33}}) {
       const Array x = random_array(shape, dtype, -6, 6);
       const Array last = contiguous(transpose(x));  // [0, 2, 1]
       const auto turned = [&](const Row& row) {
