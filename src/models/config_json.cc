@@ -1,68 +1,62 @@
 #include "models/config_json.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <type_traits>
+
+#include "io/json.h"
 
 namespace hearth::models {
 namespace {
 
-using nlohmann::json;
+using io::JsonObject;
+using io::JsonValue;
 
 [[noreturn]] void fail(ErrorCode code, const std::string& source, const std::string& what) {
   throw Error(code, source + ": " + what);
 }
 
-std::int64_t integer(const json& object, const char* key, const std::string& source) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) {
-    fail(ErrorCode::invalid_argument, source,
-         std::string(key) + " is missing or no integer; got " +
-             (found == object.end() ? "none" : found->dump()) + ", expected an integer");
-  }
-  return found->get<std::int64_t>();
+// Null for what is absent or null.
+const JsonValue* find(const JsonObject& object, std::string_view key) {
+  const auto at = std::find_if(object.begin(), object.end(),
+                               [&](const auto& member) { return member.first == key; });
+  if (at == object.end() || std::holds_alternative<std::nullptr_t>(at->second)) return nullptr;
+  return &at->second;
 }
 
 // A value that may be absent or null.
 template <class T>
-T optional(const json& object, const char* key, T fallback, const std::string& source) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return fallback;
-  bool fits = false;
-  if constexpr (std::is_same_v<T, bool>) {
-    fits = found->is_boolean();
-  } else if constexpr (std::is_same_v<T, double>) {
-    fits = found->is_number();
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    fits = found->is_string();
-  } else {
-    fits = found->is_number_integer();
+T optional(const JsonObject& object, const char* key, T fallback, const std::string& source) {
+  const JsonValue* found = find(object, key);
+  if (found == nullptr) return fallback;
+  if (const T* value = std::get_if<T>(found)) return *value;
+  if constexpr (std::is_same_v<T, double>) {
+    if (const auto* whole = std::get_if<std::int64_t>(found)) return static_cast<T>(*whole);
   }
-  if (!fits) {
-    fail(ErrorCode::invalid_argument, source,
-         std::string(key) + " is of the wrong type; got " + found->dump());
-  }
-  return found->get<T>();
+  constexpr const char* kExpected = std::is_same_v<T, bool>           ? "true or false"
+                                    : std::is_same_v<T, double>       ? "a number"
+                                    : std::is_same_v<T, std::int64_t> ? "an integer"
+                                                                      : "a text";
+  fail(ErrorCode::invalid_argument, source,
+       std::string(key) + " is of the wrong type; got " + io::json_text(*found) + ", expected " +
+           kExpected);
 }
 
-// Nesting far beyond any configuration is refused before the parser's stack of values grows.
-bool nests_deeply(const std::string& text) {
-  constexpr int kMost = 64;
-  int depth = 0;
-  for (const char c : text) {
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (depth > kMost) return true;
+std::int64_t integer(const JsonObject& object, const char* key, const std::string& source) {
+  if (find(object, key) == nullptr) {
+    fail(ErrorCode::invalid_argument, source,
+         std::string(key) + " is missing; got none, expected an integer");
   }
-  return false;
+  return optional<std::int64_t>(object, key, 0, source);
 }
 
 }  // namespace
 
 TransformerConfig parse_config(const std::string& text, const std::string& source) {
-  const json object =
-      nests_deeply(text) ? json(json::value_t::discarded) : json::parse(text, nullptr, false);
-  if (!object.is_object()) {
+  const std::optional<JsonValue> document = io::parse_json(text);
+  if (!document || !std::holds_alternative<JsonObject>(*document)) {
     fail(ErrorCode::corrupt_file, source, "not a configuration; expected one JSON object");
   }
+  const auto& object = std::get<JsonObject>(*document);
   const auto type = optional<std::string>(object, "model_type", "llama", source);
   if (type != "llama") {
     fail(ErrorCode::unsupported, source,
@@ -77,8 +71,7 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
     fail(ErrorCode::unsupported, source,
          "another activation; got " + activation + ", expected silu");
   }
-  const auto scaling = object.find("rope_scaling");
-  if (scaling != object.end() && !scaling->is_null()) {
+  if (find(object, "rope_scaling") != nullptr) {
     fail(ErrorCode::unsupported, source, "scaled rotary positions are not supported");
   }
   TransformerConfig config;
@@ -98,8 +91,8 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
 
 std::string config_json(const TransformerConfig& given) {
   const TransformerConfig config = given.resolved();
-  nlohmann::ordered_json object = {
-      {"architectures", json::array({"LlamaForCausalLM"})},
+  const JsonObject object = {
+      {"architectures", io::JsonArray{"LlamaForCausalLM"}},
       {"model_type", "llama"},
       {"vocab_size", config.vocabulary},
       {"hidden_size", config.dim},
@@ -117,7 +110,7 @@ std::string config_json(const TransformerConfig& given) {
       {"mlp_bias", false},
       {"torch_dtype", "float32"},
   };
-  return object.dump(2) + "\n";
+  return io::json_text(object, 2) + "\n";
 }
 
 }  // namespace hearth::models

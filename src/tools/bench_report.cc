@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "hearth/device.h"
+#include "io/json.h"
 #include "tools/bench_training.h"
 
 namespace hearth::tools {
@@ -72,50 +72,47 @@ std::string bench_table(const std::vector<BenchRow>& rows) {
 }
 
 std::string bench_json(const Bench& bench) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const std::string& name : bench.names()) list.push_back(name);
-  const auto optional = [](const auto& value) -> nlohmann::ordered_json {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-  };
+  io::JsonArray rows;
+  for (const std::string& name : bench.names()) rows.emplace_back(name);
   for (const BenchRow& row : bench.rows()) {
-    nlohmann::ordered_json out;
-    out["row"] = row.row;
-    out["unit"] = row.unit;
-    out["median"] = row.value.median;
-    out["p10"] = row.value.p10;
-    out["p90"] = row.value.p90;
-    out["reference"] = row.reference.empty() ? nlohmann::ordered_json(nullptr)
-                                             : nlohmann::ordered_json(row.reference);
-    out["reference_median"] = optional(row.reference_median);
-    out["ratio"] = optional(row.ratio);
-    out["target"] = row.target;
+    const bool has_reference = !row.reference.empty();
+    io::JsonObject out = {
+        {"row", row.row},
+        {"unit", row.unit},
+        {"median", row.value.median},
+        {"p10", row.value.p10},
+        {"p90", row.value.p90},
+        {"reference", has_reference ? std::optional(row.reference) : std::nullopt},
+        {"reference_median", row.reference_median},
+        {"ratio", row.ratio},
+        {"target", row.target},
+    };
     if (!row.timing.empty()) {
-      out["timing"] = row.timing;
-      out["scale"] = row.scale;
-      out["rate"] = row.rate;
-      out["peer_target"] = optional(row.peer);
+      out.insert(out.end(), {{"timing", row.timing},
+                             {"scale", row.scale},
+                             {"rate", row.rate},
+                             {"peer_target", row.peer}});
     }
-    out["threads"] = row.threads;
-    out["recording_included"] = row.recording_included;
-    out["ok"] = optional(row.ok);
-    if (!row.note.empty()) out["note"] = row.note;
-    list.push_back(std::move(out));
+    out.insert(
+        out.end(),
+        {{"threads", row.threads}, {"recording_included", row.recording_included}, {"ok", row.ok}});
+    if (!row.note.empty()) out.emplace_back("note", row.note);
+    rows.emplace_back(std::move(out));
   }
   const TrainingShape shape;
-  nlohmann::ordered_json model;
-  model["vocabulary"] = shape.vocabulary;
-  model["dim"] = shape.dim;
-  model["hidden"] = shape.config().resolved().hidden;
-  model["layers"] = shape.layers;
-  model["heads"] = shape.heads;
-  model["kv_heads"] = shape.kv_heads;
-  model["context"] = shape.context;
-  model["batch"] = shape.batch;
-  nlohmann::ordered_json all;
-  all["device"] = bench.device().description();
-  all["model"] = std::move(model);
-  all["rows"] = std::move(list);
-  return all.dump(2) + "\n";
+  const io::JsonObject model = {
+      {"vocabulary", shape.vocabulary},
+      {"dim", shape.dim},
+      {"hidden", shape.config().resolved().hidden},
+      {"layers", shape.layers},
+      {"heads", shape.heads},
+      {"kv_heads", shape.kv_heads},
+      {"context", shape.context},
+      {"batch", shape.batch},
+  };
+  const io::JsonObject all = {
+      {"device", bench.device().description()}, {"model", model}, {"rows", std::move(rows)}};
+  return io::json_text(all, 2) + "\n";
 }
 
 }  // namespace hearth::tools

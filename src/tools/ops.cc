@@ -1,7 +1,7 @@
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "io/json.h"
 #include "ops/defs.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -9,7 +9,8 @@
 namespace hearth::tools {
 namespace {
 
-using nlohmann::ordered_json;
+using io::JsonArray;
+using io::JsonObject;
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
@@ -53,15 +54,15 @@ const char* type_name(ParamType type) {
   return "";
 }
 
-ordered_json describe(const OpDef& op) {
-  ordered_json params = ordered_json::array();
+JsonObject describe(const OpDef& op) {
+  JsonArray params;
   for (const ParamSpec& param : op.params) {
-    ordered_json entry = {{"name", param.name},
-                          {"type", type_name(param.type)},
-                          {"dynamic", param.dynamic},
-                          {"optional", param.optional}};
-    if (param.optional) entry["default"] = param.default_value;
-    params.push_back(std::move(entry));
+    JsonObject entry = {{"name", param.name},
+                        {"type", type_name(param.type)},
+                        {"dynamic", param.dynamic},
+                        {"optional", param.optional}};
+    if (param.optional) entry.emplace_back("default", param.default_value);
+    params.emplace_back(std::move(entry));
   }
   return {{"name", op.name.text},
           {"revision", op.revision},
@@ -83,9 +84,9 @@ void add_ops(CommandLine& line) {
   command.flag("--json", *json, "Everything that is known about each op, as JSON");
   command.action([json] {
     if (*json) {
-      ordered_json list = ordered_json::array();
-      for (const OpDef* op : all_ops()) list.push_back(describe(*op));
-      write_out(ordered_json{{"format", 1}, {"ops", std::move(list)}}.dump(2) + "\n");
+      JsonArray list;
+      for (const OpDef* op : all_ops()) list.emplace_back(describe(*op));
+      write_out(io::json_text(JsonObject{{"format", 1}, {"ops", std::move(list)}}, 2) + "\n");
       return;
     }
     for (const OpDef* op : all_ops()) {

@@ -1,0 +1,35 @@
+// JSON documents of configurations and reports. The library behind them is included by one source
+// for all; untrusted headers of tensors have their own reader (safetensors.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hearth::io {
+
+struct JsonValue;
+using JsonArray = std::vector<JsonValue>;
+using JsonObject = std::vector<std::pair<std::string, JsonValue>>;  // in the order of the text
+
+struct JsonValue : std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double,
+                                std::string, JsonArray, JsonObject> {
+  using variant::variant;
+  // Null where there is none.
+  template <class T>
+  JsonValue(const std::optional<T>& value) {  // NOLINT(google-explicit-constructor)
+    if (value) *this = JsonValue(*value);
+  }
+};
+
+// In one line, or with `indent` spaces a level.
+std::string json_text(const JsonValue& value, int indent = -1);
+
+// Nothing for what is no JSON, or nests deeper than any configuration.
+std::optional<JsonValue> parse_json(const std::string& text);
+
+}  // namespace hearth::io
