@@ -133,10 +133,12 @@ TEST_P(OpTable, NumbersStandInForArrays) {
 TEST_P(OpTable, Errors) {
   const OpDef& op = *GetParam();
   if (op.samples == nullptr) return;
+  const std::vector<DType> dtypes = dtypes_of(op);
+  if (dtypes.empty()) return;  // HEARTH_TEST_DTYPES leaves none
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
     if (samples[s].error == SampleCase::kValid) continue;
-    const OpCase one = make_case(op, s, dtypes_of(op).front(), false);
+    const OpCase one = make_case(op, s, dtypes.front(), false);
     const std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, Device::cpu());
     try {
       record_case(one, inputs, Device::cpu());
