@@ -1,11 +1,12 @@
 // Random tensors by counting, and arange. Text of the kernel dialect; the definition of every value
 // is core/philox.h of Hearth: Philox4x32-10, seed and counter fixed when the op was recorded.
 //
-// A thread makes the elements of one block of four words. Bound by arithmetic for normal values, by
-// memory else.
+// A thread makes the elements of one block of four words, and stores them at once where the output
+// is aligned (kPacked): lanes that store one element each of four would write every sector four times.
+// Bound by memory; normal values by arithmetic as much.
 
-#include "kernels/dynamics.h"
 #include "kernels/formulas.h"
+#include "kernels/region_elements.h"
 
 struct Words {
   uint word[4];
@@ -52,16 +53,43 @@ struct RandomParams {
   long dynamic;  // word of the seed in the dynamic block; the others follow
 };
 
-template <typename T>
-void random_bits(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
-  ulong block = ctx.gid.x;
-  int per_block = sizeof(T) == 8 ? 2 : 4;
-  if (block * per_block >= p.count) return;
-  Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
-  for (int i = 0; i < per_block; ++i) {
-    ulong at = block * per_block + i;
-    if (at < p.count) y[at] = sizeof(T) == 8 ? T(pair_of(words, i)) : T(words.word[i]);
+// Stores elements [kCount * block, + kCount) as far as there are so many.
+template <typename D, int kCount, bool kPacked>
+inline void store_block(device typename D::memory* y, ulong block, ulong count,
+                        thread const typename D::memory* values) {
+  const int kSize = int(sizeof(typename D::memory));
+  const int kEach = kCount * kSize <= 16 ? kCount : 16 / kSize;
+  ulong first = block * ulong(kCount);
+  if (kPacked && first + ulong(kCount) <= count) {
+#pragma unroll
+    for (int begin = 0; begin < kCount; begin += kEach) {
+      Packet<kEach * kSize> packet;
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) D::put(packet.word, i, D::load(values[begin + i]));
+      packet.write(y + first + ulong(begin));
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (first + ulong(i) < count) y[first + ulong(i)] = values[i];
+    }
   }
+}
+
+template <typename D, bool kPacked>
+void random_bits(device typename D::memory* y, device const ulong* dynamics,
+                 constant RandomParams& p, Ctx ctx) {
+  typedef typename D::memory T;
+  const int kCount = sizeof(T) == 8 ? 2 : 4;
+  ulong block = ctx.gid.x;
+  if (block * kCount >= p.count) return;
+  Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
+  T values[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    values[i] = sizeof(T) == 8 ? T(pair_of(words, i & 1)) : T(words.word[i]);
+  }
+  store_block<D, kCount, kPacked>(y, block, p.count, values);
 }
 
 // A value rounded to T, below `high` where it was before rounding.
@@ -78,8 +106,10 @@ inline float rounded_below<float>(float value, float, float) {
   return value;
 }
 
-template <typename T>
-void random_uniform(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
+template <typename D, bool kPacked>
+void random_uniform(device typename D::memory* y, device const ulong* dynamics,
+                    constant RandomParams& p, Ctx ctx) {
+  typedef typename D::memory T;
   ulong block = ctx.gid.x;
   if (block * 4 >= p.count) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
@@ -87,30 +117,35 @@ void random_uniform(device T* y, device const ulong* dynamics, constant RandomPa
   float high = dynamic_float(dynamics[p.dynamic + 3]);
   float range = high - low;
   float below = metal::max(low, float_below(high));
+  T values[4];
+#pragma unroll
   for (int i = 0; i < 4; ++i) {
-    ulong at = block * 4 + i;
-    if (at >= p.count) return;
     float product = unit(words.word[i]) * range;
     float value = low + product;
-    y[at] = rounded_below<T>(value < high ? value : below, low, high);
+    values[i] = rounded_below<T>(value < high ? value : below, low, high);
   }
+  store_block<D, 4, kPacked>(y, block, p.count, values);
 }
 
-template <typename T>
-void random_normal(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
+template <typename D, bool kPacked>
+void random_normal(device typename D::memory* y, device const ulong* dynamics,
+                   constant RandomParams& p, Ctx ctx) {
+  typedef typename D::memory T;
   ulong block = ctx.gid.x;
   if (block * 4 >= p.count) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   float mean = dynamic_float(dynamics[p.dynamic + 2]);
   float deviation = dynamic_float(dynamics[p.dynamic + 3]);
+  T values[4];
+#pragma unroll
   for (int i = 0; i < 4; i += 2) {
     float u = float((words.word[i] >> 8) + 1) * 5.9604644775390625e-8f;  // (0, 1]
-    float radius = metal::sqrt(-2.0f * formula::log(u));
+    float radius = formula::root(-2.0f * formula::log_moderate(u));
     float angle = 6.28318531f * unit(words.word[i + 1]);
-    ulong at = block * 4 + i;
-    if (at < p.count) y[at] = T(mean + deviation * (radius * formula::cos(angle)));
-    if (at + 1 < p.count) y[at + 1] = T(mean + deviation * (radius * formula::sin(angle)));
+    values[i] = T(mean + deviation * (radius * formula::cos_moderate(angle)));
+    values[i + 1] = T(mean + deviation * (radius * formula::sin_moderate(angle)));
   }
+  store_block<D, 4, kPacked>(y, block, p.count, values);
 }
 
 // ceil(p * 2^24) for p in [0, 1], given as the bits of an f64.
@@ -124,17 +159,18 @@ inline uint probability_limit(ulong bits) {
   return uint(whole) + ((whole << shift) != mantissa ? 1u : 0u);
 }
 
-template <typename T>
-void random_bernoulli(device T* y, device const ulong* dynamics, constant RandomParams& p,
-                      Ctx ctx) {
+template <typename D, bool kPacked>
+void random_bernoulli(device typename D::memory* y, device const ulong* dynamics,
+                      constant RandomParams& p, Ctx ctx) {
+  typedef typename D::memory T;
   ulong block = ctx.gid.x;
   if (block * 4 >= p.count) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   uint limit = probability_limit(dynamics[p.dynamic + 2]);
-  for (int i = 0; i < 4; ++i) {
-    ulong at = block * 4 + i;
-    if (at < p.count) y[at] = (words.word[i] >> 8) < limit ? T(1.0f) : T(0.0f);
-  }
+  T values[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) values[i] = (words.word[i] >> 8) < limit ? T(1.0f) : T(0.0f);
+  store_block<D, 4, kPacked>(y, block, p.count, values);
 }
 
 // The high half of a 128-bit product.
@@ -147,17 +183,21 @@ inline ulong product_high(ulong x, ulong y) {
 }
 
 // By way of V: int types take the number as it is, floats round it.
-template <typename T, typename V>
-void random_integers(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
+template <typename D, typename V, bool kPacked>
+void random_integers(device typename D::memory* y, device const ulong* dynamics,
+                     constant RandomParams& p, Ctx ctx) {
+  typedef typename D::memory T;
   ulong block = ctx.gid.x;
   if (block * 2 >= p.count) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   ulong low = dynamics[p.dynamic + 2];
   ulong range = dynamics[p.dynamic + 3] - low;
+  T values[2];
+#pragma unroll
   for (int i = 0; i < 2; ++i) {
-    ulong at = block * 2 + i;
-    if (at < p.count) y[at] = T(V(long(low + product_high(pair_of(words, i), range))));
+    values[i] = T(V(long(low + product_high(pair_of(words, i), range))));
   }
+  store_block<D, 2, kPacked>(y, block, p.count, values);
 }
 
 template <typename T>

@@ -79,6 +79,15 @@ HEARTH_FN T log_reduced(T f, T n) {
   return fma(n, T(0.693359375f), low + f);
 }
 
+// Of normal, finite, positive x: the same bits as log().
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log_moderate(T x) {
+  auto word = bits(x) - bits(T(0.66666668653f));
+  T n = to_real(shift_right<23>(word));
+  T m = real_of((word & same_bits(word, 0x007fffff)) + bits(T(0.66666668653f)));
+  return log_reduced(m - T(1.0f), n);
+}
+
 // max 1.2 ulp.
 template <HEARTH_REAL32(T)>
 HEARTH_FN T log(T x) {
@@ -124,22 +133,30 @@ HEARTH_FN T minus_pi_times(T x, T n) {
   return fma(n, T(3.43024902e-15f), r);
 }
 
-// (-1)^n sin(x - n pi); arguments beyond 1e5 take the target's slow path. max 2.2 ulp.
+// (-1)^n sin(x - n pi) for |x| up to 1e5. max 2.2 ulp.
 template <HEARTH_REAL32(T)>
-HEARTH_FN T sin(T x) {
+HEARTH_FN T sin_moderate(T x) {
   T shifted = fma(x, T(0.318309873f), T(12582912.0f));
   T y = sin_reduced(minus_pi_times(x, shifted - T(12582912.0f)));
-  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)));
-  return sin_beyond(where(x == T(0.0f), x, y), x, T(1.0e5f));
+  return real_of(bits(y) ^ shift_left<31>(bits(shifted)));
 }
 
-// (-1)^n sin(x - (n - 1/2) pi). max 2.2 ulp.
+// (-1)^n sin(|x| - (n - 1/2) pi), likewise.
 template <HEARTH_REAL32(T)>
-HEARTH_FN T cos(T x) {
+HEARTH_FN T cos_moderate(T x) {
   T shifted = fma(abs(x), T(0.318309873f), T(0.5f)) + T(12582912.0f);
   T y = sin_reduced(minus_pi_times(abs(x), shifted - T(12582912.0f) - T(0.5f)));
-  y = real_of(bits(y) ^ shift_left<31>(bits(shifted)));
-  return cos_beyond(y, x, T(1.0e5f));
+  return real_of(bits(y) ^ shift_left<31>(bits(shifted)));
+}
+
+// Arguments beyond 1e5 take the target's slow path.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T sin(T x) {
+  return sin_beyond(where(x == T(0.0f), x, sin_moderate(x)), x, T(1.0e5f));
+}
+template <HEARTH_REAL32(T)>
+HEARTH_FN T cos(T x) {
+  return cos_beyond(cos_moderate(x), x, T(1.0e5f));
 }
 
 // x + x^3 P(x^2) for |x| < 0.92, else 1 - e^-Q(|x|). max 1.2 ulp.
@@ -163,26 +180,22 @@ HEARTH_FN T erf(T x) {
   return where(a > T(0.92f), far, fma(x, p, x));
 }
 
-// The normal distribution below -a: erfc(a / sqrt 2) / 2, with u = a / sqrt 2 as
-// e^(-u^2) P((u - 3) / (u + 3)) / (1 + 2u) / 2. a in [0, 15] or NaN; relative error below 6e-7.
+// The normal distribution below -a: e^(-a^2/2) t P(t) with t = 1 / (1 + c a). a in [0, 15] or NaN;
+// relative error below 6e-7.
 template <HEARTH_REAL32(T)>
 HEARTH_FN T normal_tail(T a) {
-  T u = a * T(0.707106769f);
   T square = a * a;
   T lost = fma(a, a, -square);
-  T w = (u - T(3.0f)) / (u + T(3.0f));
-  T p = fma(T(-2.59746244e-4f), w, T(-7.56295572e-4f));
-  p = fma(p, w, T(2.01406539e-3f));
-  p = fma(p, w, T(2.55913287e-3f));
-  p = fma(p, w, T(-2.38062888e-2f));
-  p = fma(p, w, T(6.82960525e-2f));
-  p = fma(p, w, T(-0.119269304f));
-  p = fma(p, w, T(0.129646540f));
-  p = fma(p, w, T(-4.75624986e-2f));
-  p = fma(p, w, T(-0.135621145f));
-  p = fma(p, w, T(1.25300801f));
-  T e = exp_moderate(square * T(-0.5f), lost * T(-0.5f));
-  return e * (p / fma(u, T(4.0f), T(2.0f)));
+  T t = ratio(T(1.0f), fma(a, T(0.212500006f), T(1.0f)));
+  T p = fma(T(-6.35536686e-2f), t, T(0.235892639f));
+  p = fma(p, t, T(-0.243930683f));
+  p = fma(p, t, T(0.261682898f));
+  p = fma(p, t, T(-3.99942175e-2f));
+  p = fma(p, t, T(0.104809053f));
+  p = fma(p, t, T(7.49244764e-2f));
+  p = fma(p, t, T(8.54243487e-2f));
+  p = fma(p, t, T(8.47451463e-2f));
+  return exp_moderate(square * T(-0.5f), lost * T(-0.5f)) * (t * p);
 }
 
 // x times the normal distribution below x; relative error below 1e-6 down to where it underflows.
@@ -214,8 +227,8 @@ HEARTH_FN T pow(T x, T y) {
   // s = f / (2 + f) and its rest; log(1 + f) = 2 s + s^3 P(s^2)
   T d = f + T(2.0f);
   T d_rest = f - (d - T(2.0f));
-  T s = f / d;
-  T s_rest = fma(-s, d_rest, fma(-s, d, f)) / d;
+  T s = ratio(f, d);
+  T s_rest = ratio(fma(-s, d_rest, fma(-s, d, f)), d);
   T z = s * s;
   T p = fma(T(0.241025150f), z, T(0.285068631f));
   p = fma(p, z, T(0.400008649f));

@@ -35,6 +35,12 @@ HEARTH_FN T ratio(T a, T b) {
   return a / b;
 }
 
+// The square root inside a formula, of what is not negative; likewise.
+template <HEARTH_REAL(T)>
+HEARTH_FN T root(T x) {
+  return sqrt(x);
+}
+
 #include "kernels/scalar_math.h"
 #if HEARTH_HAS_F64
 #include "kernels/scalar_math64.h"

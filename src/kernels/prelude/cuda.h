@@ -44,6 +44,11 @@ HEARTH_INLINE float reciprocal_approximate(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+HEARTH_INLINE float root_approximate(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 HEARTH_INLINE float saturated_fma(float a, float b, float c) {
   float y;
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(y) : "f"(a), "f"(b), "f"(c));

@@ -212,14 +212,23 @@ std::vector<KernelSource> make_kernels() {
                  {read("bfloat", "x"), write("bfloat", "y"), dynamics, constant("RopeParams<2>")}));
     kernels.back().name += std::string("_") + interleaved;
   }
-  for (const char* name : {"random_bits", "arange_int"}) {
-    kernels.push_back(instance("random.h", name, "uint",
-                               {write("uint", "y"), dynamics, constant("RandomParams")}));
+  for (const char* packed : {"true", "false"}) {
+    const auto random = [&](const char* name, const char* arguments, const char* type) {
+      kernels.push_back(instance("random.h", name, std::string(arguments) + packed,
+                                 {write(type, "y"), dynamics, constant("RandomParams")}));
+      kernels.back().name += std::string("_") + packed;
+    };
+    random("random_bits", "U32, ", "uint");
+    random("random_bits", "I64, ", "long");
+    random("random_uniform", "F16, ", "half");
+    random("random_normal", "F32, ", "float");
+    random("random_bernoulli", "BF16, ", "bfloat");
+    random("random_integers", "I8, long, ", "char");
   }
-  for (const char* name : {"random_uniform", "random_normal", "random_bernoulli", "arange_float"}) {
-    kernels.push_back(instance("random.h", name, "half",
-                               {write("half", "y"), dynamics, constant("RandomParams")}));
-  }
+  kernels.push_back(instance("random.h", "arange_int", "uint",
+                             {write("uint", "y"), dynamics, constant("RandomParams")}));
+  kernels.push_back(instance("random.h", "arange_float", "half",
+                             {write("half", "y"), dynamics, constant("RandomParams")}));
   return kernels;
 }
 
