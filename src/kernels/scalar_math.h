@@ -202,8 +202,8 @@ HEARTH_FN T normal_tail(T a) {
 template <HEARTH_REAL32(T)>
 HEARTH_FN T gelu(T x) {
   T a = at_most(T(15.0f), abs(x));
-  T tail = a * normal_tail(a);
-  return where(x < T(0.0f), -tail, x - tail);
+  T tail = normal_tail(a);
+  return where(x < T(0.0f), -a * tail, fma(-a, tail, x));
 }
 
 // e^(-|v|) with the numerator 1 or e^(-|v|): 1 / (1 + e^-v) without loss at either end.

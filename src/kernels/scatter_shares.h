@@ -29,6 +29,7 @@ constexpr constant uint kShareThreads = 256u;
 constexpr constant uint kShareSimdgroups = 8u;
 constexpr constant uint kMostShare = 1024u;
 constexpr constant uint kStaged = 2048u;
+constexpr constant int kStagedEach = 8;  // by a thread
 // Elements between the staged positions of two lines: neighbours are in other banks.
 constexpr constant uint kStagedGap = 8u;
 constexpr constant uint kWaiting = 64u;
@@ -93,19 +94,25 @@ void scatter_shares(device const X* indices, device const typename D::memory* va
   threadgroup uint* queue = waiting + ctx.sg * kWaiting;
   for (ulong tile = 0; tile < ulong(p.length); tile += kTile) {
     uint length = uint(metal::min(ulong(kTile), ulong(p.length) - tile));
-#pragma unroll 8
-    for (uint i = row; i < kTile; i += kColumn) {
-      uint place = kElsewhere;
+    uint staging[kStagedEach];
+#pragma unroll
+    for (int u = 0; u < kStagedEach; ++u) {
+      uint i = row + uint(u) * kColumn;
+      staging[u] = kElsewhere;
       if (here && i < length) {
         ulong index = ulong(long(indices[long(tile + i) * p.index_step]));
-        if (index < ulong(p.extent) && index - first < places) place = uint(index - first);
+        if (index < ulong(p.extent) && index - first < places) staging[u] = uint(index - first);
       }
-      staged[line * kPitch + i] = ushort(place);
+    }
+#pragma unroll
+    for (int u = 0; u < kStagedEach; ++u) {
+      staged[line * kPitch + row + uint(u) * kColumn] = ushort(staging[u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     device const typename D::memory* tile_values = values + long(tile) * p.value_step;
     uint count = 0u;
-    for (uint i = ctx.lane; i < kTile; i += 32u) {
+    for (uint begin = 0u; begin < length; begin += 32u) {
+      uint i = begin + ctx.lane;
       uint place = uint(staged[own * kPitch + i]) - low;
       bool taken = place < uint(p.share);
       uint lanes = lanes_where(taken);
