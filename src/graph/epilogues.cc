@@ -94,6 +94,7 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
   kernel.position = 2 * static_cast<std::int64_t>(index) + 1;
   root.node = static_cast<int>(index);
   root.shape = node.shape;
+  root.strides = contiguous_strides(node.shape);
   root.bytes = element_count(node.shape) * size_of(node.dtype);
   node.value.root = kernel.root;
   node.value.layout.strides = contiguous_strides(node.shape);

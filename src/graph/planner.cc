@@ -157,6 +157,7 @@ int Planner::new_root(DType dtype, const Shape& shape, int item, int node) {
   PlanRoot root;
   root.dtype = dtype;
   root.shape = shape;
+  root.strides = contiguous_strides(shape);
   root.bytes = element_count(shape) * size_of(dtype);
   root.item = item;
   root.node = node;
@@ -178,11 +179,21 @@ int Planner::find_item(int item) const {
   return item;
 }
 
+bool Planner::is_as_made(const PlanValue& value) const {
+  const PlanRoot& root = roots_[static_cast<std::size_t>(value.root)];
+  if (value.layout.offset != 0) return false;
+  if (element_count(root.shape) == 0) return true;
+  for (int axis = 0; axis < root.shape.rank(); ++axis) {
+    if (root.shape[axis] != 1 && value.layout.strides[axis] != root.strides[axis]) return false;
+  }
+  return true;
+}
+
 int Planner::open_region(const PlanValue& value, const Shape& shape) const {
   if (value.root < 0 || !value.dynamic.empty()) return -1;
   const PlanRoot& root = roots_[static_cast<std::size_t>(value.root)];
   if (root.item < 0 || root.in_memory || root.shape != shape) return -1;
-  if (value.layout.offset != 0 || !is_dense(shape, value.layout.strides)) return -1;
+  if (!is_as_made(value)) return -1;
   const int item = find_item(root.item);
   const PlanItem& region = items_[static_cast<std::size_t>(item)];
   if (region.kind != PlanItem::Kind::region || !region.open || region.root == value.root) return -1;
@@ -327,6 +338,7 @@ void Planner::trace_elementwise(std::uint32_t index) {
   region.position = position_of(index);
   node.value.root = new_root(node.dtype, node.shape, target, static_cast<int>(index));
   node.value.layout.strides = contiguous_strides(node.shape);
+  pad_rows(node);
 }
 
 void Planner::trace_reduction(std::uint32_t index) {
@@ -395,11 +407,9 @@ void Planner::trace_kernel(std::uint32_t index) {
   it.inputs = std::move(inputs);
   it.root = new_root(node.dtype, node.shape, item, static_cast<int>(index));
   node.value.root = it.root;
-  node.value.layout.strides = strides_of_result(node, *kernel);
+  node.value.layout.strides = contiguous_strides(node.shape);
   roots_.back().in_memory = true;
-  if (node.shape.rank() > 0 && element_count(node.shape) > 0) {
-    roots_.back().bytes = node.shape[0] * node.value.layout.strides[0] * size_of(node.dtype);
-  }
+  if (kernel->writes_padded) pad_rows(node);
 }
 
 // Pass 3

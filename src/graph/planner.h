@@ -41,7 +41,7 @@ struct PlanNode {
   bool wanted = false;
   int uses = 0;              // by needed nodes
   bool stays_inside = true;  // neither it nor a view of it is wanted
-  bool is_padded = false;    // a contraction that reads or makes it wants padded rows
+  bool is_padded = false;    // contractions are faster with padded rows here
   PlanValue value;
   PlanValue escaped;  // of a wanted node: where it lies after the plan
 };
@@ -49,6 +49,7 @@ struct PlanNode {
 struct PlanRoot {
   DType dtype = DType::f32;
   Shape shape;
+  Strides strides;  // as it is made: dense, or with padded rows
   std::int64_t bytes = 0;
   int external = -1;       // slot
   int item = -1;           // producer
@@ -106,10 +107,13 @@ class Planner {
 
   // graph/row_padding.cc
   void find_padded();
+  void pad_operand(const PlanNode& node, std::uint32_t i);
   // The node as a kernel sees it whose operands are all dense.
   Signature dense_signature(const PlanNode& node) const;
-  // Of the value that this kernel makes.
-  Strides strides_of_result(const PlanNode& node, const Kernel& kernel) const;
+  // `node` has just become a root, of what can write padded rows.
+  void pad_rows(PlanNode& node);
+  // True if the value, of this shape, has padded rows, and is dense but for them.
+  bool has_padded_rows(const PlanValue& value, const Shape& shape) const;
 
   // The value of operand i of a node.
   bool is_aligned(const PlanValue& value) const;
@@ -125,6 +129,8 @@ class Planner {
   PlanValue dense(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
   // A dense root that a copy item fills with `value`: a scalar, or a strided view.
   PlanValue stored(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
+  // True if the value, of its root's shape, is the root as it is made.
+  bool is_as_made(const PlanValue& value) const;
   int new_root(DType dtype, const Shape& shape, int item, int node);
   int new_item(PlanItem::Kind kind, std::int64_t position);
 
@@ -161,6 +167,9 @@ class Planner {
   std::vector<bool> donated_;              // per external
   std::shared_ptr<Plan> plan_;
 };
+
+// `shape` with rows as long as padded rows are apart.
+Shape padded_shape(const Shape& shape);
 
 // A region ready for the device, with where its operands are.
 struct BuiltRegion {

@@ -39,7 +39,8 @@ struct RegionInstruction {
 struct RegionOutput {
   DType dtype;
   int value;
-  Strides strides;  // over Region::shape; outputs of a plan are dense row-major
+  Strides
+      strides;  // over Region::shape; outputs of a plan are dense row-major, or have padded rows
 };
 
 // How a region ends in a reduction: `value` is reduced over `axes` (bit i = axis i of shape).

@@ -133,10 +133,29 @@ BuiltRegion RegionBuilder::build(PlanItem& item) {
     const PlanNode& node = planner_.nodes_[member];
     if (!planner_.roots_[static_cast<std::size_t>(node.value.root)].in_memory) continue;
     region.outputs.push_back(
-        {node.dtype, untagged(kResultTag | result_of(member)), contiguous_strides(region.shape)});
+        {node.dtype, untagged(kResultTag | result_of(member)), node.value.layout.strides});
     built_.output_roots.push_back(node.value.root);
   }
+  if (end == nullptr) include_padding(item);
   return std::move(built_);
+}
+
+void RegionBuilder::include_padding(const PlanItem& item) {
+  Region& region = built_.region;
+  const int last = region.shape.rank() - 1;
+  if (last < 1) return;
+  for (std::size_t i = 0; i < region.inputs.size(); ++i) {
+    PlanValue input = built_.inputs[i];
+    input.layout.strides = region.inputs[i].strides;
+    if (input.layout.strides[last] == 0) continue;  // one number for a row, and for its padding
+    if (!planner_.has_padded_rows(input, region.shape)) return;
+  }
+  for (const std::uint32_t member : item.members) {
+    const PlanValue& value = planner_.nodes_[member].value;
+    const bool is_output = planner_.roots_[static_cast<std::size_t>(value.root)].in_memory;
+    if (is_output && !planner_.has_padded_rows(value, region.shape)) return;
+  }
+  region.shape = padded_shape(region.shape);
 }
 
 BuiltRegion RegionBuilder::build_copy(const PlanItem& item) {

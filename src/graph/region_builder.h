@@ -20,6 +20,9 @@ class RegionBuilder {
   BuiltRegion build_copy(const PlanItem& item);
 
  private:
+  // Where all operands have padded rows the region runs over the padding as well, as if it were one
+  // dense row. What it computes there nobody reads.
+  void include_padding(const PlanItem& item);
   int memory_input(const PlanValue& value, const Shape& shape, DType dtype);
   int scalar_input(int dynamic, DType dtype);
   int argument(const PlanNode& node, std::uint32_t i, int item);

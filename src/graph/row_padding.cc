@@ -1,15 +1,24 @@
 // Part of pass 2 of the planner: which values have rows further apart than they are long, so that
 // each begins where contractions read and write fastest. Only memory that the plan places itself can
-// be laid out so; what is between the rows is never written, and read by nobody.
+// be laid out so. What is between the rows means nothing: it is not written, or with anything.
 #include "graph/planner.h"
 
 namespace hearth {
 namespace {
 
+// Rows are whole runs of so many elements, which is kRowAlignment for the smallest floats and more
+// for others: values of one shape that are padded have the same index space, whatever their dtypes.
+constexpr std::int64_t kRun = kRowAlignment / 2;
 // Shorter rows would grow by more than an eighth.
-constexpr std::int64_t kLeastPaddedBytes = 8 * kRowAlignment;
+constexpr std::int64_t kLeastRow = 8 * kRun;
 
 }  // namespace
+
+Shape padded_shape(const Shape& shape) {
+  Shape padded = shape;
+  padded[shape.rank() - 1] = (shape.back() + kRun - 1) / kRun * kRun;
+  return padded;
+}
 
 Signature Planner::dense_signature(const PlanNode& node) const {
   Signature signature;
@@ -47,29 +56,56 @@ void Planner::find_padded() {
       continue;
     }
     node.is_padded = true;
+    for (std::uint32_t i = 0; i < node.ref_count; ++i) pad_operand(node, i);
+  }
+  // An elementwise op that makes padded rows reads such rows, so that it need not know of them.
+  for (std::size_t k = nodes_.size(); k-- > 0;) {
+    const PlanNode& node = nodes_[k];
+    if (!node.is_padded || !node.stays_inside || node.op->kind != OpKind::elementwise) continue;
     for (std::uint32_t i = 0; i < node.ref_count; ++i) {
-      OperandRef ref = refs_[node.first_ref + i];
-      while (ref.tag() == OperandRef::local) {
-        PlanNode& from = nodes_[ref.payload()];
-        from.is_padded = true;
-        if (from.op->kind != OpKind::view) break;
-        ref = refs_[from.first_ref];
-      }
+      if (operand_shape(node, i) == node.shape) pad_operand(node, i);
     }
   }
 }
 
-Strides Planner::strides_of_result(const PlanNode& node, const Kernel& kernel) const {
-  Strides strides = contiguous_strides(node.shape);
-  const int rank = node.shape.rank();
-  if (!kernel.writes_padded || !node.is_padded || !node.stays_inside || rank < 2) return strides;
-  const std::int64_t item = size_of(node.dtype), bytes = node.shape.back() * item;
-  if (node.shape[rank - 2] == 1 || element_count(node.shape) == 0 || bytes < kLeastPaddedBytes) {
-    return strides;
+void Planner::pad_operand(const PlanNode& node, std::uint32_t i) {
+  OperandRef ref = refs_[node.first_ref + i];
+  while (ref.tag() == OperandRef::local) {
+    PlanNode& from = nodes_[ref.payload()];
+    from.is_padded = true;
+    if (from.op->kind != OpKind::view) return;
+    ref = refs_[from.first_ref];
   }
-  Shape padded = node.shape;
-  padded[rank - 1] = (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment / item;
-  return contiguous_strides(padded);
+}
+
+bool Planner::has_padded_rows(const PlanValue& value, const Shape& shape) const {
+  if (value.root < 0 || value.layout.offset != 0 || !value.dynamic.empty()) return false;
+  const PlanRoot& root = roots_[static_cast<std::size_t>(value.root)];
+  if (root.item < 0 || is_dense(root.shape, root.strides) || shape.rank() < 2) return false;
+  const Strides padded = contiguous_strides(padded_shape(shape));
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != 1 && value.layout.strides[axis] != padded[axis]) return false;
+  }
+  return true;
+}
+
+void Planner::pad_rows(PlanNode& node) {
+  bool pads = node.is_padded;
+  // What reads padded rows writes them, for the same reason.
+  for (std::uint32_t i = 0; node.op->kind == OpKind::elementwise && i < node.ref_count; ++i) {
+    pads = pads ||
+           (operand_shape(node, i) == node.shape && has_padded_rows(operand(node, i), node.shape));
+  }
+  const int rank = node.shape.rank();
+  if (!pads || !node.stays_inside || rank < 2 || element_count(node.shape) == 0 ||
+      node.shape[rank - 2] == 1 || node.shape[rank - 1] < kLeastRow) {
+    return;
+  }
+  const Shape padded = padded_shape(node.shape);
+  PlanRoot& root = roots_[static_cast<std::size_t>(node.value.root)];
+  root.strides = contiguous_strides(padded);
+  root.bytes = element_count(padded) * size_of(node.dtype);
+  node.value.layout.strides = root.strides;
 }
 
 }  // namespace hearth

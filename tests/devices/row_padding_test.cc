@@ -11,6 +11,7 @@
 #include "graph/counted.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
+#include "hearth/runtime.h"
 #include "ops/defs.h"
 
 namespace hearth {
@@ -105,11 +106,57 @@ TEST_F(RowPadding, OfScoresOverAnOddVocabularyAndTheirGradient) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       expect_close(got[i], expected[i], dtype == DType::bf16 ? 0.02 : 1e-5);
     }
-    const std::int64_t padded = dtype == DType::bf16 ? 136 : 132;
+    constexpr std::int64_t padded = 136;
     // The scores; the gradients of activations and weight read that of the scores.
     ASSERT_EQ(made.size(), 3u);
     EXPECT_EQ(made[0], padded);
     EXPECT_EQ(std::count(read.begin(), read.end(), padded), 2);
+  }
+}
+
+// Regions between products and loss, as most programs have them.
+TEST_F(RowPadding, ThroughElementwiseOps) {
+  constexpr std::int64_t kRows = 9, kDim = 24, kVocabulary = 131;
+  const Array x = random_array({kRows, kDim}, DType::bf16, -1, 1, 1).eval();
+  const Array w = random_array({kVocabulary, kDim}, DType::bf16, -1, 1, 2).eval();
+  const Array b = random_array({kVocabulary}, DType::bf16, -1, 1, 3).eval();
+  Generator generator{3, 0};
+  const Array targets =
+      random_integers({kRows}, 0, kVocabulary, DType::i32, Device::cpu(), &generator).eval();
+  const auto gradients = [](const Array& activations, const Array& weight, const Array& bias,
+                            const Array& wanted, DType wide) {
+    const Array a = activations.require_grad(), c = weight.require_grad();
+    std::vector<Array> all;
+    {
+      Array scores = linear(a, c);
+      if (bias.defined()) scores = add(scores, bias);
+      all = {cross_entropy(mul(tanh(cast(scores, wide)), 3.0), wanted)};
+    }
+    const Gradients both = backward(all[0]);
+    all.insert(all.end(), {both.get(a), both.get(c)});
+    submit();
+    return all;
+  };
+  for (const bool biased : {false, true}) {
+    made.clear();
+    read.clear();
+    const Array inputs[] = {placed(x), placed(w), placed(targets), biased ? placed(b) : Array()};
+    std::vector<Array> got;
+    std::string kernels;
+    {
+      const runtime::Profile profile;
+      got = gradients(inputs[0], inputs[1], inputs[3], inputs[2], DType::f32);
+      got[0].to_doubles();
+      for (const auto& kernel : profile.kernels()) kernels += kernel.name + " ";
+    }
+    const auto expected = gradients(cast(x, DType::f64), cast(w, DType::f64),
+                                    biased ? cast(b, DType::f64) : Array(), targets, DType::f64);
+    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i], 0.02);
+    ASSERT_EQ(made.size(), 3u);
+    EXPECT_EQ(made[0], 136);
+    EXPECT_EQ(std::count(read.begin(), read.end(), 136), 2);
+    // One row of all elements; the bias has no padding to add.
+    EXPECT_EQ(kernels.find("strided") != std::string::npos, biased) << kernels;
   }
 }
 
