@@ -4,9 +4,9 @@
 //
 // rms_norm is the same with mean = 0 and without bias. A row that fits into registers is read once
 // (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
-// Sums in f32 (f64 for f64). The mean is taken of the differences from the row's first element, then
-// the variance around it: nothing cancels, and a row of equal elements has exactly its mean. The
-// result of f32 rows may be rounded to 16 bits as it is stored.
+// Sums in f32 (f64 for f64). The mean is taken of the differences from the row's first element,
+// then the variance around it: nothing cancels, and a row of equal elements has exactly its mean.
+// The result of f32 rows may be rounded to 16 bits as it is stored.
 
 #include "kernels/rows.h"
 
@@ -131,8 +131,8 @@ struct NormParams {
   Axes<kRank> x;
 };
 
-// Writes the part of a row that a thread holds, as dtype R. Without weight or bias their pointers are
-// not read.
+// Writes the part of a row that a thread holds, as dtype R. Without weight or bias their pointers
+// are not read.
 template <typename D, typename R, bool kWeight, bool kBias, bool kPacked, int kHold>
 HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     RowScale<typename D::value> scale,

@@ -109,8 +109,8 @@ HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packe
   return origin;
 }
 
-// Adds the sums that the threads have of columns in the order of simdgroups, and writes them. Lane l
-// has element i of packet l + u * lanes in sums[u * count + i]; `shared` has 32 times as many.
+// Adds the sums that the threads have of columns in the order of simdgroups, and writes them. Lane
+// l has element i of packet l + u * lanes in sums[u * count + i]; `shared` has 32 times as many.
 template <typename D, int kVectors, int kHold>
 HEARTH_INLINE void write_columns(thread typename D::value* sums, device typename D::value* to,
                                  constant RowSplit& split, threadgroup typename D::value* shared,

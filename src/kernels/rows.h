@@ -105,8 +105,8 @@ HEARTH_INLINE void put_packet(Packet<kBytes> packet, device typename D::memory* 
   }
 }
 
-// Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get the
-// result.
+// Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get
+// the result.
 template <typename V>
 HEARTH_INLINE V simd_row_sum(V x, uint lanes) {
 #pragma unroll

@@ -1,7 +1,7 @@
 // The ops of softmax.h along an axis that is not the last one. Text of the kernel dialect.
 //
-// A column is what one maximum is taken over. A threadgroup takes 32 columns that lie side by side, a
-// lane each; its simdgroups, up to 32 where columns are few, take elements of them in turn. Both
+// A column is what one maximum is taken over. A threadgroup takes 32 columns that lie side by side,
+// a lane each; its simdgroups, up to 32 where columns are few, take elements of them in turn. Both
 // passes read whole lines of memory, kColumnLoads at a time; the second one comes partly out of the
 // cache. Bound by memory. Numerics are those of softmax.h.
 

@@ -49,8 +49,8 @@ std::int64_t epsilon_word(const Signature& signature) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
 }
 
-// The kernels of rows that are whole packets take addresses at packets only; `otherwise` are those of
-// all rows.
+// The kernels of rows that are whole packets take addresses at packets only; `otherwise` are those
+// of all rows.
 void need_packets(Step* step) {
   for (StepArgument& argument : step->arguments) {
     if (argument.from == StepArgument::From::operand) argument.alignment = kPacketBytes;
