@@ -12,7 +12,7 @@
 // the stretches up in order. Bound by memory: each key and value is read once for each kQueries
 // queries. Sums are kept in f32, or in f64 for f64.
 
-#include "kernels/attention_scores.h"
+#include "kernels/attention_stretches.h"
 
 // 8 columns of a row, as words where vectors can be loaded.
 template <typename D, bool kVectors>
@@ -74,30 +74,9 @@ inline C dealt_sum(thread C* value, uint lane) {
   return value[0];
 }
 
-// Stretches are as long as it takes to share out `length` keys, in whole steps.
-inline long stretch_of(long length, long stretches, long step) {
-  long keys = (length + stretches - 1) / stretches;
-  return (keys + step - 1) / step * step;
-}
-
-struct FewParams {
-  AttentionParams attention;
-  long stretches;  // threadgroups that share the keys of a query
-};
-
 enum { kFewSimdgroups = 4 };
 // Keys that a threadgroup takes at a time.
 inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll * (32 / lanes); }
-
-// The value of another lane; 64-bit values go in two halves.
-inline float taken_from(float x, ushort lane) { return simd_shuffle(x, lane); }
-#if HEARTH_HAS_F64
-inline double taken_from(double x, ushort lane) {
-  ulong bits = as_type<ulong>(x);
-  uint low = simd_shuffle(uint(bits), lane), high = simd_shuffle(uint(bits >> 32), lane);
-  return as_type<double>(ulong(low) | (ulong(high) << 32));
-}
-#endif
 
 template <typename D, int kLanes, int kQueries, int kUnroll, bool kVectors, bool kSoftcap,
           bool kMask, bool kBias>
@@ -110,7 +89,7 @@ void attention_few(device const typename D::memory* q, device const typename D::
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
   constant AttentionParams& p = few.attention;
   long length = existing_keys(dynamics, p);
-  long step = keys_of_step(kUnroll, kLanes), stretch = stretch_of(length, few.stretches, step);
+  long step = keys_of_step(kUnroll, kLanes), stretch = long(stretch_of(uint(length), few));
   long begin = long(ctx.tg.x) * stretch;
   if (begin >= length) return;
   long end = begin + stretch < length ? begin + stretch : length;
@@ -290,52 +269,5 @@ void attention_few(device const typename D::memory* q, device const typename D::
       for (uint s = 0; s < kFewSimdgroups; ++s) sums = sums + totals[s * uint(kQueries) + dealt];
       marks[line * 2 + 1] = sums;
     }
-  }
-}
-
-// A threadgroup of 512 threads makes one row of the result; simdgroups take turns with stretches.
-template <typename D, int kLanes, int kUnroll>
-void attention_combine(device const typename D::value* parts, device const typename D::value* marks,
-                       device const ulong* dynamics, device typename D::memory* out,
-                       constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
-  typedef typename D::value C;
-  constant AttentionParams& p = few.attention;
-  long length = existing_keys(dynamics, p);
-  long stretch = stretch_of(length, few.stretches, keys_of_step(kUnroll, kLanes));
-  long used = length == 0 ? 0 : (length + stretch - 1) / stretch;
-  long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x), line = row * few.stretches;
-  C all = C(-INFINITY);
-  for (long s = long(ctx.lane); s < used; s += 32) all = metal::max(all, marks[(line + s) * 2]);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    all = metal::max(all, exchanged(all, ushort(distance)));
-  }
-  C shift = all == C(-INFINITY) ? C(0.0f) : all;
-  C sum[8];
-  C total = C(0.0f);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) sum[i] = C(0.0f);
-#pragma unroll 4
-  for (long s = long(ctx.sg); s < used; s += long(ctx.nsg)) {
-    C share = metal::exp2(marks[(line + s) * 2] - shift);
-    total = total + marks[(line + s) * 2 + 1] * share;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      long c = long(ctx.lane) + 32 * i;
-      if (c < p.dv) sum[i] = metal::fma(parts[(line + s) * p.dv + c], share, sum[i]);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < 8; ++i) shared[ctx.sg * 256u + ctx.lane + uint(32 * i)] = sum[i];
-  if (ctx.lane == 0u) shared[ctx.nsg * 256u + ctx.sg] = total;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  total = C(0.0f);
-  C value = C(0.0f);
-  for (uint s = 0; s < ctx.nsg; ++s) {
-    total = total + shared[ctx.nsg * 256u + s];
-    value = value + shared[s * 256u + ctx.tid.x % 256u];
-  }
-  if (long(ctx.tid.x) < p.dv) {
-    out[row * p.dv + long(ctx.tid.x)] = D::store(total == C(0.0f) ? C(0.0f) : value / total);
   }
 }

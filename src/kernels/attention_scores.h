@@ -16,7 +16,7 @@ inline long place_of(constant AttentionOperand& x, long item, long head, long ro
 struct AttentionParams {
   long heads, kv_heads, rows, keys, d, dv;
   long causal;
-  long dynamic;  // the word of the dynamic block that says how many keys exist
+  long dynamic;  // the word of the dynamic block that says how many keys exist; below 0: all
   long scale;    // times log2(e), or with a softcap over it
   long softcap;  // times log2(e); 0: none
   long log2e;
@@ -35,6 +35,7 @@ struct Number<double> {
 #endif
 
 inline long existing_keys(device const ulong* dynamics, constant AttentionParams& p) {
+  if (p.dynamic < 0) return p.keys;
   long length = long(dynamics[p.dynamic]);
   return length < 0 ? 0 : length > p.keys ? p.keys : length;
 }
