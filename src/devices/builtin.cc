@@ -16,7 +16,7 @@ void discover_attached_devices() {
   int index = 0;
   for (std::unique_ptr<runtime::Driver>& driver : cuda::open_drivers()) {
     KernelTable table = gpu::gpu_kernel_table();
-    gpu::add_library_kernels(*driver, table);
+    gpu::add_driver_kernels(*driver, table);
     register_device(new gpu::GpuDevice("cuda", index++, std::move(driver), std::move(table)));
   }
 }

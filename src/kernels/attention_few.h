@@ -94,9 +94,8 @@ void attention_few(device const typename D::memory* q, device const typename D::
   if (begin >= length) return;
   long end = begin + stretch < length ? begin + stretch : length;
 
-  long group = p.heads / p.kv_heads, queries = group * p.rows;
-  long kv_head = long(ctx.tg.y) % p.kv_heads, first = long(ctx.tg.y) / p.kv_heads * kQueries;
-  long item = long(ctx.tg.z);
+  long group = few.group, queries = group * p.rows, kv_head = long(ctx.tg.y);
+  long item = long(ctx.tg.z) / few.blocks, first = (long(ctx.tg.z) - item * few.blocks) * kQueries;
   uint slot = ctx.lane / uint(kLanes), part = ctx.lane % uint(kLanes);
   long column = long(part) * 8;
   ScoreScale<C> scale(p);

@@ -51,7 +51,7 @@ inline uint rounded_pair(thread float& a, thread float& b) {
 // as line `line` + `hop` times the query. Threadgroup memory holds kPass chunks of columns at a
 // time.
 template <int kChunks, int kPass, int kQueries, bool kWhole>
-inline void join_simdgroups(thread float4 (*sum)[4], float best, float total, uint queries,
+inline void join_simdgroups(thread const float4* sum, float best, float total, uint queries,
                             device float* parts, device float* marks, long line, long hop,
                             uint columns, threadgroup float* shared, thread const Ctx& ctx) {
   const uint kVectors = kPass * kChunk / 4, kStride = kPass * kChunk + 4;
@@ -74,7 +74,7 @@ inline void join_simdgroups(thread float4 (*sum)[4], float best, float total, ui
         for (int c = 0; c < kPass; ++c) {
 #pragma unroll
           for (int j = 0; j < 4; j += 2) {
-            float4 low = sum[pass + c][j], high = sum[pass + c][j + 1];
+            float4 low = sum[4 * (pass + c) + j], high = sum[4 * (pass + c) + j + 1];
             *(threadgroup float4*)(to + c * kChunk + 2 * j) =
                 e == 0u ? float4(low.x, low.z, high.x, high.z)
                         : float4(low.y, low.w, high.y, high.w);
@@ -162,12 +162,9 @@ void attention_matrix(device const typename D::memory* q, device const typename 
     }
   }
   ScoreScale<float> scale(p);
-  float4 sum[kChunks][4];
+  float4 sum[4 * kChunks];
 #pragma unroll
-  for (int c = 0; c < kChunks; ++c) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) sum[c][j] = float4(0.0f, 0.0f, 0.0f, 0.0f);
-  }
+  for (int i = 0; i < 4 * kChunks; ++i) sum[i] = float4(0.0f, 0.0f, 0.0f, 0.0f);
   float best = -INFINITY, total = 0.0f;
 
 #pragma unroll 1
@@ -188,7 +185,7 @@ void attention_matrix(device const typename D::memory* q, device const typename 
 #pragma unroll
         for (int w = 0; w < 4; w += 2) {
           dot = tile_product<D>(uint4(query[i].word[w], 0u, query[i].word[w + 1], 0u),
-                                uint2(keys[h][i].word[w], keys[h][i].word[w + 1]), dot);
+                                uint2(keys[h][i].word[w], keys[h][i].word[w + 1]), dot, ctx.lane);
         }
       }
 #pragma unroll
@@ -222,12 +219,8 @@ void attention_matrix(device const typename D::memory* q, device const typename 
       float even = simd_shuffle(shrink, ushort(8u * t));
       float odd = simd_shuffle(shrink, ushort(8u * t + 4u));
 #pragma unroll
-      for (int c = 0; c < kChunks; ++c) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          float4 old = sum[c][j];
-          sum[c][j] = float4(old.x * even, old.y * odd, old.z * even, old.w * odd);
-        }
+      for (int i = 0; i < 4 * kChunks; ++i) {
+        sum[i] = float4(sum[i].x * even, sum[i].y * odd, sum[i].z * even, sum[i].w * odd);
       }
     }
 #pragma unroll
@@ -240,9 +233,9 @@ void attention_matrix(device const typename D::memory* q, device const typename 
       for (int j = 0; j < 4; ++j) {
         uint a = values[0][c].word[j], b = values[1][c].word[j];
         uint far_a = values[2][c].word[j], far_b = values[3][c].word[j];
-        sum[c][j] = tile_product<D>(uint4(lower_halves(a, b), upper_halves(a, b),
-                                          lower_halves(far_a, far_b), upper_halves(far_a, far_b)),
-                                    weights, sum[c][j]);
+        uint4 four = uint4(lower_halves(a, b), upper_halves(a, b), lower_halves(far_a, far_b),
+                           upper_halves(far_a, far_b));
+        sum[4 * c + j] = tile_product<D>(four, weights, sum[4 * c + j], ctx.lane);
       }
     }
   }

@@ -6,10 +6,10 @@
 
 struct FewParams {
   AttentionParams attention;
-  long group;      // heads that share keys
-  long blocks;     // threadgroups that share the queries of such a group
-  long stretches;  // threadgroups that share the keys of a query
-  long shift;      // stretches are multiples of 1 << shift
+  long group;               // heads that share keys
+  long blocks;              // threadgroups that share the queries of such a group
+  long stretches;           // threadgroups that share the keys of a query
+  long shift;               // stretches are multiples of 1 << shift
   long magic, magic_shift;  // divide by `stretches`: divided()
 };
 

@@ -14,7 +14,7 @@
 
 #if HEARTH_HAS_TILE_PRODUCT
 template <typename D>
-inline float4 tile_product(uint4 a, uint2 b, float4 sum) {
+inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint) {
   return metal::tile_product(typename D::memory(0.0f), a, b, sum);
 }
 #else
@@ -25,8 +25,7 @@ inline float pair_product(uint a, uint b, float sum) {
   return metal::fma(D::get(&a, 1), D::get(&b, 1), sum);
 }
 template <typename D>
-inline float4 tile_product(uint4 a, uint2 b, float4 sum) {
-  uint lane = lane_index();
+inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint lane) {
   for (uint t = 0; t < 4; ++t) {
     uint4 left = simd_shuffle(a, ushort((lane & 28u) + t));
     uint2 even = simd_shuffle(b, ushort(8u * (lane & 3u) + t));

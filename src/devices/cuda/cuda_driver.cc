@@ -60,7 +60,8 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
   std::size_t bytes = 0;
   check(api, api.cuDeviceTotalMem_v2(&bytes, card), "cuDeviceTotalMem");
   properties.name = name.data();
-  properties.architecture = "sm_" + std::to_string(compute_capability(api, card));
+  const int capability = compute_capability(api, card);
+  properties.architecture = "sm_" + std::to_string(capability);
   properties.memory = static_cast<std::int64_t>(bytes);
   properties.processors = attribute(api, card, DeviceAttribute::multiprocessor_count);
   properties.max_threads = attribute(api, card, DeviceAttribute::max_threads_per_block);
@@ -69,6 +70,7 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block);
   properties.cache_bytes = attribute(api, card, DeviceAttribute::l2_cache_size);
   properties.has_f64 = true;
+  properties.has_tile_products = capability >= 80;
   return properties;
 }
 

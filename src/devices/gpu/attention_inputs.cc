@@ -43,7 +43,7 @@ AttentionInputs::AttentionInputs(const Signature& from, int first_input)
                d,
                dv,
                causal ? 1 : 0,
-               signature.dynamic,
+               bounded ? signature.dynamic : -1,
                bits(softcap > 0 ? scale / softcap : scale * log2e),
                bits(softcap * log2e),
                bits(log2e)};

@@ -18,6 +18,7 @@ const KernelTable& gpu_kernel_table() {
     add_arg_reduce_kernels(*made);
     add_matmul_kernels(*made);
     add_attention_kernels(*made);
+    add_few_attention(*made);
     add_softmax_kernels(*made);
     add_norm_kernels(*made);
     add_rope_kernels(*made);
@@ -27,9 +28,10 @@ const KernelTable& gpu_kernel_table() {
   return *table;
 }
 
-void add_library_kernels(const runtime::Driver& driver, KernelTable& table) {
+void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
   if (driver.has_library(kMatmulFunction)) add_library_matmul(table);
   if (driver.has_library(kAttentionFunction)) add_library_attention(table);
+  if (driver.properties().has_tile_products) add_matrix_attention(table);
 }
 
 }  // namespace hearth::gpu

@@ -16,6 +16,7 @@ void add_random_kernels(KernelTable& table);
 void add_arg_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
 void add_attention_kernels(KernelTable& table);
+void add_few_attention(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_rope_kernels(KernelTable& table);
@@ -35,8 +36,9 @@ void add_library_matmul(KernelTable& table);
 // that makes them faster.
 Prepared library_matmul(const Signature& signature, std::int64_t large);
 void add_library_attention(KernelTable& table);
-// The kernels that call the vendor's libraries, as far as the driver has them. Where they accept,
-// they go before the others.
-void add_library_kernels(const runtime::Driver& driver, KernelTable& table);
+void add_matrix_attention(KernelTable& table);
+// The kernels for what not every GPU has: the vendor's libraries, and tensor cores. Where they
+// accept, they go before the others.
+void add_driver_kernels(const runtime::Driver& driver, KernelTable& table);
 
 }  // namespace hearth::gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "devices/gpu/dialect_types.h"
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/text_builder.h"
 #include "graph/op_def.h"
 
@@ -16,19 +17,6 @@ using Kind = KernelParameter::Kind;
 constexpr int kBytesInFlight = 96;
 // Formulas that the compiler may have to write out for one thread.
 constexpr int kUnrolledInstructions = 512;
-
-// Of divided() in kernels/region_elements.h.
-struct Divisor {
-  std::int64_t magic;
-  std::int64_t shift;
-};
-Divisor divisor_of(std::int64_t extent) {
-  int shift = 31;
-  while ((std::int64_t{1} << (shift - 31)) < extent) ++shift;
-  const auto power = std::uint64_t{1} << shift;
-  const auto d = static_cast<std::uint64_t>(extent);
-  return {static_cast<std::int64_t>((power + d - 1) / d), shift};
-}
 
 }  // namespace
 

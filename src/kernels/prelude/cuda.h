@@ -95,13 +95,13 @@ HEARTH_SHUFFLE(simd_shuffle_down, __shfl_down_sync)
 // kernels/tile_product.h for the dtype of the first argument.
 #if __CUDA_ARCH__ >= 800
 #define HEARTH_HAS_TILE_PRODUCT 1
-#define HEARTH_TILE_PRODUCT(T, name)                                                              \
-  HEARTH_INLINE float4 tile_product(T, uint4 a, uint2 b, float4 sum) {                            \
-    asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name                                    \
-        ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                    \
-        : "+f"(sum.x), "+f"(sum.y), "+f"(sum.z), "+f"(sum.w)                                      \
-        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));                            \
-    return sum;                                                                                   \
+#define HEARTH_TILE_PRODUCT(T, name)                                           \
+  HEARTH_INLINE float4 tile_product(T, uint4 a, uint2 b, float4 sum) {         \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." name "." name                 \
+        ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+f"(sum.x), "+f"(sum.y), "+f"(sum.z), "+f"(sum.w)                   \
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));         \
+    return sum;                                                                \
   }
 HEARTH_TILE_PRODUCT(half, "f16")
 HEARTH_TILE_PRODUCT(bfloat, "bf16")

@@ -56,7 +56,7 @@ class CudaCublasMatmul : public FakeCard {
     registry_ =
         std::make_unique<runtime::KernelRegistry>(*driver_, runtime::KernelCache(folder_.string()));
     table_ = gpu::gpu_kernel_table();
-    gpu::add_library_kernels(*driver_, table_);
+    gpu::add_driver_kernels(*driver_, table_);
   }
   void stop() {
     for (const Address address : blocks_) driver_->free(address);

@@ -92,6 +92,32 @@ TEST(AttentionRun, FewQueriesOverLongKeys) {
   }
 }
 
+// Rows that tensor cores take: padded columns, more queries than go together, whatever is left over.
+TEST(AttentionRun, FewQueriesOfSmallFloats) {
+  for (const Device& device : gpus()) {
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+      const Case many{1, 20, 2, 1, 200, 64, 64, dtype};
+      expect_matches(device, Inputs(many, 200), {}, "ten heads of a group");
+      expect_matches(device, Inputs(many, 131), {.softcap = 2, .kv_length = 131}, "softcap");
+      const Case rows{2, 6, 2, 3, 150, 96, 72, dtype};
+      expect_matches(device, Inputs(rows, 150), {.causal = true}, "rows and padded columns");
+      expect_matches(device, Inputs(rows, 2), {.causal = true, .kv_length = 2},
+                     "rows that see nothing");
+      expect_matches(device, Inputs(rows, 150),
+                     {.mask = less(random_array({2, 1, 3, 150}), 0.3),
+                      .bias = random_array({6, 1, 150}, dtype)},
+                     "mask and bias");
+      const Case single{1, 2, 2, 4, 33, 8, 128, dtype};
+      expect_matches(device, Inputs(single, 33), {}, "few columns");
+      const Array nothing = attention(on(device, random_array({1, 2, 1, 64}, dtype)),
+                                      on(device, random_array({1, 2, 40, 64}, dtype)),
+                                      on(device, random_array({1, 2, 40, 64}, dtype)),
+                                      {.mask = on(device, less(random_array({40}), 2))});
+      EXPECT_EQ(nothing.to_doubles(), Values(128, 0.0)) << device.name();
+    }
+  }
+}
+
 TEST(AttentionRun, ManyQueriesGoOverTiles) {
   for (const Device& device : gpus()) {
     for (const DType dtype : {DType::f32, DType::f16}) {
@@ -135,15 +161,18 @@ TEST(AttentionRun, ViewsThatNoVectorFits) {
 // The same plan, replayed with other lengths: what a key-value cache does.
 TEST(AttentionRun, LengthsChangeBetweenRuns) {
   for (const Device& device : gpus()) {
-    const Case c{1, 4, 2, 1, 600, 64, 64, DType::f32};
-    const Inputs in(c, 600);
-    const Array q = on(device, in.q), k = on(device, in.k), v = on(device, in.v);
-    for (const std::int64_t length : {1, 2, 33, 64, 65, 599, 600, 7}) {
-      const AttentionOptions options{.causal = true, .kv_length = length};
-      const Values expected = attention(in.q, in.k, in.v, options).to_doubles();
-      const Values got = attention(q, k, v, options).to_doubles();
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        ASSERT_TRUE(std::abs(got[i] - expected[i]) <= 1e-5) << device.name() << " " << length;
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Case c{1, 4, 2, 1, 600, 64, 64, dtype};
+      const Inputs in(c, 600);
+      const Array q = on(device, in.q), k = on(device, in.k), v = on(device, in.v);
+      const double allowed = dtype == DType::f32 ? 1e-5 : 5 * tolerance(dtype);
+      for (const std::int64_t length : {1, 2, 33, 64, 65, 599, 600, 7}) {
+        const AttentionOptions options{.causal = true, .kv_length = length};
+        const Values expected = attention(in.q, in.k, in.v, options).to_doubles();
+        const Values got = attention(q, k, v, options).to_doubles();
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          ASSERT_TRUE(std::abs(got[i] - expected[i]) <= allowed) << device.name() << " " << length;
+        }
       }
     }
   }

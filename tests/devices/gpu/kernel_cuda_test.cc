@@ -58,6 +58,15 @@ TEST_F(KernelCuda, LibraryKernels) {
   for (const KernelSource& kernel : library_kernels()) check(kernel, "sm_90");
 }
 
+TEST_F(KernelCuda, TensorCoresAreUsedWhereTheyAre) {
+  for (const KernelSource& kernel : library_kernels()) {
+    if (!kernel.name.starts_with("an_attention_matrix")) continue;
+    for (const char* architecture : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_120"}) {
+      EXPECT_TRUE(contains(check(kernel, architecture).ptx, "mma.sync.aligned.m16n8k16"));
+    }
+  }
+}
+
 TEST_F(KernelCuda, Formulas) {
   const auto& [f32, f64, i32, u32, i64, u64] = kFormulaTypes;
   check(unary_kernel(f32), "sm_90");

@@ -183,11 +183,22 @@ std::vector<KernelSource> make_kernels() {
     kernels.back().name += "_" + std::to_string(kernels.size());
     kernels.back().max_threads = 128;
   }
+  for (const char* shape :
+       {"BF16, 128, 2, 4, true, false, false, false", "F16, 128, 1, 8, false, true, true, true",
+        "BF16, 64, 1, 1, true, false, false, false"}) {
+    const std::string type = shape[0] == 'F' ? "half" : "bfloat";
+    kernels.push_back(
+        instance("attention_matrix.h", "attention_matrix", shape,
+                 {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
+                  read(type, "bias"), dynamics, write("float", "parts"), write("float", "marks"),
+                  constant("FewParams"), shared("shared", 8 * 8 * 70)}));
+    kernels.back().name += "_" + std::to_string(kernels.size());
+  }
   kernels.push_back(
-      instance("attention_few.h", "attention_combine", "BF16, 16, 4",
+      instance("attention_stretches.h", "attention_combine", "BF16",
                {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),
-                constant("FewParams"), shared("shared", 16 * 257)}));
-  kernels.back().max_threads = 512;
+                constant("FewParams"), shared("shared", 1024 * 3)}));
+  kernels.back().max_threads = 1024;
   kernels.push_back(
       instance("attention_tiles.h", "attention_tiles", "BF16, 256, true, true, true",
                {read("bfloat", "q"), read("bfloat", "k"), read("bfloat", "v"),

@@ -20,8 +20,10 @@ gpu::GpuDevice* make_device() {
   gpu::GpuOptions device_options;
   // Blocks of their own, so that a kernel that leaves one is found out.
   device_options.recycles_memory = false;
-  auto* device = new gpu::GpuDevice("sim", 0, std::make_unique<SimDriver>(options),
-                                    gpu::gpu_kernel_table(), device_options);
+  auto driver = std::make_unique<SimDriver>(options);
+  KernelTable table = gpu::gpu_kernel_table();
+  gpu::add_driver_kernels(*driver, table);
+  auto* device = new gpu::GpuDevice("sim", 0, std::move(driver), std::move(table), device_options);
   register_device(device);
   return device;
 }

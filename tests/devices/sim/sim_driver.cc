@@ -130,6 +130,7 @@ SimDriver::SimDriver(const SimOptions& options)
   properties_.max_threads = Threadgroup::kMaxThreads;
   properties_.cache_bytes = std::int64_t{1} << 20;
   properties_.has_f64 = true;
+  properties_.has_tile_products = true;
 }
 
 Address SimDriver::allocate(std::int64_t bytes) {
