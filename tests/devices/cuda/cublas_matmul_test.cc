@@ -271,6 +271,9 @@ TEST_F(CudaCublasMatmul, BiasResidualAndRelu) {
   EXPECT_FALSE(kernel->fuses(signature));
   switches().library_epilogues = true;
   EXPECT_TRUE(kernel->fuses(signature));
+  Signature gelu = signature;
+  gelu.epilogue.back().op = &defs::gelu_tanh_op;
+  EXPECT_FALSE(kernel->fuses(gelu));  // of f32
   const Prepared prepared = kernel->prepare(signature);
   std::vector<float> values[4];
   for (int i = 0; i < 4; ++i) {
