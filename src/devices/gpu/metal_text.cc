@@ -68,11 +68,16 @@ class ThreadgroupVariables {
     while (next + 1 < tokens_.size()) {
       const std::string variable(tokens_[next++].text);
       const std::size_t first = next;
-      while (next < tokens_.size() && tokens_[next].text != "," && tokens_[next].text != ";")
-        ++next;
+      std::size_t end = 0;  // of the extents: memory of threadgroups has no initial value
+      for (int depth = 0; next < tokens_.size(); ++next) {
+        const std::string_view text = tokens_[next].text;
+        if (text == "[" || text == "(" || text == "{") ++depth;
+        if (text == "]" || text == ")" || text == "}") --depth;
+        if (depth != 0) continue;
+        if (end == 0 && (text == "=" || text == "," || text == ";")) end = next;
+        if (text == "," || text == ";") break;
+      }
       if (next == tokens_.size()) return;
-      std::size_t end = first;  // of the extents: memory of threadgroups has no initial value
-      while (end < next && tokens_[end].text != "=") ++end;
       const std::string extents(first == end ? "" : between(tokens_[first], tokens_[end - 1]));
       made += declared(alignment, type, variable, extents);
       if (tokens_[next].text == ";") break;

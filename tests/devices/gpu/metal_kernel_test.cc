@@ -180,7 +180,7 @@ inline device Pair<int>& operator+=(device Pair<int>& a, int b) { a.second += b;
 kernel void spaces(const device int* x [[buffer(0)]], const constant int* y [[buffer(1)]],
                    device int* out, uint i [[thread_position_in_grid]]) {
   threadgroup Pair<int> pairs[32], first = {};
-  alignas(16) threadgroup int sums[2][32];
+  alignas(16) threadgroup int sums[kCount == 3 ? 2 : 1][32];
   Behind<device int*>::type last = kCount;
   pairs[i] = Pair<int>(second_of(x), second_of(y));
   pairs[i] += last;
@@ -220,13 +220,13 @@ MetalOptions gemv_options(const std::string& has_bias) {
   return options;
 }
 
-class MetalKernel : public ::testing::Test {
+class MetalKernels : public ::testing::Test {
  protected:
   Device device = hearth::testing::kernel_device_under_test();
   CommandEncoder encoder{device};
 };
 
-TEST_F(MetalKernel, RunsAsItIsWritten) {
+TEST_F(MetalKernels, RunsAsItIsWritten) {
   const std::vector<float> x = random_floats(1000), y = random_floats(1000);
   const Buffer out = Buffer::from_data(y, device);
   const Kernel saxpy(device, metal_kernel(kSaxpy, "saxpy"));
@@ -241,7 +241,7 @@ TEST_F(MetalKernel, RunsAsItIsWritten) {
   for (std::size_t i = 1; i < 1000; ++i) EXPECT_EQ(got[i], 0.5f * x[i] + y[i]) << i;
 }
 
-TEST_F(MetalKernel, OneBufferMayBeGivenTwice) {
+TEST_F(MetalKernels, OneBufferMayBeGivenTwice) {
   const Buffer x = Buffer::from_data(std::vector<float>(64, 3), device);
   encoder.dispatch(Kernel(device, metal_kernel(kSaxpy, "saxpy")), {2}, {32},
                    {x, x, constant(2.0f), constant(64u)});
@@ -249,7 +249,7 @@ TEST_F(MetalKernel, OneBufferMayBeGivenTwice) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(64, 9));
 }
 
-TEST_F(MetalKernel, InstancesAreKnownByTheirHostNames) {
+TEST_F(MetalKernels, InstancesAreKnownByTheirHostNames) {
   EXPECT_EQ(metal_kernel_names(kSoftmax, softmax_options()),
             (std::vector<std::string>{"softmax_float32", "softmax_float16", "softmax_bfloat16"}));
   constexpr std::size_t kRows = 5, kColumns = 333;
@@ -277,7 +277,7 @@ TEST_F(MetalKernel, InstancesAreKnownByTheirHostNames) {
   run("softmax<float, 4>", 0.0f, 1e-6);
 }
 
-TEST_F(MetalKernel, FunctionConstantsArePasted) {
+TEST_F(MetalKernels, FunctionConstantsArePasted) {
   constexpr std::size_t kRows = 7, kColumns = 150;
   const std::vector<float> matrix = random_floats(kRows * kColumns);
   const std::vector<float> vector = random_floats(kColumns), bias = random_floats(kRows);
@@ -310,7 +310,7 @@ TEST_F(MetalKernel, FunctionConstantsArePasted) {
   run(true, true);
 }
 
-TEST_F(MetalKernel, AddressSpacesNeedNotDiffer) {
+TEST_F(MetalKernels, AddressSpacesNeedNotDiffer) {
   const Buffer out(device, DType::i32, {32});
   encoder.dispatch(Kernel(device, metal_kernel(kSpaces, "spaces")), {1}, {32},
                    {Buffer::from_data(std::vector<std::int32_t>{1, 20}, device),
@@ -319,7 +319,7 @@ TEST_F(MetalKernel, AddressSpacesNeedNotDiffer) {
   EXPECT_EQ(out.to_vector<std::int32_t>(), std::vector<std::int32_t>(32, 423));
 }
 
-TEST_F(MetalKernel, PositionsAreThoseOfTheGrid) {
+TEST_F(MetalKernels, PositionsAreThoseOfTheGrid) {
   const Buffer counts = Buffer::zeros(device, DType::u32, {1});
   const Buffer out = Buffer::zeros(device, DType::u32, {8 * 20 * 3});
   const Kernel kernel(device, metal_kernel(kPositions, "positions"));
@@ -344,7 +344,7 @@ TEST_F(MetalKernel, PositionsAreThoseOfTheGrid) {
   }
 }
 
-TEST_F(MetalKernel, CompilesForCuda) {
+TEST_F(MetalKernels, CompilesForCuda) {
   if (!gpu_test::nvrtc_missing().empty()) GTEST_SKIP() << gpu_test::nvrtc_missing();
   for (const KernelSource& kernel :
        {metal_kernel(kSaxpy, "saxpy"),
@@ -358,7 +358,7 @@ TEST_F(MetalKernel, CompilesForCuda) {
   }
 }
 
-TEST_F(MetalKernel, MetalGetsTheTextItself) {
+TEST_F(MetalKernels, MetalGetsTheTextItself) {
   const std::string saxpy = gpu::assemble(metal_kernel(kSaxpy, "saxpy"), gpu::Target::metal);
   EXPECT_NE(saxpy.find("device const float* x [[buffer(0)]]"), std::string::npos) << saxpy;
   const std::string softmax = gpu::assemble(
@@ -380,7 +380,7 @@ std::string message(ErrorCode code, const std::string& text, const std::string& 
   return "no error";
 }
 
-TEST_F(MetalKernel, WhatCannotBeHonouredIsAnError) {
+TEST_F(MetalKernels, WhatCannotBeHonouredIsAnError) {
   const auto expect = [](const std::string& got, const std::string& part) {
     EXPECT_NE(got.find(part), std::string::npos) << got;
   };
