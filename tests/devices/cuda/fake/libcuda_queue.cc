@@ -45,6 +45,10 @@ FakeNode* find_node(GraphExec exec, GraphNode node) {
 // Calls that wait, or that only the queue can answer, end a recording.
 bool is_queue(Stream stream) {
   if (!machine().is_live(stream)) return false;
+  if (behind<FakeStream>(stream)->owner != Machine::current.back()) {
+    machine().misuse.emplace_back("a queue of another card");
+    return false;
+  }
   if (behind<FakeStream>(stream)->recording != nullptr) {
     machine().misuse.emplace_back("a recorded stream is used as a queue");
     return false;
@@ -74,7 +78,7 @@ EXPORT Result cuMemcpyHtoDAsync_v2(DevicePointer target, const void* source, std
                                    Stream stream) {
   return call("cuMemcpyHtoDAsync_v2", [&] {
     if (!is_queue(stream)) return Result::invalid_handle;
-    if (machine().at(target, bytes) == nullptr) return Result::invalid_value;
+    if (machine().own(target, bytes) == nullptr) return Result::invalid_value;
     if (!machine().is_pinned(source, bytes)) {
       machine().misuse.emplace_back("upload from ordinary memory");
     }
@@ -91,7 +95,7 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void* target, DevicePointer source, std::size
                                    Stream stream) {
   return call("cuMemcpyDtoHAsync_v2", [&] {
     if (!is_queue(stream)) return Result::invalid_handle;
-    if (machine().at(source, bytes) == nullptr) return Result::invalid_value;
+    if (machine().own(source, bytes) == nullptr) return Result::invalid_value;
     if (!machine().is_pinned(target, bytes)) {
       machine().misuse.emplace_back("download to ordinary memory");
     }
@@ -134,7 +138,9 @@ EXPORT Result cuMemsetD8Async(DevicePointer target, unsigned char value, std::si
 
 EXPORT Result cuStreamCreate(Stream* stream, unsigned) {
   return call("cuStreamCreate", [&] {
-    *stream = handle<Stream>(machine().make<FakeStream>());
+    auto* made = machine().make<FakeStream>();
+    made->owner = Machine::current.back();
+    *stream = handle<Stream>(made);
     return Result::success;
   });
 }

@@ -29,6 +29,7 @@ void Machine::reset() {
   misuse.clear();
   fault_ = Result::success;
   blocks_.clear();
+  owners_.clear();
   pinned_.clear();
   // What a lost card leaves behind.
   for (const auto& [handle, remove] : handles_) remove();
@@ -82,11 +83,22 @@ DevicePointer Machine::allocate(std::size_t bytes) {
   if (bytes > memory - used()) return 0;
   const DevicePointer address = next_address_;
   blocks_[address].resize(bytes, std::byte{0xcd});
+  owners_[address] = current.back();
   next_address_ += (bytes + 2 * kGap) / kGap * kGap;
   return address;
 }
 
+std::byte* Machine::own(DevicePointer address, std::size_t bytes) {
+  auto block = blocks_.upper_bound(address);
+  if (block != blocks_.begin() && owners_[(--block)->first] != current.back()) {
+    misuse.emplace_back("memory of another card");
+    return nullptr;
+  }
+  return at(address, bytes);
+}
+
 bool Machine::release(DevicePointer address) {
+  if (blocks_.contains(address)) own(address, 0);
   if (!operations_.empty()) misuse.emplace_back("memory freed beside queued work");
   return blocks_.erase(address) == 1;
 }
@@ -180,7 +192,10 @@ Result Machine::run_graph(const std::vector<FakeNode>& nodes) {
 
 bool Machine::describe_launch(const KernelNodeParameters& node, KernelRun& run) const {
   const auto owner = function_owner.find(node.function);
-  if (owner == function_owner.end() || node.shared_memory_bytes != 0) return false;
+  if (owner == function_owner.end()) return false;
+  const unsigned allowed = std::max(owner->second->function.dynamic_bytes, 49152u);
+  if (node.shared_memory_bytes > allowed) return false;
+  run.shared_bytes = node.shared_memory_bytes;
   run.name = owner->second->function.name;
   const unsigned groups[3] = {node.grid_x, node.grid_y, node.grid_z};
   const unsigned threads[3] = {node.block_x, node.block_y, node.block_z};

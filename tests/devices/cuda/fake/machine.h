@@ -15,6 +15,7 @@ namespace hearth::cuda::fake {
 struct FakeFunction {
   std::string name;
   std::vector<int> argument_bytes;
+  unsigned dynamic_bytes = 0;  // that a launch may ask for beyond 48 KB
 };
 
 struct FakeModule {
@@ -42,6 +43,7 @@ struct FakeGraph {
 };
 
 struct FakeStream {
+  ContextHandle owner = nullptr;
   FakeGraph* recording = nullptr;
 };
 
@@ -64,6 +66,8 @@ class Machine final : public FakeCuda {
   Result begin(const char* name, bool needs_context = true);
 
   DevicePointer allocate(std::size_t bytes);
+  // Notes memory that was allocated under another context than the current one.
+  std::byte* own(DevicePointer address, std::size_t bytes);
   bool release(DevicePointer address);
   std::size_t used() const;
 
@@ -110,6 +114,7 @@ class Machine final : public FakeCuda {
  private:
   Result fault_ = Result::success;
   std::map<DevicePointer, std::vector<std::byte>> blocks_;
+  std::map<DevicePointer, ContextHandle> owners_;  // of blocks, while there are any
   DevicePointer next_address_ = kFirstAddress;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
   std::map<const void*, std::function<void()>> handles_;  // how each is deleted
