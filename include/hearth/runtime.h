@@ -108,9 +108,11 @@ struct Properties {
   std::int64_t memory = 0;                      // bytes in all
   int processors = 1;                           // streaming multiprocessors, or GPU cores
   int max_threads = 1024;                       // of a threadgroup
-  std::int64_t threadgroup_memory = 32 * 1024;  // bytes of a threadgroup
-  std::int64_t cache_bytes = 0;                 // last-level cache
-  bool unified = false;                         // host and device share memory
+  std::int64_t threadgroup_memory = 32 * 1024;  // bytes of a threadgroup, for every kernel
+  // What the threadgroup arrays among a kernel's parameters may take instead, where that is more.
+  std::int64_t large_threadgroup_memory = 0;
+  std::int64_t cache_bytes = 0;  // last-level cache
+  bool unified = false;          // host and device share memory
   bool has_f64 = false;
   bool has_tile_products = false;  // 16-bit floats, by tensor cores: kernels/tile_product.h
 };

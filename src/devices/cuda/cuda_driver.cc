@@ -65,9 +65,10 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
   properties.memory = static_cast<std::int64_t>(bytes);
   properties.processors = attribute(api, card, DeviceAttribute::multiprocessor_count);
   properties.max_threads = attribute(api, card, DeviceAttribute::max_threads_per_block);
-  // Threadgroup arrays are static; what a card has beyond this is for dynamic ones.
   properties.threadgroup_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block);
+  properties.large_threadgroup_memory =
+      attribute(api, card, DeviceAttribute::max_shared_memory_per_block_optin);
   properties.cache_bytes = attribute(api, card, DeviceAttribute::l2_cache_size);
   properties.has_f64 = true;
   properties.has_tile_products = capability >= 80;
@@ -131,12 +132,14 @@ std::vector<std::byte> CudaDriver::compile(const runtime::KernelSource& source) 
 }
 
 std::string CudaDriver::compiler_version() const {
-  return compiler_ == nullptr ? "none" : compiler_->version();
+  if (compiler_ == nullptr) return "none";
+  return compiler_->version() + " " + std::to_string(gpu::embedded_revision());
 }
 
 std::unique_ptr<runtime::Function> CudaDriver::load(const runtime::KernelSource& source,
                                                     std::span<const std::byte> image) {
-  return std::make_unique<CudaKernel>(context_, source, image);
+  return std::make_unique<CudaKernel>(context_, source, image,
+                                      properties_.large_threadgroup_memory);
 }
 
 VendorLibrary* CudaDriver::library(std::string_view function) const {

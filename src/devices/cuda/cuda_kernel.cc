@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "devices/gpu/entry_stub.h"
 #include "hearth/error.h"
 #include "runtime/batched_kernel.h"
 
@@ -62,7 +63,7 @@ bool is_fault_of_image(Result result) {
 }  // namespace
 
 CudaKernel::CudaKernel(Context& context, const runtime::KernelSource& source,
-                       std::span<const std::byte> image)
+                       std::span<const std::byte> image, std::int64_t most_threadgroup_bytes)
     : CudaFunction(context, source) {
   if (!is_whole(image)) refuse(source, std::to_string(image.size()) + " bytes that are not whole");
 
@@ -83,10 +84,31 @@ CudaKernel::CudaKernel(Context& context, const runtime::KernelSource& source,
       "cuModuleLoadDataEx");
   try {
     check(api.cuModuleGetFunction(&function_, module_, source.name.c_str()), "cuModuleGetFunction");
+    ask_for_threadgroup_memory(most_threadgroup_bytes);
   } catch (const Error&) {
     api.cuModuleUnload(module_);
     throw;
   }
+}
+
+void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {
+  const std::int64_t bytes = gpu::large_arrays(*source()).bytes;
+  if (bytes == 0) return;
+  int own = 0;  // variables of its text
+  const DriverApi& api = context().api();
+  context().check(api.cuFuncGetAttribute(&own, FunctionAttribute::shared_size_bytes, function_),
+                  "cuFuncGetAttribute");
+  if (bytes + own > most) {
+    throw Error(ErrorCode::unsupported, name() + ": too much threadgroup memory for " +
+                                            context().name() + "; got " +
+                                            std::to_string(bytes + own) +
+                                            " bytes, expected at most " + std::to_string(most));
+  }
+  large_bytes_ = static_cast<unsigned>(bytes);
+  context().check(
+      api.cuFuncSetAttribute(function_, FunctionAttribute::max_dynamic_shared_size_bytes,
+                             static_cast<int>(bytes)),
+      "cuFuncSetAttribute");
 }
 
 CudaKernel::~CudaKernel() {
@@ -119,7 +141,7 @@ void CudaKernel::enqueue(const runtime::Command& command, Stream stream) const {
   context().check(
       context().api().cuLaunchKernel(function_, command.groups.x, command.groups.y,
                                      command.groups.z, command.threads.x, command.threads.y,
-                                     command.threads.z, 0, stream, values, nullptr),
+                                     command.threads.z, large_bytes_, stream, values, nullptr),
       "cuLaunchKernel");
 }
 
@@ -132,6 +154,7 @@ KernelNodeParameters CudaKernel::node_parameters(const runtime::Command& command
   node.block_x = command.threads.x;
   node.block_y = command.threads.y;
   node.block_z = command.threads.z;
+  node.shared_memory_bytes = large_bytes_;
   node.parameters = collect_arguments(command);
   return node;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,9 +12,10 @@ namespace hearth::cuda {
 
 class CudaKernel final : public CudaFunction {
  public:
-  // Throws Error{corrupt_file} for an image that is no code for this card.
+  // `most_threadgroup_bytes` is what the card has for a threadgroup. Throws Error{corrupt_file} for an
+  // image that is no code for this card, Error{unsupported} for a kernel with larger arrays.
   CudaKernel(Context& context, const runtime::KernelSource& source,
-             std::span<const std::byte> image);
+             std::span<const std::byte> image, std::int64_t most_threadgroup_bytes);
   ~CudaKernel() override;
   CudaKernel(const CudaKernel&) = delete;
   CudaKernel& operator=(const CudaKernel&) = delete;
@@ -28,9 +30,12 @@ class CudaKernel final : public CudaFunction {
   // constant. Points into the command, and lives until the next call.
   void** collect_arguments(const runtime::Command& command) const;
   KernelNodeParameters node_parameters(const runtime::Command& command) const;
+  // Of arrays that are too large to be static.
+  void ask_for_threadgroup_memory(std::int64_t most);
 
   ModuleHandle module_ = nullptr;
   FunctionHandle function_ = nullptr;
+  unsigned large_bytes_ = 0;  // that each launch asks for
   // Of the command in hand.
   mutable std::vector<void*> values_;
   mutable std::vector<std::byte> batch_;

@@ -38,6 +38,8 @@ void look_up(Lookup& find, DriverApi& api) {
   find("cuModuleLoadDataEx", api.cuModuleLoadDataEx);
   find("cuModuleUnload", api.cuModuleUnload);
   find("cuModuleGetFunction", api.cuModuleGetFunction);
+  find("cuFuncGetAttribute", api.cuFuncGetAttribute);
+  find("cuFuncSetAttribute", api.cuFuncSetAttribute);
   find("cuLaunchKernel", api.cuLaunchKernel);
   find("cuMemGetInfo_v2", api.cuMemGetInfo_v2);
   find("cuMemAlloc_v2", api.cuMemAlloc_v2);

@@ -66,6 +66,12 @@ enum class DeviceAttribute : unsigned {
   l2_cache_size = 38,
   compute_capability_major = 75,
   compute_capability_minor = 76,
+  max_shared_memory_per_block_optin = 97,
+};
+
+enum class FunctionAttribute : unsigned {
+  shared_size_bytes = 1,
+  max_dynamic_shared_size_bytes = 8,
 };
 
 enum class JitOption : unsigned { error_log_buffer = 5, error_log_buffer_size_bytes = 6 };
@@ -107,6 +113,8 @@ struct DriverApi {
                                JitOption* options, void** values);
   Result (*cuModuleUnload)(ModuleHandle module);
   Result (*cuModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
+  Result (*cuFuncGetAttribute)(int* value, FunctionAttribute attribute, FunctionHandle function);
+  Result (*cuFuncSetAttribute)(FunctionHandle function, FunctionAttribute attribute, int value);
   Result (*cuLaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y,
                            unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                            unsigned shared_memory_bytes, Stream stream, void** parameters,

@@ -37,6 +37,20 @@ std::string threadgroup_arrays(const KernelSource& source, const std::string& sp
   return text;
 }
 
+std::string cuda_arrays(const KernelSource& source) {
+  const LargeArrays large = large_arrays(source);
+  if (large.bytes == 0) {
+    return threadgroup_arrays(source, "__attribute__((shared)) alignas(16) static");
+  }
+  std::string text = large_array_memory(source);
+  std::size_t array = 0;
+  for (const KernelParameter& parameter : source.parameters) {
+    if (parameter.kind != Kind::threadgroup) continue;
+    text += large_array(parameter, large.offsets[array++]);
+  }
+  return text;
+}
+
 // A call of `function` as the member of the threadgroup at `ctx`.
 std::string member_call(const KernelSource& source, const std::string& function) {
   std::string arguments;
@@ -67,8 +81,8 @@ std::string cuda_stub(const KernelSource& source) {
                 "Ctx ctx) {\n  ", callee(source), "(", names, "ctx);\n}\n",
                 "extern \"C\" __attribute__((global)) void __launch_bounds__(", source.max_threads,
                 ")\n", source.name, "(const __grid_constant__ HearthBatch hearth_batch) {\n",
-                threadgroup_arrays(source, "__attribute__((shared)) alignas(16) static"),
-                "  Ctx hearth_ctx = current_ctx();\n", member_call(source, "hearth_run"), "}\n");
+                cuda_arrays(source), "  Ctx hearth_ctx = current_ctx();\n",
+                member_call(source, "hearth_run"), "}\n");
 }
 
 std::string metal_stub(const KernelSource& source) {

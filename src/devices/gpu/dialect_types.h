@@ -1,7 +1,9 @@
 // Dtypes as the kernel dialect writes them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "hearth/dtype.h"
 #include "hearth/error.h"
@@ -52,6 +54,19 @@ inline const char* unsigned_type(std::int64_t bytes) {
     default:
       return "ulong";
   }
+}
+
+// The bytes of a number, or of a vector of 2 or 4 of them such as float4; 0 of other types.
+inline std::int64_t size_of_dialect_type(std::string_view type) {
+  if (!type.empty() && (type.back() == '2' || type.back() == '4')) {
+    const std::int64_t count = type.back() - '0';
+    return count * size_of_dialect_type(type.substr(0, type.size() - 1));
+  }
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32,
+                            DType::i16, DType::i8, DType::u64, DType::u32, DType::u16, DType::u8}) {
+    if (type == dialect_type(dtype)) return size_of(dtype);
+  }
+  return type == "bool" ? 1 : 0;
 }
 
 // That of an element's size, for moving bits.

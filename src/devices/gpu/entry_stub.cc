@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "devices/gpu/batch_stub.h"
+#include "devices/gpu/dialect_types.h"
 #include "devices/gpu/metal_text.h"
 
 namespace hearth::gpu {
@@ -33,7 +34,9 @@ std::vector<std::string> names(const KernelSource& source) {
 
 std::string cuda_stub(const KernelSource& source) {
   std::vector<std::string> parameters;
-  std::string arrays;
+  std::string arrays = large_array_memory(source);
+  const LargeArrays large = large_arrays(source);
+  std::size_t array = 0;
   for (const KernelParameter& parameter : source.parameters) {
     const std::string& type = parameter.type;
     const std::string& name = parameter.name;
@@ -51,8 +54,9 @@ std::string cuda_stub(const KernelSource& source) {
         parameters.push_back("const __grid_constant__ " + type + " " + name);
         break;
       case Kind::threadgroup:
-        arrays += "  __attribute__((shared)) alignas(16) static " + type + " " + name + "[" +
-                  std::to_string(parameter.count) + "];\n";
+        arrays += large.bytes > 0 ? large_array(parameter, large.offsets[array++])
+                                  : "  __attribute__((shared)) alignas(16) static " + type + " " +
+                                        name + "[" + std::to_string(parameter.count) + "];\n";
         break;
     }
   }
@@ -144,6 +148,28 @@ std::string lint_stub(const KernelSource& source) {
 }
 
 }  // namespace
+
+LargeArrays large_arrays(const KernelSource& source) {
+  LargeArrays made;
+  for (const KernelParameter& parameter : source.parameters) {
+    if (parameter.kind != Kind::threadgroup) continue;
+    const std::int64_t each = size_of_dialect_type(parameter.type);
+    if (each == 0 || parameter.count > (std::int64_t{1} << 40) / each) return {};
+    made.offsets.push_back(made.bytes);
+    made.bytes += (each * parameter.count + 15) / 16 * 16;
+  }
+  return made.bytes > kStaticThreadgroupBytes ? made : LargeArrays();
+}
+
+std::string large_array_memory(const KernelSource& source) {
+  if (large_arrays(source).bytes == 0) return "";
+  return "  extern __attribute__((shared)) __attribute__((aligned(16))) uchar hearth_arrays[];\n";
+}
+
+std::string large_array(const KernelParameter& parameter, std::int64_t offset) {
+  return "  " + parameter.type + "* const " + parameter.name + " = reinterpret_cast<" +
+         parameter.type + "*>(hearth_arrays + " + std::to_string(offset) + ");\n";
+}
 
 std::string callee(const KernelSource& source) {
   return source.metal ? kMetalCallee : source.function;

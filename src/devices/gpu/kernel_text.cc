@@ -18,6 +18,8 @@ using runtime::KernelParameter;
 using runtime::KernelSource;
 
 constexpr std::string_view kFolder = "kernels/";
+// Raised where assemble() makes other text of the same sources.
+constexpr std::uint64_t kAssembly = 1;
 
 // A name with template arguments: "vec<half, 4>".
 bool is_template_id(std::string_view text) {
@@ -144,7 +146,7 @@ std::string_view embedded_text(std::string_view path) {
 
 std::uint64_t embedded_revision() {
   static const std::uint64_t revision = [] {
-    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    std::uint64_t hash = 14695981039346656037u + kAssembly;  // FNV-1a
     for (const EmbeddedText& embedded : embedded_texts()) {
       for (const std::string_view part : {embedded.path, embedded.text}) {
         for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;

@@ -31,7 +31,8 @@ std::string assemble(const runtime::KernelSource& source, Target target);
 // Error{invalid_argument} for a path that is none.
 std::string_view embedded_text(std::string_view path);
 
-// Changes with any text of src/kernels: what compiled kernels depend on beside their source.
+// Changes with any text of src/kernels, and with what assemble() makes of a source: what compiled
+// kernels depend on beside it.
 std::uint64_t embedded_revision();
 
 }  // namespace hearth::gpu

@@ -152,6 +152,47 @@ TEST_P(CudaCards, RefuseDamagedImages) {
   expect_affine(memory_[1], 2, 1);
 }
 
+TEST_P(CudaCards, GiveThreadgroupsMoreMemoryThanIsStatic) {
+  constexpr std::uint32_t kElements = 25000;
+  KernelSource source;
+  source.name = "reversed";
+  source.text = R"(
+void reversed(device const float* x, device float* y, threadgroup float* all,
+              threadgroup half* more, Ctx ctx) {
+  more[ctx.tid.x] = half(1.0f);
+  for (uint i = ctx.tid.x; i < 25000u; i += ctx.ntid.x) all[i] = x[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint i = ctx.tid.x; i < 25000u; i += ctx.ntid.x) {
+    y[i] = all[24999u - i] * float(more[ctx.ntid.x - 1u - ctx.tid.x]);
+  }
+}
+)";
+  source.function = "reversed";
+  using Kind = runtime::KernelParameter::Kind;
+  source.parameters = {{Kind::read, "float", "x"},
+                       {Kind::write, "float", "y"},
+                       {Kind::threadgroup, "float", "all", kElements},
+                       {Kind::threadgroup, "half", "more", 256}};
+  ASSERT_GE(driver_->properties().large_threadgroup_memory, 4 * kElements + 512);
+  const auto reversed = driver_->load(source, driver_->compile(source));
+  const Argument arguments[] = {{memory_[0], kBytes, nullptr}, {memory_[1], kBytes, nullptr}};
+  const Command commands[] = {{reversed.get(), {1, 1, 1}, {256, 1, 1}, arguments, 0, {}}};
+  const auto graph = driver_->instantiate(commands);
+  for (const bool replayed : {false, true}) {
+    driver_->fill(memory_[1], 0, kBytes);
+    if (replayed) {
+      driver_->launch(*graph);
+    } else {
+      driver_->submit(commands);
+    }
+    std::vector<float> got(kElements);
+    driver_->copy_to_host(got.data(), memory_[1], 4 * kElements);
+    for (std::size_t i = 0; i < kElements; ++i) ASSERT_EQ(got[i], x_[kElements - 1 - i]) << i;
+  }
+  source.parameters[2].count = driver_->properties().large_threadgroup_memory;
+  error_of(ErrorCode::unsupported, [&] { driver_->load(source, driver_->compile(source)); });
+}
+
 // In a process of its own, which starts anew: a card that is lost stays lost.
 TEST_P(CudaCards, LostAfterAnIllegalAccess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -185,6 +185,41 @@ TEST_F(CudaDriverLogic, RefusesWhatTheApiRefuses) {
   driver_->wait();  // the card is as good as before
 }
 
+TEST_F(CudaDriverLogic, LargeThreadgroupArraysAreAskedFor) {
+  fake_->kernel = nullptr;
+  const auto load = [&](const char* type, std::int64_t count) {
+    runtime::KernelSource source;
+    source.name = "large";
+    source.parameters = {{runtime::KernelParameter::Kind::threadgroup, type, "a", count},
+                         {runtime::KernelParameter::Kind::threadgroup, "half", "b", 5}};
+    const std::string text = fake::image_text(source.name, {});
+    kernels_.push_back(
+        driver_->load(source, {reinterpret_cast<const std::byte*>(text.c_str()), text.size() + 1}));
+    return kernels_.back().get();
+  };
+  const auto shared_bytes = [&](const runtime::Function* function) {
+    const Command commands[] = {{function, {1, 1, 1}, {32, 1, 1}, {}, 0, {}}};
+    driver_->submit(commands);
+    driver_->wait();
+    return fake_->runs.back().shared_bytes;
+  };
+  EXPECT_EQ(driver_->properties().large_threadgroup_memory, 232448);
+  EXPECT_EQ(shared_bytes(load("float4", 3000)), 0u);  // 48,016 bytes are static
+  EXPECT_EQ(fake_->calls["cuFuncSetAttribute"], 0);
+  EXPECT_EQ(shared_bytes(load("float", 20000)), 80016u);
+  EXPECT_EQ(fake_->calls["cuFuncSetAttribute"], 1);
+  const Command commands[] = {{kernels_.back().get(), {1, 1, 1}, {32, 1, 1}, {}, 0, {}}};
+  const auto graph = driver_->instantiate(commands);
+  driver_->launch(*graph);
+  driver_->wait();
+  EXPECT_EQ(fake_->runs.back().shared_bytes, 80016u);
+  EXPECT_EQ(shared_bytes(load("uchar", 232448 - 16)), 232448u);
+  EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { load("uchar", 232448); }),
+            "large: too much threadgroup memory for Fake 0; got 232464 bytes, expected at most "
+            "232448");
+  EXPECT_EQ(shared_bytes(load("Struct", 1 << 20)), 0u);  // only the compiler knows
+}
+
 TEST_F(CudaDriverLogic, LoadRefusesImagesThatAreNone) {
   runtime::KernelSource source;
   source.name = "k";

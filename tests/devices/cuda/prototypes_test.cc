@@ -88,6 +88,8 @@ SAME(cuCtxPopCurrent_v2);
 SAME(cuModuleLoadDataEx);
 SAME(cuModuleUnload);
 SAME(cuModuleGetFunction);
+SAME(cuFuncGetAttribute);
+SAME(cuFuncSetAttribute);
 SAME(cuLaunchKernel);
 SAME(cuMemGetInfo_v2);
 SAME(cuMemAlloc_v2);
@@ -177,6 +179,11 @@ EQUAL(Result::launch_failed, CUDA_ERROR_LAUNCH_FAILED);
 EQUAL(Result::tensor_memory_leak, CUDA_ERROR_TENSOR_MEMORY_LEAK);
 EQUAL(Result::graph_exec_update_failure, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 EQUAL(DeviceAttribute::max_threads_per_block, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+EQUAL(DeviceAttribute::max_shared_memory_per_block_optin,
+      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+EQUAL(FunctionAttribute::shared_size_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+EQUAL(FunctionAttribute::max_dynamic_shared_size_bytes,
+      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 EQUAL(DeviceAttribute::max_shared_memory_per_block,
       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
 EQUAL(DeviceAttribute::multiprocessor_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -84,6 +84,7 @@ TEST_F(CudaRegister, OneDriverForEachCard) {
   EXPECT_EQ(properties.processors, 132);
   EXPECT_EQ(properties.max_threads, 1024);
   EXPECT_EQ(properties.threadgroup_memory, 49152);
+  EXPECT_EQ(properties.large_threadgroup_memory, 232448);
   EXPECT_EQ(properties.cache_bytes, 50 << 20);
   EXPECT_FALSE(properties.unified);
   EXPECT_TRUE(properties.has_f64);

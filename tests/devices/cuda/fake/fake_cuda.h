@@ -20,6 +20,7 @@ struct KernelRun {
   std::string name;
   unsigned groups[3];
   unsigned threads[3];
+  unsigned shared_bytes = 0;
   std::vector<std::vector<std::byte>> arguments;
 
   template <class T>

@@ -67,6 +67,9 @@ EXPORT Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Card) 
           case DeviceAttribute::max_shared_memory_per_block:
             *value = 49152;
             break;
+          case DeviceAttribute::max_shared_memory_per_block_optin:
+            *value = 232448;
+            break;
           case DeviceAttribute::multiprocessor_count:
             *value = 132;
             break;
@@ -173,6 +176,26 @@ EXPORT Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module,
     return Result::success;
   });
 }
+EXPORT Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle function) {
+  return call("cuFuncGetAttribute", [&] {
+    const auto owner = machine().function_owner.find(behind<FakeFunction>(function));
+    if (owner == machine().function_owner.end()) return Result::invalid_handle;
+    *value = 0;
+    return expect(attribute == FunctionAttribute::shared_size_bytes, Result::invalid_value);
+  });
+}
+EXPORT Result cuFuncSetAttribute(FunctionHandle function, FunctionAttribute attribute, int value) {
+  return call("cuFuncSetAttribute", [&] {
+    auto* asked = behind<FakeFunction>(function);
+    if (!machine().function_owner.contains(asked)) return Result::invalid_handle;
+    if (attribute != FunctionAttribute::max_dynamic_shared_size_bytes || value < 0 ||
+        value > 232448) {
+      return Result::invalid_value;
+    }
+    asked->dynamic_bytes = static_cast<unsigned>(value);
+    return Result::success;
+  });
+}
 EXPORT Result cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   return call("cuMemGetInfo_v2", [&] {
     *total_bytes = machine().memory;
@@ -218,6 +241,8 @@ SAME(cuCtxPopCurrent_v2);
 SAME(cuModuleLoadDataEx);
 SAME(cuModuleUnload);
 SAME(cuModuleGetFunction);
+SAME(cuFuncGetAttribute);
+SAME(cuFuncSetAttribute);
 SAME(cuMemGetInfo_v2);
 SAME(cuMemAlloc_v2);
 SAME(cuMemFree_v2);
