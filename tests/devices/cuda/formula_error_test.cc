@@ -39,7 +39,7 @@ inline uint error_of(float got, double want) {
 }
 
 inline void sweep(device atomic_uint* worst, constant SweepParams& p, Ctx ctx) {
-  uint most[4] = {0u, 0u, 0u, 0u};
+  uint most[6] = {0u, 0u, 0u, 0u, 0u, 0u};
   for (uint i = 0; i < 256u; ++i) {
     float x = as_type<float>(ctx.gid.x * 256u + i);
     double d = double(x), e = metal::exp(-metal::fabs(d));
@@ -49,8 +49,11 @@ inline void sweep(device atomic_uint* worst, constant SweepParams& p, Ctx ctx) {
     most[2] = metal::max(most[2], error_of(formula::sigmoid(x), d != d ? d : sigmoid));
     // Beyond, e^x is subnormal, and x times its error is many times the result's last place.
     if (d > -87.0) most[3] = metal::max(most[3], error_of(formula::silu(x), d * sigmoid));
+    most[4] = metal::max(most[4], error_of(formula::erf(x), formula::erf(d)));
+    // An exponent for which no float's power is within some ulp of the largest float.
+    most[5] = metal::max(most[5], error_of(formula::pow(x, 7.5f), metal::pow(d, 7.5)));
   }
-  for (uint k = 0; k < 4u; ++k) {
+  for (uint k = 0; k < 6u; ++k) {
     uint all = simd_max(most[k]);
     if (ctx.lane == 0u) atomic_fetch_max_explicit(worst + k, all, memory_order_relaxed);
   }
@@ -70,7 +73,7 @@ TEST_P(FormulaErrors, AreAtMostFourUlpOverAllFloats) {
       {{Kind::read_write, "atomic_uint", "worst"}, {Kind::constant, "SweepParams", "p"}},
       256};
   const auto function = driver.load(source, driver.compile(source));
-  std::array<std::uint32_t, 4> worst{};
+  std::array<std::uint32_t, 6> worst{};
   const Address memory = driver.allocate(sizeof worst);
   driver.copy_to_device(memory, worst.data(), sizeof worst);
   const std::uint64_t params = std::uint64_t{1} << 32;
@@ -81,7 +84,7 @@ TEST_P(FormulaErrors, AreAtMostFourUlpOverAllFloats) {
   driver.submit(commands);
   driver.copy_to_host(worst.data(), memory, sizeof worst);
   driver.free(memory);
-  constexpr std::array<const char*, 4> kNames = {"exp", "tanh", "sigmoid", "silu"};
+  constexpr std::array<const char*, 6> kNames = {"exp", "tanh", "sigmoid", "silu", "erf", "pow"};
   for (std::size_t k = 0; k < worst.size(); ++k) {
     RecordProperty(kNames[k], static_cast<int>(worst[k]));
     EXPECT_LE(worst[k], 4000u) << kNames[k] << ", thousandths of an ulp";
