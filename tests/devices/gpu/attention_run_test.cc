@@ -75,7 +75,7 @@ void expect_matches(Device device, const Inputs& in, const AttentionOptions& opt
 
 TEST(AttentionRun, FewQueriesOverLongKeys) {
   for (const Device& device : gpus()) {
-    for (const DType dtype : {DType::bf16, DType::f32}) {
+    for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
       const Case grouped{2, 8, 2, 1, 700, 128, 128, dtype};
       expect_matches(device, Inputs(grouped, 700), {}, "grouped heads");
       expect_matches(device, Inputs(grouped, 531), {.kv_length = 531}, "shorter");
