@@ -139,10 +139,13 @@ class Eraser {
     }
     if (!is_type && !has_call) return end;
     if (named) ++end;
-    if (!seen_.insert(key).second) {
+    // Of types, specialisations alone can differ so: others have names of their own, or none.
+    const bool may_repeat = !is_type || is(head - 1, ">");
+    if (may_repeat && !seen_.insert(key).second) {
       edits_.replace(stretch(tokens_[begin], tokens_[end - 1]), "");
     } else if (is_type) {
-      for (std::size_t next = at + 1; next + 1 < end;) next = declaration(next, key);
+      const std::string name = key + std::to_string(begin);
+      for (std::size_t next = at + 1; next + 1 < end;) next = declaration(next, name);
     }
     return end;
   }

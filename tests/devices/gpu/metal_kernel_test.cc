@@ -170,7 +170,9 @@ template <typename T>
 struct Behind<thread T*> { using type = T; };
 template <typename T>
 struct Behind<device T*> { using type = T; };
-static constant constexpr const int kCount = 3;
+typedef struct { int a; } First;
+typedef struct { int b; } Second;
+static constant constexpr const int kCount = sizeof(First) + sizeof(Second) - 5;
 int second_of(device const int* values);
 int second_of(device const int* values) { return values[1]; }
 int second_of(constant const int* values) { return values[1]; }
