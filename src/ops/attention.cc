@@ -202,33 +202,51 @@ Array masked_out(const Operands& o) {
   return masked;
 }
 
-struct Weights {
-  Array sums;     // the logarithm of each row's sum of e^score; 0 if masked out
-  Array weights;  // [batch, heads, q_length, length]; rows add up to 1, or to 0 if masked out
-  Array tanh;     // of score / softcap; undefined without softcap
+// Rows that see no key, of a shape that broadcasts to [batch, heads, q_length, 1]; undefined: none.
+Array unseeing(const Operands& o, const Array& masked) {
+  const Settings& s = o.settings;
+  const bool always_one = !o.mask.defined() && !o.bias.defined() && s.kv_length > 0 &&
+                          (!s.causal || o.q.shape()[2] <= s.kv_length);
+  if (always_one) return Array();
+  Array hidden = masked;
+  if (o.bias.defined()) {
+    const Array lowest = equal(o.bias, -std::numeric_limits<double>::infinity());
+    hidden = hidden.defined() ? logical_or(hidden, lowest) : lowest;
+  }
+  return hidden.rank() == 0 ? hidden : all(hidden, {hidden.rank() - 1}, true);
+}
+
+struct Scores {
+  Array scores;  // [batch, heads, q_length, length], -inf where masked out; 0 in rows of `unseeing`
+  Array unseeing;  // see there
+  Array tanh;      // of score / softcap; undefined without softcap
 };
 
-Weights weights_of(const Operands& o) {
-  const std::int64_t length = o.k.shape()[2];
-  Weights w;
-  Array scores = matmul(reshape(o.q, o.grouped(o.q.shape()[3])), transpose(o.k));
-  scores = reshape(mul(scores, o.settings.scale), o.plain(length));
-  if (o.settings.softcap > 0) {
-    w.tanh = tanh(div(scores, o.settings.softcap));
-    scores = mul(w.tanh, o.settings.softcap);
+Scores scores_of(const Operands& o) {
+  const Settings& settings = o.settings;
+  const bool capped = settings.softcap > 0;
+  Scores s;
+  // Of q there is less than of scores.
+  const Array q = capped ? o.q : mul(o.q, settings.scale);
+  s.scores = reshape(matmul(reshape(q, o.grouped(o.q.shape()[3])), transpose(o.k)),
+                     o.plain(o.k.shape()[2]));
+  if (capped) {
+    s.tanh = tanh(mul(s.scores, settings.scale / settings.softcap));
+    s.scores = mul(s.tanh, settings.softcap);
   }
-  if (o.bias.defined()) scores = add(scores, o.bias);
-  const double infinity = std::numeric_limits<double>::infinity();
+  if (o.bias.defined()) s.scores = add(s.scores, o.bias);
   const Array masked = masked_out(o);
-  if (masked.defined()) scores = where(masked, -infinity, scores);
-  Array shift = max(scores.detach(), {3}, true);
-  shift = where(equal(shift, -infinity), 0.0, shift);
-  const Array e = exp(sub(scores, shift));
-  const Array total = sum(e, {3}, true);
-  const Array some = where(equal(total, 0.0), 1.0, total);
-  w.sums = add(shift, log(some));
-  w.weights = div(e, some);
-  return w;
+  if (masked.defined()) {
+    s.scores = where(masked, -std::numeric_limits<double>::infinity(), s.scores);
+  }
+  s.unseeing = unseeing(o, masked);
+  if (s.unseeing.defined()) s.scores = where(s.unseeing, 0.0, s.scores);
+  return s;
+}
+
+// `x` where rows see a key, else 0.
+Array where_seeing(const Scores& s, const Array& x) {
+  return s.unseeing.defined() ? where(s.unseeing, 0.0, x) : x;
 }
 
 bool is_empty(const Operands& o) {
@@ -245,8 +263,9 @@ Array attention_composite(const Composite& c) {
   const bool nothing = element_count(shape) == 0 || o.settings.kv_length == 0;
   if (nothing) return contiguous(zeros(shape, dtype, c.device));
   const std::int64_t length = o.k.shape()[2];
-  const Array out = matmul(reshape(weights_of(o).weights, o.grouped(length)), o.v);
-  return cast(reshape(out, shape), dtype);
+  const Scores s = scores_of(o);
+  const Array out = matmul(reshape(softmax(s.scores, 3), o.grouped(length)), o.v);
+  return cast(where_seeing(s, reshape(out, shape)), dtype);
 }
 
 Array attention_with_sums_composite(const Composite& c) {
@@ -258,7 +277,8 @@ Array attention_with_sums_composite(const Composite& c) {
   if (is_empty(o)) {
     return cat({flat(out), zeros({2 * rows_of(o.q.shape())}, dtype, c.device)}, 0);
   }
-  const Array sums = flat(weights_of(o).sums);
+  const Scores s = scores_of(o);
+  const Array sums = flat(where_seeing(s, logsumexp(s.scores, 3, true)));
   const Array high = cast(sums, dtype);
   return cat({flat(out), high, cast(sub(sums, wide(high)), dtype)}, 0);
 }
@@ -282,15 +302,16 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   const std::int64_t d = o.q.shape()[3];
   const std::int64_t dv = o.v.shape()[3];
   const std::int64_t length = o.k.shape()[2];
-  const Weights w = weights_of(o);
+  const Scores s = scores_of(o);
+  const Array weights = where_seeing(s, softmax(s.scores, 3));
   const Array grouped_grad = reshape(wide(grad), o.grouped(dv));
   Gradients4 g;
-  g.v = matmul(transpose(reshape(w.weights, o.grouped(length))), grouped_grad);
+  g.v = matmul(transpose(reshape(weights, o.grouped(length))), grouped_grad);
   const Array inner = sum(mul(wide(grad), wide(out)), {3}, true);
   const Array along = reshape(matmul(grouped_grad, transpose(o.v)), o.plain(length));
-  Array scores = mul(w.weights, sub(along, inner));
+  Array scores = mul(weights, sub(along, inner));
   g.bias = scores;
-  if (w.tanh.defined()) scores = mul(scores, sub(1.0, square(w.tanh)));
+  if (s.tanh.defined()) scores = mul(scores, sub(1.0, square(s.tanh)));
   scores = reshape(mul(scores, o.settings.scale), o.grouped(length));
   g.q = reshape(matmul(scores, o.k), o.plain(d));
   g.k = matmul(transpose(scores), reshape(o.q, o.grouped(d)));
