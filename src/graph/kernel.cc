@@ -45,7 +45,7 @@ const Kernel* KernelTable::find(const Signature& signature) const {
     if (best != nullptr && kernel.priority <= best->priority) continue;
     if (kernel.accepts == nullptr || kernel.accepts(signature)) best = &kernel;
   }
-  return best;
+  return best == nullptr || best->launch == nullptr ? nullptr : best;
 }
 
 }  // namespace hearth

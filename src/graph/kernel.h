@@ -125,7 +125,7 @@ class KernelTable {
   bool host_memory = false;
 
   void add(const Kernel& kernel);
-  // The kernel of highest priority that accepts, or null.
+  // The kernel of highest priority that accepts; null where there is none, or none to launch.
   const Kernel* find(const Signature& signature) const;
   bool has(const OpDef* op) const { return kernels_.contains(op); }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "hearth/error.h"
 #include "runtime/command_batch.h"
 #include "runtime/kernel_registry.h"
 
@@ -63,6 +64,16 @@ class Encoder {
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
                 std::initializer_list<Argument> arguments) {
     dispatch(kernel, groups, threads, std::span(arguments.begin(), arguments.size()));
+  }
+  // False for a call that its library does not take: Error{unsupported} when it is made ready.
+  bool takes(const LazyKernel& kernel) const {
+    try {
+      kernel.get(registry_);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
   }
   // The plan's dynamic block in device memory, 64-bit words. Kernels read run-time scalars there
   // and nowhere else: what is encoded may be replayed with other values in the block.

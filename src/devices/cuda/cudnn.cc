@@ -11,9 +11,11 @@ namespace hearth::cuda {
 namespace {
 
 // Attention needs tensor cores of this generation, and the graphs that they are described by this
-// version.
+// version; the two before it have errors that NVIDIA's cudnn-frontend refuses them for.
 constexpr int kLeastCapability = 80;
-constexpr std::size_t kLeastVersion = 91000;
+constexpr std::size_t kLeastVersion = 91002;
+// The one generation whose kernels take heads of 256 columns both ways.
+constexpr int kWideCapability = 90;
 
 CudnnAttention attention_of(const gpu::AttentionProblem& p) {
   const auto strides = [](const gpu::AttentionProblem::Steps& steps) {
@@ -30,8 +32,11 @@ CudnnAttention attention_of(const gpu::AttentionProblem& p) {
   a.v_strides = strides(p.v);
   a.out_strides = strides(p.out);
   a.grad_strides = strides(p.grad);
+  a.bias = {p.bias_items, p.bias_heads, p.rows, p.keys};
+  a.bias_strides = strides(p.bias);
   a.scale = static_cast<float>(p.scale);
   a.causal = p.causal != 0;
+  a.bounded = p.bounded != 0;
   a.deterministic = p.deterministic != 0;
   return a;
 }
@@ -40,18 +45,17 @@ CudnnAttention attention_of(const gpu::AttentionProblem& p) {
 class CudnnAttentionFunction final : public LibraryFunction {
  public:
   CudnnAttentionFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call)
-      : LibraryFunction(context, call), library_(library), problem_(gpu::attention_problem(call)) {}
-
-  void make_ready(const runtime::Command& /*command*/) const override {
-    if (plan_ != nullptr) return;
+      : LibraryFunction(context, call), library_(library), problem_(gpu::attention_problem(call)) {
     const CudnnAttention attention = attention_of(problem_);
     const CudnnGraph graph = problem_.backward != 0
                                  ? attention_backward_graph(library_.api(), attention)
                                  : attention_graph(library_.api(), attention);
-    plan_ = graph.compile(library_.handle(context().stream()), problem_.workspace_bytes);
+    const Context::Scope scope(context, Context::Use::call);
+    const std::lock_guard lock(library_.lock());
+    plan_ = graph.compile(library_.handle(context.stream()), problem_.workspace_bytes);
     if (plan_ == nullptr) {
       throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
-                                              context().name() + "; got version " +
+                                              context.name() + "; got version " +
                                               std::to_string(library_.api()->cudnnGetVersion()) +
                                               ", expected another");
     }
@@ -59,20 +63,19 @@ class CudnnAttentionFunction final : public LibraryFunction {
 
   void enqueue(const runtime::Command& command, Stream stream) const override {
     check_arguments(command);
-    make_ready(command);
-    const bool backward = problem_.backward != 0;
-    const std::size_t workspace = backward ? 10 : 5;
+    const std::size_t workspace = gpu::workspace_parameter(problem_);
     std::vector<void*> memory;
     for (std::size_t i = 0; i < command.arguments.size(); ++i) {
       if (i != workspace) memory.push_back(command.arguments[i].address);
     }
+    const std::lock_guard lock(library_.lock());
     plan_->run(library_.handle(stream), memory, command.arguments[workspace].address);
   }
 
  private:
   Cudnn& library_;
   const gpu::AttentionProblem problem_;
-  mutable std::unique_ptr<const CudnnPlan> plan_;
+  std::unique_ptr<const CudnnPlan> plan_;
 };
 
 }  // namespace
@@ -88,8 +91,9 @@ Cudnn::~Cudnn() {
 }
 
 bool Cudnn::has(std::string_view function) const {
-  return capability_ >= kLeastCapability && api_->cudnnGetVersion() >= kLeastVersion &&
-         (function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction);
+  if (capability_ < kLeastCapability || api_->cudnnGetVersion() < kLeastVersion) return false;
+  if (function == gpu::kWideAttention) return capability_ == kWideCapability;
+  return function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction;
 }
 
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "devices/cuda/cudnn_graph.h"
@@ -20,18 +21,21 @@ class Cudnn final : public VendorLibrary {
   Cudnn& operator=(const Cudnn&) = delete;
 
   bool has(std::string_view function) const override;
+  // Throws Error{unsupported} where the library has no engine for the call.
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                             const runtime::KernelCache& cache) override;
 
   const std::shared_ptr<const CudnnApi>& api() const noexcept { return api_; }
-  // Within a scope of the context, where the queue's lock is held. What is run with it goes to
-  // `stream`.
+  // Within a scope of the context. What is run with it goes to `stream`, until the next call: that
+  // and its use are one step under the lock.
   CudnnApi::Handle handle(Stream stream);
+  std::mutex& lock() noexcept { return lock_; }
 
  private:
   const std::shared_ptr<const CudnnApi> api_;
   Context& context_;
   const int capability_;
+  std::mutex lock_;
   CudnnApi::Handle handle_ = nullptr;
 };
 

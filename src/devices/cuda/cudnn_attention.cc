@@ -31,12 +31,38 @@ Value compare(CudnnGraph& graph, Pointwise mode, Value x, Value b) {
   return y;
 }
 
-Value hide_later_keys(CudnnGraph& graph, const CudnnAttention& a, Value scores) {
+// What exists of each item, where that is read from memory.
+struct Counts {
+  Value keys = CudnnGraph::kNone, rows = CudnnGraph::kNone;
+};
+
+Counts counts(CudnnGraph& graph, const CudnnAttention& a) {
+  if (!a.bounded) return {};
+  const CudnnShape shape{a.q[0], 1, 1, 1};
+  const Value keys = graph.memory(DataType::int32, shape, dense_strides(shape));
+  return {keys, graph.memory(DataType::int32, shape, dense_strides(shape))};
+}
+
+Value bias(CudnnGraph& graph, const CudnnAttention& a) {
+  return a.has_bias() ? graph.memory(a.type, a.bias, a.bias_strides) : CudnnGraph::kNone;
+}
+
+// The library compares rows, too, although all of them exist.
+Value hide_missing_keys(CudnnGraph& graph, Value scores, const Counts& counts) {
+  const Value row = compare(graph, Pointwise::cmp_lt, graph.index_like(scores, 2), counts.rows);
+  const Value column = compare(graph, Pointwise::cmp_lt, graph.index_like(scores, 3), counts.keys);
+  const Value both = graph.virtual_tensor(DataType::boolean, graph.shape(scores));
+  graph.pointwise(Pointwise::logical_and, row, column, both, DataType::boolean);
+  return keep_where(graph, scores, both);
+}
+
+Value hide_later_keys(CudnnGraph& graph, const CudnnAttention& a, Value scores,
+                      const Counts& counts) {
   Value row = graph.index_like(scores, 2);
   const Value column = graph.index_like(scores, 3);
-  if (a.q[2] != a.k[2]) {
-    const Value keys = graph.scalar(static_cast<std::int32_t>(a.k[2]));
-    const Value rows = graph.scalar(static_cast<std::int32_t>(a.q[2]));
+  if (a.bounded || a.q[2] != a.k[2]) {
+    const Value keys = a.bounded ? counts.keys : graph.scalar(static_cast<std::int32_t>(a.k[2]));
+    const Value rows = a.bounded ? counts.rows : graph.scalar(static_cast<std::int32_t>(a.q[2]));
     const Value shifted = graph.virtual_tensor(DataType::int32, graph.shape(scores));
     graph.pointwise(Pointwise::add, row, keys, shifted, DataType::int32);
     row = graph.virtual_tensor(DataType::int32, graph.shape(scores));
@@ -45,11 +71,13 @@ Value hide_later_keys(CudnnGraph& graph, const CudnnAttention& a, Value scores) 
   return keep_where(graph, scores, compare(graph, Pointwise::cmp_ge, row, column));
 }
 
-// scale * q k^T.
-Value products(CudnnGraph& graph, const CudnnAttention& a, Value q, Value k) {
-  const Value scores = graph.virtual_tensor(DataType::float_, scores_shape(a));
-  graph.matmul(q, k, scores);
-  return graph.pointwise(Pointwise::mul, scores, graph.scalar(a.scale));
+// scale * q k^T + bias.
+Value products(CudnnGraph& graph, const CudnnAttention& a, Value q, Value k, Value bias,
+               const Counts& counts) {
+  const Value product = graph.virtual_tensor(DataType::float_, scores_shape(a));
+  graph.matmul(q, k, product, {.m = counts.rows, .n = counts.keys});
+  const Value scores = graph.pointwise(Pointwise::mul, product, graph.scalar(a.scale));
+  return bias == CudnnGraph::kNone ? scores : graph.pointwise(Pointwise::add, scores, bias);
 }
 
 }  // namespace
@@ -59,12 +87,15 @@ CudnnGraph attention_graph(std::shared_ptr<const CudnnApi> api, const CudnnAtten
   const Value q = graph.memory(a.type, a.q, a.q_strides);
   const Value k = graph.memory(a.type, swapped(a.k), swapped(a.k_strides));
   const Value v = graph.memory(a.type, a.v, a.v_strides);
+  const Value added = bias(graph, a);
+  const Counts exist = counts(graph, a);
   const Value out = graph.memory(a.type, a.out(), a.out_strides);
   const CudnnShape rows = a.rows();
   // The library knows attention by its statistics, also where nobody reads them.
   const Value statistics = graph.memory(DataType::float_, rows, dense_strides(rows));
-  Value scores = products(graph, a, q, k);
-  if (a.causal) scores = hide_later_keys(graph, a, scores);
+  Value scores = products(graph, a, q, k, added, exist);
+  if (a.bounded) scores = hide_missing_keys(graph, scores, exist);
+  if (a.causal) scores = hide_later_keys(graph, a, scores, exist);
   const Value max = graph.virtual_tensor(DataType::float_, rows);
   graph.reduce(Reduction::max, scores, max);
   const Value weights =
@@ -74,7 +105,7 @@ CudnnGraph attention_graph(std::shared_ptr<const CudnnApi> api, const CudnnAtten
   graph.pointwise(Pointwise::add, max, graph.pointwise(Pointwise::log, sum), statistics);
   const Value shares = graph.virtual_tensor(a.type, scores_shape(a));
   graph.pointwise(Pointwise::div, weights, sum, shares);
-  graph.matmul(shares, v, out);
+  graph.matmul(shares, v, out, {.m = exist.rows, .k = exist.keys});
   return graph;
 }
 
@@ -84,6 +115,7 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   const Value q = graph.memory(a.type, a.q, a.q_strides);
   const Value k = graph.memory(a.type, swapped(a.k), swapped(a.k_strides));
   const Value v = graph.memory(a.type, swapped(a.v), swapped(a.v_strides));
+  const Value added = bias(graph, a);
   const Value out = graph.memory(a.type, a.out(), a.out_strides);
   const Value grad = graph.memory(a.type, a.out(), a.grad_strides);
   const Value stats = graph.memory(DataType::float_, rows, dense_strides(rows));
@@ -97,8 +129,8 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   graph.reduce(Reduction::add, along, sums);
   graph.pointwise(Pointwise::mul, sums, graph.scalar(1.0F), inner);
 
-  Value scores = graph.pointwise(Pointwise::sub, products(graph, a, q, k), stats);
-  if (a.causal) scores = hide_later_keys(graph, a, scores);
+  Value scores = graph.pointwise(Pointwise::sub, products(graph, a, q, k, added, {}), stats);
+  if (a.causal) scores = hide_later_keys(graph, a, scores, {});
   const Value weights = graph.pointwise(Pointwise::exp, scores);
   const CudnnShape shape = scores_shape(a);
   const CudnnShape strides = dense_strides(shape);

@@ -166,7 +166,7 @@ CudnnGraph::Value CudnnGraph::index_like(Value x, std::int64_t axis) {
   return y;
 }
 
-void CudnnGraph::matmul(Value a, Value b, Value c) {
+void CudnnGraph::matmul(Value a, Value b, Value c, const Extents& extents) {
   CudnnDescriptor& product = parts_.emplace_back(*api_, DescriptorType::matmul);
   product.set(Attribute::matmul_comp_type, AttributeType::data_type, DataType::float_);
   product.finalize();
@@ -175,6 +175,12 @@ void CudnnGraph::matmul(Value a, Value b, Value c) {
   operation.set(Attribute::operation_matmul_bdesc, of(b));
   operation.set(Attribute::operation_matmul_cdesc, of(c));
   operation.set(Attribute::operation_matmul_desc, product);
+  const auto limit = [&](Attribute name, Value extent) {
+    if (extent != kNone) operation.set(name, of(extent));
+  };
+  limit(Attribute::operation_matmul_gemm_m_override_desc, extents.m);
+  limit(Attribute::operation_matmul_gemm_n_override_desc, extents.n);
+  limit(Attribute::operation_matmul_gemm_k_override_desc, extents.k);
   operation.finalize();
 }
 

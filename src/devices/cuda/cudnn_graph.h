@@ -91,7 +91,12 @@ class CudnnGraph {
   Value pointwise(Pointwise mode, Value x, Value b = kNone);
   // The position of each element along an axis, as int32.
   Value index_like(Value x, std::int64_t axis);
-  void matmul(Value a, Value b, Value c);
+  // Of c's rows and columns and of what is summed only so many exist, as a tensor says.
+  struct Extents {
+    Value m = kNone, n = kNone, k = kNone;
+  };
+  void matmul(Value a, Value b, Value c, const Extents& extents);
+  void matmul(Value a, Value b, Value c) { matmul(a, b, c, {kNone, kNone, kNone}); }
   // Over the axes where y has extent 1.
   void reduce(CudnnApi::Reduction operation, Value x, Value y);
   // The same elements under another shape and strides.

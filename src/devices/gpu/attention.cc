@@ -11,8 +11,23 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 256;  // of a row of v
 
-// attention_tiles.
-Prepared prepare_tiles(const Signature& signature) {
+// Tiles of f64 would be more threadgroup memory than every GPU has.
+bool accepts_tiles(const Signature& signature) {
+  return signature.output.dtype != DType::f64 && signature.inputs[kV].shape[3] <= kMostColumns;
+}
+
+// Two products by a library and a softmax between them are faster than tiles, at the price of the
+// scores in memory, twice for a moment: up to so many of them are worth it.
+constexpr std::int64_t kMostComposed = std::int64_t{1} << 27;
+
+bool accepts_composed(const Signature& signature) {
+  const AttentionInputs a(signature, kQ);
+  return a.rows > kFewAttentionRows && a.batch * a.heads * a.rows * a.keys <= kMostComposed;
+}
+
+}  // namespace
+
+Prepared portable_attention(const Signature& signature) {
   constexpr std::int64_t kTile = 64;
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
@@ -44,18 +59,15 @@ Prepared prepare_tiles(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-// Tiles of f64 would be more threadgroup memory than every GPU has.
-bool accepts_tiles(const Signature& signature) {
-  return signature.output.dtype != DType::f64 && signature.inputs[kV].shape[3] <= kMostColumns;
-}
-
-}  // namespace
-
 void add_attention_kernels(KernelTable& table) {
   table.add({.op = &defs::attention_op,
              .accepts = accepts_tiles,
-             .prepare = prepare_tiles,
+             .prepare = portable_attention,
              .launch = launch_steps});
+}
+
+void add_composed_attention(KernelTable& table) {
+  table.add({.op = &defs::attention_op, .accepts = accepts_composed, .priority = 1});
 }
 
 }  // namespace hearth::gpu

@@ -12,7 +12,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kMostColumns = 256;  // of a row of q, k or v
 constexpr std::int64_t kMostMatrixColumns = 128;
 constexpr std::int64_t kMostCombining = 1024;  // threads
@@ -179,7 +178,7 @@ Plan matrix_steps(const AttentionInputs& a) {
 bool accepts_few(const Signature& signature) {
   const Shape& q = signature.inputs[kQ].shape;
   const Shape& v = signature.inputs[kV].shape;
-  return q[2] <= kFewRows && q[3] <= kMostColumns && v[3] <= kMostColumns;
+  return q[2] <= kFewAttentionRows && q[3] <= kMostColumns && v[3] <= kMostColumns;
 }
 
 bool accepts_matrix(const Signature& signature) {

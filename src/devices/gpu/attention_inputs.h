@@ -10,6 +10,9 @@
 
 namespace hearth::gpu {
 
+// Up to so many rows of q go to the kernels for few.
+inline constexpr std::int64_t kFewAttentionRows = 4;
+
 // The inputs of a launch, counted from q.
 enum AttentionInput : int { kQ, kK, kV, kMask, kBias, kInputs };
 

@@ -22,6 +22,11 @@ runtime::LibraryCall attention_call(const AttentionProblem& problem) {
   call.function = backward ? kAttentionBackwardFunction : kAttentionFunction;
   call.name = "library_" + call.function + "_" + std::string(name(dtype));
   call.parameters = {{Kind::read, type, "q"}, {Kind::read, type, "k"}, {Kind::read, type, "v"}};
+  if (problem.bias_items > 0) call.parameters.push_back({Kind::read, type, "bias"});
+  if (problem.bounded != 0) {
+    call.parameters.insert(call.parameters.end(),
+                           {{Kind::read, "int", "key_counts"}, {Kind::read, "int", "row_counts"}});
+  }
   if (backward) {
     call.parameters.insert(call.parameters.end(), {{Kind::read, type, "out"},
                                                    {Kind::read, type, "grad"},
@@ -40,6 +45,12 @@ runtime::LibraryCall attention_call(const AttentionProblem& problem) {
   const auto words = std::bit_cast<Words>(problem);
   call.problem.assign(words.begin(), words.end());
   return call;
+}
+
+std::size_t workspace_parameter(const AttentionProblem& problem) {
+  const std::size_t bias = problem.bias_items > 0 ? 1 : 0;
+  if (problem.backward != 0) return 10 + bias;
+  return 5 + bias + (problem.bounded != 0 ? 2 : 0);
 }
 
 AttentionProblem attention_problem(const runtime::LibraryCall& call) {

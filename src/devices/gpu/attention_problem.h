@@ -1,6 +1,7 @@
 // Attention as a library is asked for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,15 +14,19 @@ namespace hearth::gpu {
 // LibraryCall::function of an AttentionProblem.
 inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
+// No call: a driver has it where both of them take heads of 256 columns. Else they take 128.
+inline constexpr std::string_view kWideAttention = "attention_wide";
 // What a library needs beside what the problem says, at most.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 
-// out = softmax(scale q k^T) v over all keys, with heads that share keys, and where `causal` only
-// keys up to a row's own, aligned at the last. Rows are dense and begin at multiples of 16 bytes.
-// Parameters of the call: q, k, v, out, the logarithm of each row's sum (f32), workspace.
+// out = softmax(scale q k^T + bias) v, with heads that share keys, and where `causal` only keys up
+// to a row's own, aligned at the last that exists. Rows are dense and begin at multiples of 16
+// bytes. Parameters of the call: q, k, v; where there is one, the bias; where `bounded`, how many
+// keys and how many rows each item has (int); out, the logarithm of each row's sum (f32), workspace.
+// Values that do not exist are finite all the same. What a row gets that sees no key is not said.
 //
-// Its gradient: q, k, v, out, grad, the sums, then what is written: dq, dk and dv (dense), sums of
-// rows (f32), workspace, and unless `deterministic` sums of dq (f32).
+// Its gradient, never bounded: q, k, v, the bias, out, grad, the sums, then what is written: dq, dk
+// and dv (dense), sums of rows (f32), workspace, and unless `deterministic` sums of dq (f32).
 //
 // All members have 8 bytes: they are the words of the call.
 struct AttentionProblem {
@@ -35,12 +40,22 @@ struct AttentionProblem {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, rows = 0, keys = 0, d = 0, dv = 0;
   double scale = 1;
   std::int64_t causal = 0;
+  std::int64_t bounded = 0;
   std::int64_t deterministic = 0;
-  Steps q, k, v, out, grad;
+  // The bias is [bias_items, bias_heads, rows, keys]: all of them, or 1 for all. 0: there is none.
+  std::int64_t bias_items = 0, bias_heads = 0;
+  Steps q, k, v, out, grad, bias;
   std::int64_t workspace_bytes = 0;
 };
 
+// Of [batch, heads, rows, columns].
+inline AttentionProblem::Steps dense_steps(const Shape& shape) {
+  return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
+}
+
 runtime::LibraryCall attention_call(const AttentionProblem& problem);
+// Which of the call's parameters the workspace is.
+std::size_t workspace_parameter(const AttentionProblem& problem);
 // The other way about.
 AttentionProblem attention_problem(const runtime::LibraryCall& call);
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "devices/gpu/attention_around.h"
+#include "devices/gpu/attention_inputs.h"
 #include "devices/gpu/attention_problem.h"
 #include "devices/gpu/dialect_types.h"
 #include "devices/gpu/op_kernels.h"
 #include "devices/gpu/region_values.h"
-#include "devices/gpu/step_plan.h"
 #include "graph/switches.h"
 #include "ops/defs.h"
 
@@ -17,16 +18,12 @@ namespace {
 using From = StepArgument::From;
 
 constexpr std::int64_t kMostColumns = 128;
-constexpr std::int64_t kColumnStep = 8;  // 16 bytes
+constexpr std::int64_t kMostWideColumns = 256;
 // Below this the kernels for few queries read keys no slower.
 constexpr std::int64_t kLeastRows = 5;
 // Memory for the scores of a deterministic gradient: more heads than this holds are calls of their
 // own.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 30;
-
-AttentionProblem::Steps dense_steps(const Shape& shape) {
-  return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
-}
 
 // The stride of an axis of one element says nothing.
 AttentionProblem::Steps steps_of(const TensorSpec& spec) {
@@ -36,69 +33,40 @@ AttentionProblem::Steps steps_of(const TensorSpec& spec) {
           spec.shape[2] == 1 ? dense.row : spec.strides[2]};
 }
 
-// `first`: the input that q is.
-AttentionProblem problem_of(const Signature& signature, std::size_t first) {
-  const TensorSpec& q = signature.inputs[first];
-  const TensorSpec& k = signature.inputs[first + 1];
-  const TensorSpec& v = signature.inputs[first + 2];
+AttentionProblem problem_of(const AttentionInputs& a) {
   AttentionProblem problem;
-  problem.dtype = static_cast<std::int64_t>(q.dtype);
-  problem.batch = q.shape[0];
-  problem.heads = q.shape[1];
-  problem.kv_heads = k.shape[1];
-  problem.rows = q.shape[2];
-  problem.keys = k.shape[2];
-  problem.d = q.shape[3];
-  problem.dv = v.shape[3];
-  ParamReader statics(signature.statics);
-  problem.scale = statics.f64();
-  statics.f64();
-  problem.causal = statics.boolean() ? 1 : 0;
-  problem.q = steps_of(q);
-  problem.k = steps_of(k);
-  problem.v = steps_of(v);
-  problem.out = dense_steps({q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
+  problem.dtype = static_cast<std::int64_t>(a.dtype());
+  problem.batch = a.batch;
+  problem.heads = a.heads;
+  problem.kv_heads = a.kv_heads;
+  problem.rows = a.rows;
+  problem.keys = a.keys;
+  problem.d = a.d;
+  problem.dv = a.dv;
+  problem.scale = a.scale;
+  // Beside a bias the library counts a row's own key from the first, so where that is not the same
+  // the bias hides the keys behind it.
+  const bool added = a.has_mask || a.has_bias;
+  problem.causal = a.causal && (!added || (a.rows == a.keys && !a.bounded)) ? 1 : 0;
+  problem.bounded = a.bounded ? 1 : 0;
+  problem.q = steps_of(a.input(kQ));
+  problem.k = steps_of(a.input(kK));
+  problem.v = steps_of(a.input(kV));
+  problem.out = dense_steps({a.batch, a.heads, a.rows, a.dv});
+  problem.workspace_bytes = kAttentionWorkspace;
   return problem;
 }
 
-bool accepts(const Signature& signature, std::size_t first) {
-  const TensorSpec& q = signature.inputs[first];
-  const Shape& k = signature.inputs[first + 1].shape;
-  const Shape& v = signature.inputs[first + 2].shape;
-  for (std::size_t i = first + 3; i < std::min(first + 5, signature.inputs.size()); ++i) {
-    if (!signature.inputs[i].absent) return false;  // a mask or a bias
-  }
-  ParamReader statics(signature.statics);
-  statics.f64();
-  if (statics.f64() != 0) return false;
-  statics.boolean();
-  if (statics.boolean()) return false;  // how many keys exist is known on the device only
-  return (q.dtype == DType::f16 || q.dtype == DType::bf16) && q.shape[2] >= kLeastRows &&
-         q.shape[2] <= k[2] && element_count(signature.output.shape) > 0 &&
-         q.shape[3] % kColumnStep == 0 && v[3] % kColumnStep == 0 && q.shape[3] > 0 && v[3] > 0 &&
-         q.shape[3] <= kMostColumns && v[3] <= kMostColumns;
-}
-
-StepArgument workspace(StepPlan& plan, std::int64_t bytes) {
-  return {From::workspace, 0, plan.add_workspace(bytes), bytes};
-}
-
-// A kernel of kernels/attention_sums.h over `count` rows.
-void add_sums(StepPlan& plan, const char* function, DType dtype, std::int64_t count,
-              const StepArgument& from, const StepArgument& to) {
-  const bool splits = std::string(function) == "split_sums";
-  Step step;
-  step.kernel =
-      &plan.add_kernel(library_kernel("attention_sums.h", function, {dtype_struct(dtype)},
-                                      {{Kind::read, splits ? "float" : dialect_type(dtype), "from"},
-                                       {Kind::write, splits ? dialect_type(dtype) : "float", "to"},
-                                       {Kind::constant, "SumsParams", "p"}},
-                                      kThreads));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count};
-  step.arguments = {from, to, kConstants};
-  plan.add_step(std::move(step));
+template <bool kWide>
+bool accepts(const Signature& signature, int first) {
+  const AttentionInputs a(signature, first);
+  constexpr std::int64_t kMost = kWide ? kMostWideColumns : kMostColumns;
+  const auto fits = [](std::int64_t columns) {
+    return columns > 0 && columns <= kMost && columns % kColumnStep == 0;
+  };
+  return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap &&
+         a.rows >= kLeastRows && a.rows <= a.keys && element_count(signature.output.shape) > 0 &&
+         fits(a.d) && fits(a.dv);
 }
 
 // Part of a dense operand, in elements.
@@ -106,44 +74,81 @@ StepArgument part_of(int operand, DType dtype, std::int64_t first, std::int64_t 
   return {From::operand, operand, first * size_of(dtype), count * size_of(dtype)};
 }
 
+// What a library's steps are where it takes the call, and the portable kernel where it does not.
+class LibraryAttentionPlan final : public KernelPlan {
+ public:
+  LibraryAttentionPlan(std::shared_ptr<const StepPlan> library, const runtime::LazyKernel& call,
+                       Prepared portable)
+      : library_(std::move(library)), call_(call), portable_(std::move(portable)) {
+    kernels = library_->kernels;
+  }
+  void launch(Launch launch) const {
+    if (launch.encoder->takes(call_)) return launch_steps(*library_, launch);
+    launch.state = portable_.state.get();
+    launch_steps(launch);
+  }
+
+ private:
+  std::shared_ptr<const StepPlan> library_;
+  const runtime::LazyKernel& call_;
+  Prepared portable_;
+};
+
+void launch_forward(const Launch& launch) { plan_as<LibraryAttentionPlan>(launch).launch(launch); }
+
 Prepared prepare_forward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
-  AttentionProblem problem = problem_of(signature, 0);
-  problem.workspace_bytes = kAttentionWorkspace;
-  const DType dtype = signature.inputs[0].dtype;
-  const std::int64_t lines = problem.batch * problem.heads * problem.rows;
+  const AttentionInputs a(signature, 0);
+  AttentionProblem problem = problem_of(a);
+  const std::int64_t lines = a.batch * a.heads * a.rows;
   const int output = static_cast<int>(signature.inputs.size());
+  const StepArgument out = part_of(output, a.dtype(), 0, lines * a.dv);
   const StepArgument sums = workspace(*plan, lines * size_of(DType::f32));
+  const StepArgument bias = add_bias(*plan, a, &problem);
   Step step;
-  step.kernel = &plan->add_library_call(attention_call(problem));
-  for (int i = 0; i < 3; ++i) {
-    step.arguments.push_back(
-        strided_operand(signature.inputs[static_cast<std::size_t>(i)], i).argument);
+  step.arguments = {a.arguments[kQ], a.arguments[kK], a.arguments[kV]};
+  if (problem.bias_items > 0) step.arguments.push_back(bias);
+  if (a.bounded) {
+    const Bounds bounds = add_bounds(*plan, a, &problem);
+    step.arguments[kV] = bounds.values;
+    step.arguments.insert(step.arguments.end(), {bounds.keys, bounds.rows});
   }
-  step.arguments.push_back(part_of(output, dtype, 0, lines * problem.dv));
-  step.arguments.push_back(sums);
-  step.arguments.push_back(workspace(*plan, problem.workspace_bytes));
+  const runtime::LazyKernel& call = plan->add_library_call(attention_call(problem));
+  step.kernel = &call;
+  step.arguments.insert(step.arguments.end(),
+                        {out, sums, workspace(*plan, problem.workspace_bytes)});
   plan->add_step(std::move(step));
+  if (problem.bias_items > 0 || a.bounded) add_unseeing(*plan, a, out, sums);
   if (signature.op == &defs::attention_with_sums_op) {
-    add_sums(*plan, "split_sums", dtype, lines, sums,
-             part_of(output, dtype, lines * problem.dv, 2 * lines));
+    add_sums(*plan, "split_sums", a.dtype(), lines, sums,
+             part_of(output, a.dtype(), lines * a.dv, 2 * lines));
+    return prepared_steps(std::move(plan));
   }
-  return prepared_steps(std::move(plan));
+  const std::int64_t bytes = prepared_steps(plan).workspace_bytes;
+  return prepared(std::make_shared<LibraryAttentionPlan>(plan, call, portable_attention(signature)),
+                  bytes);
 }
 
-bool accepts_forward(const Signature& signature) { return accepts(signature, 0); }
+template <bool kWide>
+bool accepts_forward(const Signature& signature) {
+  return accepts<kWide>(signature, 0);
+}
 
 // Which of an operand's heads a call reads or writes: the first, and how far they lie apart.
 std::int64_t first_of(const AttentionProblem::Steps& steps, std::int64_t item, std::int64_t head) {
   return item * steps.item + head * steps.head;
 }
 
-// From the first to the last element of what a call reads.
-StepArgument rows_of(int operand, DType dtype, const AttentionProblem::Steps& steps,
+StepArgument operand(int index) { return {From::operand, index, 0, 0}; }
+
+// From the first to the last element of what a call reads of `all`.
+StepArgument rows_of(StepArgument all, DType dtype, const AttentionProblem::Steps& steps,
                      const Shape& call, std::int64_t item, std::int64_t head) {
   const std::int64_t reach =
       (call[0] - 1) * steps.item + (call[1] - 1) * steps.head + (call[2] - 1) * steps.row + call[3];
-  return part_of(operand, dtype, first_of(steps, item, head), reach);
+  all.offset += first_of(steps, item, head) * size_of(dtype);
+  all.bytes = reach * size_of(dtype);
+  return all;
 }
 
 // Bytes for the scores of so many heads.
@@ -153,7 +158,7 @@ std::int64_t score_bytes(const AttentionProblem& problem, std::int64_t heads) {
 }
 
 struct Memory {
-  StepArgument sums, inner, dq_sums, workspace;
+  StepArgument bias, sums, inner, dq_sums, workspace;
 };
 
 // The gradient for some items, and of them for some heads.
@@ -166,6 +171,8 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
   problem.batch = items;
   problem.kv_heads = kv_heads;
   problem.heads = kv_heads * group;
+  problem.bias_items = std::min(whole.bias_items, items);
+  problem.bias_heads = std::min(whole.bias_heads, problem.heads);
   const Shape q = {items, problem.heads, whole.rows, whole.d};
   const Shape out = {items, problem.heads, whole.rows, whole.dv};
   const Shape k = {items, kv_heads, whole.keys, whole.d};
@@ -180,28 +187,34 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
     from.bytes = items * problem.heads * whole.rows * width;
     return from;
   };
-  constexpr int kGrad = 0, kOut = 1, kQ = 2, kK = 3, kV = 4, kResult = 8;
+  constexpr int kGradInput = 0, kOutInput = 1, kFirst = 2, kResult = 8;
   Step step;
   step.kernel = &plan.add_library_call(attention_call(problem));
-  step.arguments = {rows_of(kQ, dtype, whole.q, q, item, head),
-                    rows_of(kK, dtype, whole.k, k, item, kv_head),
-                    rows_of(kV, dtype, whole.v, v, item, kv_head),
-                    rows_of(kOut, dtype, whole.out, out, item, head),
-                    rows_of(kGrad, dtype, whole.grad, out, item, head),
-                    lines(memory.sums, 1),
-                    part_of(kResult, dtype, line * whole.d, element_count(q)),
-                    part_of(kResult, dtype, dk + key * whole.d, element_count(k)),
-                    part_of(kResult, dtype, dv + key * whole.dv, element_count(v)),
-                    lines(memory.inner, 1),
-                    memory.workspace};
+  step.arguments = {rows_of(operand(kFirst + kQ), dtype, whole.q, q, item, head),
+                    rows_of(operand(kFirst + kK), dtype, whole.k, k, item, kv_head),
+                    rows_of(operand(kFirst + kV), dtype, whole.v, v, item, kv_head)};
+  if (whole.bias_items > 0) {
+    const Shape bias = {problem.bias_items, problem.bias_heads, whole.rows, whole.keys};
+    step.arguments.push_back(rows_of(memory.bias, dtype, whole.bias, bias,
+                                     whole.bias_items > 1 ? item : 0,
+                                     whole.bias_heads > 1 ? head : 0));
+  }
+  step.arguments.insert(
+      step.arguments.end(),
+      {rows_of(operand(kOutInput), dtype, whole.out, out, item, head),
+       rows_of(operand(kGradInput), dtype, whole.grad, out, item, head), lines(memory.sums, 1),
+       part_of(kResult, dtype, line * whole.d, element_count(q)),
+       part_of(kResult, dtype, dk + key * whole.d, element_count(k)),
+       part_of(kResult, dtype, dv + key * whole.dv, element_count(v)), lines(memory.inner, 1),
+       memory.workspace});
   if (problem.deterministic == 0) step.arguments.push_back(lines(memory.dq_sums, whole.d));
   plan.add_step(std::move(step));
 }
 
 Prepared prepare_backward(const Signature& signature) {
-  constexpr std::size_t kQ = 2;
   auto plan = std::make_shared<StepPlan>();
-  AttentionProblem problem = problem_of(signature, kQ);
+  const AttentionInputs a(signature, 2);
+  AttentionProblem problem = problem_of(a);
   problem.backward = 1;
   problem.out = steps_of(signature.inputs[1]);
   problem.grad = steps_of(signature.inputs[0]);
@@ -217,7 +230,6 @@ Prepared prepare_backward(const Signature& signature) {
     kv_heads = std::min(kv_heads, fit);
     items = kv_heads < problem.kv_heads ? 1 : std::min(items, fit / kv_heads);
   }
-  problem.workspace_bytes = kAttentionWorkspace;
   if (problem.deterministic != 0) {
     problem.workspace_bytes += score_bytes(problem, items * kv_heads * group);
   }
@@ -228,6 +240,7 @@ Prepared prepare_backward(const Signature& signature) {
 
   const std::int64_t lines = problem.batch * problem.heads * problem.rows;
   Memory memory;
+  memory.bias = add_bias(*plan, a, &problem);
   memory.sums = workspace(*plan, lines * size_of(DType::f32));
   memory.inner = workspace(*plan, lines * size_of(DType::f32));
   memory.workspace = workspace(*plan, problem.workspace_bytes);
@@ -245,27 +258,37 @@ Prepared prepare_backward(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
+template <bool kWide>
 bool accepts_backward(const Signature& signature) {
-  return signature.inputs.size() == 8 && !signature.inputs[7].absent && accepts(signature, 2);
+  return signature.inputs.size() == 8 && !signature.inputs[7].absent &&
+         !AttentionInputs(signature, 2).bounded && accepts<kWide>(signature, 2);
+}
+
+// Sums are of use to the library's gradient only.
+template <bool kWide>
+bool accepts_with_sums(const Signature& signature) {
+  return !AttentionInputs(signature, 0).bounded && accepts<kWide>(signature, 0);
+}
+
+template <bool kWide>
+void add_kernels(KernelTable& table) {
+  const auto add = [&](const OpDef& op, auto accepts, auto prepare, void (*launch)(const Launch&)) {
+    table.add({.op = &op,
+               .accepts = accepts,
+               .layout = LayoutNeed::aligned_rows,
+               .priority = 2,
+               .prepare = prepare,
+               .launch = launch});
+  };
+  add(defs::attention_op, accepts_forward<kWide>, prepare_forward, launch_forward);
+  add(defs::attention_with_sums_op, accepts_with_sums<kWide>, prepare_forward, launch_steps);
+  add(defs::attention_backward_op, accepts_backward<kWide>, prepare_backward, launch_steps);
 }
 
 }  // namespace
 
-void add_library_attention(KernelTable& table) {
-  for (const OpDef* op : {&defs::attention_op, &defs::attention_with_sums_op}) {
-    table.add({.op = op,
-               .accepts = accepts_forward,
-               .layout = LayoutNeed::aligned_rows,
-               .priority = 2,
-               .prepare = prepare_forward,
-               .launch = launch_steps});
-  }
-  table.add({.op = &defs::attention_backward_op,
-             .accepts = accepts_backward,
-             .layout = LayoutNeed::aligned_rows,
-             .priority = 2,
-             .prepare = prepare_backward,
-             .launch = launch_steps});
+void add_library_attention(KernelTable& table, bool wide) {
+  wide ? add_kernels<true>(table) : add_kernels<false>(table);
 }
 
 }  // namespace hearth::gpu

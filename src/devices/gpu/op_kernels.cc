@@ -29,8 +29,13 @@ const KernelTable& gpu_kernel_table() {
 }
 
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
-  if (driver.has_library(kMatmulFunction)) add_library_matmul(table);
-  if (driver.has_library(kAttentionFunction)) add_library_attention(table);
+  if (driver.has_library(kMatmulFunction)) {
+    add_library_matmul(table);
+    add_composed_attention(table);
+  }
+  if (driver.has_library(kAttentionFunction)) {
+    add_library_attention(table, driver.has_library(kWideAttention));
+  }
   if (driver.properties().has_tile_products) add_matrix_attention(table);
 }
 

@@ -28,6 +28,9 @@ bool fuses_matmul(const Signature& signature);
 // The same where an operand is a vector and its kernel is the best there is.
 std::optional<Prepared> matvec(const Signature& signature);
 
+// Attention of many rows, any but f64: kernels/attention_tiles.h.
+Prepared portable_attention(const Signature& signature);
+
 // The kernels that every GPU has: regions, and all of the above. A device adds its own to a copy.
 const KernelTable& gpu_kernel_table();
 
@@ -35,7 +38,10 @@ void add_library_matmul(KernelTable& table);
 // What it prepares, with launch_steps(). Products of `large` multiplications or more are cut where
 // that makes them faster.
 Prepared library_matmul(const Signature& signature, std::int64_t large);
-void add_library_attention(KernelTable& table);
+// Where products are a library's: attention is composed of them as far as memory allows.
+void add_composed_attention(KernelTable& table);
+// `wide`: heads of up to 256 columns.
+void add_library_attention(KernelTable& table, bool wide);
 void add_matrix_attention(KernelTable& table);
 // The kernels for what not every GPU has: the vendor's libraries, and tensor cores. Where they
 // accept, they go before the others.

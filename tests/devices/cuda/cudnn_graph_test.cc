@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -34,6 +36,7 @@ struct Fake {
   std::vector<std::int64_t> ids;  // of the last run
   std::vector<void*> pointers;
   int runs = 0;
+  std::vector<CudnnShape> memory_shapes;
 };
 Fake* fake = nullptr;
 
@@ -89,6 +92,23 @@ Status get_attribute(const Api::Descriptor descriptor, Api::Attribute name, Api:
   return Status::success;
 }
 
+template <class T>
+std::vector<T> values(const Fake::Descriptor& from, Api::Attribute name) {
+  const std::vector<std::byte>& bytes = from.values.at(name);
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+
+void note_memory(const Fake::Descriptor& tensor) {
+  if (values<char>(tensor, Api::Attribute::tensor_is_virtual)[0] != 0 ||
+      values<char>(tensor, Api::Attribute::tensor_is_by_value)[0] != 0) {
+    return;
+  }
+  const auto shape = values<std::int64_t>(tensor, Api::Attribute::tensor_dimensions);
+  fake->memory_shapes.push_back({shape[0], shape[1], shape[2], shape[3]});
+}
+
 Status finalize(Api::Descriptor descriptor) {
   auto* const target = known(descriptor, "finalize");
   if (target == nullptr || target->finalized) return kFailure;
@@ -97,15 +117,8 @@ Status finalize(Api::Descriptor descriptor) {
     return kFailure;
   }
   target->finalized = true;
+  if (target->type == Api::DescriptorType::tensor) note_memory(*target);
   return Status::success;
-}
-
-template <class T>
-std::vector<T> values(const Fake::Descriptor& from, Api::Attribute name) {
-  const std::vector<std::byte>& bytes = from.values.at(name);
-  std::vector<T> all(bytes.size() / sizeof(T));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
-  return all;
 }
 
 Status execute(Api::Handle, Api::Descriptor plan, Api::Descriptor pack) {
@@ -159,6 +172,13 @@ class CudnnGraphs : public testing::Test {
     a.deterministic = deterministic;
     return a;
   }
+  // Tensors in memory of this shape that the library has seen by the end of `make`.
+  int tensors_like(const CudnnShape& shape, const std::function<void()>& make) {
+    fake_.memory_shapes.clear();
+    make();
+    return static_cast<int>(
+        std::count(fake_.memory_shapes.begin(), fake_.memory_shapes.end(), shape));
+  }
   // Runs the plan with addresses 16, 32, ... and says whether they reach the tensors of memory.
   void expect_runs(const CudnnGraph& graph, std::size_t tensors) {
     const auto plan = graph.compile(nullptr, 1024);
@@ -191,6 +211,41 @@ TEST_F(CudnnGraphs, PlansOfAttentionGetTheirTensorsInOrder) {
     }
   }
   EXPECT_EQ(fake_.runs, 10);
+}
+
+TEST_F(CudnnGraphs, BiasAndCountsAreMemoryBehindTheValues) {
+  for (const bool causal : {false, true}) {
+    CudnnAttention a = attention(causal, true, 2);
+    a.bias = {1, 2, 16, 24};
+    a.bias_strides = {2 * 16 * 24, 16 * 24, 24, 1};
+    EXPECT_EQ(tensors_like({1, 2, 16, 24}, [&] { expect_runs(attention_graph(api_, a), 6); }), 1);
+    expect_runs(attention_backward_graph(api_, a), 11);
+    a.deterministic = false;
+    expect_runs(attention_backward_graph(api_, a), 12);
+    a.bounded = true;
+    EXPECT_EQ(tensors_like({2, 1, 1, 1}, [&] { expect_runs(attention_graph(api_, a), 8); }), 2);
+    a.bias = {};
+    expect_runs(attention_graph(api_, a), 7);
+  }
+}
+
+// Which tensors a product is limited by: rows and keys of the first, rows and sums of the second.
+TEST_F(CudnnGraphs, ProductsEndWhereKeysDo) {
+  CudnnAttention a = attention(false, false, 2);
+  const auto limits = [&] {
+    const CudnnGraph graph = attention_graph(api_, a);
+    std::vector<int> counts(3);
+    for (const Fake::Descriptor* each : fake_.alive) {
+      const Api::Attribute names[] = {Api::Attribute::operation_matmul_gemm_m_override_desc,
+                                      Api::Attribute::operation_matmul_gemm_n_override_desc,
+                                      Api::Attribute::operation_matmul_gemm_k_override_desc};
+      for (std::size_t i = 0; i < 3; ++i) counts[i] += each->values.contains(names[i]) ? 1 : 0;
+    }
+    return counts;
+  };
+  EXPECT_EQ(limits(), (std::vector<int>{0, 0, 0}));
+  a.bounded = true;
+  EXPECT_EQ(limits(), (std::vector<int>{2, 1, 1}));
 }
 
 TEST_F(CudnnGraphs, TheNextEngineIsTakenWhereOneIsRefused) {

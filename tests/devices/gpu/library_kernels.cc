@@ -204,6 +204,27 @@ std::vector<KernelSource> make_kernels() {
                {read("bfloat", "q"), read("bfloat", "k"), read("bfloat", "v"),
                 read("uchar", "mask"), read("bfloat", "bias"), dynamics, write("bfloat", "out"),
                 constant("AttentionParams"), shared("slices", 2048), shared("weights", 4096)}));
+  for (const char* dtype : {"BF16", "F16"}) {
+    const std::string type = dtype[0] == 'B' ? "bfloat" : "half";
+    const KernelParameter mask = read("uchar", "mask"), bias = read(type, "bias");
+    kernels.push_back(
+        instance("attention_library.h", "attention_bias", std::string(dtype) + ", true, true",
+                 {mask, bias, dynamics, write(type, "out"), constant("LibraryAttentionParams")}));
+    kernels.back().name += "_" + type;
+    kernels.push_back(instance("attention_library.h", "attention_unseeing",
+                               std::string(dtype) + ", true, true",
+                               {mask,
+                                bias,
+                                dynamics,
+                                {Kind::read_write, type, "out"},
+                                {Kind::read_write, "float", "sums"},
+                                constant("LibraryAttentionParams")}));
+    kernels.back().name += "_" + type;
+  }
+  kernels.push_back(
+      instance("attention_library.h", "attention_values", "uint4",
+               {read("uint4", "v"), dynamics, write("uint4", "out"), write("int", "keys"),
+                write("int", "rows"), constant("LibraryAttentionParams")}));
   kernels.push_back(
       instance("attention_sums.h", "split_sums", "BF16",
                {read("float", "sums"), write("bfloat", "parts"), constant("SumsParams")}));

@@ -37,7 +37,7 @@ struct SimOptions {
 };
 
 // Whatever queues or waits may be called by any thread, too; it is done one after the other.
-class SimDriver final : public runtime::Driver {
+class SimDriver : public runtime::Driver {
  public:
   explicit SimDriver(const SimOptions& options = {});
   // Work that nobody waited for is dropped.
