@@ -94,6 +94,9 @@ HEARTH_API Array clamp_max(const Array& x, const Array& high);
 // Float to integer truncates, saturates and takes NaN to 0; anything to bool is x != 0. `x` itself
 // if it has the dtype already. A number becomes an array of rank 0.
 HEARTH_API Array cast(const Array& x, DType dtype);
+// x in the memory of another device, through the host; x itself if it is there already. Waits for
+// x, whose recording ends here. The gradient goes back the same way.
+HEARTH_API Array to_device(const Array& x, Device device);
 
 // ---- Reductions
 // ---------------------------------------------------------------------------------- Over `axes`

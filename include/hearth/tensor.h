@@ -319,6 +319,7 @@ class Tensor {
   const Shape& shape() const { return array_.shape(); }
   DType dtype() const { return array_.dtype(); }
   Device device() const { return array_.device(); }
+  Tensor to_device(Device device) const { return Tensor(hearth::to_device(array_, device)); }
   const Tensor& eval() const {
     array_.eval();
     return *this;

@@ -44,7 +44,7 @@ enum class OpKind : std::uint8_t {
   indexed,      // gather, scatter and friends
   random,       // counter-based generators
   opaque,       // anything else with a kernel of its own
-  sync,         // the shape depends on the data
+  sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
 // The function of kernels/scalar_ops.h that computes an elementwise op, or that combines two
@@ -194,5 +194,9 @@ struct OpDef {
 // Error{device} for inputs on different devices.
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device = nullptr);
+
+// `made`, which exists already, as the result of `op`: backward() calls the op's rule, which reads
+// neither inputs nor output. For what is no node of a tape, such as a copy from another device.
+Array track_made(const OpDef& op, const Array& input, const Params& params, Array made);
 
 }  // namespace hearth

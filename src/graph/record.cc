@@ -223,4 +223,13 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
   return Array(node, record);
 }
 
+Array track_made(const OpDef& op, const Array& input, const Params& params, Array made) {
+  if (input.grad() == nullptr || !grad_enabled() || !is_float(made.dtype())) return made;
+  const Array* const inputs[] = {&input};
+  const Inference inference{op, inputs, params, made.shape(), made.dtype(), made.dtype()};
+  Node* const node = made.node();
+  retain_handle(node);
+  return Array(node, track(inference, *node->device, node));
+}
+
 }  // namespace hearth
