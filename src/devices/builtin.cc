@@ -2,7 +2,7 @@
 #include "devices/cpu/device.h"
 #include "devices/cuda/register.h"
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 
 namespace hearth {
 

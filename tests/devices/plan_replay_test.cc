@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/ops.h"
 

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/step_plan.h"
 #include "devices/sim/sim_driver.h"
 #include "graph/counted.h"

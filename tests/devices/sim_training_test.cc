@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"

@@ -1,7 +1,7 @@
 #include "devices/cuda/cublas_lt.h"
 
 #include "devices/cuda/cublas_matmul.h"
-#include "devices/gpu/matmul_problem.h"
+#include "devices/gpu/ops/matmul_problem.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

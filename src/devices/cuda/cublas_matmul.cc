@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "devices/gpu/matmul_epilogue.h"
+#include "devices/gpu/ops/matmul_epilogue.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "devices/cuda/cublas_lt.h"
-#include "devices/gpu/matmul_problem.h"
+#include "devices/gpu/ops/matmul_problem.h"
 
 namespace hearth::cuda {
 

@@ -7,7 +7,7 @@
 #include "devices/cuda/cuda_graph.h"
 #include "devices/cuda/cuda_kernel.h"
 #include "devices/cuda/stopwatch.h"
-#include "devices/gpu/kernel_text.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "devices/gpu/entry_stub.h"
+#include "devices/gpu/text/entry_stub.h"
 #include "hearth/error.h"
 #include "runtime/batched_kernel.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "devices/cuda/cudnn_attention.h"
-#include "devices/gpu/attention_problem.h"
+#include "devices/gpu/ops/attention_problem.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

@@ -9,7 +9,7 @@
 
 #include "devices/cuda/cublas_lt.h"
 #include "devices/cuda/fake_card.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/step_plan.h"
 #include "graph/kernel.h"
 #include "graph/switches.h"

@@ -9,7 +9,7 @@
 
 #include "devices/gpu/formula_ops.h"
 #include "devices/gpu/host_build.h"
-#include "devices/gpu/kernel_text.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "devices/region_fixture.h"
 
 namespace hearth::gpu_test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "devices/gpu/host_build.h"
-#include "devices/gpu/kernel_text.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "hearth/dtype.h"
 
 namespace hearth::gpu_test {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "devices/gpu/formula_ops.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/nvrtc_compiler.h"
 #include "devices/gpu/sample_kernels.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "runtime/batched_kernel.h"
 
 namespace hearth::gpu_test {

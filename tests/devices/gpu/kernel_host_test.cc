@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "devices/gpu/host_build.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/lockstep.h"
 #include "devices/gpu/sample_kernels.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "hearth/dtype.h"
 
 namespace hearth::gpu_test {

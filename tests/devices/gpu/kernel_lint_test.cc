@@ -3,8 +3,8 @@
 
 #include "devices/gpu/formula_ops.h"
 #include "devices/gpu/host_build.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/sample_kernels.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "runtime/batched_kernel.h"
 
 namespace hearth::gpu_test {

@@ -1,5 +1,5 @@
 // The text that assemble() makes of a kernel: entry points of every target, includes, errors.
-#include "devices/gpu/kernel_text.h"
+#include "devices/gpu/text/kernel_text.h"
 
 #include <gtest/gtest.h>
 

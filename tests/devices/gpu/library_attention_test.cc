@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/sim/sim_library.h"
 #include "hearth/device.h"
 #include "ops/defs.h"

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "check.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/nvrtc_compiler.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "devices_under_test.h"
 #include "hearth/runtime.h"
 

@@ -1,10 +1,10 @@
 // Macros, conditions and included files of kernel texts.
-#include "devices/gpu/preprocessor.h"
+#include "devices/gpu/metal_source/preprocessor.h"
 
 #include <gtest/gtest.h>
 
 #include "check.h"
-#include "devices/gpu/constant_expression.h"
+#include "devices/gpu/metal_source/constant_expression.h"
 
 namespace hearth::gpu {
 namespace {

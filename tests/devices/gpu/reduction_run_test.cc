@@ -2,8 +2,8 @@
 // sums and products are exact: results have equal bits whatever the order.
 #include <cmath>
 
-#include "devices/gpu/region_layout.h"
 #include "devices/gpu/region_runner.h"
+#include "devices/gpu/regions/region_layout.h"
 
 namespace hearth::gpu_test {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/gpu/region_kernel.h"
+#include "devices/gpu/regions/region_kernel.h"
 #include "devices/region_fixture.h"
 #include "devices/scalar_reference.h"
 #include "devices/sim/sim_driver.h"

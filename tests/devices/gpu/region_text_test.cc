@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "devices/gpu/host_build.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/nvrtc_compiler.h"
-#include "devices/gpu/reduction_text.h"
 #include "devices/gpu/region_runner.h"
-#include "devices/gpu/region_text.h"
+#include "devices/gpu/regions/reduction_text.h"
+#include "devices/gpu/regions/region_text.h"
+#include "devices/gpu/text/kernel_text.h"
 
 namespace dialect {
 

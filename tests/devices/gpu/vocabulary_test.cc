@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "check.h"
-#include "devices/gpu/kernel_text.h"
 #include "devices/gpu/nvrtc_compiler.h"
+#include "devices/gpu/text/kernel_text.h"
 #include "hearth/runtime.h"
 
 namespace hearth::gpu_test {

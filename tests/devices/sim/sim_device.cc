@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "devices/gpu/op_kernels.h"
+#include "devices/gpu/ops/op_kernels.h"
 #include "devices/sim/sim_driver.h"
 
 namespace hearth::sim {

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "devices/gpu/attention_problem.h"
+#include "devices/gpu/ops/attention_problem.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 

@@ -1,0 +1,48 @@
+#include "devices/gpu/ops/matmul_problem.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "devices/gpu/text/dialect_types.h"
+
+namespace hearth::gpu {
+namespace {
+
+using Kind = runtime::KernelParameter::Kind;
+using Words = std::array<std::int64_t, sizeof(MatmulProblem) / sizeof(std::int64_t)>;
+
+}  // namespace
+
+runtime::LibraryCall matmul_call(const MatmulProblem& problem) {
+  const auto dtype = static_cast<DType>(problem.dtype);
+  const std::string type = dialect_type(dtype);
+  runtime::LibraryCall call;
+  call.function = kMatmulFunction;
+  call.name = "library_matmul_" + std::string(problem.tf32 != 0 ? "tf32" : name(dtype)) + "_" +
+              (problem.a.transposed != 0 ? "t" : "n") + (problem.b.transposed != 0 ? "t" : "n");
+  call.parameters = {{Kind::read, type, "a"}, {Kind::read, type, "b"}};
+  if (problem.has_bias != 0) {
+    call.name += "_bias";
+    call.parameters.push_back({Kind::read, type, "bias"});
+  }
+  if (problem.has_residual != 0) {
+    call.name += "_residual";
+    call.parameters.push_back({Kind::read, type, "residual"});
+  }
+  constexpr const char* kActivations[] = {"", "_relu", "_gelu"};
+  call.name += kActivations[problem.activation];
+  call.parameters.insert(call.parameters.end(),
+                         {{Kind::write, type, "c"}, {Kind::write, "uchar", "workspace"}});
+  const auto words = std::bit_cast<Words>(problem);
+  call.problem.assign(words.begin(), words.end());
+  return call;
+}
+
+MatmulProblem matmul_problem(const runtime::LibraryCall& call) {
+  Words words{};
+  std::copy_n(call.problem.begin(), words.size(), words.begin());
+  return std::bit_cast<MatmulProblem>(words);
+}
+
+}  // namespace hearth::gpu

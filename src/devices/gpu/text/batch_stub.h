@@ -1,0 +1,16 @@
+// The entry point of a batched kernel (runtime/batched_kernel.h): it finds the member that the
+// threadgroup belongs to, and calls the kernel's function as that member's launch would.
+#pragma once
+
+#include <string>
+
+#include "devices/gpu/text/kernel_text.h"
+
+namespace hearth::gpu {
+
+// See entry_stub(). Beside its threadgroup arrays the entry point has one parameter: the struct of
+// runtime::pack_batch(), by value on CUDA, in buffer 0 on Metal. On the host it has the table, and
+// behind it the arguments of all members.
+std::string batch_stub(const runtime::KernelSource& source, Target target);
+
+}  // namespace hearth::gpu
