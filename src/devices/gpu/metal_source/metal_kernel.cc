@@ -1,5 +1,6 @@
 // Kernels of texts as Metal has them.
 #include <algorithm>
+#include <map>
 
 #include "devices/gpu/metal_source/metal_entries.h"
 #include "devices/gpu/metal_source/preprocessor.h"
@@ -141,7 +142,7 @@ void check_builtins(const MetalText& text) {
 std::vector<KernelParameter> launch_parameters(const MetalText& text, const MetalEntry& entry,
                                                const MetalOptions& options) {
   using Kind = KernelParameter::Kind;
-  std::vector<std::pair<int, KernelParameter>> all;  // by index; threadgroup memory comes last
+  std::multimap<int, KernelParameter> all;  // by index; threadgroup memory comes last
   const std::vector<MetalParameter> parameters = parameters_of(text, entry);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const MetalParameter& parameter = parameters[i];
@@ -164,10 +165,8 @@ std::vector<KernelParameter> launch_parameters(const MetalText& text, const Meta
     } else if (!parameter.is_const) {
       made.kind = Kind::read_write;
     }
-    all.emplace_back(order, made);
+    all.emplace(order, made);
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<KernelParameter> made;
   for (auto& [order, parameter] : all) made.push_back(std::move(parameter));
   made.push_back({Kind::constant, "EntryGrid", "hearth_grid"});

@@ -17,9 +17,6 @@ namespace {
 constexpr std::int64_t kMostLanes = 512;
 constexpr int kHeld = 4;
 constexpr int kGradientHeld = 3;
-// What compilers are told of threadgroups: few enough registers that so many threads share a
-// multiprocessor. Rows on their way are what bandwidth is made of.
-constexpr std::int64_t kRowThreads = 1024;
 constexpr std::int64_t kSimd = 32;
 constexpr std::int64_t kShortThreads = 128;  // of a threadgroup whose rows have a simdgroup or less
 constexpr std::int64_t kPacketBytes = 16;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace hearth::gpu {
 
@@ -18,13 +18,16 @@ class TextEdits {
   std::string apply();
 
  private:
-  struct Edit {
+  struct Part {
     std::size_t begin;
     std::size_t size;
-    std::string by;
+    // In the order of apply().
+    friend bool operator<(const Part& a, const Part& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.size > b.size;
+    }
   };
   std::string_view text_;
-  std::vector<Edit> edits_;
+  std::multimap<Part, std::string> edits_;
 };
 
 }  // namespace hearth::gpu
