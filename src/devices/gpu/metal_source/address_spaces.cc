@@ -4,16 +4,13 @@
 #include <set>
 #include <string>
 
+#include "devices/gpu/metal_source/token_runs.h"
+
 namespace hearth::gpu {
 namespace {
 
 bool is_space(std::string_view word) {
   return word == "thread" || word == "device" || word == "threadgroup" || word == "constant";
-}
-
-std::string_view stretch(const Token& first, const Token& last) {
-  const char* const begin = first.text.data();
-  return {begin, static_cast<std::size_t>(last.text.data() + last.text.size() - begin)};
 }
 
 class Eraser {
@@ -28,9 +25,7 @@ class Eraser {
   }
 
  private:
-  bool is(std::size_t at, std::string_view text) const {
-    return at < tokens_.size() && tokens_[at].text == text;
-  }
+  bool is(std::size_t at, std::string_view text) const { return gpu::is(tokens_, at, text); }
 
   // void f() const thread {...}
   void member_space(std::size_t at) {
@@ -54,17 +49,6 @@ class Eraser {
       if (is_const && space != tokens_.size()) edits_.replace(tokens_[space].text, "");
       i = end + 1;
     }
-  }
-
-  // Behind the bracket that closes the one at `at`.
-  std::size_t behind_bracket(std::size_t at) const {
-    int depth = 0;
-    for (; at < tokens_.size(); ++at) {
-      const std::string_view text = tokens_[at].text;
-      if (text == "(" || text == "[" || text == "{") ++depth;
-      if ((text == ")" || text == "]" || text == "}") && --depth == 0) return at + 1;
-    }
-    return at;
   }
 
   // What tells a declaration from others, from `begin` on: its tokens without address spaces.
@@ -108,14 +92,14 @@ class Eraser {
       }
       if (text == "{") {
         if (head != 0 && is_initializer(at)) {
-          at = behind_bracket(at);
+          at = behind_bracket(tokens_, at);
           continue;
         }
         break;
       }
       if (text == "(" || text == "[") {
         has_call |= text == "(";
-        at = behind_bracket(at);
+        at = behind_bracket(tokens_, at);
       } else {
         ++at;
       }
@@ -126,11 +110,11 @@ class Eraser {
     if (is(at, ";")) {
       const bool is_default = has_value && (is(at - 1, "default") || is(at - 1, "delete"));
       if (is_default && !seen_.insert(key).second) {
-        edits_.replace(stretch(tokens_[begin], tokens_[at]), "");
+        edits_.replace(stretch(Tokens(tokens_).subspan(begin, at + 1 - begin)), "");
       }
       return at + 1;
     }
-    std::size_t end = behind_bracket(at);
+    std::size_t end = behind_bracket(tokens_, at);
     const bool is_type = is_scope && !has_call;
     const bool named = is_type && !is(begin, "namespace") && is(end, ";");
     if (is_type && is(begin, "namespace")) {
@@ -142,7 +126,7 @@ class Eraser {
     // Of types, specialisations alone can differ so: others have names of their own, or none.
     const bool may_repeat = !is_type || is(head - 1, ">");
     if (may_repeat && !seen_.insert(key).second) {
-      edits_.replace(stretch(tokens_[begin], tokens_[end - 1]), "");
+      edits_.replace(stretch(Tokens(tokens_).subspan(begin, end - begin)), "");
     } else if (is_type) {
       const std::string name = key + std::to_string(begin);
       for (std::size_t next = at + 1; next + 1 < end;) next = declaration(next, name);

@@ -1,5 +1,5 @@
-// Reads a text of Metal's own: its entry points, their parameters with their attributes, and its
-// function constants. Nothing is understood but what says how a kernel is launched; all else is left to compilers.
+// Reads a text of Metal's own: its entry points and its function constants. Nothing is understood but
+// what says how a kernel is launched; all else is left to compilers.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,6 @@
 #include "devices/gpu/text/tokens.h"
 
 namespace hearth::gpu {
-
-// A parameter of an entry point.
-struct MetalParameter {
-  enum class Kind : std::uint8_t {
-    memory,       // device T*, device T&, constant T*
-    constant,     // constant T&
-    threadgroup,  // threadgroup T*
-    position,     // where the thread is
-  };
-  Kind kind = Kind::memory;
-  std::string name;
-  bool is_const = false;      // it is not written
-  bool is_reference = false;  // T&
-  int index = -1;             // of its buffer, or threadgroup memory
-  std::string position;       // the attribute: "thread_position_in_grid"
-  bool is_absent = false;     // a function constant says that it is not there
-};
 
 // An entry point as it is defined. Texts are parts of the text that was read.
 struct MetalEntry {
@@ -69,10 +52,5 @@ struct MetalText {
   // The value of a constant of the text that is an integer or a bool known now.
   std::optional<std::int64_t> value(std::string_view name) const;
 };
-
-// The parameters of an entry, in order. Buffers without an index get the lowest that is free. Throws
-// Error{unsupported} for what is no memory, constant or position, and Error{invalid_argument} for
-// what Metal would refuse as well.
-std::vector<MetalParameter> parameters_of(const MetalText& text, const MetalEntry& entry);
 
 }  // namespace hearth::gpu

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "devices/gpu/metal_source/metal_entries.h"
+#include "devices/gpu/metal_source/metal_parameters.h"
 #include "devices/gpu/metal_source/preprocessor.h"
 #include "devices/gpu/text/dialect_text.h"
 #include "devices/gpu/text/tokens.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "devices/gpu/metal_source/address_spaces.h"
-#include "devices/gpu/metal_source/metal_entries.h"
+#include "devices/gpu/metal_source/metal_parameters.h"
 #include "devices/gpu/text/text_builder.h"
 #include "devices/gpu/text/text_edits.h"
 #include "hearth/error.h"
