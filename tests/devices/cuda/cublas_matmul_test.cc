@@ -3,6 +3,7 @@
 #include "devices/cuda/cublas_matmul.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <random>
@@ -35,7 +36,8 @@ class CudaCublasMatmul : public FakeCard {
  protected:
   void SetUp() override {
     FakeCard::SetUp();
-    folder_ = std::filesystem::path(testing::TempDir()) / "hearth_cublas_matmul";
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              ("hearth_cublas_matmul_" + std::to_string(getpid()));
     std::filesystem::remove_all(folder_);
     std::vector<std::string> notes;
     cublas_ = open_cublas_lt(only(kFakeFolder), 13000, notes);
