@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -127,6 +128,24 @@ inline void expect_close(const Values& got, const Values& expected, double toler
 inline void expect_close(const Array& got, const Values& expected, double tolerance,
                          const std::string& what = "") {
   expect_close(got.to_doubles(), expected, tolerance, what);
+}
+
+// |got - expected| <= share * largest, the largest magnitude that is expected, but at least `least`.
+// A NaN is always wrong.
+inline void expect_within(const Values& got, const Values& expected, double share,
+                          const std::string& what = "", double least = 0) {
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  double largest = least;
+  for (const double e : expected) largest = std::max(largest, std::abs(e));
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_LE(std::abs(got[i] - expected[i]), share * largest)
+        << what << " element " << i << ": got " << got[i] << ", expected " << expected[i];
+  }
+}
+
+inline void expect_within(const Array& got, const Array& expected, double share,
+                          const std::string& what = "") {
+  expect_within(got.to_doubles(), expected.to_doubles(), share, what);
 }
 
 // Compares with the tolerance of the array's own dtype.

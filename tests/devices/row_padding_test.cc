@@ -57,26 +57,8 @@ class RowPadding : public ::testing::Test {
     made.clear();
     read.clear();
   }
-  Array placed(const Array& x) const {
-    if (!is_float(x.dtype())) {
-      return Array::from_data(x.to_vector<std::int32_t>(), x.shape(), device_);
-    }
-    return cast(Array::from_data(cast(x, DType::f32).to_vector<float>(), x.shape(), device_),
-                x.dtype())
-        .eval();
-  }
   Device device_;
 };
-
-void expect_close(const Array& got, const Array& expected, double allowed) {
-  const Values have = got.to_doubles(), want = expected.to_doubles();
-  ASSERT_EQ(have.size(), want.size());
-  double largest = 0;
-  for (const double value : want) largest = std::max(largest, std::abs(value));
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    ASSERT_LE(std::abs(have[i] - want[i]), allowed * largest) << i;
-  }
-}
 
 TEST_F(RowPadding, OfScoresOverAnOddVocabularyAndTheirGradient) {
   constexpr std::int64_t kRows = 9, kDim = 24, kVocabulary = 131;
@@ -98,13 +80,14 @@ TEST_F(RowPadding, OfScoresOverAnOddVocabularyAndTheirGradient) {
       return all;
     };
     std::vector<Array> got;
-    const Array inputs[] = {placed(x), placed(w), placed(targets)};
+    const Array inputs[] = {to_device(x, device_), to_device(w, device_),
+                            to_device(targets, device_)};
     const Statistics count =
         testing::counted([&] { got = gradients(inputs[0], inputs[1], inputs[2]); });
     EXPECT_EQ(count.copies, 1);  // the gradient of the mean, a number for each row
     const auto expected = gradients(cast(x, DType::f64), cast(w, DType::f64), targets);
     for (std::size_t i = 0; i < got.size(); ++i) {
-      expect_close(got[i], expected[i], dtype == DType::bf16 ? 0.02 : 1e-5);
+      expect_within(got[i], expected[i], dtype == DType::bf16 ? 0.02 : 1e-5);
     }
     constexpr std::int64_t padded = 136;
     // The scores; the gradients of activations and weight read that of the scores.
@@ -140,7 +123,8 @@ TEST_F(RowPadding, ThroughElementwiseOps) {
   for (const bool biased : {false, true}) {
     made.clear();
     read.clear();
-    const Array inputs[] = {placed(x), placed(w), placed(targets), biased ? placed(b) : Array()};
+    const Array inputs[] = {to_device(x, device_), to_device(w, device_),
+                            to_device(targets, device_), biased ? to_device(b, device_) : Array()};
     std::vector<Array> got;
     std::string kernels;
     {
@@ -151,7 +135,7 @@ TEST_F(RowPadding, ThroughElementwiseOps) {
     }
     const auto expected = gradients(cast(x, DType::f64), cast(w, DType::f64),
                                     biased ? cast(b, DType::f64) : Array(), targets, DType::f64);
-    for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i], 0.02);
+    for (std::size_t i = 0; i < got.size(); ++i) expect_within(got[i], expected[i], 0.02);
     ASSERT_EQ(made.size(), 3u);
     EXPECT_EQ(made[0], 136);
     EXPECT_EQ(std::count(read.begin(), read.end(), 136), 2);
@@ -163,7 +147,7 @@ TEST_F(RowPadding, ThroughElementwiseOps) {
 TEST_F(RowPadding, ReadersOfAllKindsSeeTheElementsAlone) {
   const Array a = random_array({7, 12}, DType::f32, -1, 1, 1).eval();
   const Array b = random_array({12, 101}, DType::f32, -1, 1, 2).eval();
-  const Array left = placed(a), right = placed(b);
+  const Array left = to_device(a, device_), right = to_device(b, device_);
   const auto all = [](const Array& x, const Array& y) {
     const Array z = matmul(x, y);
     return std::vector<Array>{
@@ -184,13 +168,13 @@ TEST_F(RowPadding, ReadersOfAllKindsSeeTheElementsAlone) {
   const std::vector<Array> expected = all(cast(a, DType::f64), cast(b, DType::f64));
   for (std::size_t i = 0; i < got.size(); ++i) {
     SCOPED_TRACE(i);
-    expect_close(got[i], expected[i], 1e-5);
+    expect_within(got[i], expected[i], 1e-5);
   }
 }
 
 TEST_F(RowPadding, WhatEscapesIsDense) {
-  const Array a = placed(random_array({7, 12}, DType::f32, -1, 1, 1));
-  const Array b = placed(random_array({12, 101}, DType::f32, -1, 1, 2));
+  const Array a = to_device(random_array({7, 12}, DType::f32, -1, 1, 1), device_);
+  const Array b = to_device(random_array({12, 101}, DType::f32, -1, 1, 2), device_);
   const Array held = matmul(a, b);
   const Array sums = sum(held).eval();
   EXPECT_EQ(made.back(), 101);
@@ -201,13 +185,13 @@ TEST_F(RowPadding, WhatEscapesIsDense) {
     sum(product).eval();
   }
   EXPECT_EQ(made.back(), 101);
-  expect_close(transpose(view), held, 0);
+  expect_within(transpose(view), held, 0);
 }
 
 TEST_F(RowPadding, OnlyWhereRowsAreLongAndSeveral) {
   const auto step = [&](const Shape& left, const Shape& right) {
-    const Array all = sum(matmul(placed(random_array(left, DType::f32, -1, 1, 1)),
-                                 placed(random_array(right, DType::f32, -1, 1, 2))));
+    const Array all = sum(matmul(to_device(random_array(left, DType::f32, -1, 1, 1), device_),
+                                 to_device(random_array(right, DType::f32, -1, 1, 2), device_)));
     all.eval();
     return made.back();
   };

@@ -42,15 +42,9 @@ struct Inputs {
   Array q, k, v;
 };
 
-Array on(Device device, const Array& x) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
-  x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
-  return Array::from_bytes(bytes, x.dtype(), x.shape(), device);
-}
-
 AttentionOptions moved(AttentionOptions options, Device device) {
-  if (options.mask.defined()) options.mask = on(device, options.mask);
-  if (options.bias.defined()) options.bias = on(device, options.bias);
+  if (options.mask.defined()) options.mask = to_device(options.mask, device);
+  if (options.bias.defined()) options.bias = to_device(options.bias, device);
   return options;
 }
 
@@ -61,8 +55,8 @@ void expect_matches(Device device, const Inputs& in, const AttentionOptions& opt
   const Values expected =
       attention(cast(in.q, DType::f64), cast(in.k, DType::f64), cast(in.v, DType::f64), wide)
           .to_doubles();
-  const Array out =
-      attention(on(device, in.q), on(device, in.k), on(device, in.v), moved(options, device));
+  const Array out = attention(to_device(in.q, device), to_device(in.k, device),
+                              to_device(in.v, device), moved(options, device));
   const Values got = out.to_doubles();
   ASSERT_EQ(got.size(), expected.size()) << what;
   const double allowed = 5 * tolerance(in.q.dtype());
@@ -109,10 +103,10 @@ TEST(AttentionRun, FewQueriesOfSmallFloats) {
                      "mask and bias");
       const Case single{1, 2, 2, 4, 33, 8, 128, dtype};
       expect_matches(device, Inputs(single, 33), {}, "few columns");
-      const Array nothing = attention(on(device, random_array({1, 2, 1, 64}, dtype)),
-                                      on(device, random_array({1, 2, 40, 64}, dtype)),
-                                      on(device, random_array({1, 2, 40, 64}, dtype)),
-                                      {.mask = on(device, less(random_array({40}), 2))});
+      const Array nothing = attention(to_device(random_array({1, 2, 1, 64}, dtype), device),
+                                      to_device(random_array({1, 2, 40, 64}, dtype), device),
+                                      to_device(random_array({1, 2, 40, 64}, dtype), device),
+                                      {.mask = to_device(less(random_array({40}), 2), device)});
       EXPECT_EQ(nothing.to_doubles(), Values(128, 0.0)) << device.name();
     }
   }
@@ -146,11 +140,11 @@ TEST(AttentionRun, ViewsThatNoVectorFits) {
             .to_doubles();
     // One column too far to the right, and every other head.
     const auto shifted = [&](const Array& x) {
-      const Array wider = on(device, cat({narrow(x, 3, 0, 1), x}, 3));
+      const Array wider = to_device(cat({narrow(x, 3, 0, 1), x}, 3), device);
       return narrow(wider, 3, 1, x.shape()[3]);
     };
-    const Array out =
-        attention(shifted(in.q), shifted(in.k), transpose(contiguous(transpose(on(device, in.v)))));
+    const Array out = attention(shifted(in.q), shifted(in.k),
+                                transpose(contiguous(transpose(to_device(in.v, device)))));
     const Values got = out.to_doubles();
     for (std::size_t i = 0; i < got.size(); ++i) {
       ASSERT_TRUE(std::abs(got[i] - expected[i]) <= 0.04) << device.name() << " " << i;
@@ -164,7 +158,8 @@ TEST(AttentionRun, LengthsChangeBetweenRuns) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
       const Case c{1, 4, 2, 1, 600, 64, 64, dtype};
       const Inputs in(c, 600);
-      const Array q = on(device, in.q), k = on(device, in.k), v = on(device, in.v);
+      const Array q = to_device(in.q, device), k = to_device(in.k, device),
+                  v = to_device(in.v, device);
       const double allowed = dtype == DType::f32 ? 1e-5 : 5 * tolerance(dtype);
       for (const std::int64_t length : {1, 2, 33, 64, 65, 599, 600, 7}) {
         const AttentionOptions options{.causal = true, .kv_length = length};

@@ -32,12 +32,7 @@ class EpilogueRuns : public ::testing::Test {
       launches[fused ? 1 : 0] = statistics().dispatches - before;
       values[fused ? 1 : 0] = result.to_doubles();
     }
-    EXPECT_EQ(values[0].size(), values[1].size());
-    double largest = 0;
-    for (const double value : values[0]) largest = std::max(largest, std::abs(value));
-    for (std::size_t i = 0; i < values[0].size(); ++i) {
-      EXPECT_LE(std::abs(values[0][i] - values[1][i]), allowed * largest) << i;
-    }
+    expect_within(values[1], values[0], allowed);
     return launches[0] - launches[1];
   }
 

@@ -27,11 +27,7 @@ class IndexingRun : public testing::Test {
     }
     return cast(Array::from_data(data, shape, Device::named("cpu")), dtype);
   }
-  static Array there(const Array& x) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
-    x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
-    return Array::from_bytes(bytes, x.dtype(), x.shape(), Device::named("sim"));
-  }
+  static Array there(const Array& x) { return to_device(x, Device::named("sim")); }
 
   static void expect_equal(const Array& got, const Array& want, const std::string& what) {
     EXPECT_EQ(got.to_doubles(), want.to_doubles()) << what;

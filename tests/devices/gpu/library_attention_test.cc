@@ -30,13 +30,6 @@ std::vector<Device> cards() {
   return found;
 }
 
-Array on(Device device, const Array& x) {
-  if (!x.defined()) return x;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
-  x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
-  return Array::from_bytes(bytes, x.dtype(), x.shape(), device);
-}
-
 struct Case {
   std::int64_t batch, heads, kv_heads, rows, keys, d, dv;
   DType dtype;
@@ -51,15 +44,8 @@ Array drawn(const Shape& shape, DType dtype, std::int64_t end, std::uint64_t see
   return array(values, shape, dtype);
 }
 
-void expect_near(const Array& got, const Values& expected, DType dtype, const std::string& what) {
-  const Values values = got.to_doubles();
-  ASSERT_EQ(values.size(), expected.size()) << what;
-  double largest = 1;
-  for (const double x : expected) largest = std::max(largest, std::abs(x));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    ASSERT_TRUE(std::abs(values[i] - expected[i]) <= 4 * tolerance(dtype) * largest)
-        << what << ": element " << i << " is " << values[i] << ", expected " << expected[i];
-  }
+void expect_near(const Array& got, const Array& expected, DType dtype, const std::string& what) {
+  expect_within(got.to_doubles(), expected.to_doubles(), 4 * tolerance(dtype), what, 1);
 }
 
 // The result, and with `gradient` those of q, k and v.
@@ -73,24 +59,24 @@ void expect_matches(Device device, const Case& c, const AttentionOptions& option
   const Array weights = random_array({c.batch, c.heads, c.rows, c.dv}, c.dtype, -1, 1, 4);
   AttentionOptions exact = options, moved = options;
   if (exact.bias.defined()) exact.bias = cast(exact.bias, DType::f64);
-  moved.bias = on(device, moved.bias);
-  moved.mask = on(device, moved.mask);
+  if (moved.bias.defined()) moved.bias = to_device(moved.bias, device);
+  if (moved.mask.defined()) moved.mask = to_device(moved.mask, device);
   Array x[3], y[3];
   for (int i = 0; i < 3; ++i) {
     x[i] = cast(inputs[i], DType::f64);
-    y[i] = on(device, inputs[i]);
+    y[i] = to_device(inputs[i], device);
     if (!gradient) continue;
     x[i] = x[i].require_grad();
     y[i] = y[i].require_grad();
   }
   const Array expected = attention(x[0], x[1], x[2], exact);
   const Array got = attention(y[0], y[1], y[2], moved);
-  expect_near(got, expected.to_doubles(), c.dtype, what);
+  expect_near(got, expected, c.dtype, what);
   if (!gradient) return;
   const Gradients theirs = backward(sum(mul(expected, cast(weights, DType::f64))));
-  const Gradients ours = backward(sum(mul(got, on(device, weights))));
+  const Gradients ours = backward(sum(mul(got, to_device(weights, device))));
   for (int i = 0; i < 3; ++i) {
-    expect_near(ours.get(y[i]), theirs.get(x[i]).to_doubles(), c.dtype,
+    expect_near(ours.get(y[i]), theirs.get(x[i]), c.dtype,
                 what + ", gradient " + std::to_string(i));
   }
 }

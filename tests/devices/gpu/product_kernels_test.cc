@@ -13,27 +13,10 @@ class ProductKernels : public ::testing::Test {
  protected:
   ProductKernels() : device_(hearth::testing::kernel_device_under_test()) {}
 
-  Array placed(const Array& x) const {
-    if (!is_float(x.dtype())) {
-      return Array::from_data(x.to_vector<std::int32_t>(), x.shape(), device_);
-    }
-    const Array wide = cast(x, DType::f32);
-    return cast(Array::from_data(wide.to_vector<float>(), x.shape(), device_), x.dtype()).eval();
-  }
   bool is_card() const { return device_ != Device::named("sim"); }
 
   Device device_;
 };
-
-void expect_close(const Array& got, const Array& expected, double allowed) {
-  const Values have = got.to_doubles(), want = expected.to_doubles();
-  ASSERT_EQ(have.size(), want.size());
-  double largest = 0;
-  for (const double value : want) largest = std::max(largest, std::abs(value));
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    ASSERT_LE(std::abs(have[i] - want[i]), allowed * largest) << i;
-  }
-}
 
 TEST_F(ProductKernels, Epilogues) {
   const std::int64_t rows = is_card() ? 512 : 9, in = is_card() ? 256 : 12;
@@ -48,14 +31,15 @@ TEST_F(ProductKernels, Epilogues) {
                                 gelu(linear(x1, w1, b1), true), add(r1, linear(x1, w1, b1)),
                                 relu(add(linear(x1, w1), r1))};
     };
-    const auto got = all(placed(x), placed(w), placed(b), placed(r));
+    const auto got = all(to_device(x, device_), to_device(w, device_), to_device(b, device_),
+                         to_device(r, device_));
     submit();
     const auto wide = [](const Array& y) { return cast(y, DType::f64); };
     const auto expected = all(wide(x), wide(w), wide(b), wide(r));
     for (std::size_t i = 0; i < got.size(); ++i) {
       SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(i));
       // Unfused, each is rounded twice.
-      expect_close(got[i], expected[i], 2 * tolerance(dtype));
+      expect_within(got[i], expected[i], 2 * tolerance(dtype));
     }
   }
 }
@@ -86,11 +70,12 @@ TEST_F(ProductKernels, ScoresOverAnOddVocabularyAndTheirGradient) {
         submit();
         return all;
       };
-      const auto got = gradients(placed(x), placed(w), placed(targets));
+      const auto got =
+          gradients(to_device(x, device_), to_device(w, device_), to_device(targets, device_));
       const auto expected = gradients(cast(x, DType::f64), cast(w, DType::f64), targets);
       for (std::size_t i = 0; i < got.size(); ++i) {
         SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(i));
-        expect_close(got[i], expected[i], 3 * tolerance(dtype));
+        expect_within(got[i], expected[i], 3 * tolerance(dtype));
       }
     }
   }
