@@ -2,6 +2,9 @@
 // instance.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +26,24 @@ struct LibraryCall {
   std::vector<KernelParameter> parameters;
   std::vector<std::int64_t> problem;
 };
+
+// LibraryCall::problem from a struct whose members all have 8 bytes, and the struct from it, which
+// has all of its words.
+template <class Problem>
+using ProblemWords = std::array<std::int64_t, sizeof(Problem) / sizeof(std::int64_t)>;
+
+template <class Problem>
+std::vector<std::int64_t> to_words(const Problem& problem) {
+  const auto words = std::bit_cast<ProblemWords<Problem>>(problem);
+  return {words.begin(), words.end()};
+}
+
+template <class Problem>
+Problem from_words(const std::vector<std::int64_t>& problem) {
+  ProblemWords<Problem> words{};
+  std::copy_n(problem.begin(), words.size(), words.begin());
+  return std::bit_cast<Problem>(words);
+}
 
 }  // namespace runtime
 }  // namespace v0

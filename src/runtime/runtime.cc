@@ -241,10 +241,11 @@ void CommandEncoder::add(const Kernel& kernel, Size3 groups, Size3 threads, Size
                                        ", expected " + pending.device.name());
   };
   check(kernel.device());
+  const bool metal = is_metal(kernel);
   std::vector<Argument> arguments;
   std::vector<Buffer> uploaded;
   for (const Value& value : values) {
-    if (value.buffer_ == nullptr && is_metal(kernel) && reads_memory(kernel, arguments.size())) {
+    if (value.buffer_ == nullptr && metal && reads_memory(kernel, arguments.size())) {
       const std::span bytes(static_cast<const std::byte*>(value.constant_),
                             static_cast<std::size_t>(value.bytes_));
       uploaded.emplace_back(pending.device, DType::u8, Shape{value.bytes_});
@@ -259,7 +260,7 @@ void CommandEncoder::add(const Kernel& kernel, Size3 groups, Size3 threads, Size
     check(value.buffer_->device());
     arguments.push_back({value.buffer_->address(), value.buffer_->bytes(), nullptr});
   }
-  if (is_metal(kernel)) arguments.push_back({nullptr, sizeof grid, &grid});
+  if (metal) arguments.push_back({nullptr, sizeof grid, &grid});
   pending.batch.add(kernel.function(), groups, threads, arguments, state_->driver.properties());
   for (const Value& value : values) {
     if (value.buffer_ != nullptr) pending.buffers.push_back(*value.buffer_);

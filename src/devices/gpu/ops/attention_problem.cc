@@ -1,16 +1,11 @@
 #include "devices/gpu/ops/attention_problem.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-
 #include "devices/gpu/text/dialect_types.h"
 
 namespace hearth::gpu {
 namespace {
 
 using Kind = runtime::KernelParameter::Kind;
-using Words = std::array<std::int64_t, sizeof(AttentionProblem) / sizeof(std::int64_t)>;
 
 }  // namespace
 
@@ -42,8 +37,7 @@ runtime::LibraryCall attention_call(const AttentionProblem& problem) {
                                                    {Kind::write, "float", "sums"},
                                                    {Kind::write, "uchar", "workspace"}});
   }
-  const auto words = std::bit_cast<Words>(problem);
-  call.problem.assign(words.begin(), words.end());
+  call.problem = runtime::to_words(problem);
   return call;
 }
 
@@ -54,9 +48,7 @@ std::size_t workspace_parameter(const AttentionProblem& problem) {
 }
 
 AttentionProblem attention_problem(const runtime::LibraryCall& call) {
-  Words words{};
-  std::copy_n(call.problem.begin(), words.size(), words.begin());
-  return std::bit_cast<AttentionProblem>(words);
+  return runtime::from_words<AttentionProblem>(call.problem);
 }
 
 }  // namespace hearth::gpu

@@ -1,16 +1,11 @@
 #include "devices/gpu/ops/matmul_problem.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-
 #include "devices/gpu/text/dialect_types.h"
 
 namespace hearth::gpu {
 namespace {
 
 using Kind = runtime::KernelParameter::Kind;
-using Words = std::array<std::int64_t, sizeof(MatmulProblem) / sizeof(std::int64_t)>;
 
 }  // namespace
 
@@ -34,15 +29,12 @@ runtime::LibraryCall matmul_call(const MatmulProblem& problem) {
   call.name += kActivations[problem.activation];
   call.parameters.insert(call.parameters.end(),
                          {{Kind::write, type, "c"}, {Kind::write, "uchar", "workspace"}});
-  const auto words = std::bit_cast<Words>(problem);
-  call.problem.assign(words.begin(), words.end());
+  call.problem = runtime::to_words(problem);
   return call;
 }
 
 MatmulProblem matmul_problem(const runtime::LibraryCall& call) {
-  Words words{};
-  std::copy_n(call.problem.begin(), words.size(), words.begin());
-  return std::bit_cast<MatmulProblem>(words);
+  return runtime::from_words<MatmulProblem>(call.problem);
 }
 
 }  // namespace hearth::gpu
