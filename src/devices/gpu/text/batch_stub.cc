@@ -1,6 +1,5 @@
 #include "devices/gpu/text/batch_stub.h"
 
-#include "devices/gpu/text/entry_stub.h"
 #include "devices/gpu/text/text_builder.h"
 
 namespace hearth::gpu {
@@ -136,18 +135,7 @@ std::string host_stub(const KernelSource& source) {
 
 }  // namespace
 
-std::string batch_stub(const KernelSource& source, Target target) {
-  switch (target) {
-    case Target::cuda:
-      return cuda_stub(source);
-    case Target::host:
-      return host_stub(source);
-    case Target::metal:
-      return metal_stub(source);
-    case Target::lint:
-      return lint_stub(source);
-  }
-  return {};
-}
+constinit const StubWriters kBatchStubs = {
+    .cuda = cuda_stub, .host = host_stub, .metal = metal_stub, .lint = lint_stub};
 
 }  // namespace hearth::gpu

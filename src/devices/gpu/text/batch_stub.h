@@ -2,15 +2,13 @@
 // threadgroup belongs to, and calls the kernel's function as that member's launch would.
 #pragma once
 
-#include <string>
-
-#include "devices/gpu/text/kernel_text.h"
+#include "devices/gpu/text/entry_stub.h"
 
 namespace hearth::gpu {
 
-// See entry_stub(). Beside its threadgroup arrays the entry point has one parameter: the struct of
+// For entry_stub(). Beside its threadgroup arrays the entry point has one parameter: the struct of
 // runtime::pack_batch(), by value on CUDA, in buffer 0 on Metal. On the host it has the table, and
 // behind it the arguments of all members.
-std::string batch_stub(const runtime::KernelSource& source, Target target);
+extern const StubWriters kBatchStubs;
 
 }  // namespace hearth::gpu

@@ -147,6 +147,9 @@ std::string lint_stub(const KernelSource& source) {
          call(source, names(source), "hearth_ctx") + "}\n";
 }
 
+constexpr StubWriters kStubs = {
+    .cuda = cuda_stub, .host = host_stub, .metal = metal_stub, .lint = lint_stub};
+
 }  // namespace
 
 LargeArrays large_arrays(const KernelSource& source) {
@@ -195,16 +198,16 @@ std::string metal_ctx() {
 }
 
 std::string entry_stub(const KernelSource& source, Target target) {
-  if (source.members > 0) return batch_stub(source, target);
+  const StubWriters& write = source.members > 0 ? kBatchStubs : kStubs;
   switch (target) {
     case Target::cuda:
-      return cuda_stub(source);
+      return write.cuda(source);
     case Target::host:
-      return host_stub(source);
+      return write.host(source);
     case Target::metal:
-      return metal_stub(source);
+      return write.metal(source);
     case Target::lint:
-      return lint_stub(source);
+      return write.lint(source);
   }
   return {};
 }

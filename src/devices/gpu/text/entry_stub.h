@@ -16,6 +16,12 @@ namespace hearth::gpu {
 //   metal  buffer indices count the parameters that are no threadgroup array
 std::string entry_stub(const runtime::KernelSource& source, Target target);
 
+// What makes that text, for each target.
+struct StubWriters {
+  using Writer = std::string (*)(const runtime::KernelSource& source);
+  Writer cuda, host, metal, lint;
+};
+
 // The function that an entry point calls.
 std::string callee(const runtime::KernelSource& source);
 // What a pointer to memory that is not written, or only written, is declared with for CUDA: texts of
