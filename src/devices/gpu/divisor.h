@@ -1,10 +1,16 @@
-// What divided() of kernels/region_elements.h divides by.
+// Divisions of whole numbers, on the host and as kernels do them.
 #pragma once
 
 #include <cstdint>
 
 namespace hearth::gpu {
 
+// Rounded up. `whole` is not negative.
+inline std::int64_t parts(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+// What divided() of kernels/region_elements.h divides by.
 struct Divisor {
   std::int64_t magic;
   std::int64_t shift;

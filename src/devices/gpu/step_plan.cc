@@ -59,7 +59,7 @@ void StepPlan::add_step(Step step) { steps_.push_back(std::move(step)); }
 
 std::int64_t StepPlan::add_workspace(std::int64_t bytes) {
   const std::int64_t offset = workspace_bytes_;
-  workspace_bytes_ += (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+  workspace_bytes_ += parts(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
   return offset;
 }
 

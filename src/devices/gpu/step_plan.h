@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/kernel_plan.h"
 #include "graph/params.h"
 
@@ -90,7 +91,7 @@ inline const char* index_type(std::int64_t count) {
 // Threadgroups of kThreads threads for `count` threads in all.
 inline constexpr std::uint32_t kThreads = 256;
 inline Size3 groups_for(std::int64_t count) {
-  return {static_cast<std::uint32_t>((count + kThreads - 1) / kThreads), 1, 1};
+  return {static_cast<std::uint32_t>(parts(count, kThreads)), 1, 1};
 }
 
 // "name_float_3": a kernel's entry point from its function and template arguments.

@@ -45,7 +45,7 @@ Prepared portable_attention(const Signature& signature) {
                                    {Kind::threadgroup, value, "slices", 2048},
                                    {Kind::threadgroup, value, "weights", kTile * kTile}}),
                      kThreads));
-  step.groups = {static_cast<std::uint32_t>((a.rows + kTile - 1) / kTile),
+  step.groups = {static_cast<std::uint32_t>(parts(a.rows, kTile)),
                  static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
   step.threads = {kThreads};
   step.arguments.assign(a.arguments, a.arguments + kInputs);

@@ -36,7 +36,7 @@ StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem
   };
   problem->bias_items = std::max(extent(kMask, 0), extent(kBias, 0));
   problem->bias_heads = std::max(extent(kMask, 1), extent(kBias, 1));
-  const std::int64_t step = (a.keys + kColumnStep - 1) / kColumnStep * kColumnStep;
+  const std::int64_t step = parts(a.keys, kColumnStep) * kColumnStep;
   const std::int64_t lines = problem->bias_items * problem->bias_heads * a.rows;
   problem->bias = {problem->bias_heads * a.rows * step, a.rows * step, step};
   const StepArgument result = workspace(plan, lines * step * size_of(a.dtype()));

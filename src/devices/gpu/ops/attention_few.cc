@@ -55,7 +55,7 @@ struct Shares {
     const std::int64_t queries = a.heads / a.kv_heads * a.rows;
     together = 1;
     while (together < std::min(queries, most)) together *= 2;
-    blocks = (queries + together - 1) / together;
+    blocks = parts(queries, together);
     stretches = 1;
     shift = 0;
   }
@@ -70,8 +70,8 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
   constexpr std::int64_t kTurn = 16;  // stretches that attention_combine() reads at once
   const std::int64_t lines = a.batch * a.heads * a.rows * shares.stretches;
   const std::int64_t bytes = a.dtype() == DType::f64 ? 8 : 4;
-  const StepArgument parts{StepArgument::From::workspace, 0,
-                           plan.add_workspace(lines * a.dv * bytes), lines * a.dv * bytes};
+  const StepArgument partial{StepArgument::From::workspace, 0,
+                             plan.add_workspace(lines * a.dv * bytes), lines * a.dv * bytes};
   const StepArgument marks{StepArgument::From::workspace, 0, plan.add_workspace(lines * 2 * bytes),
                            lines * 2 * bytes};
   const std::string memory = a.memory_type(), value = a.value_type();
@@ -88,7 +88,7 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
   few.groups = {u32(shares.stretches), u32(a.kv_heads), u32(a.batch * shares.blocks)};
   few.threads = {u32(simdgroups * 32)};
   few.arguments.assign(a.arguments, a.arguments + kInputs);
-  few.arguments.insert(few.arguments.end(), {kDynamics, parts, marks, kConstants});
+  few.arguments.insert(few.arguments.end(), {kDynamics, partial, marks, kConstants});
   few.constants = a.constants;
   const Divisor divisor = divisor_of(shares.stretches);
   few.constants.insert(few.constants.end(), {a.heads / a.kv_heads, shares.blocks, shares.stretches,
@@ -107,10 +107,10 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
                       {Kind::threadgroup, value, "shared", kMostCombining * 3}},
                      kMostCombining));
   combine.groups = {u32(a.heads * a.rows), u32(a.batch)};
-  combine.threads = {u32(columns), u32(std::clamp<std::int64_t>(
-                                       (shares.stretches + kTurn - 1) / kTurn, 1, most_turns))};
+  combine.threads = {u32(columns),
+                     u32(std::clamp<std::int64_t>(parts(shares.stretches, kTurn), 1, most_turns))};
   combine.arguments = {
-      parts, marks, kDynamics,
+      partial, marks, kDynamics,
       strided_operand(a.signature.output, static_cast<int>(a.signature.inputs.size())).argument,
       kConstants};
   combine.constants = few.constants;
@@ -126,8 +126,8 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
   const std::int64_t step = kSimdgroups * kUnroll * (32 / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
-  shares.stretches = std::clamp<std::int64_t>(
-      kEnoughGroups / shares.groups(a), 1, std::max<std::int64_t>(1, (a.keys + step - 1) / step));
+  shares.stretches = std::clamp<std::int64_t>(kEnoughGroups / shares.groups(a), 1,
+                                              std::max<std::int64_t>(1, parts(a.keys, step)));
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention_few.h", "attention_few",
           {dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(shares.together),
@@ -143,7 +143,7 @@ std::int64_t best_share(std::int64_t groups, std::int64_t places, std::int64_t m
   std::int64_t best = 1;
   double least = 0;
   for (std::int64_t share = 1; share <= most; ++share) {
-    const std::int64_t fillings = (groups * share + places - 1) / places;
+    const std::int64_t fillings = parts(groups * share, places);
     const double filled = static_cast<double>(groups * share) / static_cast<double>(places);
     const double time = (1 / filled + 0.05) * static_cast<double>(fillings);
     if (share == 1 || time < least) {
@@ -156,7 +156,9 @@ std::int64_t best_share(std::int64_t groups, std::int64_t places, std::int64_t m
 
 // attention_matrix.
 Plan matrix_steps(const AttentionInputs& a) {
-  constexpr std::int64_t kSimdgroups = 8, kLeastKeys = 64, kProcessors = 132;
+  // Processors of a large GPU: kernels are prepared for signatures, which do not name the device.
+  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kSimdgroups = 8, kLeastKeys = 64;
   const bool narrow = std::max(a.d, a.dv) <= 64;
   const std::int64_t columns = narrow ? 64 : 128;
   Shares shares(a, 8);

@@ -20,8 +20,6 @@ constexpr std::int64_t kAssignedAtOnce = 4;
 constexpr std::int64_t kManyGroups = 1024;
 constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
 runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
                              std::vector<KernelParameter> parameters) {
   return {entry_name(function, arguments), kText, instance(function, arguments),

@@ -64,8 +64,8 @@ Prepared portable_matmul(const Signature& signature) {
                       {Kind::threadgroup, sum, "a_tile", kTile * kDepth},
                       {Kind::threadgroup, sum, "b_tile", kTile * kDepth}},
                      kThreads));
-  step.groups = {static_cast<std::uint32_t>((n + kTile - 1) / kTile),
-                 static_cast<std::uint32_t>((m + kTile - 1) / kTile),
+  step.groups = {static_cast<std::uint32_t>(parts(n, kTile)),
+                 static_cast<std::uint32_t>(parts(m, kTile)),
                  static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
   step.threads = {kThreads};
   step.constants = {batches,

@@ -87,7 +87,7 @@ std::optional<Prepared> matvec(const Signature& signature) {
                                                  kSimdgroups * 32));
   const std::int64_t split = split_of(operands.rows * batches, operands.length, dtype);
   const std::int64_t in_group = kSimdgroups / split;
-  step.groups = {static_cast<std::uint32_t>((operands.rows + in_group - 1) / in_group),
+  step.groups = {static_cast<std::uint32_t>(parts(operands.rows, in_group)),
                  static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
   step.threads = {static_cast<std::uint32_t>(kSimdgroups * 32)};
   step.constants = {batches, operands.rows,           operands.length,        operands.row_step,

@@ -28,8 +28,6 @@ constexpr std::int64_t kCombineThreads = 512;
 // Elements of threadgroup memory for the reductions of a gradient.
 constexpr std::int64_t kReductions = 128;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
 bool has_input(const Signature& signature, std::size_t i) {
   return i < signature.inputs.size() && !signature.inputs[i].absent;
 }

@@ -13,8 +13,6 @@ constexpr std::int64_t kSimdgroups = kDigits / 32;
 constexpr std::int64_t kMostRounds = 16;
 constexpr std::int64_t kManyTiles = 512;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
 StepArgument add_words(StepPlan& plan, std::int64_t count) {
   const auto bytes = count * static_cast<std::int64_t>(sizeof(std::uint32_t));
   return {StepArgument::From::workspace, 0, plan.add_workspace(bytes), bytes};

@@ -31,7 +31,7 @@ Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& f
   Step step;
   step.kernel =
       rare ? &plan.add_rare_kernel(std::move(source)) : &plan.add_kernel(std::move(source));
-  step.groups = groups_for((count + per_thread - 1) / per_thread);
+  step.groups = groups_for(parts(count, per_thread));
   step.threads = {kThreads};
   step.constants = {count, signature.dynamic};
   step.arguments = {

@@ -37,7 +37,7 @@ Prepared prepare_rope(const Signature& signature) {
   const bool interleaved = statics.boolean(), inverse = statics.boolean();
   const int rank = x.shape.rank();
   const std::int64_t pairs = x.shape[rank - 1] / 2, sequence = x.shape[rank - 2];
-  const std::int64_t count = 16 / size_of(x.dtype), packets = (pairs + count - 1) / count;
+  const std::int64_t count = 16 / size_of(x.dtype), packets = parts(pairs, count);
   Shape outer = x.shape;
   Strides strides = x.strides;
   const std::int64_t sequence_step = strides[rank - 2];
@@ -60,8 +60,8 @@ Prepared prepare_rope(const Signature& signature) {
                      kRopeThreads));
   const std::int64_t threads = sequence * packets;
   const std::int64_t each = std::clamp<std::int64_t>(threads * layers / kManyThreads, 1, 16);
-  step.groups = {static_cast<std::uint32_t>((threads + kRopeThreads - 1) / kRopeThreads),
-                 static_cast<std::uint32_t>(std::min((layers + each - 1) / each, kMostLayers))};
+  step.groups = {static_cast<std::uint32_t>(parts(threads, kRopeThreads)),
+                 static_cast<std::uint32_t>(std::min(parts(layers, each), kMostLayers))};
   step.threads = {kRopeThreads};
   step.constants = {layers,
                     sequence,

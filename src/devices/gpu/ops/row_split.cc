@@ -29,13 +29,13 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
   split.shifted = length % count != 0;
   // A row that begins inside a packet may touch one more.
   const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
-  const std::int64_t wanted = (packets + held - 1) / held;
+  const std::int64_t wanted = parts(packets, held);
   split.lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
   split.whole = packets <= split.lanes * held;
   const std::int64_t threads = std::max(split.lanes > kSimd ? kSimd : kShortThreads, split.lanes);
   const std::int64_t together = threads / split.lanes;
-  split.groups = {static_cast<std::uint32_t>((rows + together - 1) / together)};
+  split.groups = {static_cast<std::uint32_t>(parts(rows, together))};
   split.threads = {static_cast<std::uint32_t>(threads)};
   return split;
 }
@@ -53,7 +53,7 @@ RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
                           std::int64_t most_lanes, int held) {
   RowSplit split = split_rows(rows, length, dtype, most_lanes, held);
   const std::int64_t count = kPacketBytes / size_of(dtype);
-  const std::int64_t packets = (length + count - 1) / count;
+  const std::int64_t packets = parts(length, count);
   const std::int64_t needed = (packets + split.lanes - 1) / split.lanes;
   if (needed > held) return split;
   split.whole = true;

@@ -26,8 +26,6 @@ constexpr std::int64_t kManyLines = 1 << 18;
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 31;
 constexpr std::int64_t kMostThreads = (std::int64_t{1} << 32) - kThreads;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
 std::string ranked(const char* name, int rank) {
   return std::string(name) + "<" + std::to_string(rank) + ">";
 }

@@ -30,8 +30,6 @@ constexpr std::int64_t kManyGroups = 512;
 constexpr std::int64_t kLongLine = 8192;
 constexpr std::int64_t kMostCount = std::int64_t{1} << 31;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
 // How lines and destinations are divided.
 struct Division {
   explicit Division(const Signature& signature)

@@ -141,7 +141,7 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
                                                  {dtype_struct(x.dtype), form, rank},
                                                  std::move(parameters), kColumnThreads));
   const std::int64_t columns = element_count(shape);
-  const std::int64_t groups = (columns + kColumns - 1) / kColumns;
+  const std::int64_t groups = parts(columns, kColumns);
   step.groups = {static_cast<std::uint32_t>(groups)};
   step.threads = {column_threads(groups, x.shape[axis])};
   const StridedOperand from = strided_operand(x, inputs - 1), grads = strided_operand(g, 0);

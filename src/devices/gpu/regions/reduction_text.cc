@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "devices/gpu/text/text_builder.h"
 #include "graph/op_def.h"
@@ -38,7 +39,6 @@ std::int64_t power_of_two(std::int64_t x) {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
 }
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 std::int64_t bits_of(std::int64_t power) {
   return std::countr_zero(static_cast<std::uint64_t>(power));
 }

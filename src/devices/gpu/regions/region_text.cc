@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/text/text_builder.h"
 
 namespace hearth::gpu {
@@ -46,8 +47,6 @@ int tile_edge(const RegionAccess& access, int width, int widest) {
   }
   return access.tile_bytes(edge) <= kTileMemory ? edge : 0;
 }
-
-std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // The kernel of a region whose operands do not all run along one axis; none where its tiles are too
 // large for vectors of this width.
@@ -149,7 +148,7 @@ BuiltKernel map_kernel(const Region& region, const RegionLayout& layout, const R
   int threads = kThreads;
   const auto groups = [&] {
     const std::int64_t each = std::int64_t{threads} * unroll;
-    return std::max<std::int64_t>((vectors + each - 1) / each, 1);
+    return std::max<std::int64_t>(parts(vectors, each), 1);
   };
   while (threads > kFewestThreads && groups() < kFewGroups) threads /= 2;
   built.groups = {static_cast<std::uint32_t>(groups()), 1, 1};

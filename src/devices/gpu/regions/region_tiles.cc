@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/regions/region_access.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "devices/gpu/text/text_builder.h"
@@ -55,8 +56,8 @@ std::string RegionAccess::tile_functions(int edge) {
   }
   constants_.add_positions("rows", {rows.extent});
   constants_.add_positions("columns", {columns.extent});
-  add_divisor("row_tiles", (rows.extent + edge - 1) / edge);
-  add_divisor("column_tiles", (columns.extent + edge - 1) / edge);
+  add_divisor("row_tiles", parts(rows.extent, edge));
+  add_divisor("column_tiles", parts(columns.extent, edge));
   std::string text = offsets_function("tile_group", others, false, false);
 
   std::string at;
