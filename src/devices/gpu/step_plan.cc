@@ -39,14 +39,10 @@ bool is_aligned(const Step& step, const Launch& launch) {
 
 }  // namespace
 
-const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source) {
+const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source, bool rare) {
   const runtime::LazyKernel& kernel = kernels_.emplace_back(std::move(source));
-  kernels.push_back(&kernel);
+  if (!rare) kernels.push_back(&kernel);
   return kernel;
-}
-
-const runtime::LazyKernel& StepPlan::add_rare_kernel(runtime::KernelSource source) {
-  return kernels_.emplace_back(std::move(source));
 }
 
 const runtime::LazyKernel& StepPlan::add_library_call(runtime::LibraryCall call) {

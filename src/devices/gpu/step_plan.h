@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "devices/gpu/divisor.h"
@@ -43,12 +44,19 @@ struct Step {
 
 class StepPlan final : public KernelPlan {
  public:
-  // A kernel that the steps may launch; it lives as long as the plan.
-  const runtime::LazyKernel& add_kernel(runtime::KernelSource source);
-  // The same for one that is compiled when it is launched, and not before.
-  const runtime::LazyKernel& add_rare_kernel(runtime::KernelSource source);
+  // A kernel that the steps may launch; it lives as long as the plan. A `rare` one is compiled when
+  // it is launched, and not before.
+  const runtime::LazyKernel& add_kernel(runtime::KernelSource source, bool rare = false);
   const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
   void add_step(Step step);
+  // The step make(wide, rare); where `wide`, with one that is not, and whose kernel is rare, for
+  // addresses that are not as aligned as the arguments of the first one say.
+  template <class Make>
+  void add_step(bool wide, const Make& make) {
+    Step step = make(wide, false);
+    if (wide) step.otherwise = std::make_shared<Step>(make(false, true));
+    add_step(std::move(step));
+  }
   // Reserves workspace, aligned to 256 bytes; returns its offset in bytes.
   std::int64_t add_workspace(std::int64_t bytes);
 
@@ -92,6 +100,11 @@ inline const char* index_type(std::int64_t count) {
 inline constexpr std::uint32_t kThreads = 256;
 inline Size3 groups_for(std::int64_t count) {
   return {static_cast<std::uint32_t>(parts(count, kThreads)), 1, 1};
+}
+
+// The first static parameter of ops along an axis.
+inline int axis_of(const Signature& signature) {
+  return static_cast<int>(ParamReader(signature.statics).i64());
 }
 
 // "name_float_3": a kernel's entry point from its function and template arguments.

@@ -11,7 +11,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr char kText[] = "#include \"kernels/indexing.h\"\n";
 constexpr std::int64_t kPacketBytes = 16;
 constexpr int kRowsAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing.h
@@ -22,16 +21,11 @@ constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
 runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
                              std::vector<KernelParameter> parameters) {
-  return {entry_name(function, arguments), kText, instance(function, arguments),
-          std::move(parameters), static_cast<int>(kThreads)};
+  return library_kernel("indexing.h", function, arguments, std::move(parameters), kThreads);
 }
 
 std::string vector_type(std::int64_t bytes) {
   return bytes == kPacketBytes ? "uint4" : unsigned_type(bytes);
-}
-
-std::string params_type(const char* name, int rank) {
-  return std::string(name) + "<" + std::to_string(rank) + ">";
 }
 
 // How slice_assign walks its values, and where the region may start.
@@ -89,30 +83,28 @@ struct Assignment {
   std::int64_t width = 1;  // of a vector, in elements
 };
 
-// With `rare`, the kernel is compiled when it is launched.
-Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, bool rare) {
-  const std::int64_t bytes = region.width * size_of(signature.output.dtype);
+// In vectors of `width` elements.
+Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, std::int64_t width,
+                 bool rare) {
+  const std::int64_t bytes = width * size_of(signature.output.dtype);
   const std::string vector = vector_type(bytes);
   const int last = region.shape.rank() - 1;
-  region.shape[last] /= region.width;
+  region.shape[last] /= width;
   for (int axis = 0; axis < last; ++axis) {
-    region.x_strides[axis] /= region.width;
-    region.y_strides[axis] /= region.width;
+    region.x_strides[axis] /= width;
+    region.y_strides[axis] /= width;
   }
   const std::int64_t count = element_count(region.shape);
-  const std::string ranks =
-      std::to_string(region.starts.size()) + ", " + std::to_string(region.shape.rank());
+  const std::string starts = std::to_string(region.starts.size());
+  const std::string rank = std::to_string(region.shape.rank());
   runtime::KernelSource kernel =
-      source("slice_assign",
-             {vector, index_type(count), std::to_string(region.starts.size()),
-              std::to_string(region.shape.rank())},
+      source("slice_assign", {vector, index_type(count), starts, rank},
              {{Kind::read, vector, "x"},
               {Kind::read_write, vector, "y"},
               {Kind::read, "ulong", "dynamics"},
-              {Kind::constant, "AssignParams<" + ranks + ">", "p"}});
+              {Kind::constant, instance("AssignParams", {starts, rank}), "p"}});
   Step step;
-  step.kernel =
-      rare ? &plan.add_rare_kernel(std::move(kernel)) : &plan.add_kernel(std::move(kernel));
+  step.kernel = &plan.add_kernel(std::move(kernel), rare);
   step.groups = groups_for(parts(count, kAssignedAtOnce));
   step.threads = {kThreads};
   step.constants = {count};
@@ -120,11 +112,11 @@ Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, 
                             &Assignment::Start::highest, &Assignment::Start::stride}) {
     const bool strides = member == &Assignment::Start::stride;
     for (const Assignment::Start& start : region.starts) {
-      step.constants.push_back(start.*member / (strides ? region.width : 1));
+      step.constants.push_back(start.*member / (strides ? width : 1));
     }
   }
-  append_axes(region.shape, region.x_strides, region.x.base / region.width, &step.constants);
-  append_axes(region.shape, region.y_strides, region.y_base / region.width, &step.constants);
+  append_axes(region.shape, region.x_strides, region.x.base / width, &step.constants);
+  append_axes(region.shape, region.y_strides, region.y_base / width, &step.constants);
   step.arguments = {region.x.argument, strided_operand(signature.output, 2).argument, kDynamics,
                     kConstants};
   step.arguments[0].alignment = step.arguments[1].alignment = bytes;
@@ -134,70 +126,86 @@ Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, 
 Prepared prepare_slice_assign(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.inputs[1].shape) == 0) return prepared_steps(std::move(plan));
-  Assignment region(signature);
-  Step step = assign_step(*plan, signature, region, false);
-  if (region.width > 1) {
-    region.width = 1;
-    step.otherwise = std::make_shared<Step>(assign_step(*plan, signature, region, true));
-  }
-  plan->add_step(std::move(step));
+  const Assignment region(signature);
+  plan->add_step(region.width > 1, [&](bool wide, bool rare) {
+    return assign_step(*plan, signature, region, wide ? region.width : 1, rare);
+  });
   return prepared_steps(std::move(plan));
 }
+
+// What gather and select read: elements of `input` along an axis, at `indices`.
+struct Lookup {
+  explicit Lookup(const Signature& signature)
+      : input(signature.inputs[0]),
+        indices(signature.inputs[1]),
+        axis(axis_of(signature)),
+        extent(input.shape[axis]),
+        step(input.strides[axis]),
+        type_of_index(dialect_type(indices.dtype)),
+        x(strided_operand(input, 0)),
+        index(strided_operand(indices, 1)),
+        y(strided_operand(signature.output, 2).argument) {}
+
+  // Of a kernel that moves elements as `memory`, with constants `params`.
+  std::vector<KernelParameter> parameters(const std::string& memory,
+                                          const std::string& params) const {
+    return {{Kind::read, memory, "x"},
+            {Kind::read, type_of_index, "indices"},
+            {Kind::write, memory, "y"},
+            {Kind::constant, params, "p"}};
+  }
+  std::vector<StepArgument> arguments() const {
+    return {x.argument, index.argument, y, kConstants};
+  }
+
+  const TensorSpec& input;
+  const TensorSpec& indices;
+  int axis;
+  std::int64_t extent, step;  // of the axis
+  std::string type_of_index;
+  StridedOperand x, index;
+  StepArgument y;
+};
 
 Prepared prepare_gather(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
-  const TensorSpec& input = signature.inputs[0];
-  const TensorSpec& indices = signature.inputs[1];
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
   const std::int64_t count = element_count(signature.output.shape);
   if (count == 0) return prepared_steps(std::move(plan));
-  const StridedOperand x = strided_operand(input, 0);
-  const StridedOperand index = strided_operand(indices, 1);
+  const Lookup from(signature);
   Shape shape = signature.output.shape;
-  Strides x_strides = input.strides, index_strides = indices.strides;
-  x_strides[axis] = 0;
+  Strides x_strides = from.input.strides, index_strides = from.indices.strides;
+  x_strides[from.axis] = 0;
   merge_axes(&shape, {&x_strides, &index_strides});
+  const std::string rank = std::to_string(shape.rank());
+  const std::string memory = storage_type(from.input.dtype);
   Step step;
   step.kernel =
-      &plan->add_kernel(source("gather",
-                               {storage_type(input.dtype), dialect_type(indices.dtype),
-                                index_type(count), std::to_string(shape.rank())},
-                               {{Kind::read, storage_type(input.dtype), "x"},
-                                {Kind::read, dialect_type(indices.dtype), "indices"},
-                                {Kind::write, storage_type(input.dtype), "y"},
-                                {Kind::constant, params_type("GatherParams", shape.rank()), "p"}}));
+      &plan->add_kernel(source("gather", {memory, from.type_of_index, index_type(count), rank},
+                               from.parameters(memory, instance("GatherParams", {rank}))));
   step.groups = groups_for(parts(count, kGatheredAtOnce));
   step.threads = {kThreads};
-  step.constants = {count, input.shape[axis], input.strides[axis]};
-  append_axes(shape, x_strides, x.base, &step.constants);
-  append_axes(shape, index_strides, index.base, &step.constants);
-  step.arguments = {x.argument, index.argument, strided_operand(signature.output, 2).argument,
-                    kConstants};
+  step.constants = {count, from.extent, from.step};
+  append_axes(shape, x_strides, from.x.base, &step.constants);
+  append_axes(shape, index_strides, from.index.base, &step.constants);
+  step.arguments = from.arguments();
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
-}
-
-// The operand with its axis set aside.
-TensorSpec without_axis(const TensorSpec& spec, int axis) {
-  TensorSpec rest = spec;
-  rest.shape[axis] = 1;
-  return rest;
 }
 
 // An input's axes around the indexed one: `row` contiguous elements, and what lies outside.
 struct SelectedRows {
-  SelectedRows(const Signature& signature, int axis) : outer(signature.inputs[0]) {
-    const TensorSpec& input = signature.inputs[0];
-    for (int i = input.shape.rank(); --i > axis;) {
+  explicit SelectedRows(const Lookup& from) : outer(from.input) {
+    const TensorSpec& input = from.input;
+    for (int i = input.shape.rank(); --i > from.axis;) {
       contiguous = contiguous && (input.shape[i] == 1 || input.strides[i] == row);
       row *= input.shape[i];
     }
-    for (int i = axis; i < input.shape.rank(); ++i) outer.shape[i] = 1;
-    rows = element_count(outer.shape) * signature.inputs[1].shape[0];
+    for (int i = from.axis; i < input.shape.rank(); ++i) outer.shape[i] = 1;
+    rows = element_count(outer.shape) * from.indices.shape[0];
     merge_axes(&outer.shape, {&outer.strides});
     for (width = kPacketBytes / size_of(input.dtype); width > 1; width /= 2) {
       const auto whole = [this](std::int64_t stride) { return stride % width == 0; };
-      if (whole(row) && whole(input.strides[axis]) &&
+      if (whole(row) && whole(from.step) &&
           std::all_of(outer.strides.begin(), outer.strides.end(), whole)) {
         break;
       }
@@ -209,93 +217,71 @@ struct SelectedRows {
   std::int64_t width = 1;  // of a vector, in elements
 };
 
-// With `rare`, the kernel is compiled when it is launched.
-Step rows_step(StepPlan& plan, const Signature& signature, int axis, SelectedRows rows, bool rare) {
-  const TensorSpec& input = signature.inputs[0];
-  const TensorSpec& indices = signature.inputs[1];
-  const StridedOperand x = strided_operand(input, 0);
-  const StridedOperand index = strided_operand(indices, 1);
-  const std::int64_t bytes = rows.width * size_of(input.dtype);
+// In vectors of `width` elements.
+Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64_t width,
+               bool rare) {
+  const std::int64_t bytes = width * size_of(from.input.dtype);
   const std::string vector = vector_type(bytes);
-  const std::int64_t vectors = rows.row / rows.width;
+  const std::int64_t vectors = rows.row / width;
   const auto lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
   const std::string rank = std::to_string(rows.outer.shape.rank());
-  runtime::KernelSource kernel = source(
-      "select_rows", {vector, dialect_type(indices.dtype), rank, std::to_string(kRowsAtOnce)},
-      {{Kind::read, vector, "x"},
-       {Kind::read, dialect_type(indices.dtype), "indices"},
-       {Kind::write, vector, "y"},
-       {Kind::constant, params_type("RowParams", rows.outer.shape.rank()), "p"}});
   Step step;
-  step.kernel =
-      rare ? &plan.add_rare_kernel(std::move(kernel)) : &plan.add_kernel(std::move(kernel));
+  step.kernel = &plan.add_kernel(
+      source("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)},
+             from.parameters(vector, instance("RowParams", {rank}))),
+      rare);
   const std::int64_t groups = parts(rows.rows, kThreads / lanes * kRowsAtOnce);
   const std::int64_t across =
       std::clamp<std::int64_t>(kManyGroups / groups, 1, parts(vectors, lanes));
   step.groups = {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)};
   step.threads = {kThreads};
   step.constants = {rows.rows,
-                    indices.shape[0],
+                    from.indices.shape[0],
                     vectors,
                     lanes,
                     std::countr_zero(static_cast<std::uint64_t>(lanes)),
-                    index.base,
-                    indices.strides[0],
-                    input.shape[axis],
-                    input.strides[axis] / rows.width};
-  for (std::int64_t& stride : rows.outer.strides) stride /= rows.width;
-  append_axes(rows.outer.shape, rows.outer.strides, x.base / rows.width, &step.constants);
-  step.arguments = {x.argument, index.argument, strided_operand(signature.output, 2).argument,
-                    kConstants};
+                    from.index.base,
+                    from.indices.strides[0],
+                    from.extent,
+                    from.step / width};
+  for (std::int64_t& stride : rows.outer.strides) stride /= width;
+  append_axes(rows.outer.shape, rows.outer.strides, from.x.base / width, &step.constants);
+  step.arguments = from.arguments();
   step.arguments[0].alignment = step.arguments[2].alignment = bytes;
   return step;
 }
 
 Prepared prepare_select(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
-  const TensorSpec& input = signature.inputs[0];
-  const TensorSpec& indices = signature.inputs[1];
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
   const std::int64_t count = element_count(signature.output.shape);
   if (count == 0) return prepared_steps(std::move(plan));
-  SelectedRows rows(signature, axis);
+  const Lookup from(signature);
+  const SelectedRows rows(from);
   if (rows.contiguous && rows.rows < kMostRows) {
-    Step step = rows_step(*plan, signature, axis, rows, false);
-    if (rows.width > 1) {
-      rows.width = 1;
-      step.otherwise = std::make_shared<Step>(rows_step(*plan, signature, axis, rows, true));
-    }
-    plan->add_step(std::move(step));
+    plan->add_step(rows.width > 1, [&](bool wide, bool rare) {
+      return rows_step(*plan, from, rows, wide ? rows.width : 1, rare);
+    });
     return prepared_steps(std::move(plan));
   }
-  const StridedOperand x = strided_operand(input, 0);
-  const StridedOperand index = strided_operand(indices, 1);
-  TensorSpec rest = without_axis(input, axis);
+  TensorSpec rest = from.input;
+  rest.shape[from.axis] = 1;
   std::int64_t inner = 1;
-  for (int i = axis + 1; i < input.shape.rank(); ++i) inner *= input.shape[i];
+  for (int i = from.axis + 1; i < rest.shape.rank(); ++i) inner *= rest.shape[i];
   merge_axes(&rest.shape, {&rest.strides});
+  const std::string rank = std::to_string(rest.shape.rank());
+  const std::string memory = storage_type(from.input.dtype);
   Step step;
-  step.kernel = &plan->add_kernel(
-      source("select",
-             {storage_type(input.dtype), dialect_type(indices.dtype), index_type(count),
-              std::to_string(rest.shape.rank())},
-             {{Kind::read, storage_type(input.dtype), "x"},
-              {Kind::read, dialect_type(indices.dtype), "indices"},
-              {Kind::write, storage_type(input.dtype), "y"},
-              {Kind::constant, params_type("SelectParams", rest.shape.rank()), "p"}}));
+  step.kernel =
+      &plan->add_kernel(source("select", {memory, from.type_of_index, index_type(count), rank},
+                               from.parameters(memory, instance("SelectParams", {rank}))));
   step.groups = groups_for(count);
   step.threads = {kThreads};
-  step.constants = {count,
-                    indices.shape[0],
-                    inner,
-                    index.base,
-                    indices.strides[0],
-                    input.shape[axis],
-                    input.strides[axis]};
-  append_axes(rest.shape, rest.strides, x.base, &step.constants);
-  step.arguments = {x.argument, index.argument, strided_operand(signature.output, 2).argument,
-                    kConstants};
+  step.constants = {count,           from.indices.shape[0],   inner,
+                    from.index.base, from.indices.strides[0], from.extent,
+                    from.step};
+  append_axes(rest.shape, rest.strides, from.x.base, &step.constants);
+  step.arguments = from.arguments();
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

@@ -44,8 +44,7 @@ std::int64_t epsilon_word(const Signature& signature) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
 }
 
-// The kernels of rows that are whole packets take addresses at packets only; `otherwise` are those
-// of all rows.
+// The kernels of rows that are whole packets take addresses at packets only.
 void need_packets(Step* step) {
   for (StepArgument& argument : step->arguments) {
     if (argument.from == StepArgument::From::operand) argument.alignment = kPacketBytes;
@@ -77,8 +76,7 @@ Prepared prepare_forward(const Signature& signature) {
          {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
         kMostLanes);
     Step step;
-    step.kernel =
-        rare ? &plan->add_rare_kernel(std::move(source)) : &plan->add_kernel(std::move(source));
+    step.kernel = &plan->add_kernel(std::move(source), rare);
     step.groups = split.groups;
     step.threads = split.threads;
     split.append_words(&step.constants);
@@ -90,10 +88,7 @@ Prepared prepare_forward(const Signature& signature) {
     if (packed) need_packets(&step);
     return step;
   };
-  const bool packed = has_whole_packets(split.length, axes.strides[0], from.base, x.dtype);
-  Step step = rows_step(packed, false);
-  if (packed) step.otherwise = std::make_shared<Step>(rows_step(false, true));
-  plan->add_step(std::move(step));
+  plan->add_step(has_whole_packets(split.length, axes.strides[0], from.base, x.dtype), rows_step);
   return prepared_steps(std::move(plan));
 }
 
@@ -170,8 +165,7 @@ class Gradient {
                           {Kind::threadgroup, sum, "shared", shared}},
                          is_short && !packed ? kShortThreads : kMostLanes);
       Step step;
-      step.kernel =
-          rare ? &plan_->add_rare_kernel(std::move(source)) : &plan_->add_kernel(std::move(source));
+      step.kernel = &plan_->add_kernel(std::move(source), rare);
       step.groups = {static_cast<std::uint32_t>(groups)};
       step.threads = split.threads;
       step.constants = constants(split, chunk);
@@ -184,9 +178,7 @@ class Gradient {
       if (packed) need_packets(&step);
       return step;
     };
-    Step step = rows_step(packed_, false);
-    if (packed_) step.otherwise = std::make_shared<Step>(rows_step(false, true));
-    plan_->add_step(std::move(step));
+    plan_->add_step(packed_, rows_step);
   }
 
   // Both return how many rows of partial sums there are.

@@ -29,8 +29,7 @@ Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& f
                        {Kind::constant, "RandomParams", "p"}};
   source.max_threads = static_cast<int>(kThreads);
   Step step;
-  step.kernel =
-      rare ? &plan.add_rare_kernel(std::move(source)) : &plan.add_kernel(std::move(source));
+  step.kernel = &plan.add_kernel(std::move(source), rare);
   step.groups = groups_for(parts(count, per_thread));
   step.threads = {kThreads};
   step.constants = {count, signature.dynamic};
@@ -54,16 +53,14 @@ Prepared prepare_packed(const Signature& signature, const std::string& function,
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   arguments.insert(arguments.begin(), dtype_struct(signature.output.dtype));
-  const auto step = [&](bool packed) {
+  plan->add_step(true, [&](bool packed, bool rare) {
     std::vector<std::string> all = arguments;
     all.emplace_back(truth(packed));
-    return drawn_step(*plan, signature, function, all, per_thread, !packed);
-  };
-  Step packed = step(true);
-  packed.arguments[0].alignment =
-      std::min<std::int64_t>(per_thread * size_of(signature.output.dtype), kPacketBytes);
-  packed.otherwise = std::make_shared<Step>(step(false));
-  plan->add_step(std::move(packed));
+    Step step = drawn_step(*plan, signature, function, all, per_thread, rare);
+    const std::int64_t bytes = per_thread * size_of(signature.output.dtype);
+    if (packed) step.arguments[0].alignment = std::min(bytes, kPacketBytes);
+    return step;
+  });
   return prepared_steps(std::move(plan));
 }
 

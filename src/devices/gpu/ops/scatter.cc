@@ -26,10 +26,6 @@ constexpr std::int64_t kManyLines = 1 << 18;
 constexpr std::int64_t kMostKeys = std::int64_t{1} << 31;
 constexpr std::int64_t kMostThreads = (std::int64_t{1} << 32) - kThreads;
 
-std::string ranked(const char* name, int rank) {
-  return std::string(name) + "<" + std::to_string(rank) + ">";
-}
-
 runtime::KernelSource line_kernel(const std::string& function,
                                   const std::vector<std::string>& arguments,
                                   std::vector<KernelParameter> parameters) {
@@ -56,7 +52,7 @@ Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  const int axis = axis_of(signature);
   if (element_count(indices.shape) == 0) return prepared_steps(std::move(plan));
   const std::int64_t elements = element_count(output.shape);
   const char* const type =
@@ -71,33 +67,26 @@ Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
     add_convert(*plan, elements, type, whole, sum, target);
   }
 
-  const StridedOperand index = strided_operand(indices, 1);
-  const StridedOperand value = strided_operand(values, 2);
-  Shape lines = indices.shape;
-  lines[axis] = 1;
-  const std::int64_t count = element_count(lines);
-  Strides index_strides = indices.strides, value_strides = values.strides,
-          output_strides = output.strides;
-  const std::int64_t index_step = index_strides[axis], value_step = value_strides[axis],
-                     output_step = output_strides[axis];
-  merge_axes(&lines, {&index_strides, &value_strides, &output_strides});
+  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  const std::int64_t count = lines.count();
   Step step;
   step.kernel = &plan->add_kernel(line_kernel(
-      "scatter_add",
-      {type, sum, dialect_type(indices.dtype), index_type(count), std::to_string(lines.rank())},
+      "scatter_add", {type, sum, dialect_type(indices.dtype), index_type(count), lines.rank()},
       {{Kind::read, dialect_type(indices.dtype), "indices"},
        {Kind::read, type, "values"},
        {Kind::read_write, sum, "output"},
-       {Kind::constant, ranked("ScatterParams", lines.rank()), "p"}}));
+       {Kind::constant, instance("ScatterParams", {lines.rank()}), "p"}}));
   step.groups = groups_for(count);
   step.threads = {kThreads};
-  step.constants = {
-      count,      indices.shape[axis], output.shape[axis], is_bool(output.dtype) ? 1 : 0,
-      index_step, value_step,          output_step};
-  append_axes(lines, index_strides, index.base, &step.constants);
-  append_axes(lines, value_strides, value.base, &step.constants);
-  append_axes(lines, output_strides, 0, &step.constants);
-  step.arguments = {index.argument, value.argument, target, kConstants};
+  step.constants = {count,
+                    indices.shape[axis],
+                    output.shape[axis],
+                    is_bool(output.dtype) ? 1 : 0,
+                    indices.strides[axis],
+                    values.strides[axis],
+                    output.strides[axis]};
+  lines.append_words(&step.constants);
+  step.arguments = {lines.index.argument, lines.value.argument, target, kConstants};
   plan->add_step(std::move(step));
   if (widens) add_convert(*plan, elements, sum, target, type, whole);
   return prepared_steps(std::move(plan));
@@ -110,39 +99,33 @@ const char* atomic_type(DType dtype) {
   if (dtype == DType::f32) return "atomic_float";
   return dtype == DType::i32 || dtype == DType::u32 ? "atomic_uint" : nullptr;
 }
+
 Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) {
-  const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  const int axis = axis_of(signature);
   const std::int64_t count = element_count(indices.shape);
   auto plan = std::make_shared<StepPlan>();
   if (count == 0) return prepared_steps(std::move(plan));
-  const StridedOperand index = strided_operand(indices, 1);
-  const StridedOperand value = strided_operand(values, 2);
-  Shape shape = indices.shape;
-  Strides index_strides = indices.strides, value_strides = values.strides,
-          output_strides = output.strides;
-  output_strides[axis] = 0;
-  merge_axes(&shape, {&index_strides, &value_strides, &output_strides});
+  // Where along the axis is for the indices to say.
+  TensorSpec target = output;
+  target.strides[axis] = 0;
+  const ScatterAxes axes(indices.shape, indices, signature.inputs[2], target);
   const char* const atomic = atomic_type(output.dtype);
   const char* const element = is_float(output.dtype) ? "float" : "uint";
-  const std::string rank = std::to_string(shape.rank());
   Step step;
   step.kernel = &plan->add_kernel(
       library_kernel("scatter_atomics.h", "scatter_atomics",
-                     {atomic, element, dialect_type(indices.dtype), index_type(count), rank},
+                     {atomic, element, dialect_type(indices.dtype), index_type(count), axes.rank()},
                      {{Kind::read, dialect_type(indices.dtype), "indices"},
                       {Kind::read, element, "values"},
                       {Kind::read_write, atomic, "output"},
-                      {Kind::constant, ranked("AtomicParams", shape.rank()), "p"}},
+                      {Kind::constant, instance("AtomicParams", {axes.rank()}), "p"}},
                      kThreads));
   step.groups = groups_for(count);
   step.threads = {kThreads};
   step.constants = {count, output.shape[axis], output.strides[axis]};
-  append_axes(shape, index_strides, index.base, &step.constants);
-  append_axes(shape, value_strides, value.base, &step.constants);
-  append_axes(shape, output_strides, 0, &step.constants);
-  step.arguments = {index.argument, value.argument, strided_operand(output, 3).argument,
+  axes.append_words(&step.constants);
+  step.arguments = {axes.index.argument, axes.value.argument, strided_operand(output, 3).argument,
                     kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
@@ -173,7 +156,7 @@ struct RowSums {
 
 Step sums_step(StepPlan& plan, const char* function, const RowSums& sums, std::int64_t width,
                std::vector<KernelParameter> parameters, std::vector<StepArgument> arguments,
-               bool only_if_launched) {
+               bool rare) {
   const std::vector<std::string> types = {dtype_struct(sums.dtype), SumType(sums.dtype).name,
                                           std::to_string(width), truth(is_bool(sums.dtype))};
   parameters.push_back({Kind::constant, "SumParams", "p"});
@@ -186,8 +169,7 @@ Step sums_step(StepPlan& plan, const char* function, const RowSums& sums, std::i
   Step step;
   runtime::KernelSource source =
       library_kernel("scatter_sums.h", function, types, std::move(parameters), kThreads);
-  step.kernel = only_if_launched ? &plan.add_rare_kernel(std::move(source))
-                                 : &plan.add_kernel(std::move(source));
+  step.kernel = &plan.add_kernel(std::move(source), rare);
   step.groups = groups_for(sums.threads(width));
   step.threads = {kThreads};
   step.constants = {sums.threads(width), sums.count,       sums.blocks(),    sums.row / width,
@@ -207,12 +189,9 @@ void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted
   const std::int64_t width = sums.widest();
   const auto add = [&](const char* function, const std::vector<KernelParameter>& parameters,
                        const std::vector<StepArgument>& arguments) {
-    Step step = sums_step(plan, function, sums, width, parameters, arguments, false);
-    if (width > 1) {
-      step.otherwise =
-          std::make_shared<Step>(sums_step(plan, function, sums, 1, parameters, arguments, true));
-    }
-    plan.add_step(std::move(step));
+    plan.add_step(width > 1, [&](bool wide, bool rare) {
+      return sums_step(plan, function, sums, wide ? width : 1, parameters, arguments, rare);
+    });
   };
   add("scatter_sums",
       {{Kind::read, "uint", "keys"},
@@ -235,46 +214,41 @@ Prepared prepare_scatter_add(const Signature& signature) {
   const TensorSpec& indices = signature.inputs[1];
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  const int axis = axis_of(signature);
   if (by_atomics(output.dtype)) return prepare_atomics(signature, indices);
   const std::int64_t length = indices.shape[axis];
   RowSums sums{.dtype = output.dtype,
                .count = element_count(indices.shape),
                .destinations = element_count(output.shape)};
-  const StridedOperand value = strided_operand(values, 2);
-  const bool narrow = value.argument.bytes / size_of(values.dtype) < kMostKeys;
+  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  const bool narrow = lines.value.argument.bytes / size_of(values.dtype) < kMostKeys;
   if (adds_by_thread(sums.count, length) || !narrow || !sums.fits()) {
     return prepare_lines(signature, indices);
   }
   auto plan = std::make_shared<StepPlan>();
   const SortedPairs pairs = add_pairs(*plan, sums.count);
-  const StridedOperand index = strided_operand(indices, 1);
-  Shape lines = indices.shape;
-  lines[axis] = 1;
-  Strides index_strides = indices.strides, value_strides = values.strides,
-          output_strides = output.strides;
-  const std::int64_t index_step = index_strides[axis], value_step = value_strides[axis],
-                     output_step = output_strides[axis];
-  merge_axes(&lines, {&index_strides, &value_strides, &output_strides});
   Step step;
-  step.kernel = &plan->add_kernel(library_kernel(
-      "scatter_sums.h", "element_keys", {dialect_type(indices.dtype), std::to_string(lines.rank())},
-      {{Kind::read, dialect_type(indices.dtype), "indices"},
-       {Kind::write, "uint", "keys"},
-       {Kind::write, "uint", "rows"},
-       {Kind::constant, ranked("ElementParams", lines.rank()), "p"}},
-      kThreads));
+  step.kernel = &plan->add_kernel(
+      library_kernel("scatter_sums.h", "element_keys", {dialect_type(indices.dtype), lines.rank()},
+                     {{Kind::read, dialect_type(indices.dtype), "indices"},
+                      {Kind::write, "uint", "keys"},
+                      {Kind::write, "uint", "rows"},
+                      {Kind::constant, instance("ElementParams", {lines.rank()}), "p"}},
+                     kThreads));
   step.groups = groups_for(sums.count);
   step.threads = {kThreads};
-  step.constants = {sums.count, length,     output.shape[axis], sums.destinations,
-                    index_step, value_step, output_step};
-  append_axes(lines, index_strides, index.base, &step.constants);
-  append_axes(lines, value_strides, value.base, &step.constants);
-  append_axes(lines, output_strides, 0, &step.constants);
-  step.arguments = {index.argument, pairs.keys, pairs.values, kConstants};
+  step.constants = {sums.count,
+                    length,
+                    output.shape[axis],
+                    sums.destinations,
+                    indices.strides[axis],
+                    values.strides[axis],
+                    output.strides[axis]};
+  lines.append_words(&step.constants);
+  step.arguments = {lines.index.argument, pairs.keys, pairs.values, kConstants};
   plan->add_step(std::move(step));
   const SortedPairs sorted = add_radix_sort(*plan, pairs, sums.count, bits_of(sums.destinations));
-  add_row_sums(*plan, sums, sorted, value.argument, strided_operand(output, 3).argument);
+  add_row_sums(*plan, sums, sorted, lines.value.argument, strided_operand(output, 3).argument);
   return prepared_steps(std::move(plan));
 }
 
@@ -283,7 +257,7 @@ Prepared prepare_select_add(const Signature& signature) {
   const TensorSpec& list = signature.inputs[1];
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
+  const int axis = axis_of(signature);
   RowSums sums{.dtype = output.dtype,
                .count = element_count(values.shape) == 0 ? 0 : list.shape[0],
                .destinations = output.shape[axis]};
@@ -321,6 +295,23 @@ Prepared prepare_select_add(const Signature& signature) {
 }
 
 }  // namespace
+
+ScatterAxes::ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec& values,
+                         const TensorSpec& output)
+    : shape(std::move(over)),
+      index_strides(indices.strides),
+      value_strides(values.strides),
+      output_strides(output.strides),
+      index(strided_operand(indices, 1)),
+      value(strided_operand(values, 2)) {
+  merge_axes(&shape, {&index_strides, &value_strides, &output_strides});
+}
+
+void ScatterAxes::append_words(std::vector<std::int64_t>* words) const {
+  append_axes(shape, index_strides, index.base, words);
+  append_axes(shape, value_strides, value.base, words);
+  append_axes(shape, output_strides, 0, words);
+}
 
 bool by_atomics(DType dtype) {
   return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "devices/gpu/step_plan.h"
 #include "hearth/dtype.h"
 
 namespace hearth::gpu {
@@ -17,6 +20,25 @@ struct SumType {
   const char* name;
   std::int64_t bytes;
 };
+
+// The axes of `over`, merged, with the steps of indices, values and output over them.
+struct ScatterAxes {
+  ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec& values,
+              const TensorSpec& output);
+  std::int64_t count() const { return element_count(shape); }
+  std::string rank() const { return std::to_string(shape.rank()); }
+  // The words of an Axes for each; the output begins where its memory does.
+  void append_words(std::vector<std::int64_t>* words) const;
+
+  Shape shape;
+  Strides index_strides, value_strides, output_strides;
+  StridedOperand index, value;
+};
+// `shape` with one element for each of its lines along `axis`.
+inline Shape lines_along(int axis, Shape shape) {
+  shape[axis] = 1;
+  return shape;
+}
 
 // Atomic additions: of integers always, their sums do not depend on the order; of floats where
 // equal runs may differ.

@@ -32,8 +32,7 @@ constexpr std::int64_t kMostCount = std::int64_t{1} << 31;
 
 // How lines and destinations are divided.
 struct Division {
-  explicit Division(const Signature& signature)
-      : axis(static_cast<int>(ParamReader(signature.statics).i64())) {
+  explicit Division(const Signature& signature) : axis(axis_of(signature)) {
     const Shape& indices = signature.inputs[1].shape;
     const Shape& output = signature.output.shape;
     length = indices[axis];
@@ -69,27 +68,20 @@ Prepared prepare(const Signature& signature) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   const Division division(signature);
-  const StridedOperand index = strided_operand(indices, 1), value = strided_operand(values, 2);
-  Shape lines = indices.shape;
-  lines[division.axis] = 1;
-  Strides index_strides = indices.strides, value_strides = values.strides,
-          output_strides = output.strides;
-  const std::int64_t steps[] = {index_strides[division.axis], value_strides[division.axis],
-                                output_strides[division.axis]};
-  merge_axes(&lines, {&index_strides, &value_strides, &output_strides});
+  const int axis = division.axis;
+  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
   const char* const memory = dialect_type(output.dtype);
   const char* const sum = SumType(output.dtype).name;
-  const std::string rank = std::to_string(lines.rank());
   auto plan = std::make_shared<StepPlan>();
   Step step;
   step.kernel = &plan->add_kernel(library_kernel(
       "scatter_shares.h", "scatter_shares",
       {dtype_struct(output.dtype), sum, dialect_type(indices.dtype),
-       std::to_string(division.together), rank, truth(is_bool(output.dtype))},
+       std::to_string(division.together), lines.rank(), truth(is_bool(output.dtype))},
       {{Kind::read, dialect_type(indices.dtype), "indices"},
        {Kind::read, memory, "values"},
        {Kind::read_write, memory, "output"},
-       {Kind::constant, "ShareParams<" + rank + ">", "p"},
+       {Kind::constant, instance("ShareParams", {lines.rank()}), "p"},
        {Kind::threadgroup, sum, "sums", static_cast<int>(division.places)},
        {Kind::threadgroup, "ushort", "staged",
         static_cast<int>(kStaged + kStagedGap * division.together)},
@@ -98,12 +90,11 @@ Prepared prepare(const Signature& signature) {
   step.groups = {static_cast<std::uint32_t>(division.groups()),
                  static_cast<std::uint32_t>(division.ranges)};
   step.threads = {kThreads};
-  step.constants = {division.lines, division.length, division.extent, division.share,
-                    steps[0],       steps[1],        steps[2]};
-  append_axes(lines, index_strides, index.base, &step.constants);
-  append_axes(lines, value_strides, value.base, &step.constants);
-  append_axes(lines, output_strides, 0, &step.constants);
-  step.arguments = {index.argument, value.argument, strided_operand(output, 3).argument,
+  step.constants = {division.lines,      division.length,       division.extent,
+                    division.share,      indices.strides[axis], values.strides[axis],
+                    output.strides[axis]};
+  lines.append_words(&step.constants);
+  step.arguments = {lines.index.argument, lines.value.argument, strided_operand(output, 3).argument,
                     kConstants};
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));

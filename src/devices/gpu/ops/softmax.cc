@@ -30,10 +30,6 @@ std::uint32_t column_threads(std::int64_t groups, std::int64_t length) {
       kColumnThreads));
 }
 
-int axis_of(const Signature& signature) {
-  return static_cast<int>(ParamReader(signature.statics).i64());
-}
-
 bool along_rows(const Signature& signature) {
   const Shape& shape = signature.inputs[0].shape;
   return axis_of(signature) == shape.rank() - 1 && fits_rows(shape);
