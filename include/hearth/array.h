@@ -42,7 +42,9 @@ class HEARTH_API Array {
   }
   Array& operator=(const Array& other) noexcept;
   Array& operator=(Array&& other) noexcept;
-  ~Array();
+  ~Array() {
+    if (node_ != nullptr || grad_ != nullptr) let_go();
+  }
 
   // Copies `data` (row-major, element_count(shape) values) to the device.
   template <class T>
@@ -103,6 +105,8 @@ class HEARTH_API Array {
   GradRecord* grad() const noexcept { return grad_; }
 
  private:
+  void let_go() noexcept;
+
   Node* node_ = nullptr;
   GradRecord* grad_ = nullptr;
 };

@@ -30,8 +30,8 @@ class HEARTH_API Gradients {
   bool has(const Array& leaf) const { return get(leaf).defined(); }
   // The same, and forgets it.
   Array take(const Array& leaf);
-  void set(std::uint64_t leaf_id, const Array& gradient);
-  void set(const Array& leaf, const Array& gradient);
+  void set(std::uint64_t leaf_id, Array gradient);
+  void set(const Array& leaf, Array gradient);
 
   std::size_t size() const noexcept { return by_id_.size(); }
   auto begin() const noexcept { return by_id_.begin(); }

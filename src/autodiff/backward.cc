@@ -19,15 +19,17 @@ Array Gradients::take(const Array& leaf) {
   return gradient;
 }
 
-void Gradients::set(std::uint64_t leaf_id, const Array& gradient) { by_id_[leaf_id] = gradient; }
+void Gradients::set(std::uint64_t leaf_id, Array gradient) {
+  by_id_[leaf_id] = std::move(gradient);
+}
 
-void Gradients::set(const Array& leaf, const Array& gradient) {
+void Gradients::set(const Array& leaf, Array gradient) {
   const std::uint64_t id = gradient_id(leaf);
   if (id == 0) {
     throw Error(ErrorCode::invalid_argument,
                 "set: not a leaf; got an array without an id, expected one of require_grad()");
   }
-  set(id, gradient);
+  set(id, std::move(gradient));
 }
 
 std::uint64_t gradient_id(const Array& array) noexcept {

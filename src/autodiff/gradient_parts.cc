@@ -1,6 +1,7 @@
 #include "autodiff/gradient_parts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hearth/ops.h"
 #include "ops/defs.h"
@@ -61,13 +62,13 @@ std::optional<GradientPart> gradient_part(const GradRecord& record, const Array&
   return GradientPart{record.inputs[0].shape, starts, gradient};
 }
 
-Array joined_parts(const Array& sum, std::vector<GradientPart> parts) {
+Array joined_parts(Array sum, std::vector<GradientPart> parts) {
   if (parts.empty()) return sum;
   if (const int axis = split_axis(parts); axis >= 0) {
     const Array row = in_a_row(parts, axis);
     if (row.defined()) return sum.defined() ? add(sum, row) : row;
   }
-  Array all = sum;
+  Array all = std::move(sum);
   for (const GradientPart& part : parts) {
     const Array whole = over_zeros(part);
     all = all.defined() ? add(all, whole) : whole;

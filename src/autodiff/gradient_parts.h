@@ -23,6 +23,6 @@ std::optional<GradientPart> gradient_part(const GradRecord& record, const Array&
 // `sum`, which may be undefined, and all parts. Parts that lie side by side along one axis and leave
 // nothing out are joined by one copy; others are written over zeros each, and added. One of the two is
 // there.
-Array joined_parts(const Array& sum, std::vector<GradientPart> parts);
+Array joined_parts(Array sum, std::vector<GradientPart> parts);
 
 }  // namespace hearth

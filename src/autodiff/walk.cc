@@ -1,5 +1,7 @@
 #include "autodiff/walk.h"
 
+#include <utility>
+
 #include "hearth/ops.h"
 #include "ops/call.h"
 
@@ -19,10 +21,10 @@ Walk::Waiting* Walk::waiting(GradRecord* record) {
   return &found->second;
 }
 
-void Walk::accumulate(GradRecord* record, const Array& gradient) {
+void Walk::accumulate(GradRecord* record, Array gradient) {
   Waiting* const so_far = waiting(record);
   if (so_far == nullptr) return;
-  so_far->sum = so_far->sum.defined() ? add(so_far->sum, gradient) : gradient;
+  so_far->sum = so_far->sum.defined() ? add(so_far->sum, gradient) : std::move(gradient);
 }
 
 void Walk::step(GradRecord& record, const Array& gradient) {
@@ -34,6 +36,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
   }
   if (record.replay || record.op->vjp == nullptr) {
     Array again;
+    track_saved(record);
     {
       const GradMode tracked(true);
       if (record.replay) {
@@ -67,21 +70,24 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     if (Waiting* const whole = waiting(parent)) whole->parts.push_back(std::move(*part));
     return;
   }
-  Array out;
-  if (record.output.defined()) {
-    if (options_.create_graph) {
+  Array tracked;
+  if (options_.create_graph) {
+    track_saved(record);
+    if (record.output.defined()) {
       retain_handle(record.output.node());
       retain(&record);
-      out = Array(record.output.node(), &record);
-    } else {
-      out = record.output;
+      tracked = Array(record.output.node(), &record);
     }
   }
-  const Grads gradients = record.op->vjp(Vjp{record, gradient, out});
+  const Array& out = options_.create_graph ? tracked : record.output;
+  Grads gradients = record.op->vjp(Vjp{record, gradient, out});
   for (std::size_t i = 0; i < record.inputs.size() && i < gradients.size(); ++i) {
     const GradInput& input = record.inputs[i];
     if (input.parent == nullptr || !gradients[i].defined()) continue;
-    accumulate(input.parent, cast(sum_to(gradients[i], input.shape), input.dtype));
+    Array& each = gradients[i];
+    if (each.shape() != input.shape) each = sum_to(each, input.shape);
+    if (each.dtype() != input.dtype) each = cast(each, input.dtype);
+    accumulate(input.parent, std::move(each));
   }
 }
 
@@ -98,16 +104,16 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
       ~Turn() { release(record); }
     } const turn{record};
     const auto entry = waiting_.find(record);
-    const Array whole = joined_parts(entry->second.sum, std::move(entry->second.parts));
+    Array whole = joined_parts(std::move(entry->second.sum), std::move(entry->second.parts));
     waiting_.erase(entry);
 
     if (const auto target = targets_.find(record); target != targets_.end()) {
-      target->second = whole;
+      target->second = std::move(whole);
       continue;
     }
     if (record->op == nullptr) {
       const Array before = leaves.get(record->leaf_id);
-      leaves.set(record->leaf_id, before.defined() ? add(before, whole) : whole);
+      leaves.set(record->leaf_id, before.defined() ? add(before, whole) : std::move(whole));
       continue;
     }
     step(*record, whole);

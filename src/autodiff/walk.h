@@ -62,7 +62,7 @@ class Walk {
   };
 
   Waiting* waiting(GradRecord* record);
-  void accumulate(GradRecord* record, const Array& gradient);
+  void accumulate(GradRecord* record, Array gradient);
   void step(GradRecord& record, const Array& gradient);
 
   Options options_;

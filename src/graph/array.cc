@@ -114,11 +114,7 @@ Array::Array(const Array& other) noexcept : node_(other.node_), grad_(other.grad
   if (grad_ != nullptr) retain(grad_);
 }
 
-Array& Array::operator=(const Array& other) noexcept {
-  Array copy(other);
-  *this = static_cast<Array&&>(copy);
-  return *this;
-}
+Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
 
 Array& Array::operator=(Array&& other) noexcept {
   std::swap(node_, other.node_);
@@ -132,7 +128,7 @@ Array& Array::operator=(Array&& other) noexcept {
   return *this;
 }
 
-Array::~Array() {
+void Array::let_go() noexcept {
   if (node_ != nullptr) release(node_, kHandle);
   if (grad_ != nullptr) release(grad_);
 }

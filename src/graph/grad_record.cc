@@ -1,5 +1,7 @@
 #include "graph/grad_record.h"
 
+#include "graph/node.h"
+
 namespace hearth {
 namespace {
 
@@ -68,14 +70,19 @@ GradRecord* new_grad_record() {
   return record;
 }
 
-void retain(GradRecord* record) noexcept {
-  record->references.fetch_add(1, std::memory_order_relaxed);
+void track_saved(GradRecord& record) noexcept {
+  for (GradInput& input : record.inputs) {
+    Node* const node = input.saved.node();
+    if (node == nullptr || input.parent == nullptr || input.saved.grad() != nullptr) continue;
+    retain_handle(node);
+    retain(input.parent);
+    input.saved = Array(node, input.parent);
+  }
 }
 
 // Arrays saved by a record may hold further records, whose release comes back here: the thread's
 // list turns that recursion into a loop.
-void release(GradRecord* record) noexcept {
-  if (record->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void free_grad_record(GradRecord* record) noexcept {
   thread_local std::vector<GradRecord*>* unwinding = nullptr;
   if (unwinding != nullptr) {
     unwinding->push_back(record);

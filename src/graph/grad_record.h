@@ -17,7 +17,7 @@ namespace hearth {
 // What a record knows of one of its op's inputs.
 struct GradInput {
   GradRecord* parent = nullptr;  // owned; null where untracked
-  Array saved;                   // undefined where the rule does not read it
+  Array saved;                   // undefined where the rule does not read it; see track_saved()
   Shape shape;
   DType dtype = DType::f32;
   bool is_given = false;
@@ -43,8 +43,21 @@ struct GradRecord {
 
 // An empty record with one reference and the next sequence number, from a list of the thread's own.
 GradRecord* new_grad_record();
-void retain(GradRecord* record) noexcept;
-void release(GradRecord* record) noexcept;
+// Ends a record without references.
+void free_grad_record(GradRecord* record) noexcept;
+inline void retain(GradRecord* record) noexcept {
+  record->references.fetch_add(1, std::memory_order_relaxed);
+}
+inline void release(GradRecord* record) noexcept {
+  if (record->references.load(std::memory_order_acquire) == 1 ||
+      record->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    free_grad_record(record);
+  }
+}
+
+// Saved values are kept without the records that they have in `parent`: only gradients of gradients
+// and computing again need those. Gives them back.
+void track_saved(GradRecord& record) noexcept;
 
 // A leaf record with a fresh id, or with `id` where a parameter keeps its identity.
 GradRecord* make_leaf(std::uint64_t id = 0);

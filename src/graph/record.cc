@@ -96,7 +96,10 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
     }
     const auto bit = static_cast<Saves>(1u << (i < 15 ? i : 15));
     const bool saves = op.vjp == nullptr || has(wanted, bit);
-    if (saves) kept.saved = input;
+    if (saves) {
+      retain_handle(input.node());
+      kept.saved = Array(input.node(), nullptr);
+    }
   }
   if (has(wanted, Saves::output)) {
     retain_handle(output);
