@@ -114,6 +114,71 @@ std::vector<SampleCase> matmul_samples() {
 
 bool is_numeric(DType dtype) { return !is_bool(dtype); }
 
+// ---- linear
+// ---------------------------------------------------------------------------------------
+
+void infer_linear(Inference& inference) {
+  const DType dtype = common_dtype(inference);
+  const Shape& x = inference.input(0).shape();
+  const Shape& weight = inference.input(1).shape();
+  if (weight.rank() != 2 || x.rank() < 1 || x.back() != weight[1]) {
+    inference.fail(ErrorCode::shape, "operands do not fit; got x " + to_string(x) + " and weight " +
+                                         to_string(weight) +
+                                         ", expected x [.., in] and weight [out, in]");
+  }
+  require_numeric(inference, 0, "x");
+  if (inference.has(2) && inference.input(2).shape() != Shape{weight[0]}) {
+    inference.fail(ErrorCode::shape, "bias does not fit; got " +
+                                         to_string(inference.input(2).shape()) + ", expected " +
+                                         to_string(Shape{weight[0]}));
+  }
+  inference.shape = x;
+  inference.shape[x.rank() - 1] = weight[0];
+  inference.dtype = inference.scalar_dtype = dtype;
+}
+
+// [.., n] as [rows, n].
+Array rows_of(const Array& x) {
+  const Shape& shape = x.shape();
+  if (shape.rank() == 2) return x;
+  std::int64_t count = 1;
+  for (int i = 0; i + 1 < shape.rank(); ++i) count *= shape[i];
+  return reshape(x, {count, shape.back()});
+}
+
+Array linear_composite(const Composite& c) {
+  const Array& x = c.input(0);
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = c.input(1).shape()[0];
+  Array y = multiply(rows_of(x), transpose(c.input(1)));
+  if (c.has(2)) y = add(y, c.input(2));
+  return reshape(y, shape);
+}
+
+// What the rules of matmul and permute come to, without the transposes of transposes.
+Grads linear_vjp(const Vjp& v) {
+  Grads grads(static_cast<std::size_t>(v.input_count()));
+  const Array grad = rows_of(v.grad);
+  if (v.needs(0)) grads[0] = reshape(multiply(grad, v.input(1)), v.shape(0));
+  if (v.needs(1)) grads[1] = multiply(transpose(grad), rows_of(v.input(0)));
+  if (v.needs(2)) grads[2] = sum_to(grad, v.shape(2));
+  return grads;
+}
+
+std::vector<SampleCase> linear_samples() {
+  return {
+      {{{{3, 4}}, {{5, 4}}}, Params()},
+      {{{{3, 4}}, {{5, 4}}, {{5}}}, Params()},
+      {{{{2, 3, 4}}, {{2, 4}}, {{2}}}, Params()},
+      {{{{4}}, {{3, 4}}}, Params()},
+      {{{{0, 4}}, {{3, 4}}, {{3}}}, Params()},
+      {{{{3, 0}}, {{2, 0}}}, Params()},
+      {{{{3, 4}}, {{4, 5}}}, Params(), kShapeError},
+      {{{{3, 4}}, {{4}}}, Params(), kShapeError},
+      {{{{3, 4}}, {{5, 4}}, {{4}}}, Params(), kShapeError},
+  };
+}
+
 }  // namespace
 
 constinit const OpDef defs::matmul_op = {
@@ -130,12 +195,27 @@ constinit const OpDef defs::matmul_op = {
     .samples = matmul_samples,
 };
 
+constinit const OpDef defs::linear_op = {
+    .name = "linear",
+    .summary = "x weight^T + bias over the last axis of x, with weight [out, in].",
+    .min_inputs = 2,
+    .max_inputs = 3,
+    .infer = infer_linear,
+    .vjp = linear_vjp,
+    .saves = Saves::input0 | Saves::input1,
+    .saves_for = matmul_saves,
+    .composite = linear_composite,
+    .accepts_dtype = is_numeric,
+    .samples = linear_samples,
+};
+
 inline namespace v0 {
 
 Array matmul(const Array& a, const Array& b) {
   if (a.rank() == 0 || b.rank() == 0) return multiply(a, b);
   const bool row = a.rank() == 1;
   const bool column = b.rank() == 1;
+  if (!row && !column && (a.rank() == 2 || b.rank() != 2)) return multiply(a, b);
   const Array left = row ? unsqueeze(a, {0}) : a;
   const Array right = column ? unsqueeze(b, {1}) : b;
   Array product;
@@ -154,28 +234,8 @@ Array matmul(const Array& a, const Array& b) {
 }
 
 Array linear(const Array& x, const Array& weight, const Array& bias) {
-  if (weight.rank() != 2 || x.rank() < 1 || x.shape().back() != weight.shape()[1]) {
-    throw Error(ErrorCode::shape, "linear: operands do not fit; got x " + to_string(x.shape()) +
-                                      " and weight " + to_string(weight.shape()) +
-                                      ", expected x [.., in] and weight [out, in]");
-  }
-  const std::int64_t in = weight.shape()[1];
-  const std::int64_t out = weight.shape()[0];
-  if (bias.defined() && bias.shape() != Shape{out}) {
-    throw Error(ErrorCode::shape, "linear: bias does not fit; got " + to_string(bias.shape()) +
-                                      ", expected " + to_string(Shape{out}));
-  }
-  Shape shape = x.shape();
-  shape[shape.rank() - 1] = out;
-  Array rows = x;
-  if (x.rank() != 2) {
-    std::int64_t count = 1;
-    for (int i = 0; i + 1 < x.rank(); ++i) count *= x.shape()[i];
-    rows = reshape(x, {count, in});
-  }
-  Array y = multiply(rows, transpose(weight));
-  if (bias.defined()) y = add(y, bias);
-  return x.rank() == 2 ? y : reshape(y, shape);
+  if (bias.defined()) return call(defs::linear_op, Params(), {&x, &weight, &bias});
+  return call(defs::linear_op, Params(), {&x, &weight});
 }
 
 }  // namespace v0
