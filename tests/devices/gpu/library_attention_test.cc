@@ -58,7 +58,7 @@ void expect_matches(Device device, const Case& c, const AttentionOptions& option
                           drawn({c.batch, c.kv_heads, c.keys, c.dv}, c.dtype, end, 3)};
   const Array weights = random_array({c.batch, c.heads, c.rows, c.dv}, c.dtype, -1, 1, 4);
   AttentionOptions exact = options, moved = options;
-  if (exact.bias.defined()) exact.bias = cast(exact.bias, DType::f64);
+  if (exact.bias.defined()) exact.bias = cast(to_device(exact.bias, Device::cpu()), DType::f64);
   if (moved.bias.defined()) moved.bias = to_device(moved.bias, device);
   if (moved.mask.defined()) moved.mask = to_device(moved.mask, device);
   Array x[3], y[3];
@@ -106,11 +106,14 @@ struct Cases {
   Case square{2, 4, 2, s, s, 64, 64, dtype};
   Case longer{2, 4, 2, s - 3, s + 16, 32, 48, dtype};
   Case odd{1, 2, 2, s - 3, s + 5, 64, 64, dtype};
+  Case shorter{2, 4, 2, s + 16, s - 3, 64, 32, dtype};
 };
 
 void check_plain(Device device, const Cases& c, bool gradient) {
   expect_matches(device, c.longer, {.causal = true}, gradient, "causal");
   expect_matches(device, c.odd, {.causal = true}, gradient, "causal, odd");
+  expect_matches(device, c.shorter, {}, gradient, "fewer keys than rows");
+  expect_matches(device, c.shorter, {.causal = true}, gradient, "causal, fewer keys than rows");
 }
 
 void check_wide(Device device, const Cases& c, bool gradient) {
@@ -131,6 +134,23 @@ void check_bias(Device device, const Cases& c, bool gradient) {
                  gradient, "bias, causal, longer keys");
   expect_matches(device, c.odd, {.bias = bias_of({2, 1, s + 5}, c.dtype)}, gradient,
                  "bias of keys");
+  expect_matches(device, c.square, {.causal = true, .bias = bias_of({2, 4, s, s}, c.dtype, true)},
+                 gradient, "bias that hides, causal");
+  expect_matches(device, c.shorter, {.bias = bias_of({2, 1, s + 16, s - 3}, c.dtype, true)},
+                 gradient, "bias that hides, fewer keys than rows");
+}
+
+// Rows of the bias lie further apart than they are long.
+void check_bias_within(Device device, const Cases& c, bool gradient) {
+  const std::int64_t s = c.s;
+  const auto within = [&](const Shape& shape) {
+    Shape wide = shape;
+    wide[shape.rank() - 1] += 16;
+    return narrow(to_device(bias_of(wide, c.dtype), device), shape.rank() - 1, 8, s);
+  };
+  expect_matches(device, c.square, {.bias = within({4, s, s})}, gradient, "bias within another");
+  expect_matches(device, c.square, {.causal = true, .bias = within({2, 4, s, s})}, gradient,
+                 "bias within another, causal");
 }
 
 void check_mask(Device device, const Cases& c, bool gradient) {
@@ -144,6 +164,8 @@ void check_mask(Device device, const Cases& c, bool gradient) {
                   .mask = mask_of({2, 1, s - 3, s + 16}),
                   .bias = bias_of({4, 1, s + 16}, c.dtype)},
                  gradient, "mask, bias, causal, longer keys");
+  expect_matches(device, c.shorter, {.mask = mask_of({2, 1, s + 16, s - 3})}, gradient,
+                 "mask, fewer keys than rows");
 }
 
 void check_lengths(Device device, const Cases& c, bool /*gradient*/) {
@@ -157,6 +179,7 @@ void check_lengths(Device device, const Cases& c, bool /*gradient*/) {
                    {.causal = true, .mask = mask_of({s - 3, s + 16}), .kv_length = end}, false,
                    "mask, causal, keys" + to);
   }
+  expect_matches(device, c.shorter, {.kv_length = s - 5}, false, "some of fewer keys than rows");
   expect_matches(device, {1, 2, 1, s, s + 64, 128, 128, c.dtype},
                  {.causal = true, .kv_length = s + 40}, false, "a prompt behind others");
 }
@@ -165,11 +188,9 @@ struct Group {
   const char* name;
   void (*check)(Device, const Cases&, bool);
 };
-constexpr Group kGroups[] = {{"Plain", check_plain},
-                             {"Wide", check_wide},
-                             {"Bias", check_bias},
-                             {"Mask", check_mask},
-                             {"Lengths", check_lengths}};
+constexpr Group kGroups[] = {{"Plain", check_plain}, {"Wide", check_wide},
+                             {"Bias", check_bias},   {"BiasWithin", check_bias_within},
+                             {"Mask", check_mask},   {"Lengths", check_lengths}};
 
 class LibraryAttention : public testing::TestWithParam<Group> {};
 std::string group_name(const testing::TestParamInfo<Group>& info) { return info.param.name; }

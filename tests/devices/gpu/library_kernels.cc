@@ -211,9 +211,12 @@ std::vector<KernelSource> make_kernels() {
         instance("attention_library.h", "attention_bias", std::string(dtype) + ", true, true",
                  {mask, bias, dynamics, write(type, "out"), constant("LibraryAttentionParams")}));
     kernels.back().name += "_" + type;
-    kernels.push_back(instance("attention_library.h", "attention_unseeing",
+    kernels.push_back(instance("attention_library.h", "attention_odd_rows",
                                std::string(dtype) + ", true, true",
-                               {mask,
+                               {read(type, "q"),
+                                read(type, "k"),
+                                read(type, "v"),
+                                mask,
                                 bias,
                                 dynamics,
                                 {Kind::read_write, type, "out"},

@@ -49,18 +49,25 @@ std::string opening(const AttentionProblem& p) {
   return text.str();
 }
 
-// A thread has a row. Weights of 0 take part, too.
+// A thread has a row. Weights of 0 take part, too, and a running maximum over 4 keys at a time is NaN
+// where none of the first ones is seen.
 constexpr const char* kForward = R"(
 {
   for (long line = long(ctx.tid.x); line < kBatch * kHeads * kRows; line += 32) {
     long row = line % kRows, head = line / kRows % kHeads, item = line / kRows / kHeads;
     long keys = KEYS, rows = ROWS;
     float top = -INFINITY, total = 0.0f;
-    for (long key = 0; key < kKeys; ++key) {
-      top = metal::max(top, score_at(q, k, BIAS, item, head, row, key, keys, rows));
-    }
-    for (long key = 0; key < kKeys; ++key) {
-      total += metal::exp(score_at(q, k, BIAS, item, head, row, key, keys, rows) - top);
+    for (long first = 0; first < kKeys; first += 4) {
+      long end = metal::min(first + 4l, long(kKeys));
+      float best = top, sum = 0.0f;
+      for (long key = first; key < end; ++key) {
+        best = metal::max(best, score_at(q, k, BIAS, item, head, row, key, keys, rows));
+      }
+      for (long key = first; key < end; ++key) {
+        sum += metal::exp(score_at(q, k, BIAS, item, head, row, key, keys, rows) - best);
+      }
+      total = total * metal::exp(top - best) + sum;
+      top = best;
     }
     sums[line] = top + metal::log(total);
     for (long column = 0; column < kDv; ++column) {

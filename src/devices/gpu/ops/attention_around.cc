@@ -26,10 +26,30 @@ std::vector<std::string> added_arguments(const AttentionInputs& a) {
   return {dtype_struct(a.dtype()), truth(a.has_mask), truth(a.has_bias)};
 }
 
+// Whether the bias is all that is added to the scores, for each row and key.
+bool is_whole_bias(const AttentionInputs& a, const AttentionProblem& problem) {
+  if (a.has_mask || !a.has_bias || (a.causal && problem.causal == 0)) return false;
+  const Shape& shape = a.input(kBias).shape;
+  const int rank = shape.rank();
+  return rank >= 2 && shape[rank - 2] == a.rows && shape[rank - 1] == a.keys;
+}
+
 }  // namespace
 
 StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem* problem) {
   if (!a.has_mask && !a.has_bias) return {};
+  if (is_whole_bias(a, *problem)) {
+    const TensorSpec& bias = a.input(kBias);
+    const int rank = bias.shape.rank();
+    problem->bias_items = rank < 4 ? 1 : bias.shape[0];
+    problem->bias_heads = rank < 3 ? 1 : bias.shape[rank - 3];
+    problem->bias.row = a.rows == 1 ? a.keys : bias.strides[rank - 2];
+    problem->bias.head =
+        problem->bias_heads == 1 ? a.rows * problem->bias.row : bias.strides[rank - 3];
+    problem->bias.item =
+        problem->bias_items == 1 ? problem->bias_heads * problem->bias.head : bias.strides[0];
+    return a.arguments[kBias];
+  }
   const auto extent = [&](int input, int axis) {
     const int rank = a.has(input) ? a.input(input).shape.rank() : 0;
     return axis < 4 - rank ? std::int64_t{1} : a.input(input).shape[axis - (4 - rank)];
@@ -72,17 +92,22 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
   return bounds;
 }
 
-void add_unseeing(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
+void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
                   const StepArgument& sums) {
-  Step step = added_step(plan, a, "attention_unseeing", added_arguments(a),
-                         {{Kind::read, "uchar", "mask"},
-                          {Kind::read, a.memory_type(), "bias"},
+  const char* const type = a.memory_type();
+  Step step = added_step(plan, a, "attention_odd_rows", added_arguments(a),
+                         {{Kind::read, type, "q"},
+                          {Kind::read, type, "k"},
+                          {Kind::read, type, "v"},
+                          {Kind::read, "uchar", "mask"},
+                          {Kind::read, type, "bias"},
                           {Kind::read, "ulong", "dynamics"},
-                          {Kind::read_write, a.memory_type(), "out"},
+                          {Kind::read_write, type, "out"},
                           {Kind::read_write, "float", "sums"}},
                          a.batch, a.heads, 0);
   step.groups = groups_for(a.batch * a.heads * a.rows);
-  step.arguments = {a.arguments[kMask], a.arguments[kBias], kDynamics, out, sums, kConstants};
+  step.arguments.assign(a.arguments, a.arguments + kInputs);
+  step.arguments.insert(step.arguments.end(), {kDynamics, out, sums, kConstants});
   plan.add_step(std::move(step));
 }
 

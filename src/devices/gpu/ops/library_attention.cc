@@ -65,8 +65,8 @@ bool accepts(const Signature& signature, int first) {
     return columns > 0 && columns <= kMost && columns % kColumnStep == 0;
   };
   return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap &&
-         a.rows >= kLeastRows && a.rows <= a.keys && element_count(signature.output.shape) > 0 &&
-         fits(a.d) && fits(a.dv);
+         a.rows >= kLeastRows && (a.rows <= a.keys || !a.causal) && a.keys > 0 &&
+         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
 }
 
 // Part of a dense operand, in elements.
@@ -118,7 +118,7 @@ Prepared prepare_forward(const Signature& signature) {
   step.arguments.insert(step.arguments.end(),
                         {out, sums, workspace(*plan, problem.workspace_bytes)});
   plan->add_step(std::move(step));
-  if (problem.bias_items > 0 || a.bounded) add_unseeing(*plan, a, out, sums);
+  if (problem.bias_items > 0 || a.bounded) add_odd_rows(*plan, a, out, sums);
   if (signature.op == &defs::attention_with_sums_op) {
     add_sums(*plan, "split_sums", a.dtype(), lines, sums,
              part_of(output, a.dtype(), lines * a.dv, 2 * lines));
