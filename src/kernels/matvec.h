@@ -51,6 +51,10 @@ void matvec(device const typename D::memory* w, device const typename D::memory*
 #pragma unroll
     for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
     V sum = simd_row_sum(sums[0], 32u);
+    if (split == 1u) {
+      if (ctx.lane == 0u && inside) y[batch * p.rows + row] = D::store(sum);
+      continue;
+    }
     if (ctx.lane == 0u) shared[ctx.sg] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((ctx.sg & (split - 1u)) == 0u && ctx.lane == 0u && inside) {

@@ -24,6 +24,20 @@ std::vector<std::byte> argument_values(const Command& command) {
   return values;
 }
 
+// Whether a command touches so much memory that a branch of the graph costs little beside it.
+bool is_long(const Command& command) {
+  constexpr std::int64_t kLong = std::int64_t{32} << 20;
+  std::int64_t bytes = 0;
+  for (const runtime::Argument& argument : command.arguments) {
+    if (argument.constant == nullptr) bytes += argument.bytes;
+  }
+  return bytes >= kLong;
+}
+
+bool run_side_by_side(const Command& a, const Command& b) {
+  return a.group == b.group && is_long(a) && is_long(b);
+}
+
 }  // namespace
 
 CudaGraph::CudaGraph(Context& context, std::span<const Command> commands) : context_(context) {
@@ -39,12 +53,17 @@ void CudaGraph::build(std::span<const Command> commands) {
   const DriverApi& api = context_.api();
   context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
   nodes_.reserve(commands.size());
-  for (const Command& command : commands) {
-    std::span<const GraphNode> before;
-    if (!nodes_.empty()) before = {&nodes_.back().handle, 1};
+  std::vector<GraphNode> before, beside;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    if (i > 0 && !run_side_by_side(commands[i - 1], command)) {
+      before = std::move(beside);
+      beside.clear();
+    }
     const CudaFunction& function = function_of(command);
     Node node{function.add_node(command, graph_, before), &function, command.groups,
               command.threads, argument_values(command)};
+    beside.push_back(node.handle);
     kernels_.push_back(node.function->remembered_name());
     nodes_.push_back(std::move(node));
   }

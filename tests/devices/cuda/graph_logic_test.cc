@@ -67,6 +67,27 @@ TEST_F(CudaGraphLogic, RunsInOrder) {
   EXPECT_EQ(fake_->runs.size(), 12u);
 }
 
+// The fake runs the later of two that may run.
+TEST_F(CudaGraphLogic, LongCommandsOfAGroupAreBranches) {
+  const auto order = [&](std::int64_t bytes, int second_group) {
+    std::vector<Command> commands = diamond();
+    arguments_[1][0].bytes = arguments_[2][0].bytes = bytes;
+    commands[2].group = second_group;
+    const auto executable = driver_->instantiate(commands);
+    fake_->runs.clear();
+    driver_->launch(*executable);
+    driver_->wait();
+    EXPECT_EQ(word(words_[3]), 15u);
+    std::vector<unsigned> times;
+    for (const auto& run : fake_->runs) times.push_back(run.argument<Constant>(2).times);
+    return times;
+  };
+  constexpr std::int64_t kLong = std::int64_t{32} << 20;
+  EXPECT_EQ(order(kLong, 1), (std::vector<unsigned>{2, 5, 1, 1}));
+  EXPECT_EQ(order(kLong - 8, 1), (std::vector<unsigned>{2, 1, 5, 1}));
+  EXPECT_EQ(order(kLong, 2), (std::vector<unsigned>{2, 1, 5, 1}));
+}
+
 TEST_F(CudaGraphLogic, UpdateTouchesWhatChanged) {
   const auto executable = driver_->instantiate(diamond());
   driver_->launch(*executable);

@@ -11,10 +11,11 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kHold = 4;
-constexpr std::int64_t kSimdgroups = 8;
+constexpr std::int64_t kSimdgroups = 4;
 constexpr std::int64_t kPacketBytes = 16;
 // Simdgroups that keep the memory of a large GPU busy.
 constexpr std::int64_t kBusy = 4096;
+constexpr std::int64_t kLongRow = 8;  // turns of a simdgroup
 // Positions in a row are ints.
 constexpr std::int64_t kLongest = std::int64_t{1} << 30;
 // Longer rows have too few threads where there are few of them.
@@ -48,11 +49,15 @@ bool is_worth_it(const Operands& operands, DType dtype) {
          (operands.rows >= kFewRows || operands.length < kLongOfFew);
 }
 
-// Simdgroups that share a row, so that there are enough of them with enough to do.
+// Simdgroups that share a row, so that there are enough of them with enough to do, and a long row does
+// not keep one of them from memory for long.
 std::int64_t split_of(std::int64_t rows, std::int64_t length, DType dtype) {
   const std::int64_t turn = kHold * 32 * kPacketBytes / size_of(dtype);
   std::int64_t split = 1;
-  while (split < kSimdgroups && rows * split < kBusy && length >= 2 * split * turn) split *= 2;
+  const auto is_shared = [&](std::int64_t turns) {
+    return turns >= kLongRow || (turns >= 2 && rows * split < kBusy);
+  };
+  while (split < kSimdgroups && is_shared(length / (split * turn))) split *= 2;
   return split;
 }
 
