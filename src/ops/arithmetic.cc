@@ -357,6 +357,7 @@ Array pow(const Array& a, const Array& b) {
     const double exponent = scalar_as_double(*b.node());
     if (exponent == 1) return a;
     if (exponent == 2) return square(a);
+    if (exponent == 3) return mul(square(a), a);
     if (is_float(a.node()->dtype)) {
       if (exponent == -1) return recip(a);
       if (exponent == -2) return recip(square(a));
