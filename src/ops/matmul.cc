@@ -114,9 +114,6 @@ std::vector<SampleCase> matmul_samples() {
 
 bool is_numeric(DType dtype) { return !is_bool(dtype); }
 
-// ---- linear
-// ---------------------------------------------------------------------------------------
-
 void infer_linear(Inference& inference) {
   const DType dtype = common_dtype(inference);
   const Shape& x = inference.input(0).shape();
