@@ -2,11 +2,13 @@
 // tests and bindings all start from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/function_ref.h"
 #include "graph/params.h"
 #include "hearth/array.h"
 
@@ -194,6 +196,12 @@ struct OpDef {
 // Error{device} for inputs on different devices.
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device = nullptr);
+
+// A value that several ops of a program need, such as a mask, recorded by the first of them: `make`
+// is called where nothing is shared under `key` since the last submission. The value depends on
+// nothing but its key, whose first word is the hash of a name, and is not differentiated.
+using SharedKey = std::array<std::uint64_t, 4>;
+Array shared_value(Device device, const SharedKey& key, FunctionRef<Array()> make);
 
 // `made`, which exists already, as the result of `op`: backward() calls the op's rule, which reads
 // neither inputs nor output. For what is no node of a tape, such as a copy from another device.

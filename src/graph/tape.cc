@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kSoftLimit = 4096;
 constexpr std::size_t kHardLimit = 8192;
 constexpr std::uint64_t kCutMask = 15;
+// Values that a recording looks for one after the other.
+constexpr std::size_t kMostShared = 16;
 
 }  // namespace
 
@@ -208,6 +210,38 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
   }
   lock_.unlock_as_owner();
   return node;
+}
+
+Array Tape::shared(const SharedKey& key) noexcept {
+  Array found;
+  lock_.lock_as_owner();
+  for (const auto& [known, node] : recording_.shared) {
+    if (known != key) continue;
+    retain_handle(node);
+    found = Array(node, nullptr);
+    break;
+  }
+  lock_.unlock_as_owner();
+  return found;
+}
+
+void Tape::share(const SharedKey& key, const Array& value) {
+  lock_.lock_as_owner();
+  Node* const node = value.node();
+  // Somebody else may have submitted the tape meanwhile.
+  const bool is_here = node->tape == this && node->index < recording_.nodes.size() &&
+                       recording_.nodes[node->index] == node;
+  if (is_here && recording_.shared.size() < kMostShared) recording_.shared.emplace_back(key, node);
+  lock_.unlock_as_owner();
+}
+
+Array shared_value(Device device, const SharedKey& key, FunctionRef<Array()> make) {
+  Tape& tape = Tape::of(device.impl());
+  Array value = tape.shared(key);
+  if (value.defined()) return value;
+  value = make();
+  tape.share(key, value);
+  return value;
 }
 
 bool Tape::is_empty() noexcept {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "graph/node.h"
@@ -82,8 +83,11 @@ struct Recording {
   WordStream words;
   WordStream dynamics;
   std::vector<Node*> externals;
+  // What several ops share, by key; nodes of this recording.
+  std::vector<std::pair<SharedKey, Node*>> shared;
 
   void clear() {
+    shared.clear();
     nodes.clear();
     words.clear();
     dynamics.clear();
@@ -102,6 +106,10 @@ class Tape {
   // `scalar_dtype`. Cuts the tape when it has grown long.
   Node* append(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
                const Shape& shape, DType dtype, DType scalar_dtype);
+
+  // A value of what is recorded now that was shared under `key`; undefined where there is none.
+  Array shared(const SharedKey& key) noexcept;
+  void share(const SharedKey& key, const Array& value);
 
   // Runs all that is recorded. Never throws: what fails marks its nodes failed.
   void submit() noexcept;

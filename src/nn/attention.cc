@@ -68,12 +68,14 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const {
   }
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
+  // One row a token: that way the three projections share what they read.
+  const Array tokens = reshape(x, {batch * rows, x.shape(2)});
   const auto split_heads = [&](const Array& projected, std::int64_t count) {
     return permute(reshape(projected, {batch, rows, count, head_dim}), {0, 2, 1, 3});
   };
-  Array q = split_heads(q_proj.forward(x), heads);
-  Array k = split_heads(k_proj.forward(x), kv_heads);
-  Array v = split_heads(v_proj.forward(x), kv_heads);
+  Array q = split_heads(q_proj.forward(tokens), heads);
+  Array k = split_heads(k_proj.forward(tokens), kv_heads);
+  Array v = split_heads(v_proj.forward(tokens), kv_heads);
   if (rope_base) {
     const RopeOptions at{*rope_base, false, call.cache != nullptr ? call.cache->length : 0};
     q = rope(q, at);
@@ -89,7 +91,9 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const {
     options.kv_length = call.cache->length;
   }
   const Array mixed = attention(q, k, v, options);
-  return o_proj.forward(reshape(permute(mixed, {0, 2, 1, 3}), {batch, rows, heads * head_dim}));
+  const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
+  const Array out = o_proj.forward(joined);
+  return reshape(out, {batch, rows, out.shape(1)});
 }
 
 }  // namespace nn

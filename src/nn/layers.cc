@@ -110,7 +110,14 @@ FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& o
 }
 
 Array FeedForward::forward(const Array& x) const {
-  return down_proj.forward(activate(activation, gate_proj.forward(x)) * up_proj.forward(x));
+  // One row a token: that way the projections share what they read.
+  const Array tokens = x.rank() > 2 ? flatten(x, 0, -2) : x;
+  const Array out =
+      down_proj.forward(activate(activation, gate_proj.forward(tokens)) * up_proj.forward(tokens));
+  if (x.rank() <= 2) return out;
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = out.shape(1);
+  return reshape(out, shape);
 }
 
 }  // namespace nn

@@ -186,6 +186,23 @@ Operands operands(const Array& q, const Array& k, const Array& v, const Array& m
   return o;
 }
 
+// True where a key comes after the last that its row sees: [q_length, length]. Layers share it.
+Array behind(const Operands& o) {
+  const std::int64_t rows = o.q.shape()[2];
+  const std::int64_t keys = o.k.shape()[2];
+  const std::int64_t seen = o.settings.kv_length;
+  static constexpr std::uint64_t kName = OpName::hash_of("attention keys behind a row");
+  const SharedKey key = {kName, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(keys),
+                         static_cast<std::uint64_t>(seen)};
+  return shared_value(o.q.device(), key, [&] {
+    const Array column = columns(o);
+    const Array last = rows == keys && seen == keys
+                           ? column
+                           : arange(seen - rows, seen, 1, DType::i64, o.q.device());
+    return greater(column, unsqueeze(last, {1}));
+  });
+}
+
 // True where a key is masked out, of a shape that broadcasts to the scores; undefined: nowhere.
 Array masked_out(const Operands& o) {
   Array masked = o.mask;
@@ -193,12 +210,8 @@ Array masked_out(const Operands& o) {
     masked = masked.defined() ? logical_or(masked, more) : more;
   };
   const std::int64_t length = o.settings.kv_length;
-  const std::int64_t rows = o.q.shape()[2];
   if (length < o.k.shape()[2]) also(greater_equal(columns(o), length));
-  if (o.settings.causal) {
-    const Array row = unsqueeze(arange(0, rows, 1, DType::i64, o.q.device()), {1});
-    also(greater(sub(columns(o), row), length - rows));
-  }
+  if (o.settings.causal) also(behind(o));
   return masked;
 }
 
