@@ -17,7 +17,6 @@ namespace {
 using Api = CublasLtApi;
 using Status = Api::Status;
 
-constexpr int kCandidates = 8;
 // Another algorithm than the library's first choice has to take less than this share of its time.
 // Smaller differences are lost, or turned, where a card is at its limit of power.
 constexpr double kClearly = 0.95;
@@ -198,29 +197,6 @@ Api::Algorithm choice_of(Context& context, std::deque<Trial>& trials) {
   return chosen->algorithm;
 }
 
-class Preference {
- public:
-  explicit Preference(CublasLt& library) : library_(library) {
-    library_.check(library_.api().cublasLtMatmulPreferenceCreate(&preference_),
-                   "cublasLtMatmulPreferenceCreate");
-  }
-  ~Preference() { library_.api().cublasLtMatmulPreferenceDestroy(preference_); }
-  Preference(const Preference&) = delete;
-  Preference& operator=(const Preference&) = delete;
-
-  template <class T>
-  void set(Api::PreferenceAttribute attribute, const T& value) {
-    library_.check(library_.api().cublasLtMatmulPreferenceSetAttribute(preference_, attribute,
-                                                                       &value, sizeof value),
-                   "cublasLtMatmulPreferenceSetAttribute");
-  }
-  Api::Preference handle() const noexcept { return preference_; }
-
- private:
-  CublasLt& library_;
-  Api::Preference preference_ = nullptr;
-};
-
 }  // namespace
 
 Api::Algorithm CublasMatmul::choose(const Operands& operands, const Alignment& alignment) const {
@@ -242,41 +218,15 @@ std::optional<Api::Algorithm> CublasMatmul::kept(const runtime::SourceHash& hash
   Algorithm algorithm;
   if (!image || image->size() != sizeof algorithm.data) return std::nullopt;
   std::memcpy(algorithm.data.data(), image->data(), image->size());
-  Api::Candidate result;
-  if (library_.api().cublasLtMatmulAlgoCheck(library_.handle(), description_, b_, a_, c_, c_,
-                                             &algorithm, &result) != Status::success ||
-      result.workspace_bytes > static_cast<std::size_t>(problem_.workspace_bytes)) {
-    return std::nullopt;
-  }
+  if (!runs(algorithm)) return std::nullopt;
   return algorithm;
 }
 
-std::vector<Api::Algorithm> CublasMatmul::candidates(const Alignment& alignment) const {
-  using Attribute = Api::PreferenceAttribute;
-  Preference preference(library_);
-  preference.set(Attribute::most_workspace_bytes,
-                 static_cast<std::size_t>(problem_.workspace_bytes));
-  // Otherwise sums may be rounded to the result's type on the way.
-  const bool is_narrow = size_of(static_cast<DType>(problem_.dtype)) < size_of(DType::f32);
-  preference.set(Attribute::reductions,
-                 is_narrow ? Api::kReductionComputeType : Api::kReductionAny);
-  preference.set(Attribute::alignment_a, alignment[1]);
-  preference.set(Attribute::alignment_b, alignment[0]);
-  preference.set(Attribute::alignment_c, alignment[3]);
-  preference.set(Attribute::alignment_d, alignment[2]);
-  std::array<Api::Candidate, kCandidates> found;
-  int count = 0;
-  library_.check(library_.api().cublasLtMatmulAlgoGetHeuristic(library_.handle(), description_, b_,
-                                                               a_, c_, c_, preference.handle(),
-                                                               kCandidates, found.data(), &count),
-                 "cublasLtMatmulAlgoGetHeuristic");
-  std::vector<Algorithm> usable;
-  for (int i = 0; i < count; ++i) {
-    const Api::Candidate& each = found[static_cast<std::size_t>(i)];
-    if (each.state == Status::success) usable.push_back(each.algorithm);
-  }
-  if (usable.empty()) library_.check(Status::not_supported, "cublasLtMatmulAlgoGetHeuristic");
-  return usable;
+bool CublasMatmul::runs(const Algorithm& algorithm) const {
+  Api::Candidate result;
+  return library_.api().cublasLtMatmulAlgoCheck(library_.handle(), description_, b_, a_, c_, c_,
+                                                &algorithm, &result) == Status::success &&
+         result.workspace_bytes <= static_cast<std::size_t>(problem_.workspace_bytes);
 }
 
 std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>& candidates,

@@ -27,6 +27,9 @@ const char* look_up(const Library& library, CublasLtApi& api) {
   find("cublasLtMatmulPreferenceDestroy", api.cublasLtMatmulPreferenceDestroy);
   find("cublasLtMatmulPreferenceSetAttribute", api.cublasLtMatmulPreferenceSetAttribute);
   find("cublasLtMatmulAlgoGetHeuristic", api.cublasLtMatmulAlgoGetHeuristic);
+  find("cublasLtMatmulAlgoConfigGetAttribute", api.cublasLtMatmulAlgoConfigGetAttribute);
+  find("cublasLtMatmulAlgoConfigSetAttribute", api.cublasLtMatmulAlgoConfigSetAttribute);
+  find("cublasLtMatmulAlgoCapGetAttribute", api.cublasLtMatmulAlgoCapGetAttribute);
   find("cublasLtMatmulAlgoCheck", api.cublasLtMatmulAlgoCheck);
   find("cublasLtMatmul", api.cublasLtMatmul);
   return missing;

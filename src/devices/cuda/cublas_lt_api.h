@@ -43,6 +43,9 @@ struct CublasLtApi {
     alignment_c = 7,
     alignment_d = 8,
   };
+  // Of an algorithm: what it is set to, and what it can be set to.
+  enum class AlgorithmAttribute : unsigned { splits = 2, reduction = 3 };
+  enum class Capability : unsigned { splits = 0, reductions = 1 };
   static constexpr std::int32_t kTransposed = 1;  // CUBLAS_OP_T
   // How sums of parts of k are added: CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE and _MASK.
   static constexpr std::uint32_t kReductionComputeType = 2;
@@ -84,6 +87,13 @@ struct CublasLtApi {
   Status (*cublasLtMatmulAlgoGetHeuristic)(Handle handle, Description description, Layout a,
                                            Layout b, Layout c, Layout d, Preference preference,
                                            int wanted, Candidate* candidates, int* count);
+  Status (*cublasLtMatmulAlgoConfigGetAttribute)(const Algorithm* algorithm,
+                                                 AlgorithmAttribute attribute, void* value,
+                                                 std::size_t bytes, std::size_t* written);
+  Status (*cublasLtMatmulAlgoConfigSetAttribute)(Algorithm* algorithm, AlgorithmAttribute attribute,
+                                                 const void* value, std::size_t bytes);
+  Status (*cublasLtMatmulAlgoCapGetAttribute)(const Algorithm* algorithm, Capability attribute,
+                                              void* value, std::size_t bytes, std::size_t* written);
   Status (*cublasLtMatmulAlgoCheck)(Handle handle, Description description, Layout a, Layout b,
                                     Layout c, Layout d, const Algorithm* algorithm,
                                     Candidate* result);

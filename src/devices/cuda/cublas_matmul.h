@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "devices/cuda/cublas_lt.h"
@@ -58,7 +59,16 @@ class CublasMatmul final : public LibraryFunction {
   const Algorithm& algorithm_for(const runtime::Command& command) const;
   Algorithm choose(const Operands& operands, const Alignment& alignment) const;
   std::optional<Algorithm> kept(const runtime::SourceHash& hash) const;
+  // Whether the library takes it, with no more workspace than there is.
+  bool runs(const Algorithm& algorithm) const;
   std::vector<Algorithm> candidates(const Alignment& alignment) const;
+  // Adds what was found with k in parts, where it leaves some of the card idle.
+  void add_split(std::span<const CublasLtApi::Candidate> found,
+                 std::vector<Algorithm>& usable) const;
+  int parts_of(
+      const Algorithm& algorithm) const;  // not always a number: -1 is one of the library's
+  bool set_parts(Algorithm& algorithm, int parts) const;
+  bool can_split(const Algorithm& algorithm) const;
   // Empty where they cannot be measured.
   std::optional<Algorithm> fastest(const std::vector<Algorithm>& candidates,
                                    const Operands& operands) const;

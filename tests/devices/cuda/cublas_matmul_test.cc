@@ -317,6 +317,56 @@ TEST_F(CudaCublasMatmul, TakesTheFastestAndRemembersIt) {
   EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 1);
 }
 
+TEST_F(CudaCublasMatmul, LongSumsAreSplitWhereTheCardIsIdleOtherwise) {
+  // The parts of the last run, and the most that were tried.
+  const auto parts = [this](std::int64_t k) {
+    fake_->parts_run.clear();
+    check(operand({2, k}, {k, 1}), operand({k, 4}, {4, 1}), {2, 4});
+    return std::pair(fake_->parts_run.back(),
+                     *std::max_element(fake_->parts_run.begin(), fake_->parts_run.end()));
+  };
+  fake_->fastest_parts = 4;
+  fake_->waves = 0.125F;
+  EXPECT_EQ(parts(1000), std::pair(4, 8));  // parts of 64 at least
+  EXPECT_EQ(fake_->algorithms_run.back(), 2);
+  EXPECT_EQ(parts(200), std::pair(2, 2));
+  EXPECT_EQ(parts(100), std::pair(1, 1));
+  fake_->waves = 0.5F;
+  EXPECT_EQ(parts(1001), std::pair(4, 8));
+  fake_->waves = 0.75F;
+  EXPECT_EQ(parts(1002), std::pair(4, 4));
+  fake_->waves = 1;
+  EXPECT_EQ(parts(1003), std::pair(1, 1));
+  // Where the library splits, it knows how.
+  fake_->waves = 0.125F;
+  fake_->offered_parts = 2;
+  EXPECT_EQ(parts(1004).second, 2);
+  EXPECT_TRUE(fake_->misuse.empty());
+
+  stop();
+  start();
+  EXPECT_EQ(parts(1000), std::pair(4, 4));
+}
+
+TEST_F(CudaCublasMatmul, WorkspaceHoldsSumsOfPartsOfLongSums) {
+  const auto workspace = [this](DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+    Signature signature;
+    signature.op = &defs::matmul_op;
+    signature.inputs = {operand({m, k}, {k, 1}).spec, operand({k, n}, {n, 1}).spec};
+    signature.output = operand({m, n}, {n, 1}).spec;
+    for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
+    signature.output.dtype = dtype;
+    return table_.find(signature)->prepare(signature).workspace_bytes;
+  };
+  const std::int64_t mebi = 1 << 20;
+  EXPECT_GE(workspace(DType::f32, 128, 128, 100000), 264 * 128 * 128 * 4);
+  EXPECT_GE(workspace(DType::bf16, 16, 4096, 14336), 32 * 16 * 4096 * 4);
+  EXPECT_GE(workspace(DType::bf16, 3000, 1001, 5000), 4 * 3000 * 1001 * 4);
+  EXPECT_LE(workspace(DType::f32, 64, 64, 64), mebi / 4);
+  EXPECT_LE(workspace(DType::bf16, 2000, 2000, 100000), 65 * mebi);
+  EXPECT_LE(workspace(DType::bf16, 8192, 8192, 8192), 33 * mebi);
+}
+
 TEST_F(CudaCublasMatmul, KeptChoicesThatTheLibraryDoesNotTakeAreMadeAnew) {
   check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
   stop();

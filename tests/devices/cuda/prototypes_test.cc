@@ -236,6 +236,9 @@ SAME(cublasLtMatmulPreferenceCreate);
 SAME(cublasLtMatmulPreferenceDestroy);
 SAME(cublasLtMatmulPreferenceSetAttribute);
 SAME(cublasLtMatmulAlgoGetHeuristic);
+SAME(cublasLtMatmulAlgoConfigGetAttribute);
+SAME(cublasLtMatmulAlgoConfigSetAttribute);
+SAME(cublasLtMatmulAlgoCapGetAttribute);
 SAME(cublasLtMatmulAlgoCheck);
 SAME(cublasLtMatmul);
 #undef SAME
@@ -266,6 +269,10 @@ EQUAL(Lt::PreferenceAttribute::alignment_a, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A
 EQUAL(Lt::PreferenceAttribute::alignment_b, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
 EQUAL(Lt::PreferenceAttribute::alignment_c, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
 EQUAL(Lt::PreferenceAttribute::alignment_d, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+EQUAL(Lt::AlgorithmAttribute::splits, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+EQUAL(Lt::AlgorithmAttribute::reduction, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+EQUAL(Lt::Capability::splits, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT);
+EQUAL(Lt::Capability::reductions, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
 EQUAL(Lt::kTransposed, CUBLAS_OP_T);
 EQUAL(Lt::kReductionComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 EQUAL(Lt::kReductionAny, CUBLASLT_REDUCTION_SCHEME_MASK);

@@ -17,10 +17,14 @@ using Matrix = MatmulProblem::Matrix;
 
 // Products that are one each because their batch axes are no axis of even steps.
 constexpr std::int64_t kMostCalls = 64;
+// For the sums of parts of k that a library computes side by side, with what else it notes there.
 constexpr std::int64_t kMostWorkspace = std::int64_t{32} << 20;
 constexpr std::int64_t kLeastWorkspace = std::int64_t{64} << 10;
-// Parts of k that a library may sum side by side, at most.
-constexpr std::int64_t kSplits = 16;
+// Parts, and elements of one: small results of long sums are cut into hundreds.
+constexpr std::int64_t kMostParts = 512;
+constexpr std::int64_t kShortestPart = 32;
+// Results that fill a large GPU a few times at most: some parts of all of them are worth more.
+constexpr std::int64_t kFewResults = std::int64_t{4} << 20;
 
 // What tensor cores load and store at once.
 constexpr std::int64_t kPacketBytes = 16;
@@ -128,6 +132,14 @@ StepArgument argument_of(int operand, DType dtype, const Matrix& matrix, const P
           (first + lines.first * matrix.stride + line.first) * item, span * item};
 }
 
+std::int64_t workspace_bytes(const MatmulProblem& problem) {
+  const std::int64_t results = problem.batches * problem.m * problem.n;
+  const DType sum = static_cast<DType>(problem.dtype) == DType::f64 ? DType::f64 : DType::f32;
+  const std::int64_t parts = std::clamp<std::int64_t>(problem.k / kShortestPart, 1, kMostParts);
+  const std::int64_t most = (results <= kFewResults ? 2 : 1) * kMostWorkspace;
+  return std::clamp(parts * results * size_of(sum) + kLeastWorkspace, kLeastWorkspace, most);
+}
+
 bool accepts(const Signature& signature) {
   const TensorSpec& c = signature.output;
   const Shape& a = signature.inputs[0].shape;
@@ -179,8 +191,7 @@ Prepared library_matmul(const Signature& signature, std::int64_t large) {
   problem.has_bias = epilogue.bias >= 0 ? 1 : 0;
   problem.has_residual = epilogue.residual >= 0 ? 1 : 0;
   problem.activation = static_cast<std::int64_t>(epilogue.activation);
-  const std::int64_t sums = problem.batches * problem.m * problem.n * size_of(DType::f64);
-  problem.workspace_bytes = std::clamp(kSplits * sums, kLeastWorkspace, kMostWorkspace);
+  problem.workspace_bytes = workspace_bytes(problem);
 
   auto plan = std::make_shared<StepPlan>();
   const std::int64_t workspace = plan->add_workspace(problem.workspace_bytes);

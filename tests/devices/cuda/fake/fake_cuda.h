@@ -47,10 +47,15 @@ struct FakeCuda {
   std::map<std::string, Result> fail;
   int illegal_at_kernel = 0;
 
-  // Of cuBLASLt: how many algorithms it offers for a product, and which were queued or recorded. The
-  // third is the fastest.
+  // Of cuBLASLt: how many algorithms it offers for a product, how much of the card they fill, how
+  // many parts of k the first has, with how many all are at their fastest, and which were queued or
+  // recorded, with how many. The third is the fastest; the second cannot be split.
   int algorithms = 4;
+  float waves = 1;
+  int offered_parts = 1;
+  unsigned fastest_parts = 1;
   std::vector<int> algorithms_run;
+  std::vector<int> parts_run;
 
   // What kernels do.
   std::function<void(const KernelRun&)> kernel;

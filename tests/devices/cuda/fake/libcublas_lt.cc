@@ -2,6 +2,7 @@
 // It does not know f16. It is part of the fake driver library, which is found under this name as
 // well.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "devices/cuda/cublas_lt_api.h"
@@ -48,9 +49,20 @@ enum : std::size_t {
   kAlignmentB,
   kAlignmentC,
   kAlignmentD,
+  kSplit,  // parts of k in the lower half, how their sums are added in the upper
   kMagic
 };
 constexpr std::uint64_t kGenuine = 0xfa4e;
+constexpr std::uint64_t kUnsplittable = 1;  // the number of an algorithm
+
+std::uint64_t split_into(int parts) {
+  const std::uint64_t reduction = parts > 1 ? Api::kReductionComputeType : 0;
+  return reduction << 32 | static_cast<std::uint32_t>(parts);
+}
+std::uint64_t parts_of(const Api::Algorithm& algorithm) {
+  return algorithm.data[kSplit] & 0xffffffffU;
+}
+std::uint64_t reduction_of(const Api::Algorithm& algorithm) { return algorithm.data[kSplit] >> 32; }
 
 template <class Body>
 Status library_call(const char* name, Body body, bool needs_context = false) {
@@ -162,6 +174,13 @@ struct Product {
     return Result::success;
   }
 };
+
+// Parts have their sums in the workspace, one has none.
+bool is_split_soundly(const Api::Algorithm& algorithm) {
+  const bool is_split = parts_of(algorithm) > 1;
+  return reduction_of(algorithm) == (is_split ? Api::kReductionComputeType : 0) &&
+         (!is_split || algorithm.data[kNumber] != kUnsplittable);
+}
 
 bool is_aligned(const void* pointer, std::uint64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
@@ -303,19 +322,61 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Api::Handle library, Api::Descripti
           data[kNumber] = static_cast<std::uint64_t>(i);
           data[kWorkspace] = asked->workspace_bytes;
           for (std::size_t k = 0; k < 4; ++k) data[kAlignmentA + k] = asked->alignment[k];
+          data[kSplit] = i == 0 ? split_into(machine().offered_parts) : 1;
           data[kMagic] = kGenuine;
           candidates[i].workspace_bytes = asked->workspace_bytes;
+          candidates[i].waves = machine().waves;
         }
         return true;
       },
       true);
+}
+EXPORT Status cublasLtMatmulAlgoConfigGetAttribute(const Api::Algorithm* algorithm,
+                                                   Api::AlgorithmAttribute attribute, void* value,
+                                                   std::size_t bytes, std::size_t* written) {
+  return library_call("cublasLtMatmulAlgoConfigGetAttribute", [&] {
+    const auto got = static_cast<std::uint32_t>(attribute == Api::AlgorithmAttribute::splits
+                                                    ? parts_of(*algorithm)
+                                                    : reduction_of(*algorithm));
+    if (bytes != sizeof got) return false;
+    std::memcpy(value, &got, sizeof got);
+    *written = sizeof got;
+    return true;
+  });
+}
+EXPORT Status cublasLtMatmulAlgoConfigSetAttribute(Api::Algorithm* algorithm,
+                                                   Api::AlgorithmAttribute attribute,
+                                                   const void* value, std::size_t bytes) {
+  return library_call("cublasLtMatmulAlgoConfigSetAttribute", [&] {
+    std::uint32_t set = 0;
+    if (bytes != sizeof set) return false;
+    std::memcpy(&set, value, sizeof set);
+    const bool is_split = attribute == Api::AlgorithmAttribute::splits;
+    algorithm->data[kSplit] = is_split ? reduction_of(*algorithm) << 32 | set
+                                       : std::uint64_t{set} << 32 | parts_of(*algorithm);
+    return true;
+  });
+}
+EXPORT Status cublasLtMatmulAlgoCapGetAttribute(const Api::Algorithm* algorithm,
+                                                Api::Capability attribute, void* value,
+                                                std::size_t bytes, std::size_t* written) {
+  return library_call("cublasLtMatmulAlgoCapGetAttribute", [&] {
+    const bool splits = algorithm->data[kNumber] != kUnsplittable;
+    const std::uint32_t got =
+        attribute == Api::Capability::splits ? splits : Api::kReductionComputeType;
+    if (bytes != sizeof got) return false;
+    std::memcpy(value, &got, sizeof got);
+    *written = sizeof got;
+    return true;
+  });
 }
 EXPORT Status cublasLtMatmulAlgoCheck(Api::Handle library, Api::Description, Api::Layout,
                                       Api::Layout, Api::Layout, Api::Layout,
                                       const Api::Algorithm* algorithm, Api::Candidate* result) {
   return library_call("cublasLtMatmulAlgoCheck", [&] {
     result->workspace_bytes = static_cast<std::size_t>(algorithm->data[kWorkspace]);
-    return machine().is_live(library) && algorithm->data[kMagic] == kGenuine;
+    return machine().is_live(library) && algorithm->data[kMagic] == kGenuine &&
+           is_split_soundly(*algorithm);
   });
 }
 EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, const void* alpha,
@@ -329,7 +390,7 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
       [&] {
         if (!machine().is_live(library) || !machine().is_live(description) ||
             c_layout != d_layout || algorithm->data[kMagic] != kGenuine ||
-            algorithm->data[kWorkspace] > workspace_bytes) {
+            !is_split_soundly(*algorithm) || algorithm->data[kWorkspace] > workspace_bytes) {
           return false;
         }
         if (!is_aligned(a, algorithm->data[kAlignmentA]) ||
@@ -356,6 +417,7 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
             is_f64 ? *static_cast<const double*>(beta) : *static_cast<const float*>(beta);
         if (!product.fits()) return false;
         machine().algorithms_run.push_back(static_cast<int>(algorithm->data[kNumber]));
+        machine().parts_run.push_back(static_cast<int>(parts_of(*algorithm)));
         FakeNode work;
         work.operation = [product, workspace, workspace_bytes] {
           std::byte* const scratch =
@@ -364,8 +426,9 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
           std::memset(scratch, 0xee, workspace_bytes);
           return product.run();
         };
-        // The third that is offered is the fastest.
-        work.more_milliseconds = std::abs(2 - static_cast<int>(algorithm->data[kNumber]));
+        work.more_milliseconds = std::abs(2 - static_cast<int>(algorithm->data[kNumber])) +
+                                 std::abs(std::countr_zero(parts_of(*algorithm)) -
+                                          std::countr_zero(machine().fastest_parts));
         return machine().add_work(stream, std::move(work));
       },
       true);
@@ -387,5 +450,8 @@ SAME(cublasLtMatmulPreferenceCreate);
 SAME(cublasLtMatmulPreferenceDestroy);
 SAME(cublasLtMatmulPreferenceSetAttribute);
 SAME(cublasLtMatmulAlgoGetHeuristic);
+SAME(cublasLtMatmulAlgoConfigGetAttribute);
+SAME(cublasLtMatmulAlgoConfigSetAttribute);
+SAME(cublasLtMatmulAlgoCapGetAttribute);
 SAME(cublasLtMatmulAlgoCheck);
 SAME(cublasLtMatmul);
