@@ -8,16 +8,13 @@
 namespace hearth {
 
 Walk::~Walk() {
-  for (; !queue_.empty(); queue_.pop()) release(queue_.top());
+  for (GradRecord* record : held_) release(record);
 }
 
 Walk::Waiting* Walk::waiting(GradRecord* record) {
   if (record->sequence < options_.floor) return nullptr;
   const auto [found, is_new] = waiting_.try_emplace(record);
-  if (is_new) {
-    retain(record);
-    queue_.push(record);
-  }
+  if (is_new) queue_.push({record->sequence, record, &found->second});
   return &found->second;
 }
 
@@ -53,6 +50,8 @@ void Walk::step(GradRecord& record, const Array& gradient) {
       }
     }
     if (again.grad() != nullptr && gradient.size() != 0) {
+      held_.push_back(again.grad());
+      retain(again.grad());
       accumulate(again.grad(), gradient);
       return;
     }
@@ -96,16 +95,10 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
   GradRecord* const root = result.grad();
   accumulate(root, gradient);
   while (!queue_.empty()) {
-    GradRecord* const record = queue_.top();
+    GradRecord* const record = queue_.top().record;
+    Waiting* const arrived = queue_.top().waiting;
     queue_.pop();
-    // The reference of the queue, given back however this turn ends.
-    struct Turn {
-      GradRecord* record;
-      ~Turn() { release(record); }
-    } const turn{record};
-    const auto entry = waiting_.find(record);
-    Array whole = joined_parts(std::move(entry->second.sum), std::move(entry->second.parts));
-    waiting_.erase(entry);
+    Array whole = joined_parts(std::move(arrived->sum), std::move(arrived->parts));
 
     if (const auto target = targets_.find(record); target != targets_.end()) {
       target->second = std::move(whole);
@@ -117,7 +110,9 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
       continue;
     }
     step(*record, whole);
-    if (options_.retain || options_.create_graph) continue;
+    // What this walk computed again is of no use to another one.
+    const bool is_own = record->sequence >= first_own_;
+    if (options_.create_graph || (options_.retain && !is_own)) continue;
     bool held = record == root || record->replay != nullptr || record->output.defined();
     for (const GradInput& input : record->inputs) held = held || input.saved.defined();
     if (!held) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <queue>
 #include <span>
 #include <unordered_map>
@@ -48,17 +49,19 @@ class Walk {
   Array collected(GradRecord* target) const;
 
  private:
-  struct Older {
-    bool operator()(const GradRecord* a, const GradRecord* b) const noexcept {
-      return a->sequence < b->sequence;
-    }
-  };
-
   // The gradient of a record so far. Parts of it, of slices that are taken of its value, wait until
   // all are there: those of a whole that was split are joined by one copy.
   struct Waiting {
     Array sum;
     std::vector<GradientPart> parts;
+  };
+  struct Visit {
+    std::uint64_t sequence;
+    GradRecord* record;
+    Waiting* waiting;
+    friend bool operator<(const Visit& a, const Visit& b) noexcept {
+      return a.sequence < b.sequence;
+    }
   };
 
   Waiting* waiting(GradRecord* record);
@@ -66,8 +69,14 @@ class Walk {
   void step(GradRecord& record, const Array& gradient);
 
   Options options_;
-  std::priority_queue<GradRecord*, std::vector<GradRecord*>, Older> queue_;  // owns references
-  std::unordered_map<GradRecord*, Waiting> waiting_;
+  // What is walked over lives as long as the result, or is held here where it was computed again:
+  // those records have sequence numbers from first_own_ on.
+  std::vector<GradRecord*> held_;
+  std::uint64_t first_own_ = next_grad_sequence();
+  std::priority_queue<Visit> queue_;
+  // Of all records seen so far; in one piece of memory, which goes with the walk.
+  std::pmr::monotonic_buffer_resource memory_{std::size_t{1} << 14};
+  std::pmr::unordered_map<GradRecord*, Waiting> waiting_{&memory_};
   std::unordered_map<GradRecord*, Array> targets_;
 };
 

@@ -10,9 +10,12 @@ inline namespace v0 {
 namespace optim {
 namespace {
 
-// In the order of their ids, so that the order of additions does not depend on a hash table.
-std::vector<std::pair<std::uint64_t, Array>> in_order(const Gradients& gradients) {
-  std::vector<std::pair<std::uint64_t, Array>> out(gradients.begin(), gradients.end());
+// In the order of their ids, so that the order of additions does not depend on a hash table. Valid
+// while no gradient comes or goes.
+std::vector<std::pair<std::uint64_t, const Array*>> in_order(const Gradients& gradients) {
+  std::vector<std::pair<std::uint64_t, const Array*>> out;
+  out.reserve(gradients.size());
+  for (const auto& [id, gradient] : gradients) out.emplace_back(id, &gradient);
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;
 }
@@ -34,19 +37,23 @@ Array clip_by_norm(Gradients& gradients, double limit) {
   const auto all = in_order(gradients);
   Array total;
   for (const auto& [id, gradient] : all) {
-    const DType wide = gradient.dtype() == DType::f64 ? DType::f64 : DType::f32;
-    Array part = sum(square(cast(gradient, wide)));
+    const DType dtype = gradient->dtype();
+    const bool is_wide = dtype == DType::f64 || dtype == DType::f32;
+    Array part = sum(is_wide ? square(*gradient) : square(cast(*gradient, DType::f32)));
     if (!total.defined()) {
       total = std::move(part);
     } else {
-      total = total + cast(part, total.dtype());
+      if (part.dtype() != total.dtype()) part = cast(part, total.dtype());
+      total = total + part;
     }
   }
   if (!total.defined()) return Array(0.0);
   const Array norm = sqrt(total);
   const Array factor = clamp_max(limit / (norm + kTiny), 1.0);
   for (const auto& [id, gradient] : all) {
-    gradients.set(id, gradient * cast(factor, gradient.dtype()));
+    const DType dtype = gradient->dtype();
+    gradients.set(id,
+                  dtype == factor.dtype() ? *gradient * factor : *gradient * cast(factor, dtype));
   }
   return norm;
 }
@@ -55,7 +62,7 @@ void clip_by_value(Gradients& gradients, double limit) {
   require_limit("clip_by_value", limit);
   const NoGrad no_grad;
   for (const auto& [id, gradient] : in_order(gradients)) {
-    gradients.set(id, clamp(gradient, -limit, limit));
+    gradients.set(id, clamp(*gradient, -limit, limit));
   }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "hearth/ops.h"
 #include "hearth/optim.h"
@@ -26,13 +27,17 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
     if (!gradient.defined()) continue;
     const DType dtype = parameter.array->dtype();
     const DType compute = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-    gradient = cast(gradient.detach(), compute);
+    if (gradient.is_require_grad()) gradient = gradient.detach();
+    if (gradient.dtype() != compute) gradient = cast(gradient, compute);
     std::vector<Array>& slots = slots_[parameter.name];
     slots.resize(slot_names_.size());
     // The old value's last handle must be gone when the plan is submitted: nothing here outlives
     // the loop's body.
-    const Array value = cast(parameter.array->detach(), compute);
-    parameter.array->assign(cast(update({value, gradient, slots, learning_rate, steps_}), dtype));
+    Array value = parameter.array->detach();
+    if (dtype != compute) value = cast(value, compute);
+    Array updated = update({value, gradient, slots, learning_rate, steps_});
+    if (dtype != compute) updated = cast(updated, dtype);
+    parameter.array->assign(std::move(updated));
   }
   gradients = Gradients();
   submit();

@@ -83,12 +83,12 @@ AdamW::AdamW(const Options& options) : Optimizer({"exp_avg", "exp_avg_sq"}), opt
 }
 
 Array AdamW::update(const Update& at) const {
-  Array value = at.value;
-  if (options_.weight_decay != 0 && (options_.decay_vectors || value.rank() > 1)) {
-    value = value * (1 - at.learning_rate * options_.weight_decay);
-  }
-  return value - adam_step(at.gradient, at.slots, options_.beta1, options_.beta2, options_.epsilon,
-                           at.learning_rate, at.step);
+  const bool decays = options_.weight_decay != 0 && (options_.decay_vectors || at.value.rank() > 1);
+  Array decayed;
+  if (decays) decayed = at.value * (1 - at.learning_rate * options_.weight_decay);
+  return (decays ? decayed : at.value) - adam_step(at.gradient, at.slots, options_.beta1,
+                                                   options_.beta2, options_.epsilon,
+                                                   at.learning_rate, at.step);
 }
 
 }  // namespace optim

@@ -325,6 +325,27 @@ TEST(Checkpoint, RepeatsRandomNumbersAndNests) {
   }
 }
 
+// What the function captures is held by nobody else, and is let go while the walk is still to come to
+// it.
+TEST(Checkpoint, CapturesWhatIsTracked) {
+  const Array x = leaf({1, 2, 3});
+  for (const bool retain : {false, true}) {
+    const Array y = [&] {
+      const Array inner = square(x);
+      const std::vector<Array> at = {x * 1.0};
+      return checkpoint([inner](std::span<const Array> in) { return exp(in[0]) * inner; })(at);
+    }();
+    const Array loss = sum(y);
+    for (int round = 0; round < (retain ? 2 : 1); ++round) {
+      const Values gradient = backward(loss, retain).get(x).to_doubles();
+      for (std::size_t i = 0; i < 3; ++i) {
+        const double at_i = static_cast<double>(i + 1);
+        EXPECT_NEAR(gradient[i], std::exp(at_i) * (at_i * at_i + 2 * at_i), 1e-9);
+      }
+    }
+  }
+}
+
 TEST(Checkpoint, SecondOrder) {
   const Function f = [](const Array& x) {
     const std::vector<Array> at = {x};
