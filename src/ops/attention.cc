@@ -11,6 +11,9 @@ namespace hearth {
 
 namespace {
 
+constexpr ParamSpec kWeights[] = {{"scale", ParamType::f64},
+                                  {.name = "causal", .type = ParamType::boolean, .optional = true}};
+
 constexpr ParamSpec kAttention[] = {
     {"scale", ParamType::f64},
     {.name = "softcap", .type = ParamType::f64, .optional = true},
@@ -173,7 +176,9 @@ struct Operands {
   }
 };
 
-Array columns(const Operands& o) { return arange(0, o.k.shape()[2], 1, DType::i64, o.k.device()); }
+Array columns(std::int64_t count, Device device) { return arange(0, count, 1, DType::i64, device); }
+
+Array columns(const Operands& o) { return columns(o.k.shape()[2], o.k.device()); }
 
 Operands operands(const Array& q, const Array& k, const Array& v, const Array& mask,
                   const Array& bias, const Settings& settings) {
@@ -186,19 +191,16 @@ Operands operands(const Array& q, const Array& k, const Array& v, const Array& m
   return o;
 }
 
-// True where a key comes after the last that its row sees: [q_length, length]. Layers share it.
-Array behind(const Operands& o) {
-  const std::int64_t rows = o.q.shape()[2];
-  const std::int64_t keys = o.k.shape()[2];
-  const std::int64_t seen = o.settings.kv_length;
+// True where a key comes after the last that its row sees, of which `seen` exist: [rows, keys]. Layers
+// share it.
+Array behind(std::int64_t rows, std::int64_t keys, std::int64_t seen, Device device) {
   static constexpr std::uint64_t kName = OpName::hash_of("attention keys behind a row");
   const SharedKey key = {kName, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(keys),
                          static_cast<std::uint64_t>(seen)};
-  return shared_value(o.q.device(), key, [&] {
-    const Array column = columns(o);
-    const Array last = rows == keys && seen == keys
-                           ? column
-                           : arange(seen - rows, seen, 1, DType::i64, o.q.device());
+  return shared_value(device, key, [&] {
+    const Array column = columns(keys, device);
+    const Array last =
+        rows == keys && seen == keys ? column : arange(seen - rows, seen, 1, DType::i64, device);
     return greater(column, unsqueeze(last, {1}));
   });
 }
@@ -211,7 +213,9 @@ Array masked_out(const Operands& o) {
   };
   const std::int64_t length = o.settings.kv_length;
   if (length < o.k.shape()[2]) also(greater_equal(columns(o), length));
-  if (o.settings.causal) also(behind(o));
+  if (o.settings.causal) {
+    also(behind(o.q.shape()[2], o.k.shape()[2], length, o.q.device()));
+  }
   return masked;
 }
 
@@ -262,6 +266,23 @@ Array where_seeing(const Scores& s, const Array& x) {
   return s.unseeing.defined() ? where(s.unseeing, 0.0, x) : x;
 }
 
+// Whether scores are products, scaled, of which causal order may hide some.
+bool is_plain(const Operands& o) {
+  const Settings& s = o.settings;
+  return !o.mask.defined() && !o.bias.defined() && s.softcap == 0 && s.kv_length == o.k.shape()[2];
+}
+
+// What a row's keys weigh where is_plain(); the rows of q are aligned with the last keys.
+Array plain_weights(const Array& q, const Array& k, const Settings& settings) {
+  const Shape& from = q.shape();
+  const Shape& kv = k.shape();
+  const std::int64_t lines = kv[1] == 0 ? 0 : from[1] / kv[1] * from[2];
+  const Array products = matmul(reshape(q, {kv[0], kv[1], lines, from[3]}), transpose(k));
+  const Array scores = reshape(products, {from[0], from[1], from[2], kv[2]});
+  return call(defs::attention_weights_op, Params().f64(settings.scale).boolean(settings.causal),
+              {&scores});
+}
+
 bool is_empty(const Operands& o) {
   return o.q.size() == 0 || o.k.size() == 0 || o.v.size() == 0 || o.settings.kv_length == 0;
 }
@@ -276,9 +297,61 @@ Array attention_composite(const Composite& c) {
   const bool nothing = element_count(shape) == 0 || o.settings.kv_length == 0;
   if (nothing) return contiguous(zeros(shape, dtype, c.device));
   const std::int64_t length = o.k.shape()[2];
+  if (is_plain(o)) {
+    const Array weights = plain_weights(o.q, o.k, o.settings);
+    return cast(reshape(matmul(reshape(weights, o.grouped(length)), o.v), shape), dtype);
+  }
   const Scores s = scores_of(o);
   const Array out = matmul(reshape(softmax(s.scores, 3), o.grouped(length)), o.v);
   return cast(where_seeing(s, reshape(out, shape)), dtype);
+}
+
+void infer_weights(Inference& inference) {
+  require_float(inference, 0, "scores");
+  const Array& x = inference.input(0);
+  if (x.rank() < 2) {
+    inference.fail(ErrorCode::shape,
+                   "no rows of keys; got " + to_string(x.shape()) + ", expected [..., rows, keys]");
+  }
+  inference.shape = x.shape();
+  inference.dtype = inference.scalar_dtype = x.dtype();
+}
+
+Array attention_weights_composite(const Composite& c) {
+  ParamReader statics = c.statics();
+  const double scale = statics.f64();
+  const bool causal = statics.boolean();
+  const Array& x = c.input(0);
+  if (x.size() == 0) return contiguous(x);
+  const int last = x.rank() - 1;
+  const std::int64_t keys = x.shape()[last], count = x.shape()[last - 1];
+  Array scores = mul(wide(x), scale);
+  if (!causal) return cast(softmax(scores, last), x.dtype());
+  scores = where(behind(count, keys, keys, c.device), -kInfinity, scores);
+  if (count <= keys) return cast(softmax(scores, last), x.dtype());
+  const Array blind = unsqueeze(less(columns(count, c.device), count - keys), {1});
+  scores = softmax(where(blind, 0.0, scores), last);
+  return cast(where(blind, 0.0, scores), x.dtype());
+}
+
+Grads attention_weights_vjp(const Vjp& v) {
+  const Array slopes =
+      call(defs::softmax_backward_op, Params().i64(v.out.rank() - 1), {&v.grad, &v.out});
+  return {mul(slopes, v.statics().f64())};
+}
+
+std::vector<SampleCase> attention_weights_samples() {
+  const auto params = [](double scale, bool causal) { return Params().f64(scale).boolean(causal); };
+  return {
+      {{{{2, 3, 4, 5}}}, params(0.35, true)},
+      {{{{2, 2, 5, 3}}}, params(2, true)},
+      {{{{6, 5}}}, params(-1.5, false)},
+      {{{{1, 7}}}, params(1, true)},
+      {{{{0, 4, 4}}}, params(1, true)},
+      {{{{3, 0}}}, params(1, true)},
+      {{{{5}}}, params(1, true), kShapeError},
+      {{{{3, 5}, 0, 2, kI32}}, params(1, true), kDTypeError},
+  };
 }
 
 Array attention_with_sums_composite(const Composite& c) {
@@ -315,8 +388,14 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   const std::int64_t d = o.q.shape()[3];
   const std::int64_t dv = o.v.shape()[3];
   const std::int64_t length = o.k.shape()[2];
-  const Scores s = scores_of(o);
-  const Array weights = where_seeing(s, softmax(s.scores, 3));
+  Array weights, tanh;
+  if (is_plain(o)) {
+    weights = plain_weights(o.q, o.k, o.settings);
+  } else {
+    const Scores s = scores_of(o);
+    weights = where_seeing(s, softmax(s.scores, 3));
+    tanh = s.tanh;
+  }
   const Array grouped_grad = reshape(wide(grad), o.grouped(dv));
   Gradients4 g;
   g.v = matmul(transpose(reshape(weights, o.grouped(length))), grouped_grad);
@@ -324,7 +403,7 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   const Array along = reshape(matmul(grouped_grad, transpose(o.v)), o.plain(length));
   Array scores = mul(weights, sub(along, inner));
   g.bias = scores;
-  if (s.tanh.defined()) scores = mul(scores, sub(1.0, square(s.tanh)));
+  if (tanh.defined()) scores = mul(scores, sub(1.0, square(tanh)));
   scores = reshape(mul(scores, o.settings.scale), o.grouped(length));
   g.q = reshape(matmul(scores, o.k), o.plain(d));
   g.k = matmul(transpose(scores), reshape(o.q, o.grouped(d)));
@@ -476,6 +555,18 @@ constinit const OpDef defs::attention_backward_op = {
     .composite = attention_backward_composite,
     .accepts_dtype = is_float,
     .samples = attention_backward_samples,
+};
+
+constinit const OpDef defs::attention_weights_op = {
+    .name = "attention_weights",
+    .summary = "softmax(x * scale) over keys, causal if asked; 0 for rows that see no key.",
+    .params = kWeights,
+    .infer = infer_weights,
+    .vjp = attention_weights_vjp,
+    .saves = Saves::output,
+    .composite = attention_weights_composite,
+    .accepts_dtype = is_float,
+    .samples = attention_weights_samples,
 };
 
 inline namespace v0 {

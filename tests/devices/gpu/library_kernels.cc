@@ -122,6 +122,13 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance(
       "softmax.h", "logsumexp_rows", "F16, 4, 2",
       {read("half", "x"), write("half", "y"), constant("SoftmaxParams<2>"), shared("shared", 64)}));
+  for (const char* dtype : {"F32", "BF16"}) {
+    const std::string type = dtype[0] == 'F' ? "float" : "bfloat";
+    kernels.push_back(instance(
+        "attention_weights.h", "attention_weights", std::string(dtype) + ", 4, 2",
+        {read(type, "x"), write(type, "y"), constant("WeightsParams<2>"), shared("shared", 64)}));
+    kernels.back().name += "_" + type;
+  }
   for (const char* whole : {"true", "false"}) {
     kernels.push_back(instance("softmax.h", "softmax_backward_rows",
                                std::string("BF16, true, ") + whole + ", 4, 1",

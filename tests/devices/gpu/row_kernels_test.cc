@@ -6,6 +6,8 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
+#include "ops/call.h"
+#include "ops/defs.h"
 
 namespace hearth {
 namespace {
@@ -105,6 +107,54 @@ void for_rows(const std::function<void(const Array& x, std::int64_t skip)>& chec
     check(random_array({2, kLongRow}, dtype, -6, 6, ++seed), 0);
     check(random_array({2, kLongRow + 1}, dtype, -6, 6, ++seed), 1);
   }
+}
+
+// Of matrices of `rows` rows; `own` is the row's place in its matrix.
+Values attention_weights_of(const Values& x, std::int64_t own, std::int64_t rows, double scale,
+                            bool causal) {
+  const auto keys = static_cast<std::int64_t>(x.size());
+  const std::int64_t seen =
+      causal ? std::clamp<std::int64_t>(own + 1 + keys - rows, 0, keys) : keys;
+  Values scores(x.begin(), x.begin() + seen);
+  for (double& score : scores) score *= scale;
+  Values out = scores.empty() ? scores : softmax_of(scores);
+  out.resize(x.size(), 0.0);
+  return out;
+}
+
+// Keys that a row does not see are NaN.
+TEST_F(RowKernels, AttentionWeights) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const std::int64_t rows = x.shape()[0];
+    for (const double scale : {0.3, -1.2}) {
+      for (const bool causal : {false, true}) {
+        std::int64_t own = 0;
+        const Values expected = by_row(x, [&](const Values& row) {
+          return attention_weights_of(row, own++, rows, scale, causal);
+        });
+        Values given = x.to_doubles();
+        for (std::size_t i = 0; i < given.size(); ++i) {
+          if (causal && expected[i] == 0 && scale > 0) given[i] = kNan;
+        }
+        const Array from = spread(array(given, x.shape(), x.dtype()), skip);
+        const Array got =
+            call(defs::attention_weights_op, Params().f64(scale).boolean(causal), {&from});
+        expect_rows(got, expected, said("attention_weights", x, skip));
+      }
+    }
+  });
+}
+
+// Rows count anew in each matrix.
+TEST_F(RowKernels, AttentionWeightsOfSeveralMatrices) {
+  const std::int64_t rows = 5, keys = 7;
+  const Array x = random_array({2, 3, rows, keys}, DType::f32, -6, 6, 3);
+  std::int64_t own = 0;
+  const Values expected = by_row(x, [&](const Values& row) {
+    return attention_weights_of(row, own++ % rows, rows, 0.5, true);
+  });
+  const Array got = call(defs::attention_weights_op, Params().f64(0.5).boolean(true), {&x});
+  expect_rows(got, expected, "attention_weights of matrices");
 }
 
 TEST_F(RowKernels, Softmax) {

@@ -19,6 +19,7 @@ const KernelTable& gpu_kernel_table() {
     add_matmul_kernels(*made);
     add_attention_kernels(*made);
     add_few_attention(*made);
+    add_attention_weights(*made);
     add_softmax_kernels(*made);
     add_norm_kernels(*made);
     add_rope_kernels(*made);

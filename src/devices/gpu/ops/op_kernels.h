@@ -17,6 +17,7 @@ void add_arg_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
 void add_attention_kernels(KernelTable& table);
 void add_few_attention(KernelTable& table);
+void add_attention_weights(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_rope_kernels(KernelTable& table);
