@@ -1,5 +1,6 @@
 // attention: softmax(q k^T * scale) v with grouped heads, masks and a dynamic number of keys.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -283,6 +284,30 @@ Array plain_weights(const Array& q, const Array& k, const Settings& settings) {
               {&scores});
 }
 
+// In how many blocks the rows of plain causal attention are worth being multiplied, each by the keys
+// that one of its rows sees only. Many launches of little work are not.
+std::int64_t causal_blocks(const Operands& o) {
+  constexpr std::int64_t kLeastScores = std::int64_t{1} << 23, kLeastRows = 256, kMost = 4;
+  const Shape& q = o.q.shape();
+  const std::int64_t keys = o.k.shape()[2];
+  const bool cuts = o.settings.causal && q[1] == o.k.shape()[1] && q[2] <= keys &&
+                    q[0] * q[1] * q[2] * keys >= kLeastScores;
+  return cuts ? std::clamp<std::int64_t>(q[2] / kLeastRows, 1, kMost) : 1;
+}
+
+Array attention_in_blocks(const Operands& o, std::int64_t blocks) {
+  const std::int64_t count = o.q.shape()[2], keys = o.k.shape()[2];
+  std::vector<Array> parts;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const std::int64_t first = count * i / blocks, end = count * (i + 1) / blocks;
+    const std::int64_t seen = keys - count + end;
+    const Array weights =
+        plain_weights(narrow(o.q, 2, first, end - first), narrow(o.k, 2, 0, seen), o.settings);
+    parts.push_back(matmul(weights, narrow(o.v, 2, 0, seen)));
+  }
+  return cat(parts, 2);
+}
+
 bool is_empty(const Operands& o) {
   return o.q.size() == 0 || o.k.size() == 0 || o.v.size() == 0 || o.settings.kv_length == 0;
 }
@@ -298,6 +323,9 @@ Array attention_composite(const Composite& c) {
   if (nothing) return contiguous(zeros(shape, dtype, c.device));
   const std::int64_t length = o.k.shape()[2];
   if (is_plain(o)) {
+    if (const std::int64_t blocks = causal_blocks(o); blocks > 1) {
+      return cast(attention_in_blocks(o, blocks), dtype);
+    }
     const Array weights = plain_weights(o.q, o.k, o.settings);
     return cast(reshape(matmul(reshape(weights, o.grouped(length)), o.v), shape), dtype);
   }
@@ -428,29 +456,32 @@ Grads attention_vjp(const Vjp& v) {
   const bool has_bias = v.input_count() > 4 && v.has(4);
   const Array mask = has_mask ? v.input(3) : Array();
   const Array bias = has_bias ? v.input(4) : Array();
-  if (has_bias && v.needs(4)) {
+  const Array* const inputs[] = {&v.grad,
+                                 &v.out,
+                                 &v.input(0),
+                                 &v.input(1),
+                                 &v.input(2),
+                                 optional_input(mask),
+                                 optional_input(bias),
+                                 optional_input(v.rest())};
+  // Composed, its parts are not put together to be taken apart.
+  const bool parts_only =
+      (has_bias && v.needs(4)) ||
+      !has_kernel(defs::attention_backward_op, {inputs, v.record.params, v.grad.device()});
+  if (parts_only) {
     const Operands o = operands(v.input(0), v.input(1), v.input(2), mask, bias,
                                 settings_of(v.statics(), v.dynamic(0)));
-    if (is_empty(o)) {
-      for (int i = 0; i < 5; ++i) {
-        if (v.needs(i)) {
-          grads[static_cast<std::size_t>(i)] = zeros(v.shape(i), v.dtype(i), v.input(0).device());
-        }
-      }
-      return grads;
-    }
-    const Gradients4 g = gradients(o, v.grad, v.out);
+    const Gradients4 g = is_empty(o) ? Gradients4() : gradients(o, v.grad, v.out);
     const Array* const parts[] = {&g.q, &g.k, &g.v, nullptr, &g.bias};
-    for (int i = 0; i < 5; ++i) {
-      if (v.needs(i)) {
-        grads[static_cast<std::size_t>(i)] = cast(sum_to(*parts[i], v.shape(i)), v.dtype(i));
-      }
+    for (const int i : {0, 1, 2, 4}) {
+      if (i >= v.input_count() || !v.needs(i)) continue;
+      grads[static_cast<std::size_t>(i)] = is_empty(o)
+                                               ? zeros(v.shape(i), v.dtype(i), v.grad.device())
+                                               : cast(sum_to(*parts[i], v.shape(i)), v.dtype(i));
     }
     return grads;
   }
-  const Array packed = call(defs::attention_backward_op, v.record.params,
-                            {&v.grad, &v.out, &v.input(0), &v.input(1), &v.input(2),
-                             optional_input(mask), optional_input(bias), optional_input(v.rest())});
+  const Array packed = record(defs::attention_backward_op, inputs, v.record.params);
   std::int64_t start = 0;
   for (int i = 0; i < 3; ++i) {
     const std::int64_t count = element_count(v.shape(i));

@@ -127,6 +127,11 @@ TEST_P(Attention, LongKeysCrossTiles) {
   expect_matches({1, 1, 1, 3, 1025, 8, 8, DType::f32}, {.kv_length = 1000}, "longer");
 }
 
+// So many that blocks of rows may have keys of their own; not all of one size.
+TEST_P(Attention, ManyCausalRows) {
+  expect_matches({2, 6, 6, 834, 851, 4, 3, DType::f32}, {.causal = true}, "many rows");
+}
+
 TEST_P(Attention, MaskedOutRowsGiveZero) {
   const Case c{1, 2, 1, 4, 5, 8, 3, DType::f32};
   Values mask(20, 0.0);
