@@ -28,6 +28,25 @@ HEARTH_WRAPPING(int, uint)
 HEARTH_WRAPPING(long, ulong)
 #undef HEARTH_WRAPPING
 
+// Of truths, 0 or 1. By tests, which compilers fold where several elements of a word are combined; by
+// bits, which are fewer instructions otherwise.
+template <HEARTH_INT(T)>
+HEARTH_FN T either_bits(T a, T b) {
+  return a | b;
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T both_bits(T a, T b) {
+  return a & b;
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T either(T a, T b) {
+  return T(((a != T(0)) | (b != T(0))) ? 1 : 0);
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T both(T a, T b) {
+  return T(((a != T(0)) & (b != T(0))) ? 1 : 0);
+}
+
 template <HEARTH_INT(T)>
 HEARTH_FN bool is_minus_one(T x) {
   return T(-1) < T(0) && x == T(-1);

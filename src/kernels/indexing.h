@@ -1,9 +1,16 @@
 // slice_assign, gather and select. Text of the kernel dialect.
 //
-// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of their size E.
-// An index outside its axis reads as zero.
+// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of their
+// size E. An index outside its axis reads as zero.
 
+#include "kernels/region_elements.h"
 #include "kernels/strided.h"
+
+// n / divisor, with what divided() takes for 32-bit positions.
+HEARTH_INLINE uint quotient(uint n, long, long magic, long shift) {
+  return divided(n, uint(magic), uint(shift));
+}
+HEARTH_INLINE ulong quotient(ulong n, long divisor, long, long) { return n / ulong(divisor); }
 
 // y[start + step * position] = x[position]. Starts come from the dynamic block; where the region
 // would reach outside, it is moved inside. Elements may be vectors; a thread loads all of its
@@ -15,7 +22,10 @@ struct AssignParams {
   long lowest[kStarts];  // of the starts that keep the region inside
   long highest[kStarts];
   long stride[kStarts];  // of y, by start
-  Axes<kRank> x, y;
+  long extent[kRank];    // of both
+  long magic[kRank], shift[kRank];
+  long x_base, y_base;
+  long x_stride[kRank], y_stride[kRank];
 };
 
 constexpr constant int kAssignedAtOnce = 4;
@@ -25,10 +35,23 @@ void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
                   constant AssignParams<kStarts, kRank>& p, Ctx ctx) {
   I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kAssignedAtOnce)) + I(ctx.tid.x);
   E value[kAssignedAtOnce];
+  long to[kAssignedAtOnce];
 #pragma unroll
   for (int u = 0; u < kAssignedAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) value[u] = x[offset_of<I, kRank>(i, p.x)];
+    if (ulong(i) < p.count) {
+      long from = p.x_base;
+      to[u] = p.y_base;
+#pragma unroll
+      for (int axis = kRank - 1; axis >= 0; --axis) {
+        I next = axis > 0 ? quotient(i, p.extent[axis], p.magic[axis], p.shift[axis]) : I(0);
+        long at = long(i - next * I(p.extent[axis]));
+        from += at * p.x_stride[axis];
+        to[u] += at * p.y_stride[axis];
+        i = next;
+      }
+      value[u] = x[from];
+    }
   }
   long begin = 0;
 #pragma unroll
@@ -39,7 +62,7 @@ void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
 #pragma unroll
   for (int u = 0; u < kAssignedAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) y[begin + offset_of<I, kRank>(i, p.y)] = value[u];
+    if (ulong(i) < p.count) y[begin + to[u]] = value[u];
   }
 }
 
@@ -114,14 +137,15 @@ void select(device const E* x, device const X* indices, device E* y,
 }
 
 // The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes as
-// memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and loads
-// a vector of each before it stores.
+// memory allows. A thread takes kAtOnce vectors of the output, a threadgroup apart, whatever their
+// rows, and loads all of them before it stores.
 template <int kRank>
 struct RowParams {
-  ulong rows;  // outer x positions
+  ulong count;        // vectors of the output
+  long vectors;       // of a row
+  long magic, shift;  // to divide by those
   long positions;
-  long vectors;  // of a row
-  long lanes, lane_bits;
+  long position_magic, position_shift;
   long index_base;  // of the first index
   long index_stride;
   long axis_extent;
@@ -129,35 +153,35 @@ struct RowParams {
   Axes<kRank> outer;  // in vectors
 };
 
-template <typename E, typename X, int kRank, int kRows>
+template <typename E, typename X, typename I, int kRank, int kAtOnce>
 void select_rows(device const E* x, device const X* indices, device E* y,
                  constant RowParams<kRank>& p, Ctx ctx) {
-  uint high = ctx.ntid.x >> uint(p.lane_bits);
-  uint first = ctx.tg.x * high * uint(kRows) + (ctx.tid.x >> uint(p.lane_bits));
-  long from[kRows];
+  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kAtOnce)) + I(ctx.tid.x);
+  I row[kAtOnce], outer[kAtOnce];
+  X index[kAtOnce];
 #pragma unroll
-  for (int u = 0; u < kRows; ++u) {
-    uint row = first + uint(u) * high;
-    from[u] = -1;
-    if (row < p.rows) {
-      uint outer = ulong(row) < ulong(p.positions) ? 0u : row / uint(p.positions);
-      long position = long(row - outer * uint(p.positions));
-      ulong index = ulong(long(indices[p.index_base + position * p.index_stride]));
-      if (index < ulong(p.axis_extent)) {
-        from[u] = offset_of<uint, kRank>(outer, p.outer) + long(index) * p.axis_stride;
-      }
+  for (int u = 0; u < kAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    row[u] = quotient(i, p.vectors, p.magic, p.shift);
+    outer[u] = quotient(row[u], p.positions, p.position_magic, p.position_shift);
+    I position = row[u] - outer[u] * I(p.positions);
+    index[u] = X(0);
+    if (ulong(i) < p.count) index[u] = indices[p.index_base + long(position) * p.index_stride];
+  }
+  E value[kAtOnce];
+#pragma unroll
+  for (int u = 0; u < kAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    ulong at = ulong(long(index[u]));
+    value[u] = E(0);
+    if (ulong(i) < p.count && at < ulong(p.axis_extent)) {
+      value[u] = x[offset_of<I, kRank>(outer[u], p.outer) + long(at) * p.axis_stride +
+                   long(i - row[u] * I(p.vectors))];
     }
   }
-  ulong step = ulong(p.lanes) * ctx.ntg.y;
-  for (ulong column = ulong(ctx.tg.y) * ulong(p.lanes) + (ctx.tid.x & uint(p.lanes - 1));
-       column < ulong(p.vectors); column += step) {
-    E value[kRows];
 #pragma unroll
-    for (int u = 0; u < kRows; ++u) value[u] = from[u] < 0 ? E(0) : x[from[u] + long(column)];
-#pragma unroll
-    for (int u = 0; u < kRows; ++u) {
-      uint row = first + uint(u) * high;
-      if (row < p.rows) y[ulong(row) * ulong(p.vectors) + column] = value[u];
-    }
+  for (int u = 0; u < kAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) y[i] = value[u];
   }
 }

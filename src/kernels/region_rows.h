@@ -16,6 +16,8 @@
 // the error of short chains. The order depends on extents and alignment only, so results are the
 // same in every run. Each element is read once; bound by memory.
 
+#include "kernels/region_pairs.h"
+
 template <int kWidth, int kUnroll>
 inline void region_rows(thread const Operands& o, constant RegionParams& p,
                         device Target::memory* result, threadgroup Kept* shared, Ctx ctx) {
@@ -49,14 +51,7 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
             part[i] = region_lift(values.reduced, v * position(kWidth) + position(i));
           }
           region_store(out, o, reduced_at(v, base, p));
-#pragma unroll
-          for (int half_width = kWidth / 2; half_width > 0; half_width /= 2) {
-#pragma unroll
-            for (int i = 0; i < half_width; ++i) {
-              part[i] = region_combine(part[i], part[i + half_width]);
-            }
-          }
-          sums[u] = region_combine(sums[u], part[0]);
+          sums[u] = region_combine(sums[u], RegionPairs<kWidth, 1>::combined(part));
         }
       }
     }

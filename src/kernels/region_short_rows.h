@@ -6,6 +6,8 @@
 // has several rows side by side. A thread takes kUnroll rows, a threadgroup's rows apart, and loads
 // all of them before it computes. Each element is read once; bound by memory.
 
+#include "kernels/region_pairs.h"
+
 template <int kWidth, int kUnroll>
 inline void region_short_rows(thread const Operands& o, constant RegionParams& p,
                               device Target::memory* result, Ctx ctx) {
@@ -35,14 +37,7 @@ inline void region_short_rows(thread const Operands& o, constant RegionParams& p
         part[i] = region_lift(values.reduced, position(lane) * position(kWidth) + position(i));
       }
       region_store(out, o, reduced_at(lane, kept_at(row, p), p));
-#pragma unroll
-      for (int half_width = kWidth / 2; half_width > 0; half_width /= 2) {
-#pragma unroll
-        for (int i = 0; i < half_width; ++i) {
-          part[i] = region_combine(part[i], part[i + half_width]);
-        }
-      }
-      sums[u] = part[0];
+      sums[u] = RegionPairs<kWidth, 1>::combined(part);
     }
 #if HEARTH_REGION_TAIL
     if (row < p.rows) {

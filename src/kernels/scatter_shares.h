@@ -13,6 +13,7 @@
 // memory, and by instructions where a line has many ranges. Indices outside the axis are dropped.
 
 #include "kernels/region_elements.h"
+#include "kernels/scatter_turns.h"
 #include "kernels/strided.h"
 
 template <int kRank>
@@ -20,14 +21,13 @@ struct ShareParams {
   ulong lines;
   long length;                               // of a line of indices and values
   long extent;                               // of the output's axis
-  long share;                                // destinations of a simdgroup, at most kMostShare
+  long share;                                // destinations of a simdgroup, at most kMostPlaces
   long index_step, value_step, output_step;  // along the axis
   Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
 };
 
 constexpr constant uint kShareThreads = 256u;
 constexpr constant uint kShareSimdgroups = 8u;
-constexpr constant uint kMostShare = 1024u;
 constexpr constant uint kStaged = 2048u;
 constexpr constant int kStagedEach = 8;  // by a thread
 // Elements between the staged positions of two lines: neighbours are in other banks.
@@ -45,18 +45,7 @@ inline void add_waiting(device const typename D::memory* values, long step,
   uint place = entry >> 16;
   A value = A(0);
   if (here) value = A(D::load(values[long(entry & 0xffffu) * step]));
-  uint alike = lanes_where(here);
-#pragma unroll
-  for (uint bit = 1u; bit < kMostShare; bit *= 2u) {
-    bool set = (place & bit) != 0u;
-    uint lanes = lanes_where(set);
-    alike &= set ? lanes : ~lanes;
-  }
-  uint turn = popcount(alike & ((1u << ctx.lane) - 1u));
-  for (uint now = 0u; simd_any(here && turn >= now); ++now) {
-    if (here && turn == now) sums[place * pitch] = A(sums[place * pitch] + value);
-    simdgroup_barrier(mem_flags::mem_threadgroup);
-  }
+  add_in_turn(here, place, value, sums, pitch, ctx);
 }
 
 template <typename D, typename A, typename X, int kLines, int kRank, bool kOr>

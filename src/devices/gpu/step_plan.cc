@@ -133,6 +133,7 @@ std::string entry_name(const std::string& function, const std::vector<std::strin
 }
 
 std::string instance(const std::string& function, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return function;
   std::string text = function + "<";
   for (std::size_t i = 0; i < arguments.size(); ++i) text += (i == 0 ? "" : ", ") + arguments[i];
   return text + ">";

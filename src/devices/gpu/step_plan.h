@@ -109,7 +109,7 @@ inline int axis_of(const Signature& signature) {
 
 // "name_float_3": a kernel's entry point from its function and template arguments.
 std::string entry_name(const std::string& function, const std::vector<std::string>& arguments);
-// "name<float, 3>".
+// "name<float, 3>", or "name".
 std::string instance(const std::string& function, const std::vector<std::string>& arguments);
 inline const char* truth(bool value) { return value ? "true" : "false"; }
 // The kernel `function`<arguments> of src/kernels/`file`.

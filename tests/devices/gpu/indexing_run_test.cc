@@ -96,6 +96,47 @@ TEST_F(IndexingRun, ElementsByShares) {
   check_elements({1, 2, 400}, 2, {1, 2, 33}, DType::f32);
 }
 
+// Extents that shares do not look through, and lines too long for them.
+TEST_F(IndexingRun, ElementsByBins) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::i64, DType::u64, DType::u8,
+                            DType::i16, DType::bool_}) {
+    check_elements({13000, 5}, 0, {1000, 5}, dtype);
+    check_elements({2, 50000}, 1, {2, 1700}, dtype);
+  }
+  check_elements({3, 300}, 1, {3, 9000}, DType::f32);        // one bin
+  check_elements({192 * 512, 1}, 0, {9000, 1}, DType::f32);  // one line, contiguous
+  check_elements({98000, 2}, 0, {3100, 2}, DType::bf16);     // nearly as many bins as there may be
+  check_elements({100000, 2}, 0, {3200, 2}, DType::f32);     // one too many: sorted
+  check_elements({2, 14000, 9}, 1, {2, 500, 7}, DType::f32);
+  check_elements({14000, 2, 3}, 0, {500, 2, 3}, DType::f16);
+  check_elements({200, 3}, 0, {20000, 3}, DType::f32);  // crowded
+}
+
+TEST_F(IndexingRun, ElementsByBinsOfAnyLayoutAndIndex) {
+  const Array x = values({13000, 9}, DType::f32), rows = values({700, 9}, DType::f32);
+  std::vector<std::int64_t> data(700 * 9);
+  for (std::int64_t& at : data) {
+    at = static_cast<std::int64_t>(random_() % 16000) - 1500;  // some outside
+  }
+  const Array ids = Array::from_data(data, {700, 9}, Device::named("cpu"));
+  std::vector<double> want = x.to_doubles();
+  const std::vector<double> added = rows.to_doubles();
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data[i] >= 0 && data[i] < 13000) {
+      want[static_cast<std::size_t>(data[i]) * 9 + i % 9] += added[i];
+    }
+  }
+  EXPECT_EQ(scatter_add(there(x), there(ids), there(rows), 0).to_doubles(), want);
+  const Array turned = contiguous(transpose(there(ids))).eval();
+  EXPECT_EQ(scatter_add(there(x), transpose(turned), flip(flip(there(rows), {0}).eval(), {0}), 0)
+                .to_doubles(),
+            want);
+  const Array lying = contiguous(transpose(there(x))).eval();
+  EXPECT_EQ(
+      contiguous(transpose(scatter_add(lying, turned, transpose(there(rows)), 1))).to_doubles(),
+      want);
+}
+
 TEST_F(IndexingRun, SumsOfElementsHaveTheOrderOfTheirLine) {
   const Array x = random_normal({300, 5}, 0, 1, DType::f32, Device::named("cpu"));
   const Array rows = random_normal({900, 5}, 0, 1, DType::f32, Device::named("cpu"));
@@ -104,6 +145,12 @@ TEST_F(IndexingRun, SumsOfElementsHaveTheOrderOfTheirLine) {
                "columns");
   expect_equal(scatter_add(there(transpose(x)), there(transpose(ids)), there(transpose(rows)), 1),
                scatter_add(transpose(x), transpose(ids), transpose(rows), 1), "rows");
+  // By bins, among them one that most elements go to.
+  const Array wide = random_normal({13000, 5}, 0, 1, DType::f32, Device::named("cpu"));
+  const Array many = random_normal({2100, 5}, 0, 1, DType::f32, Device::named("cpu"));
+  const Array crowd = indices({2100, 5}, 13000, DType::i64, true);
+  expect_equal(scatter_add(there(wide), there(crowd), there(many), 0),
+               scatter_add(wide, crowd, many, 0), "bins");
 }
 
 TEST_F(IndexingRun, AddressesThatAllowNoVectors) {

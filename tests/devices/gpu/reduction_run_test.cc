@@ -1,9 +1,11 @@
 // Regions that end in a reduction, on the simulator, against the CPU. Elements are chosen so that
 // sums and products are exact: results have equal bits whatever the order.
+#include <algorithm>
 #include <cmath>
 
 #include "devices/gpu/region_runner.h"
 #include "devices/gpu/regions/region_layout.h"
+#include "hearth/ops.h"
 
 namespace hearth::gpu_test {
 namespace {
@@ -193,6 +195,77 @@ TEST(ReductionRun, SumsOfFloatsAreAccurate) {
   };
   check({kCount}, 1);
   check({kCount / 4, 4}, 1);
+}
+
+// Rows of bytes where one decides, at any place; any byte but 0 is true.
+TEST(ReductionRun, OneByteOfARow) {
+  std::mt19937_64 random(3);
+  const Device device = Device::named("sim");
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  for (const Shape& shape :
+       {Shape{50, 1}, Shape{50, 15}, Shape{50, 16}, Shape{50, 250}, Shape{50, 256}, Shape{50, 512},
+        Shape{20, 530}, Shape{20, 4096}, Shape{4, 40000}, Shape{8192, 528}}) {
+    const std::int64_t rows = shape[0], length = shape[1];
+    const auto size = static_cast<std::size_t>(rows * length);
+    std::vector<std::byte> few(size, std::byte{0}), most(size), bytes(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      most[i] = std::byte(1 + below(255));
+      bytes[i] = std::byte(below(256));
+    }
+    std::vector<double> decided(static_cast<std::size_t>(rows)),
+        spared = decided, sum = decided, sum_signed = decided, largest(decided.size(), -128);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto at = static_cast<std::size_t>(row);
+      if (row % 3 != 0) {
+        const auto place = static_cast<std::size_t>(row * length + below(length));
+        few[place] = std::byte(1 + below(255));
+        most[place] = std::byte{0};
+        decided[at] = 1;
+      }
+      spared[at] = 1 - decided[at];
+      for (std::int64_t i = 0; i < length; ++i) {
+        const auto byte =
+            static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(row * length + i)]);
+        sum[at] += byte;
+        sum_signed[at] += static_cast<std::int8_t>(byte);
+        largest[at] = std::max<double>(largest[at], static_cast<std::int8_t>(byte));
+      }
+    }
+    const auto there = [&](const std::vector<std::byte>& data, DType dtype) {
+      return Array::from_bytes(data, dtype, shape, device);
+    };
+    EXPECT_EQ(any(there(few, DType::bool_), {1}).to_doubles(), decided) << to_string(shape);
+    EXPECT_EQ(all(there(most, DType::bool_), {1}).to_doubles(), spared) << to_string(shape);
+    EXPECT_EQ(hearth::sum(cast(there(bytes, DType::u8), DType::i64), {1}).to_doubles(), sum);
+    EXPECT_EQ(hearth::sum(cast(there(bytes, DType::i8), DType::i32), {1}).to_doubles(), sum_signed);
+    for (double& each : sum) each = std::fmod(each, 256);  // u8 wraps
+    EXPECT_EQ(hearth::sum(there(bytes, DType::u8), {1}).to_doubles(), sum) << to_string(shape);
+    EXPECT_EQ(max(there(bytes, DType::i8), {1}).to_doubles(), largest) << to_string(shape);
+    // The same by columns.
+    const auto columns = [&](const std::vector<std::byte>& data) {
+      std::vector<std::byte> turned(size);
+      for (std::int64_t i = 0; i < rows * length; ++i) {
+        turned[static_cast<std::size_t>(i % length * rows + i / length)] =
+            data[static_cast<std::size_t>(i)];
+      }
+      return Array::from_bytes(turned, DType::bool_, {length, rows}, device);
+    };
+    EXPECT_EQ(any(columns(few), {0}).to_doubles(), decided) << to_string(shape);
+    EXPECT_EQ(all(columns(most), {0}).to_doubles(), spared) << to_string(shape);
+  }
+}
+
+// 600 threadgroups, of half the threads.
+TEST(ReductionRun, ManyColumns) {
+  RegionRunner runner;
+  for (const std::int64_t rows : {20, 33}) {
+    runner.check(reduction(sum_def, DType::f32, {5, rows, 15360}, 2),
+                 values_for(sum_def, DType::f32));
+    runner.check(reduction(max_def, DType::bf16, {5, rows, 30720}, 2),
+                 values_for(max_def, DType::bf16));
+  }
 }
 
 }  // namespace

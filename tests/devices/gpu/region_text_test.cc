@@ -53,6 +53,15 @@ Region sum(DType dtype, const Shape& shape, std::uint32_t axes, const Strides& r
   return region;
 }
 
+Region plain(const OpDef& op, DType dtype, const Shape& shape, std::uint32_t axes,
+             const Strides& result) {
+  Region region;
+  region.shape = shape;
+  region.inputs = {{dtype, contiguous_strides(shape)}};
+  region.reduction = {&op, 0, axes, dtype, result};
+  return region;
+}
+
 Region place_of_largest(DType dtype, const Shape& shape, int axis, const Strides& result) {
   static constexpr OpDef kArgmax{.name = "argmax", .kind = OpKind::opaque};
   Region region;
@@ -153,6 +162,15 @@ std::vector<BuiltKernel> samples() {
   add(sum(DType::f32, {64, 256}, 2, {1, 0}));
   add(sum(DType::u8, {64, 256}, 1, {0, 1}));
   add(sum(DType::u32, {1 << 20}, 1, {0}), true);
+  // Vectors of 16 elements, along rows long and short.
+  for (const std::int64_t length : {8192, 256}) {
+    add(sum(DType::u8, {9000, length}, 2, {1, 0}));
+    for (const OpDef* op : {&any_def, &all_def, &max_def}) {
+      const DType dtype = op == &max_def ? DType::i8 : DType::bool_;
+      add(plain(*op, dtype, {9000, length}, 2, {1, 0}));
+    }
+  }
+  add(plain(any_def, DType::bool_, {9000, 256}, 1, {0, 1}));
   add(place_of_largest(DType::f32, {64, 4096}, 1, {1, 0}));
   add(place_of_largest(DType::f16, {1 << 20}, 0, {0}), true);
   add(place_of_largest(DType::u8, {1000, 256}, 0, {0, 1}));
@@ -184,6 +202,9 @@ TEST(RegionText, CompilesForCudaWithoutSpills) {
     EXPECT_FALSE(says("warning")) << build.log;
     EXPECT_EQ(build.ptx.find(".f64"), std::string::npos) << kernel.source.text;
   }
+  // 16 bytes a load, and all its truths in one test.
+  const auto rows = kernels_of(plain(any_def, DType::bool_, {9000, 8192}, 2, {1, 0}));
+  EXPECT_NE(rows[0].source.text.find("Packet<16> x0"), std::string::npos) << rows[0].source.text;
   const CudaBuild dense = nvrtc_compile(assemble(samples()[0].source, Target::cuda), "sm_90");
   EXPECT_NE(dense.ptx.find("ld.global.nc.v4"), std::string::npos);
   EXPECT_NE(dense.ptx.find("st.global.v4"), std::string::npos);

@@ -1,8 +1,8 @@
 // slice_assign, gather and select: kernels/indexing.h.
 #include <algorithm>
-#include <bit>
 #include <memory>
 
+#include "devices/gpu/divisor.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/step_plan.h"
 #include "devices/gpu/text/dialect_types.h"
@@ -12,12 +12,9 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kPacketBytes = 16;
-constexpr int kRowsAtOnce = 4;
+constexpr std::int64_t kSelectedAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing.h
 constexpr std::int64_t kAssignedAtOnce = 4;
-// Threadgroups that fill a large GPU, and 32-bit positions of rows.
-constexpr std::int64_t kManyGroups = 1024;
-constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
 runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
                              std::vector<KernelParameter> parameters) {
@@ -26,6 +23,11 @@ runtime::KernelSource source(const std::string& function, const std::vector<std:
 
 std::string vector_type(std::int64_t bytes) {
   return bytes == kPacketBytes ? "uint4" : unsigned_type(bytes);
+}
+
+// What the kernel divides by where 32-bit positions suffice: extents beyond them go with wide ones.
+Divisor divisor(std::int64_t extent) {
+  return divisor_of(std::clamp<std::int64_t>(extent, 1, (std::int64_t{1} << 31) - 1));
 }
 
 // How slice_assign walks its values, and where the region may start.
@@ -115,8 +117,16 @@ Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, 
       step.constants.push_back(start.*member / (strides ? width : 1));
     }
   }
-  append_axes(region.shape, region.x_strides, region.x.base / width, &step.constants);
-  append_axes(region.shape, region.y_strides, region.y_base / width, &step.constants);
+  const auto append = [&](const auto& words) {
+    step.constants.insert(step.constants.end(), words.begin(), words.end());
+  };
+  append(region.shape);
+  for (const std::int64_t extent : region.shape) step.constants.push_back(divisor(extent).magic);
+  for (const std::int64_t extent : region.shape) step.constants.push_back(divisor(extent).shift);
+  step.constants.push_back(region.x.base / width);
+  step.constants.push_back(region.y_base / width);
+  append(region.x_strides);
+  append(region.y_strides);
   step.arguments = {region.x.argument, strided_operand(signature.output, 2).argument, kDynamics,
                     kConstants};
   step.arguments[0].alignment = step.arguments[1].alignment = bytes;
@@ -222,25 +232,25 @@ Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64
                bool rare) {
   const std::int64_t bytes = width * size_of(from.input.dtype);
   const std::string vector = vector_type(bytes);
-  const std::int64_t vectors = rows.row / width;
-  const auto lanes = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
+  const std::int64_t vectors = rows.row / width, positions = from.indices.shape[0];
+  const std::int64_t count = rows.rows * vectors;
+  const Divisor by_vectors = divisor(vectors), by_positions = divisor(positions);
   const std::string rank = std::to_string(rows.outer.shape.rank());
   Step step;
   step.kernel = &plan.add_kernel(
-      source("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)},
+      source("select_rows",
+             {vector, from.type_of_index, index_type(count), rank, std::to_string(kSelectedAtOnce)},
              from.parameters(vector, instance("RowParams", {rank}))),
       rare);
-  const std::int64_t groups = parts(rows.rows, kThreads / lanes * kRowsAtOnce);
-  const std::int64_t across =
-      std::clamp<std::int64_t>(kManyGroups / groups, 1, parts(vectors, lanes));
-  step.groups = {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)};
+  step.groups = groups_for(parts(count, kSelectedAtOnce));
   step.threads = {kThreads};
-  step.constants = {rows.rows,
-                    from.indices.shape[0],
+  step.constants = {count,
                     vectors,
-                    lanes,
-                    std::countr_zero(static_cast<std::uint64_t>(lanes)),
+                    by_vectors.magic,
+                    by_vectors.shift,
+                    positions,
+                    by_positions.magic,
+                    by_positions.shift,
                     from.index.base,
                     from.indices.strides[0],
                     from.extent,
@@ -258,7 +268,7 @@ Prepared prepare_select(const Signature& signature) {
   if (count == 0) return prepared_steps(std::move(plan));
   const Lookup from(signature);
   const SelectedRows rows(from);
-  if (rows.contiguous && rows.rows < kMostRows) {
+  if (rows.contiguous) {
     plan->add_step(rows.width > 1, [&](bool wide, bool rare) {
       return rows_step(*plan, from, rows, wide ? rows.width : 1, rare);
     });

@@ -14,6 +14,7 @@ const KernelTable& gpu_kernel_table() {
     add_cat_kernels(*made);
     add_scatter_kernels(*made);
     add_scatter_share_kernels(*made);
+    add_scatter_bin_kernels(*made);
     add_random_kernels(*made);
     add_arg_reduce_kernels(*made);
     add_matmul_kernels(*made);

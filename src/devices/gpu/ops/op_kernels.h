@@ -12,6 +12,7 @@ void add_indexing_kernels(KernelTable& table);
 void add_cat_kernels(KernelTable& table);
 void add_scatter_kernels(KernelTable& table);
 void add_scatter_share_kernels(KernelTable& table);
+void add_scatter_bin_kernels(KernelTable& table);
 void add_random_kernels(KernelTable& table);
 void add_arg_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);

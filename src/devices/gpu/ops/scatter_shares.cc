@@ -105,7 +105,7 @@ Prepared prepare(const Signature& signature) {
 void add_scatter_share_kernels(KernelTable& table) {
   table.add({.op = &defs::scatter_add_op,
              .accepts = accepts,
-             .priority = 1,
+             .priority = 2,
              .prepare = prepare,
              .launch = launch_steps});
 }

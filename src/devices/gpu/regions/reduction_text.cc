@@ -19,13 +19,18 @@ constexpr int kMostUnrolled = 4;
 constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kSimd = 32;
 constexpr int kLongRegion = 512;
-// Bytes of accumulators that a thread holds for a row of a vector.
+// Bytes of accumulators that a thread holds for a row of a vector; along rows a vector's are short
+// lived, as long as each is a plain value.
 constexpr int kAccumulatorBytes = 64;
+constexpr int kPartBytes = 128;
 // Threadgroups that fill a large GPU: rows a few times over. Columns end with more work of their
 // own, and take fewer, but more where each thread has little in flight.
 constexpr std::int64_t kRowGroups = 2048;
 constexpr std::int64_t kColumnGroups = 512;
 constexpr std::int64_t kElementColumnGroups = 1024;
+// Threadgroups of half the threads, up to which all are under way at once on a large GPU. Of whole
+// ones it holds about half as many, and what comes second finds it half empty.
+constexpr std::int64_t kHalfColumnGroups = 1280;
 // Partial results that a thread combines one after the other, where there are threads enough.
 constexpr std::int64_t kCombinedAtOnce = 4;
 // A chunk is worth its partial result from so many elements a thread on.
@@ -77,8 +82,9 @@ struct Accumulation {
     if (!finds) return value_type(dtype);
     return bytes(wide) == 16 ? "ulong2" : "uint2";
   }
-  // Behind the definition of `position`. With `partial`, what is stored is an accumulator.
-  std::string text(bool wide, bool partial) const;
+  // Behind the definition of `position`. With `partial`, what is stored is an accumulator; with
+  // `within_words`, elements of a vector are combined with each other.
+  std::string text(bool wide, bool partial, bool within_words) const;
 };
 
 struct Axes {
@@ -142,7 +148,10 @@ Split split_columns(const RegionLayout& layout, int width, int unroll, std::int6
   const std::int64_t high = std::min(kThreads / fewest, power_of_two(parts(rows, unroll)));
   split.across = kThreads / high;
   split.groups = parts(columns, split.across);
-  cut(&split, rows, high, most_chunks);
+  if (high > 1 && split.groups >= kColumnGroups && split.groups <= kHalfColumnGroups) {
+    split.threads = kThreads / 2;
+  }
+  cut(&split, rows, split.threads / split.across, most_chunks);
   return split;
 }
 
@@ -158,13 +167,13 @@ std::int64_t most_chunks(const RegionLayout& layout, bool columns, int width) {
     const Split whole = split_columns(layout, width, kMostUnrolled, 1);
     groups = whole.groups;
     wanted = width > 1 ? kColumnGroups : kElementColumnGroups;
-    worthwhile = layout.reduced_elements() / (kThreads / whole.across * kChunkElements);
+    worthwhile = layout.reduced_elements() / (whole.threads / whole.across * kChunkElements);
   }
   return std::clamp<std::int64_t>(parts(wanted, std::max<std::int64_t>(groups, 1)), 1,
                                   std::max<std::int64_t>(worthwhile, 1));
 }
 
-std::string Accumulation::text(bool wide, bool partial) const {
+std::string Accumulation::text(bool wide, bool partial, bool within_words) const {
   if (finds) {
     const bool smallest = std::string_view(op.name.text) == "argmin";
     return joined("typedef ", value_type(reduced), " Compared;\ntypedef ",
@@ -185,7 +194,7 @@ std::string Accumulation::text(bool wide, bool partial) const {
       "HEARTH_INLINE Kept region_keep(Accumulator x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_kept(Kept x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {\n  return ",
-      combine_formula(op), "(a, b);\n}\n");
+      combine_formula(op, within_words), "(a, b);\n}\n");
 }
 
 constexpr const char* kIncludes =
@@ -196,9 +205,9 @@ BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std
   const DType dtype = accumulation.dtype;
   BuiltKernel built;
   built.source.name = joined("region_combine_", accumulation.op.name.text, "_", name(dtype));
-  built.source.text =
-      joined(kIncludes, "typedef ", layout.wide ? "ulong" : "uint", " position;\n",
-             accumulation.text(layout.wide, false), "#include \"kernels/region_combine.h\"\n");
+  built.source.text = joined(kIncludes, "typedef ", layout.wide ? "ulong" : "uint", " position;\n",
+                             accumulation.text(layout.wide, false, false),
+                             "#include \"kernels/region_combine.h\"\n");
   built.source.function = "region_combine_chunks";
   built.source.max_threads = static_cast<int>(kThreads);
   built.source.parameters = {
@@ -232,8 +241,10 @@ int reduction_width(const Region& region, const RegionLayout& layout, const Regi
   int limit = kPacketBytes / widest_operand(region, layout, values);
   const Axes axes = axes_of(layout);
   while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
-  const std::int64_t bytes = Accumulation(region).bytes(layout.wide);
-  while (limit * bytes > kAccumulatorBytes) limit /= 2;
+  const Accumulation accumulation(region);
+  const bool parts_only = !axes.columns && !accumulation.finds;
+  const std::int64_t bytes = accumulation.bytes(layout.wide);
+  while (limit * bytes > (parts_only ? kPartBytes : kAccumulatorBytes)) limit /= 2;
   return vector_width(layout, operands_of(region), limit,
                       !axes.columns && axes.reduced.size() <= 1);
 }
@@ -277,7 +288,7 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   functions += access.offsets_function("reduced_at", axes.reduced, !axes.columns, true);
   functions +=
       access.position_function("region_result", operands_of(region), axes.kept, axes.columns);
-  functions += accumulation.text(layout.wide, chunked);
+  functions += accumulation.text(layout.wide, chunked, !axes.columns);
   if (tail) functions += access.tail_function(true);
 
   BuiltReduction built;

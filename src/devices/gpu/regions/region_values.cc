@@ -95,12 +95,14 @@ const char* dtype_struct(DType dtype) {
   return kNames[static_cast<int>(dtype)];
 }
 
-const char* combine_formula(const OpDef& op) {
+const char* combine_formula(const OpDef& op, bool within_words) {
   const std::string_view name = op.name.text;
   if (name == "sum") return "formula::add";
   if (name == "prod") return "formula::mul";
-  if (name == "max" || name == "any") return "formula::maximum";
-  if (name == "min" || name == "all") return "formula::minimum";
+  if (name == "max") return "formula::maximum";
+  if (name == "min") return "formula::minimum";
+  if (name == "any") return within_words ? "formula::either" : "formula::either_bits";
+  if (name == "all") return within_words ? "formula::both" : "formula::both_bits";
   throw Error(ErrorCode::unsupported, std::string(name) + ": no such reduction on a GPU");
 }
 

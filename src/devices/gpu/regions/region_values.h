@@ -20,8 +20,9 @@ const char* value_type(DType dtype);
 // The struct of kernels/region_elements.h for a dtype: "F32".
 const char* dtype_struct(DType dtype);
 
-// What combines two values of a reduction, as text: "formula::add". Throws Error{unsupported}.
-const char* combine_formula(const OpDef& op);
+// What combines two values of a reduction, as text: "formula::add". With `within_words`, elements of
+// one vector are combined with each other. Throws Error{unsupported}.
+const char* combine_formula(const OpDef& op, bool within_words);
 // The value that changes nothing, as an expression of the class: -inf for max of floats, the least
 // integer of the dtype for max of integers.
 std::string identity_value(const OpDef& op, DType dtype);
