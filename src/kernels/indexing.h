@@ -137,15 +137,14 @@ void select(device const E* x, device const X* indices, device E* y,
 }
 
 // The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes as
-// memory allows. A thread takes kAtOnce vectors of the output, a threadgroup apart, whatever their
-// rows, and loads all of them before it stores.
+// memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and loads
+// a vector of each before it stores.
 template <int kRank>
 struct RowParams {
-  ulong count;        // vectors of the output
-  long vectors;       // of a row
-  long magic, shift;  // to divide by those
+  ulong rows;  // outer x positions
   long positions;
-  long position_magic, position_shift;
+  long vectors;  // of a row
+  long lanes, lane_bits;
   long index_base;  // of the first index
   long index_stride;
   long axis_extent;
@@ -153,35 +152,35 @@ struct RowParams {
   Axes<kRank> outer;  // in vectors
 };
 
-template <typename E, typename X, typename I, int kRank, int kAtOnce>
+template <typename E, typename X, int kRank, int kRows>
 void select_rows(device const E* x, device const X* indices, device E* y,
                  constant RowParams<kRank>& p, Ctx ctx) {
-  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kAtOnce)) + I(ctx.tid.x);
-  I row[kAtOnce], outer[kAtOnce];
-  X index[kAtOnce];
+  uint high = ctx.ntid.x >> uint(p.lane_bits);
+  uint first = ctx.tg.x * high * uint(kRows) + (ctx.tid.x >> uint(p.lane_bits));
+  long from[kRows];
 #pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
-    I i = first + I(uint(u) * ctx.ntid.x);
-    row[u] = quotient(i, p.vectors, p.magic, p.shift);
-    outer[u] = quotient(row[u], p.positions, p.position_magic, p.position_shift);
-    I position = row[u] - outer[u] * I(p.positions);
-    index[u] = X(0);
-    if (ulong(i) < p.count) index[u] = indices[p.index_base + long(position) * p.index_stride];
-  }
-  E value[kAtOnce];
-#pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
-    I i = first + I(uint(u) * ctx.ntid.x);
-    ulong at = ulong(long(index[u]));
-    value[u] = E(0);
-    if (ulong(i) < p.count && at < ulong(p.axis_extent)) {
-      value[u] = x[offset_of<I, kRank>(outer[u], p.outer) + long(at) * p.axis_stride +
-                   long(i - row[u] * I(p.vectors))];
+  for (int u = 0; u < kRows; ++u) {
+    uint row = first + uint(u) * high;
+    from[u] = -1;
+    if (row < p.rows) {
+      uint outer = ulong(row) < ulong(p.positions) ? 0u : row / uint(p.positions);
+      long position = long(row - outer * uint(p.positions));
+      ulong index = ulong(long(indices[p.index_base + position * p.index_stride]));
+      if (index < ulong(p.axis_extent)) {
+        from[u] = offset_of<uint, kRank>(outer, p.outer) + long(index) * p.axis_stride;
+      }
     }
   }
+  ulong step = ulong(p.lanes) * ctx.ntg.y;
+  for (ulong column = ulong(ctx.tg.y) * ulong(p.lanes) + (ctx.tid.x & uint(p.lanes - 1));
+       column < ulong(p.vectors); column += step) {
+    E value[kRows];
 #pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
-    I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) y[i] = value[u];
+    for (int u = 0; u < kRows; ++u) value[u] = from[u] < 0 ? E(0) : x[from[u] + long(column)];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      uint row = first + uint(u) * high;
+      if (row < p.rows) y[ulong(row) * ulong(p.vectors) + column] = value[u];
+    }
   }
 }

@@ -36,6 +36,7 @@ constexpr constant uint kMostBins = 512u;
 constexpr constant uint kBinThreads = 256u;
 constexpr constant uint kBinSimdgroups = 8u;
 constexpr constant int kBinAhead = 4;
+constexpr constant int kBinOutputs = 8;
 
 // What a lane walks: one line of a bundle, row by row.
 struct BinLane {
@@ -56,12 +57,23 @@ inline BinLane bin_lane(constant BinParams<kRank>& p, Ctx ctx) {
   return lane;
 }
 
-// An index, or ~0.
-template <typename X, int kRank>
-inline uint bin_index(bool here, uint row, device const X* indices, constant BinParams<kRank>& p) {
-  if (!here || row >= uint(p.length)) return ~0u;
-  ulong index = ulong(long(indices[long(row) * p.index_step]));
-  return index < ulong(p.extent) ? uint(index) : ~0u;
+// Loads come before all that waits for them, so that a lane has several in flight.
+template <typename E, int kLines, int kRank>
+inline void bin_load(thread E* element, device const E* from, long step, BinLane lane, uint round,
+                     constant BinParams<kRank>& p) {
+#pragma unroll
+  for (int u = 0; u < kBinAhead; ++u) {
+    uint row = lane.row + (round + uint(u)) * (32u / uint(kLines));
+    element[u] = E(0);
+    if (lane.here && row < uint(p.length)) element[u] = from[long(row) * step];
+  }
+}
+// The u-th index of those, or ~0.
+template <typename X, int kLines, int kRank>
+inline uint bin_index(X element, BinLane lane, uint round, constant BinParams<kRank>& p) {
+  bool here = lane.here && lane.row + round * (32u / uint(kLines)) < uint(p.length);
+  ulong index = ulong(long(element));
+  return here && index < ulong(p.extent) ? uint(index) : ~0u;
 }
 template <int kRank>
 inline uint bin_of(uint index, constant BinParams<kRank>& p) {
@@ -80,16 +92,13 @@ void bin_count(device const X* indices, device uint* counts, device ushort* with
   indices += offset_of<uint, kRank>(lane.at, p.indices);
   threadgroup atomic_uint* mine = histogram + ctx.sg * kMostBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
-    uint index[kBinAhead];
+    X element[kBinAhead];
+    bin_load<X, kLines, kRank>(element, indices, p.index_step, lane, round, p);
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {
-      uint row = lane.row + (round + uint(u)) * (32u / uint(kLines));
-      index[u] = bin_index<X, kRank>(lane.here, row, indices, p);
-    }
-#pragma unroll
-    for (int u = 0; u < kBinAhead; ++u) {
-      if (index[u] != ~0u) {
-        atomic_fetch_add_explicit(&mine[bin_of(index[u], p)], 1u, memory_order_relaxed);
+      uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
+      if (index != ~0u) {
+        atomic_fetch_add_explicit(&mine[bin_of(index, p)], 1u, memory_order_relaxed);
       }
     }
   }
@@ -199,20 +208,15 @@ void bin_entries(device const X* indices, device const typename D::memory* value
   entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.length);
   threadgroup uint* mine = next + ctx.sg * kMostBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
-    uint index[kBinAhead];
-    uint word[kBinAhead][2];
+    X element[kBinAhead];
+    typename D::memory value[kBinAhead];
+    bin_load<X, kLines, kRank>(element, indices, p.index_step, lane, round, p);
+    bin_load<typename D::memory, kLines, kRank>(value, values, p.value_step, lane, round, p);
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {
-      uint row = lane.row + (round + uint(u)) * (32u / uint(kLines));
-      index[u] = bin_index<X, kRank>(lane.here, row, indices, p);
-      if (lane.here && row < uint(p.length)) {
-        D::put(word[u], 0, D::load(values[long(row) * p.value_step]));
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kBinAhead; ++u) {
-      bool taken = index[u] != ~0u;
-      uint bin = taken ? bin_of(index[u], p) : 0u;
+      uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
+      bool taken = index != ~0u;
+      uint bin = taken ? bin_of(index, p) : 0u;
       uint alike = lanes_where(taken);
 #pragma unroll
       for (uint bit = 1u; bit < kMostBins; bit *= 2u) {
@@ -224,8 +228,10 @@ void bin_entries(device const X* indices, device const typename D::memory* value
       uint begin = mine[bin];
       simdgroup_barrier(mem_flags::mem_threadgroup);
       if (taken) {
-        uint place = (index[u] - bin * uint(p.share)) * uint(kLines) + lane.line;
-        entries[begin + smaller] = Entry::of(place, word[u]);
+        uint place = (index - bin * uint(p.share)) * uint(kLines) + lane.line;
+        uint word[2] = {0u, 0u};
+        D::put(word, 0, D::load(value[u]));
+        entries[begin + smaller] = Entry::of(place, word);
         if (smaller == 0u) mine[bin] = begin + popcount(alike);
       }
       simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -253,11 +259,21 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
   uint places = metal::min(uint(p.share), uint(p.extent) - first) * uint(kLines);
   output += offset_of<uint, kRank>(lane.at, p.output) + long(first) * p.output_step;
   threadgroup A* mine = sums + ctx.sg * uint(p.share) * uint(kLines);
-#pragma unroll 8
-  for (uint place = ctx.lane; place < places; place += 32u) {
-    A sum = A(0);
-    if (lane.here) sum = A(D::load(output[long(place / uint(kLines)) * p.output_step]));
-    mine[place] = sum;
+  for (uint begin = ctx.lane; begin < places; begin += 32u * uint(kBinOutputs)) {
+    typename D::memory old[kBinOutputs];
+#pragma unroll
+    for (int u = 0; u < kBinOutputs; ++u) {
+      uint place = begin + 32u * uint(u);
+      old[u] = typename D::memory(0);
+      if (lane.here && place < places) {
+        old[u] = output[long(place / uint(kLines)) * p.output_step];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kBinOutputs; ++u) {
+      uint place = begin + 32u * uint(u);
+      if (place < places) mine[place] = A(D::load(old[u]));
+    }
   }
   simdgroup_barrier(mem_flags::mem_threadgroup);
   for (uint begin = 0u; begin < count; begin += 32u * uint(kBinAhead)) {
@@ -265,7 +281,7 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {
       uint i = begin + uint(u) * 32u + ctx.lane;
-      if (i < count) entry[u] = entries[i];
+      entry[u] = entries[i < count ? i : count - 1u];
     }
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {

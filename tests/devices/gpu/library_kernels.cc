@@ -44,7 +44,7 @@ std::vector<KernelSource> make_kernels() {
       instance("indexing.h", "select", "uchar, long, ulong, 3",
                {read("uchar", "x"), read("long", "indices"), write("uchar", "y"),
                 constant("SelectParams<3>")}),
-      instance("indexing.h", "select_rows", "uint4, long, uint, 2, 4",
+      instance("indexing.h", "select_rows", "uint4, long, 2, 4",
                {read("uint4", "x"), read("long", "indices"), write("uint4", "y"),
                 constant("RowParams<2>")}),
       instance("scatter_lines.h", "scatter_add", "half, float, long, uint, 2",

@@ -1,5 +1,6 @@
 // slice_assign, gather and select: kernels/indexing.h.
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "devices/gpu/divisor.h"
@@ -12,9 +13,12 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kPacketBytes = 16;
-constexpr std::int64_t kSelectedAtOnce = 4;
+constexpr int kRowsAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing.h
 constexpr std::int64_t kAssignedAtOnce = 4;
+// Threadgroups that fill a large GPU, and 32-bit positions of rows.
+constexpr std::int64_t kManyGroups = 1024;
+constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
 
 runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
                              std::vector<KernelParameter> parameters) {
@@ -232,25 +236,25 @@ Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64
                bool rare) {
   const std::int64_t bytes = width * size_of(from.input.dtype);
   const std::string vector = vector_type(bytes);
-  const std::int64_t vectors = rows.row / width, positions = from.indices.shape[0];
-  const std::int64_t count = rows.rows * vectors;
-  const Divisor by_vectors = divisor(vectors), by_positions = divisor(positions);
+  const std::int64_t vectors = rows.row / width;
+  const auto lanes = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
   const std::string rank = std::to_string(rows.outer.shape.rank());
   Step step;
   step.kernel = &plan.add_kernel(
-      source("select_rows",
-             {vector, from.type_of_index, index_type(count), rank, std::to_string(kSelectedAtOnce)},
+      source("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)},
              from.parameters(vector, instance("RowParams", {rank}))),
       rare);
-  step.groups = groups_for(parts(count, kSelectedAtOnce));
+  const std::int64_t groups = parts(rows.rows, kThreads / lanes * kRowsAtOnce);
+  const std::int64_t across =
+      std::clamp<std::int64_t>(kManyGroups / groups, 1, parts(vectors, lanes));
+  step.groups = {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)};
   step.threads = {kThreads};
-  step.constants = {count,
+  step.constants = {rows.rows,
+                    from.indices.shape[0],
                     vectors,
-                    by_vectors.magic,
-                    by_vectors.shift,
-                    positions,
-                    by_positions.magic,
-                    by_positions.shift,
+                    lanes,
+                    std::countr_zero(static_cast<std::uint64_t>(lanes)),
                     from.index.base,
                     from.indices.strides[0],
                     from.extent,
@@ -268,7 +272,7 @@ Prepared prepare_select(const Signature& signature) {
   if (count == 0) return prepared_steps(std::move(plan));
   const Lookup from(signature);
   const SelectedRows rows(from);
-  if (rows.contiguous) {
+  if (rows.contiguous && rows.rows < kMostRows) {
     plan->add_step(rows.width > 1, [&](bool wide, bool rare) {
       return rows_step(*plan, from, rows, wide ? rows.width : 1, rare);
     });

@@ -23,7 +23,7 @@ constexpr std::int64_t kSumBytes = 24 << 10;
 constexpr std::int64_t kNeighbours = 4;
 // Elements of a thread: enough for runs of entries, few enough for a large GPU to have work
 // everywhere.
-constexpr std::int64_t kMostRounds = 32;
+constexpr std::int64_t kMostRounds = 8;
 constexpr std::int64_t kManyTiles = 512;
 // A thread adds up the counts of all tiles.
 constexpr std::int64_t kMostTiles = 4096;
