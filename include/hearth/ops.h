@@ -91,6 +91,9 @@ HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
 HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
 HEARTH_API Array clamp_min(const Array& x, const Array& low);
 HEARTH_API Array clamp_max(const Array& x, const Array& high);
+// a + (b - a) * t: the way from a to b. Float dtypes; a itself for t = 0, while t = 1 may miss b by
+// rounding.
+HEARTH_API Array lerp(const Array& a, const Array& b, const Array& t);
 // Float to integer truncates, saturates and takes NaN to 0; anything to bool is x != 0. `x` itself
 // if it has the dtype already. A number becomes an array of rank 0.
 HEARTH_API Array cast(const Array& x, DType dtype);

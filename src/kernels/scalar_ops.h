@@ -210,3 +210,7 @@ HEARTH_FN T clamp(T x, T low, T high) {
   T y = where(x > high, high, x);
   return where(y < low, low, y);
 }
+template <HEARTH_REAL(T)>
+HEARTH_FN T lerp(T a, T b, T t) {
+  return a + (b - a) * t;
+}

@@ -1,6 +1,7 @@
 // Functions of two and three arrays, element by element: arithmetic, comparison, logic, choice.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "hearth/ops.h"
 #include "ops/defs.h"
@@ -54,6 +55,17 @@ Grads clamp_gradient(const Vjp& v) {
   if (v.needs(0)) list[0] = where(logical_or(above, below), 0.0, v.grad);
   if (v.needs(1)) list[1] = where(below, v.grad, 0.0);
   if (v.needs(2)) list[2] = where(logical_and(above, logical_not(below)), v.grad, 0.0);
+  return list;
+}
+
+Grads lerp_gradient(const Vjp& v) {
+  Grads list(3);
+  if (v.needs(0) || v.needs(1)) {
+    Array along = mul(v.grad, v.input(2));
+    if (v.needs(0)) list[0] = sub(v.grad, along);
+    if (v.needs(1)) list[1] = std::move(along);
+  }
+  if (v.needs(2)) list[2] = mul(v.grad, sub(v.input(1), v.input(0)));
   return list;
 }
 
@@ -339,6 +351,20 @@ constinit const OpDef clamp_op = {
     .samples = clamp_samples,
 };
 
+constinit const OpDef lerp_op = {
+    .name = "lerp",
+    .summary = "a + (b - a) * t.",
+    .kind = OpKind::elementwise,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_elementwise,
+    .formula = {"lerp", 3},
+    .vjp = lerp_gradient,
+    .saves = Saves::input0 | Saves::input1 | Saves::input2,
+    .accepts_dtype = float_dtype,
+    .samples = elementwise_samples<3>,
+};
+
 }  // namespace defs
 
 inline namespace v0 {
@@ -388,6 +414,10 @@ Array where(const Array& condition, const Array& a, const Array& b) {
 Array clamp(const Array& x, const Array& low, const Array& high) {
   const Array* const inputs[] = {&x, &low, &high};
   return record(defs::clamp_op, inputs, kNoParams);
+}
+Array lerp(const Array& a, const Array& b, const Array& t) {
+  const Array* const inputs[] = {&a, &b, &t};
+  return record(defs::lerp_op, inputs, kNoParams);
 }
 // maximum would share the gradient of a tie; integers have none.
 Array clamp_min(const Array& x, const Array& low) {

@@ -26,6 +26,12 @@ void require_adam(const char* optimizer, const Options& options) {
   require(options.weight_decay >= 0, optimizer, "weight_decay", options.weight_decay, ">= 0");
 }
 
+// before * beta + now * (1 - beta). The smaller factor stands at the difference: where that is 0, the
+// other value is met exactly.
+Array moving(const Array& before, const Array& now, double beta) {
+  return beta < 0.5 ? lerp(now, before, beta) : lerp(before, now, 1 - beta);
+}
+
 // The step that Adam takes away from a value: learning_rate * m^ / (sqrt(v^) + epsilon), where
 // m^ = m / (1 - beta1^step) and v^ = v / (1 - beta2^step). Above and below the line stand
 // c = sqrt(1 - beta2^step) times that, which leaves one product less. slots: m and v.
@@ -35,8 +41,8 @@ Array adam_step(const Array& gradient, std::vector<Array>& slots, double beta1, 
   Array& square_mean = slots[1];
   if (!mean.defined()) mean = zeros_like(gradient);
   if (!square_mean.defined()) square_mean = zeros_like(gradient);
-  mean = mean * beta1 + gradient * (1 - beta1);
-  square_mean = square_mean * beta2 + square(gradient) * (1 - beta2);
+  mean = moving(mean, gradient, beta1);
+  square_mean = moving(square_mean, square(gradient), beta2);
   const double c = std::sqrt(1 - std::pow(beta2, static_cast<double>(step)));
   const double rate = c * learning_rate / (1 - std::pow(beta1, static_cast<double>(step)));
   return mean * rate / (sqrt(square_mean) + c * epsilon);

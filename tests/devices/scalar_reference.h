@@ -210,6 +210,10 @@ inline Scalar evaluate(const std::string& op, DType dtype, DType work, bool exac
     const auto fa = static_cast<float>(a);
     const auto fb = static_cast<float>(b);
     if (op == "neg") return from_real(-a);
+    if (op == "lerp") {
+      const double t = x[2].f;
+      return from_real(wide ? a + (b - a) * t : fa + (fb - fa) * static_cast<float>(t));
+    }
     if (op == "abs") return from_real(std::abs(a));
     if (op == "square") return from_real(wide ? a * a : fa * fa);
     if (op == "sqrt") return from_real(wide ? std::sqrt(a) : std::sqrt(fa));

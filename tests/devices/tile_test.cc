@@ -214,7 +214,7 @@ Program random_program(Maker& maker, int instructions) {
     } else if (kind == 4) {
       const std::int16_t low = as(any_value(), dtype);
       const std::int16_t high = as(any_value(), dtype);
-      emit(clamp_def, dtype, a, low, high);
+      emit(is_float(dtype) && maker.pick(2) == 0 ? lerp_def : clamp_def, dtype, a, low, high);
     } else if (kind < 7) {
       emit(is_float(dtype) && maker.pick(4) == 0 ? *maker.one_of(kRealUnaryOps)
                                                  : *maker.one_of(kUnaryOps),

@@ -99,6 +99,18 @@ TEST(Elementwise, MaximumAndMinimumPropagateNan) {
   }
 }
 
+TEST(Elementwise, LerpMeetsItsStart) {
+  for (const DType dtype : kFloats) {
+    const Array a = array({1, -2, 3, kNan}, {4}, dtype);
+    const Array b = array({5, 6, -3, 1}, {4}, dtype);
+    expect_values(lerp(a, b, 0.0), {4}, {1, -2, 3, kNan});
+    expect_values(lerp(a, b, 0.25), {4}, {2, 0, 1.5, kNan});
+    expect_values(lerp(a, b, 1.0), {4}, {5, 6, -3, kNan});
+    expect_values(lerp(a, 3.0, array({0.5}, {1}, dtype)), {4}, {2, 0.5, 3, kNan});
+  }
+  expect_error(ErrorCode::dtype, [] { lerp(array({1, 2}, {2}, DType::i32), 5, 1); });
+}
+
 TEST(Elementwise, ClampKeepsNanAndLetsTheLowerBoundWin) {
   for (const DType dtype : kFloats) {
     const Array x = array({-5, 0.5, 5, kNan}, {4}, dtype);

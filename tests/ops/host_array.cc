@@ -335,6 +335,10 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
       return capped < v[1] ? v[1] : capped;
     });
   }
+  if (op == "lerp") {
+    return map_broadcast(inputs,
+                         [](const std::vector<double>& v) { return v[0] + (v[1] - v[0]) * v[2]; });
+  }
   if (op == "cast") {
     const DType to = statics.dtype();
     return map_broadcast(inputs, [&](const std::vector<double>& v) {

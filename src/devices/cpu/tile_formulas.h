@@ -197,6 +197,7 @@ void set_ternary(TileTable& table) {
     forms[6] = map_where<L, 6>;
   } else if constexpr (requires(Vec<L> x) { F::apply(x, x, x); }) {
     forms[0] = map3<F, L, 0, 1>;
+    if constexpr (kOp == TileOp::lerp) forms[4] = map3<F, L, 4, kShortUnroll<L>>;
     forms[6] = map3<F, L, 6, 1>;
   }
 }

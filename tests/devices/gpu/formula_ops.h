@@ -57,5 +57,8 @@ inline runtime::KernelSource comparison_kernel(FormulaType type) {
 inline runtime::KernelSource clamp_kernel(FormulaType type) {
   return formula_kernel(std::string("clamp_") + type.name, {"clamp"}, 3, type.name, type.name);
 }
+inline runtime::KernelSource lerp_kernel(FormulaType type) {
+  return formula_kernel(std::string("lerp_") + type.name, {"lerp"}, 3, type.name, type.name);
+}
 
 }  // namespace hearth::gpu_test

@@ -224,6 +224,10 @@ void compare_all(FormulaType type) {
   constexpr DType kDType = dtype_of_v<T>;
   compare<std::uint8_t>(comparison, comparisons(), tuples<T>(2, 20000), DType::bool_);
   compare<T>(clamp, {"clamp"}, tuples<T>(3, 20000), kDType);
+  if (!type.real) return;
+  const FormulaLibrary lerp(lerp_kernel(type), kGcc);
+  ASSERT_TRUE(lerp.ok());
+  compare<T>(lerp, {"lerp"}, tuples<T>(3, 20000), kDType);
 }
 
 class Formulas : public testing::Test {

@@ -79,6 +79,7 @@ void add_ops(Ops& ops, DType dtype, bool platforms) {
   ops.add(where_def, dtype, {3, 0, kScalar});
   if (is_bool(dtype)) return;
   ops.add(clamp_def, dtype, {0, 1, 2});
+  if (is_float(dtype)) ops.add(lerp_def, dtype, {0, 1, 2});
   // Products that join sums, and one that does not: it is an output as well.
   ops.add(mul_def, dtype, {0, kScalar});
   const int product =
