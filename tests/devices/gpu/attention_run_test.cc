@@ -112,6 +112,22 @@ TEST(AttentionRun, FewQueriesOfSmallFloats) {
   }
 }
 
+// Of which simdgroups, keys of a turn and columns of a lane are there in part only.
+TEST(AttentionRun, FewRowsAndFewKeys) {
+  for (const Device& device : gpus()) {
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+      for (const Case& c :
+           {Case{2, 4, 2, 64, 64, 64, 64, dtype}, Case{1, 3, 3, 49, 49, 32, 32, dtype},
+            Case{3, 2, 1, 5, 33, 40, 24, dtype}, Case{2, 2, 2, 17, 1, 8, 64, dtype},
+            Case{1, 2, 2, 40, 23, 56, 8, dtype}}) {
+        expect_matches(device, Inputs(c, c.keys), {}, "few rows and keys");
+        expect_matches(device, Inputs(c, c.keys), {.scale = -3.0, .causal = true},
+                       "few rows and keys, causal");
+      }
+    }
+  }
+}
+
 TEST(AttentionRun, ManyQueriesGoOverTiles) {
   for (const Device& device : gpus()) {
     for (const DType dtype : {DType::f32, DType::f16}) {

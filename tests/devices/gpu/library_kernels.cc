@@ -233,6 +233,14 @@ std::vector<KernelSource> make_kernels() {
                   constant("FewParams"), shared("shared", 8 * 8 * 70)}));
     kernels.back().name += "_" + std::to_string(kernels.size());
   }
+  for (const char* dtype : {"BF16", "F16"}) {
+    const std::string type = dtype[0] == 'F' ? "half" : "bfloat";
+    kernels.push_back(instance("attention_short.h", "attention_short", dtype,
+                               {read(type, "q"), read(type, "k"), read(type, "v"), dynamics,
+                                write(type, "out"), constant("AttentionParams")}));
+    kernels.back().name += "_" + type;
+    kernels.back().max_threads = 128;
+  }
   kernels.push_back(
       instance("attention_stretches.h", "attention_combine", "BF16",
                {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),

@@ -38,7 +38,10 @@ void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
   if (driver.has_library(kAttentionFunction)) {
     add_library_attention(table, driver.has_library(kWideAttention));
   }
-  if (driver.properties().has_tile_products) add_matrix_attention(table);
+  if (driver.properties().has_tile_products) {
+    add_matrix_attention(table);
+    add_short_attention(table);
+  }
 }
 
 }  // namespace hearth::gpu

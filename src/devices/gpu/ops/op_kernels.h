@@ -45,6 +45,7 @@ void add_composed_attention(KernelTable& table);
 // `wide`: heads of up to 256 columns.
 void add_library_attention(KernelTable& table, bool wide);
 void add_matrix_attention(KernelTable& table);
+void add_short_attention(KernelTable& table);
 // The kernels for what not every GPU has: the vendor's libraries, and tensor cores. Where they
 // accept, they go before the others.
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table);
