@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "devices/gpu/region_runner.h"
+#include "hearth/ops.h"
 
 namespace hearth::gpu_test {
 namespace {
@@ -94,6 +95,25 @@ TEST_F(ArgRun, TiesAndNaNs) {
     check(DType::f32, {n, 3}, 0, Values::counts);
     check(DType::f16, {n, 8}, 0);
     check(DType::f16, {8, n}, 1);
+  }
+}
+
+// Elements that no other is worse than are found as well.
+TEST(ArgLines, OfTheWorst) {
+  const Device device = Device::named("sim");
+  const auto check = [&](DType dtype, double worst, const Shape& shape) {
+    const Array x = full(shape, worst, dtype, device).eval();
+    for (const std::int64_t axis : {0, 1}) {
+      const std::vector<double> first(static_cast<std::size_t>(shape[1 - axis]), 0);
+      EXPECT_EQ(argmax(x, axis).to_doubles(), first) << name(dtype) << axis;
+      EXPECT_EQ(argmin(neg(x), axis).to_doubles(), first) << name(dtype) << axis;
+    }
+  };
+  for (const Shape& shape : {Shape{40, 128}, Shape{3, 5000}, Shape{5000, 3}, Shape{7, 9}}) {
+    check(DType::f32, -INFINITY, shape);
+    check(DType::f16, -INFINITY, shape);
+    check(DType::i64, 0, shape);
+    check(DType::f32, NAN, shape);
   }
 }
 
