@@ -412,6 +412,36 @@ TEST_F(CudaCublasMatmul, Tf32OnlyWhereItIsAsked) {
   EXPECT_EQ(name_of(true), "library_matmul_tf32_nn");
 }
 
+TEST_F(CudaCublasMatmul, LargeMatricesAndFewVectorsInF32AreForAKernel) {
+  Signature signature;
+  signature.op = &defs::matmul_op;
+  signature.epilogue = {{&defs::relu_op}};
+  // Whether the product leaves the relu alone, and how many calls of the library it is.
+  const auto takes = [&](DType dtype, std::int64_t vectors, std::int64_t rows) {
+    signature.inputs = {operand({vectors, 2048}, {2048, 1}).spec,
+                        operand({2048, rows}, {1, 2048}).spec};
+    signature.output = operand({vectors, rows}, {rows, 1}).spec;
+    for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
+    signature.output.dtype = dtype;
+    const Kernel* const kernel = table_.find(signature);
+    Signature alone = signature;
+    alone.epilogue.clear();
+    const Prepared prepared = kernel->prepare(alone);
+    const auto* plan = static_cast<const gpu::KernelPlan*>(prepared.state.get());
+    const bool is_kernel = plan->kernels.front()->source() != nullptr;
+    EXPECT_EQ(kernel->fuses(signature), !is_kernel);
+    return is_kernel;
+  };
+  EXPECT_TRUE(takes(DType::f32, 2, 8192));
+  EXPECT_TRUE(takes(DType::f32, 16, 8192));
+  EXPECT_FALSE(takes(DType::f32, 17, 8192));
+  EXPECT_FALSE(takes(DType::f32, 16, 64));
+  EXPECT_FALSE(takes(DType::bf16, 16, 8192));
+  switches().tf32 = true;
+  EXPECT_FALSE(takes(DType::f32, 16, 8192));
+  switches().tf32 = false;
+}
+
 TEST_F(CudaCublasMatmul, WhatTheLibraryDoesNotTakeIsForKernels) {
   Signature signature;
   signature.op = &defs::matmul_op;

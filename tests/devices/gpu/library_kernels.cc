@@ -146,6 +146,19 @@ std::vector<KernelSource> make_kernels() {
                                 constant("MatvecParams"), shared("shared", 8)}));
     kernels.back().name += "_" + type;
   }
+  for (const char* packed : {"true", "false"}) {
+    kernels.push_back(instance("matvec_few.h", "matvec_few", std::string(packed) + ", 8, 4, 2, 256",
+                               {read("float", "w"),
+                                read("float", "x"),
+                                write("float", "y"),
+                                write("float", "parts"),
+                                constant("MatvecFewParams"),
+                                {Kind::threadgroup, "float4", "stage", 512}}));
+    kernels.back().name += std::string("_") + packed;
+  }
+  kernels.push_back(
+      instance("matvec_few.h", "matvec_few_join", "float",
+               {read("float", "parts"), write("float", "y"), constant("MatvecFewParams")}));
   for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
     kernels.push_back(instance("softmax.h", name, "BF16, false, 4, 1",
                                {read("bfloat", "x"), write("bfloat", "y"),

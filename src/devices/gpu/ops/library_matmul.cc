@@ -169,6 +169,7 @@ Prepared prepare(const Signature& signature) { return library_matmul(signature, 
 
 Prepared library_matmul(const Signature& signature, std::int64_t large) {
   if (auto vector = matvec(signature)) return std::move(*vector);
+  if (is_matvec_few(signature)) return matvec_few(signature);
   Batch batch = batch_of(signature);
   if (!is_for_library(batch)) return portable_matmul(signature);
   const TensorSpec& a = signature.inputs[0];

@@ -19,12 +19,13 @@ constexpr std::int64_t kMostLayers = 65535;
 }  // namespace
 
 bool fuses_matmul(const Signature& signature) {
-  return is_float(signature.output.dtype) && !matvec(signature) &&
+  return is_float(signature.output.dtype) && !matvec(signature) && !is_matvec_few(signature) &&
          matmul_epilogue(signature).has_value();
 }
 
 Prepared portable_matmul(const Signature& signature) {
   if (auto vector = matvec(signature)) return std::move(*vector);
+  if (is_matvec_few(signature)) return matvec_few(signature);
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];

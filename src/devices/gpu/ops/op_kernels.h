@@ -29,6 +29,11 @@ Prepared portable_matmul(const Signature& signature);
 bool fuses_matmul(const Signature& signature);
 // The same where an operand is a vector and its kernel is the best there is.
 std::optional<Prepared> matvec(const Signature& signature);
+// The same for 2 to 16 vectors and an f32 matrix of `large` elements or more: whether it is, and what is
+// prepared for it, with launch_steps(). It takes no epilogue.
+inline constexpr std::int64_t kLargeMatrix = std::int64_t{1} << 22;
+bool is_matvec_few(const Signature& signature, std::int64_t large = kLargeMatrix);
+Prepared matvec_few(const Signature& signature);
 
 // Attention of many rows, any but f64: kernels/attention_tiles.h.
 Prepared portable_attention(const Signature& signature);
