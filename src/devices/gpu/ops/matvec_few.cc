@@ -19,6 +19,8 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 30;
 constexpr std::int64_t kBusy = 256;
 constexpr std::int64_t kMostShares = 8;
 constexpr std::int64_t kShortestShare = 1024;
+// Rows beyond so many lengths make a matrix no larger: short vectors are staged for too little.
+constexpr std::int64_t kTallest = 4;
 
 // How the kernel is made for up to so many vectors.
 struct Form {
@@ -27,7 +29,7 @@ struct Form {
 
   std::int64_t rows_of_group() const { return rows * threads / 32; }
 };
-constexpr Form kForms[] = {{4, 8, 2, 256, 512}, {8, 8, 1, 256, 512}, {16, 4, 2, 256, 512}};
+constexpr Form kForms[] = {{4, 8, 2, 256, 512}, {8, 4, 2, 256, 512}, {16, 4, 2, 256, 512}};
 
 const Form& form_for(std::int64_t vectors) {
   return *std::find_if(std::begin(kForms), std::end(kForms),
@@ -59,9 +61,9 @@ bool is_matvec_few(const Signature& signature, std::int64_t large) {
   const std::int64_t vectors = y.shape[last - 1], rows = y.shape[last], length = x.shape[x_last];
   return y.dtype == DType::f32 && !switches().tf32 && vectors > 1 && vectors <= kMostVectors &&
          element_count(y.shape) == vectors * rows && rows >= form_for(vectors).rows &&
-         rows * length >= large && length % kPacket == 0 && length < kLongest &&
-         has_packets(x, x_last - 1, x_last) && has_packets(w, w_last, w_last - 1) &&
-         y.strides[last] == 1;
+         std::min(rows, kTallest * length) * length >= large && length % kPacket == 0 &&
+         length < kLongest && has_packets(x, x_last - 1, x_last) &&
+         has_packets(w, w_last, w_last - 1) && y.strides[last] == 1;
 }
 
 Prepared matvec_few(const Signature& signature) {

@@ -31,7 +31,7 @@ bool fuses_matmul(const Signature& signature);
 std::optional<Prepared> matvec(const Signature& signature);
 // The same for 2 to 16 vectors and an f32 matrix of `large` elements or more: whether it is, and what is
 // prepared for it, with launch_steps(). It takes no epilogue.
-inline constexpr std::int64_t kLargeMatrix = std::int64_t{1} << 22;
+inline constexpr std::int64_t kLargeMatrix = std::int64_t{1} << 24;
 bool is_matvec_few(const Signature& signature, std::int64_t large = kLargeMatrix);
 Prepared matvec_few(const Signature& signature);
 
