@@ -41,16 +41,6 @@ HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {
   return x;
 }
 
-// The same where b lies behind all of a.
-HEARTH_INLINE Accumulator region_append(Accumulator a, Accumulator b) {
-  bool keeps = kSmallest ? a.value <= b.value : a.value >= b.value;
-  bool takes = a.at == ~position(0) || !(keeps || is_unordered(a.value));
-  Accumulator x;
-  x.value = takes ? b.value : a.value;
-  x.at = takes ? b.at : a.at;
-  return x;
-}
-
 HEARTH_INLINE Accumulator exchanged(Accumulator x, ushort mask) {
   return region_lift(exchanged(x.value, mask), exchanged(x.at, mask));
 }

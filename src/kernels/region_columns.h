@@ -40,7 +40,7 @@ inline void region_columns(thread const Operands& o, constant RegionParams& p,
           for (int i = 0; i < kWidth; ++i) {
             Values values = region_values(in[u], i, o);
             region_put(out, i, values);
-            sums[u][i] = region_append(sums[u][i], region_lift(values.reduced, row));
+            sums[u][i] = region_combine(sums[u][i], region_lift(values.reduced, row));
           }
           region_store(out, o, reduced_at(row, base, p));
         }

@@ -1,7 +1,6 @@
 // Regions that end in a reduction whose innermost axis is reduced. Text of the kernel dialect; see
 // region_map.h for what the generated part defines, and beside it
 //   Accumulator, region_identity(), region_combine(a, b)
-//   region_append(a, b)   the same where the elements of b lie behind those of a
 //   region_lift(value, e)          the accumulator of one value, element e of its row
 //   Kept, region_keep(a), region_kept(k)    an accumulator as memory holds it
 //   Target                         the dtype that is stored: the result's, or the accumulator's
@@ -52,7 +51,7 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
             part[i] = region_lift(values.reduced, v * position(kWidth) + position(i));
           }
           region_store(out, o, reduced_at(v, base, p));
-          sums[u] = region_append(sums[u], RegionPairs<kWidth, 1>::combined(part));
+          sums[u] = region_combine(sums[u], RegionPairs<kWidth, 1>::combined(part));
         }
       }
     }

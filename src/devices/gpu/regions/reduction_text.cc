@@ -194,9 +194,7 @@ std::string Accumulation::text(bool wide, bool partial, bool within_words) const
       "HEARTH_INLINE Kept region_keep(Accumulator x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_kept(Kept x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {\n  return ",
-      combine_formula(op, within_words),
-      "(a, b);\n}\nHEARTH_INLINE Accumulator region_append(Accumulator a, Accumulator b) {\n"
-      "  return region_combine(a, b);\n}\n");
+      combine_formula(op, within_words), "(a, b);\n}\n");
 }
 
 constexpr const char* kIncludes =
