@@ -30,6 +30,15 @@ HEARTH_INLINE T simd_broadcast_first(T value) {
 }
 HEARTH_INLINE bool simd_is_first() { return lane_index() == 0u; }
 
+// A bit for each lane.
+struct simd_vote {
+  typedef ulong vote_t;
+  vote_t votes;
+  HEARTH_INLINE explicit operator vote_t() const { return votes; }
+  HEARTH_INLINE bool any() const { return votes != 0ul; }
+};
+HEARTH_INLINE simd_vote simd_ballot(bool condition) { return {ulong(lanes_where(condition))}; }
+
 // Four neighbouring lanes.
 template <class T>
 HEARTH_INLINE T quad_shuffle_xor(T value, ushort mask) {

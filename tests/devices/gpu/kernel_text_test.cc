@@ -76,6 +76,17 @@ TEST(KernelText, MetalEntry) {
   expect_once(text, "  scale<half>(x, shared, y, count, p, hearth_ctx);");
 }
 
+// Metal has no overloads of entry points, and contracts what it is not told to leave.
+TEST(KernelText, MetalRules) {
+  runtime::KernelSource twin = source();
+  twin.name = "scale";
+  twin.function = "scale<half>";
+  const std::string text = assemble(twin, Target::metal);
+  EXPECT_EQ(count(text, "kernel void scale("), 0u);
+  expect_once(text, "kernel void hearth_entry_scale(\n");
+  expect_once(text, "#pragma METAL fp contract(off)\n");
+}
+
 TEST(KernelText, LintEntry) {
   const std::string text = entry(Target::lint);
   expect_once(text,

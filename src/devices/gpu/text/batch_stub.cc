@@ -85,7 +85,7 @@ std::string cuda_stub(const KernelSource& source) {
 }
 
 std::string metal_stub(const KernelSource& source) {
-  return joined(member_structs(source), "kernel void ", source.name,
+  return joined(member_structs(source), "kernel void ", metal_entry_name(source),
                 "(\n    constant HearthBatch& hearth_batch [[buffer(0)]], ", metal_positions(),
                 ") {\n", threadgroup_arrays(source, "threadgroup"), metal_ctx(),
                 member_call(source, source.function), "}\n");

@@ -131,8 +131,8 @@ std::string metal_stub(const KernelSource& source) {
     }
   }
   parameters.push_back(metal_positions());
-  return "kernel void " + source.name + "(\n    " + join(parameters, ",\n    ") + ") {\n" + arrays +
-         metal_ctx() + call(source, names(source), "hearth_ctx") + "}\n";
+  return "kernel void " + metal_entry_name(source) + "(\n    " + join(parameters, ",\n    ") +
+         ") {\n" + arrays + metal_ctx() + call(source, names(source), "hearth_ctx") + "}\n";
 }
 
 // clang has no threadgroup variables, so arrays come as parameters. The name is not the entry's: a
@@ -172,6 +172,11 @@ std::string large_array_memory(const KernelSource& source) {
 std::string large_array(const KernelParameter& parameter, std::int64_t offset) {
   return "  " + parameter.type + "* const " + parameter.name + " = reinterpret_cast<" +
          parameter.type + "*>(hearth_arrays + " + std::to_string(offset) + ");\n";
+}
+
+std::string metal_entry_name(const KernelSource& source) {
+  const bool is_taken = source.function.substr(0, source.function.find('<')) == source.name;
+  return is_taken ? "hearth_entry_" + source.name : source.name;
 }
 
 std::string callee(const KernelSource& source) {

@@ -22,6 +22,10 @@ struct StubWriters {
   Writer cuda, host, metal, lint;
 };
 
+// What Metal's library calls the entry point of a kernel of the dialect: `source.name`, unless the
+// kernel's own function is named so, which no entry point may be there.
+std::string metal_entry_name(const runtime::KernelSource& source);
+
 // The function that an entry point calls.
 std::string callee(const runtime::KernelSource& source);
 // What a pointer to memory that is not written, or only written, is declared with for CUDA: texts of
