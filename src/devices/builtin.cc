@@ -3,6 +3,7 @@
 #include "devices/cuda/register.h"
 #include "devices/gpu/gpu_device.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/metal/register.h"
 
 namespace hearth {
 
@@ -12,15 +13,28 @@ std::vector<std::string> discovery_notes();
 
 void register_builtin_devices() { cpu::register_cpu_device(); }
 
-void discover_attached_devices() {
+namespace {
+
+void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver>> drivers) {
   int index = 0;
-  for (std::unique_ptr<runtime::Driver>& driver : cuda::open_drivers()) {
+  for (std::unique_ptr<runtime::Driver>& driver : drivers) {
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*driver, table);
-    register_device(new gpu::GpuDevice("cuda", index++, std::move(driver), std::move(table)));
+    register_device(new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table)));
   }
 }
 
-std::vector<std::string> discovery_notes() { return cuda::notes(); }
+}  // namespace
+
+void discover_attached_devices() {
+  register_gpus("cuda", cuda::open_drivers());
+  register_gpus("metal", metal::open_drivers());
+}
+
+std::vector<std::string> discovery_notes() {
+  std::vector<std::string> all = cuda::notes();
+  for (std::string& note : metal::notes()) all.push_back(std::move(note));
+  return all;
+}
 
 }  // namespace hearth

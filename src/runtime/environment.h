@@ -23,6 +23,7 @@ struct Environment {
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
   std::optional<std::string> cache;
   std::string cuda_path;     // HEARTH_CUDA_PATH: folders that are searched first
+  std::string metal_path;    // HEARTH_METAL_PATH: a library in place of Apple's
   std::string trace;         // HEARTH_TRACE: the file that gets the timeline of the process
   bool check_order = false;  // HEARTH_CHECK_ORDER: see order_check.h
 

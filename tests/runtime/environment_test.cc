@@ -29,6 +29,7 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_EXACT", "1"},
                                 {"HEARTH_CACHE", ""},
                                 {"HEARTH_DEVICE", "cuda:1"},
+                                {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_CHECK_ORDER", ""}});
   EXPECT_EQ(all.problem, "");
   EXPECT_EQ(all.threads, 3);
@@ -36,6 +37,7 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_TRUE(all.exact);
   EXPECT_EQ(all.cache, "");
   EXPECT_EQ(all.device, "cuda:1");
+  EXPECT_EQ(all.metal_path, "/a/library");
   EXPECT_FALSE(all.check_order);
 }
 

@@ -1,0 +1,61 @@
+// The memory of a device, which host and device share: an Address is where the host sees the byte.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "devices/metal/objc.h"
+#include "runtime/device_spec.h"
+
+namespace hearth::metal {
+
+// A byte as commands name it.
+struct BufferPlace {
+  Id buffer = nullptr;  // an MTLBuffer, alive as long as its block
+  UInteger offset = 0;
+};
+
+class Buffers {
+ public:
+  // `device` outlives it.
+  Buffers(const ObjectiveC& objc, Id device, std::string name);
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  // Thread-safe. Throws Error{out_of_memory}.
+  Address allocate(std::int64_t bytes);
+  // Thread-safe. What is encoded keeps the memory until it is done, so this does not wait.
+  void free(Address address) noexcept;
+
+  // Where `bytes` bytes from `address` on lie. Throws Error{device} unless they are within one block.
+  // Called by one thread at a time: places that were asked for before are remembered.
+  BufferPlace find(Address address, std::int64_t bytes);
+
+ private:
+  struct Block {
+    std::int64_t bytes;
+    Owned buffer;
+  };
+  struct Known {
+    Address address = nullptr;
+    std::int64_t end = 0;  // bytes from there to the end of the block
+    std::uint64_t age = 0;
+    BufferPlace place;
+  };
+
+  const ObjectiveC& objc_;
+  const Id device_;
+  const std::string name_;
+  const UInteger longest_;
+  std::mutex mutex_;
+  std::map<Address, Block> blocks_;  // by first byte
+  std::atomic<std::uint64_t> age_{
+      1};                         // raised when a block goes, so that nothing known before counts
+  std::array<Known, 512> known_;  // by address
+};
+
+}  // namespace hearth::metal

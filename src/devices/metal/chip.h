@@ -1,0 +1,21 @@
+// What Metal does not tell of a GPU, by its name: how much to queue before it starts, and how wide it
+// is.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hearth::metal {
+
+struct Chip {
+  int cores = 8;
+  std::int64_t cache_bytes = std::int64_t{8} << 20;
+  // A command buffer is committed when it has so many commands, or they name so many bytes.
+  int commands = 40;
+  std::int64_t bytes = std::int64_t{40} << 20;
+};
+
+// "Apple M2 Max". An unknown name gives the smallest chip of its kind.
+Chip chip_named(std::string_view name);
+
+}  // namespace hearth::metal

@@ -1,0 +1,120 @@
+#include "devices/metal/command_stream.h"
+
+#include <algorithm>
+
+#include "hearth/error.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr UInteger kConcurrent = 1;  // MTLDispatchTypeConcurrent
+constexpr UInteger kCompleted = 4;   // MTLCommandBufferStatusCompleted; an error is more
+constexpr std::size_t kNamed = 6;
+
+}  // namespace
+
+CommandStream::CommandStream(const ObjectiveC& objc, Id device, const Chip& chip, std::string name)
+    : objc_(objc),
+      chip_(chip),
+      name_(std::move(name)),
+      queue_(objc.send(device, messages::new_queue)) {
+  if (!queue_) {
+    throw Error(ErrorCode::device, "metal: " + name_ + " gives no command queue");
+  }
+}
+
+CommandStream::~CommandStream() {
+  close();
+  if (!running_.empty()) objc_.send(running_.back().buffer.get(), messages::wait_until_completed);
+}
+
+Id CommandStream::encoder() {
+  if (encoder_) return encoder_.get();
+  const AutoreleasePool pool(objc_);
+  Owned buffer = objc_.keep(objc_.send(queue_.get(), messages::command_buffer));
+  Owned encoder;
+  if (buffer) {
+    encoder = objc_.keep(objc_.send(buffer.get(), messages::compute_encoder, kConcurrent));
+  }
+  if (!encoder) {
+    throw Error(ErrorCode::device, "metal: " + name_ + " gives no command encoder");
+  }
+  buffer_ = std::move(buffer);
+  encoder_ = std::move(encoder);
+  return encoder_.get();
+}
+
+void CommandStream::note(const KernelName& kernel, std::int64_t bytes) {
+  kernels_.push_back(kernel);
+  bytes_ += bytes;
+}
+
+bool CommandStream::is_full() const noexcept {
+  return kernels_.size() >= static_cast<std::size_t>(chip_.commands) || bytes_ >= chip_.bytes;
+}
+
+void CommandStream::close() noexcept {
+  if (encoder_) objc_.send(encoder_.get(), messages::end_encoding);
+  encoder_ = Owned();
+}
+
+void CommandStream::commit() {
+  if (!encoder_) return;
+  const AutoreleasePool pool(objc_);
+  close();
+  objc_.send(buffer_.get(), messages::commit);
+  running_.push_back({std::move(buffer_), std::move(kernels_)});
+  kernels_.clear();
+  bytes_ = 0;
+}
+
+double CommandStream::finish_oldest() {
+  const Running running = std::move(running_.front());
+  running_.pop_front();
+  const Id buffer = running.buffer.get();
+  if (objc_.send(buffer, messages::status) > kCompleted) {
+    if (fault_.empty()) fault_ = failure(running);
+    return 0;
+  }
+  return objc_.send(buffer, messages::gpu_end_time) - objc_.send(buffer, messages::gpu_start_time);
+}
+
+std::string CommandStream::failure(const Running& running) const {
+  std::vector<std::string> names;
+  for (const KernelName& kernel : running.kernels) {
+    if (std::find(names.begin(), names.end(), *kernel) == names.end()) names.push_back(*kernel);
+  }
+  std::string text = "metal: " + name_ + ": ";
+  text += names.size() == 1 ? "kernel " : "one of the kernels ";
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kNamed) text += " and " + std::to_string(names.size() - kNamed) + " others";
+  const std::string reason = objc_.error_text(objc_.send(running.buffer.get(), messages::error));
+  return text + " failed: " + (reason.empty() ? "no reason is given" : reason);
+}
+
+bool CommandStream::is_idle() {
+  const AutoreleasePool pool(objc_);
+  while (!running_.empty() &&
+         objc_.send(running_.front().buffer.get(), messages::status) >= kCompleted) {
+    finish_oldest();
+  }
+  return running_.empty() && !encoder_;
+}
+
+double CommandStream::wait() {
+  commit();
+  const AutoreleasePool pool(objc_);
+  double seconds = 0;
+  while (!running_.empty()) {
+    objc_.send(running_.front().buffer.get(), messages::wait_until_completed);
+    seconds = finish_oldest();
+  }
+  if (fault_.empty()) return seconds;
+  const std::string fault = std::move(fault_);
+  fault_.clear();
+  throw Error(ErrorCode::device, fault);
+}
+
+}  // namespace hearth::metal

@@ -1,0 +1,66 @@
+// One queue of a device, and what is on its way there: an encoder that is kept open, command buffers
+// that run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/metal/chip.h"
+#include "devices/metal/objc.h"
+
+namespace hearth::metal {
+
+// A kernel's name, which may be asked for when the kernel is gone.
+using KernelName = std::shared_ptr<const std::string>;
+
+// Used by one thread at a time. Metal keeps what a command buffer names alive until it is done.
+class CommandStream {
+ public:
+  CommandStream(const ObjectiveC& objc, Id device, const Chip& chip, std::string name);
+  // Waits for what runs; what was not committed is dropped.
+  ~CommandStream();
+  CommandStream(const CommandStream&) = delete;
+  CommandStream& operator=(const CommandStream&) = delete;
+
+  // A concurrent compute encoder to encode commands with, until the next commit() or wait(). Throws
+  // Error{device} where there is none to be had.
+  Id encoder();
+  // A command was encoded that touches so many bytes.
+  void note(const KernelName& kernel, std::int64_t bytes);
+  // As much was encoded as a command buffer should have.
+  bool is_full() const noexcept;
+  // Starts what was encoded.
+  void commit();
+  // Nothing is encoded or runs.
+  bool is_idle();
+  // Commits and waits for all. Throws Error{device} for the first command buffer that failed since
+  // the last call, with the names of its kernels. Returns the seconds that the last one took.
+  double wait();
+
+ private:
+  struct Running {
+    Owned buffer;
+    std::vector<KernelName> kernels;
+  };
+
+  void close() noexcept;
+  // Takes out the oldest command buffer, which has ended; its seconds.
+  double finish_oldest();
+  std::string failure(const Running& running) const;
+
+  const ObjectiveC& objc_;
+  const Chip chip_;
+  const std::string name_;
+  const Owned queue_;
+  Owned buffer_;  // that is encoded
+  Owned encoder_;
+  std::vector<KernelName> kernels_;  // of buffer_
+  std::int64_t bytes_ = 0;
+  std::deque<Running> running_;  // the oldest first
+  std::string fault_;
+};
+
+}  // namespace hearth::metal

@@ -1,0 +1,104 @@
+#include "devices/metal/compiler.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "hearth/error.h"
+#include "runtime/source_hash.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr Integer kSafeMath = 0;     // MTLMathModeSafe
+constexpr Integer kPreciseMath = 1;  // MTLMathFloatingPointFunctionsPrecise
+constexpr SystemVersion kMathModes{15, 0, 0};
+
+constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 'm', 't'};
+struct Seal {
+  char mark[8];
+  std::uint64_t bytes;
+  std::uint64_t checksum;
+};
+
+}  // namespace
+
+UInteger language_version(SystemVersion system) {
+  const auto version = [](UInteger major, UInteger minor) { return (major << 16) + minor; };
+  if (system.major >= 26) return version(4, 0);
+  if (system.major >= 15) return version(3, 2);
+  return system.major >= 14 ? version(3, 1) : version(3, 0);
+}
+
+std::string Compiler::version() const {
+  const UInteger language = language_version(system_);
+  return "metal " + std::to_string(language >> 16) + "." + std::to_string(language & 0xffff) +
+         " safe";
+}
+
+Owned Compiler::library(const std::string& kernel, const std::string& text) const {
+  const AutoreleasePool pool(objc_);
+  const Owned options =
+      objc_.send(objc_.type_named("MTLCompileOptions"), messages::new_compile_options);
+  if (system_ >= kMathModes) {
+    objc_.send(options.get(), messages::set_math_mode, kSafeMath);
+    objc_.send(options.get(), messages::set_math_functions, kPreciseMath);
+  } else {
+    objc_.send(options.get(), messages::set_fast_math, Bool{0});
+  }
+  objc_.send(options.get(), messages::set_language_version, language_version(system_));
+  Id error = nullptr;
+  Owned made =
+      objc_.send(device_, messages::new_library, objc_.string(text), options.get(), &error);
+  if (made) return made;  // with an error where there are only warnings
+  const std::string said = objc_.error_text(error);
+  throw Error(ErrorCode::device, "metal: kernel " + kernel + " does not compile: " +
+                                     (said.empty() ? "no reason is given" : said));
+}
+
+std::vector<std::byte> Compiler::compile(const std::string& kernel, const std::string& text) {
+  Owned made = library(kernel, text);
+  {
+    const std::lock_guard lock(mutex_);
+    if (fresh_.size() == kFresh) fresh_.pop_front();
+    fresh_.emplace_back(text, std::move(made));
+  }
+  Seal seal{};
+  std::memcpy(seal.mark, kMark, sizeof kMark);
+  seal.bytes = text.size();
+  seal.checksum = runtime::checksum(text.data(), text.size());
+  std::vector<std::byte> image(sizeof seal + text.size());
+  std::memcpy(image.data(), &seal, sizeof seal);
+  std::memcpy(image.data() + sizeof seal, text.data(), text.size());
+  return image;
+}
+
+Owned Compiler::load(const std::string& kernel, std::span<const std::byte> image) {
+  Seal seal{};
+  std::string text;
+  if (image.size() >= sizeof seal) {
+    std::memcpy(&seal, image.data(), sizeof seal);
+    text.assign(reinterpret_cast<const char*>(image.data()) + sizeof seal,
+                image.size() - sizeof seal);
+  }
+  if (std::memcmp(seal.mark, kMark, sizeof kMark) != 0 || seal.bytes != text.size() ||
+      seal.checksum != runtime::checksum(text.data(), text.size())) {
+    throw Error(ErrorCode::corrupt_file,
+                "metal: the image of kernel " + kernel + " cannot be loaded; got " +
+                    std::to_string(image.size()) +
+                    " bytes that are damaged, expected those of compile()");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(fresh_.begin(), fresh_.end(),
+                                    [&](const auto& item) { return item.first == text; });
+    if (found != fresh_.end()) {
+      Owned made = std::move(found->second);
+      fresh_.erase(found);
+      return made;
+    }
+  }
+  return library(kernel, text);
+}
+
+}  // namespace hearth::metal

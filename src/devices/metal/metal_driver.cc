@@ -1,0 +1,238 @@
+#include "devices/metal/metal_driver.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "devices/gpu/text/kernel_text.h"
+#include "devices/metal/chip.h"
+#include "devices/metal/recorded_commands.h"
+#include "hearth/error.h"
+
+namespace hearth::metal {
+namespace {
+
+using runtime::Argument;
+using runtime::Command;
+using runtime::KernelParameter;
+using Kind = KernelParameter::Kind;
+
+constexpr UInteger kBufferScope = 1;         // MTLBarrierScopeBuffers
+constexpr std::int64_t kInlineBytes = 4096;  // what setBytes takes
+
+const MetalKernel& kernel_of(const Command& command) {
+  return static_cast<const MetalKernel&>(*command.function);
+}
+
+Size size_of(const runtime::Size3& size) { return {size.x, size.y, size.z}; }
+
+bool writes(Kind kind) { return kind == Kind::write || kind == Kind::read_write; }
+
+[[noreturn]] void fail(const Command& command, const std::string& what) {
+  throw Error(ErrorCode::internal, "metal: " + command.function->name() + ": " + what);
+}
+
+}  // namespace
+
+runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemVersion system) {
+  const AutoreleasePool pool(objc);
+  runtime::Properties properties;
+  properties.name = objc.text(objc.send(device, messages::device_name));
+  properties.architecture = "metal";
+  if (system.major >= 14) {
+    const Id architecture = objc.send(device, messages::architecture);
+    if (architecture != nullptr) {
+      properties.architecture = objc.text(objc.send(architecture, messages::architecture_name));
+    }
+  }
+  const Chip chip = chip_named(properties.name);
+  properties.memory = static_cast<std::int64_t>(objc.send(device, messages::working_set_size));
+  properties.processors = chip.cores;
+  properties.cache_bytes = chip.cache_bytes;
+  properties.threadgroup_memory =
+      static_cast<std::int64_t>(objc.send(device, messages::max_threadgroup_memory));
+  properties.unified = objc.send(device, messages::has_unified_memory) != 0;
+  return properties;
+}
+
+MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system)
+    : objc_(std::move(objc)),
+      device_(std::move(device)),
+      properties_(device_properties(*objc_, device_.get(), system)),
+      compiler_(*objc_, device_.get(), system),
+      buffers_(*objc_, device_.get(), properties_.name),
+      stream_(*objc_, device_.get(), chip_named(properties_.name), properties_.name),
+      copies_([this](const runtime::KernelSource& source) { return load(source, compile(source)); },
+              [this](std::span<const Command> commands) { submit(commands); }) {}
+
+std::vector<std::byte> MetalDriver::compile(const runtime::KernelSource& source) {
+  return compiler_.compile(source.name, gpu::assemble(source, gpu::Target::metal));
+}
+
+std::string MetalDriver::compiler_version() const {
+  return compiler_.version() + " " + std::to_string(gpu::embedded_revision());
+}
+
+std::unique_ptr<runtime::Function> MetalDriver::load(const runtime::KernelSource& source,
+                                                     std::span<const std::byte> image) {
+  return std::make_unique<MetalKernel>(*objc_, device_.get(), source,
+                                       compiler_.load(source.name, image),
+                                       properties_.threadgroup_memory);
+}
+
+void MetalDriver::submit(std::span<const Command> commands) {
+  const AutoreleasePool pool(*objc_);
+  while (!commands.empty()) {
+    const auto end = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
+      return command.group != commands.front().group;
+    });
+    const auto count = static_cast<std::size_t>(end - commands.begin());
+    submit_group(commands.first(count));
+    commands = commands.subspan(count);
+  }
+}
+
+void MetalDriver::submit_group(std::span<const Command> group) {
+  places_.clear();
+  for (const Command& command : group) find_places(command);
+  const Id encoder = stream_.encoder();
+  wait_for_earlier(encoder);
+  const BufferPlace* places = places_.data();
+  for (const Command& command : group) {
+    encode(encoder, command, places);
+    places += command.arguments.size();
+    std::int64_t bytes = 0;
+    for (const Argument& argument : command.arguments) bytes += argument.bytes;
+    stream_.note(kernel_of(command).shared_name(), bytes);
+  }
+  // Between groups only: what runs in the next encoder then follows all that barriers_ knew of.
+  if (!stream_.is_full()) return;
+  stream_.commit();
+  barriers_.clear();
+}
+
+void MetalDriver::find_places(const Command& command) {
+  std::size_t i = 0;
+  for (const KernelParameter& parameter : command.function->parameters()) {
+    if (parameter.kind == Kind::threadgroup) continue;
+    if (i == command.arguments.size()) fail(command, "too few arguments");
+    const Argument& argument = command.arguments[i++];
+    BufferPlace& place = places_.emplace_back();
+    if (argument.constant != nullptr) continue;
+    if (argument.bytes > 0) {
+      place = buffers_.find(argument.address, argument.bytes);
+      barriers_.use(place.buffer, writes(parameter.kind));
+      continue;
+    }
+    if (nothing_ == nullptr) nothing_ = buffers_.allocate(16);
+    place = buffers_.find(nothing_, 0);
+  }
+  if (i != command.arguments.size()) fail(command, "too many arguments");
+}
+
+void MetalDriver::wait_for_earlier(Id encoder) {
+  const std::vector<Id>& waits = barriers_.end_group();
+  if (waits.empty()) return;
+  if (waits.size() > Barriers::kFew) {
+    objc_->send(encoder, messages::barrier_scope, kBufferScope);
+  } else {
+    objc_->send(encoder, messages::barrier_resources, waits.data(), waits.size());
+  }
+}
+
+void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* places) {
+  const MetalKernel& kernel = kernel_of(command);
+  const Bindings& bindings = kernel.bindings();
+  if (command.threads.product() > kernel.max_threads()) {
+    throw Error(ErrorCode::unsupported,
+                "metal: kernel " + kernel.name() + ": too large a threadgroup for " +
+                    properties_.name + "; got " + std::to_string(command.threads.product()) +
+                    " threads, expected at most " + std::to_string(kernel.max_threads()));
+  }
+  std::vector<Owned> large;  // constants, at least until the dispatch
+  objc_->send(encoder, messages::set_pipeline, kernel.pipeline());
+  for (std::size_t i = 0; i < bindings.buffers.size(); ++i) {
+    const Argument& argument = command.arguments[i];
+    const UInteger index = bindings.buffers[i];
+    if (argument.constant == nullptr) {
+      objc_->send(encoder, messages::set_buffer, places[i].buffer, places[i].offset, index);
+    } else if (argument.bytes <= kInlineBytes) {
+      objc_->send(encoder, messages::set_bytes, argument.constant,
+                  static_cast<UInteger>(argument.bytes), index);
+    } else {
+      large.push_back(objc_->send(device_.get(), messages::new_buffer_with_bytes, argument.constant,
+                                  static_cast<UInteger>(argument.bytes), UInteger{0}));
+      objc_->send(encoder, messages::set_buffer, large.back().get(), UInteger{0}, index);
+    }
+  }
+  for (const auto& [index, bytes] : bindings.threadgroup) {
+    objc_->send(encoder, messages::set_threadgroup_memory, bytes, index);
+  }
+  if (bindings.takes_grid) {
+    runtime::Size3 grid;
+    std::memcpy(&grid, command.arguments.back().constant, sizeof grid);
+    objc_->send(encoder, messages::dispatch_threads, size_of(grid), size_of(command.threads));
+  } else {
+    objc_->send(encoder, messages::dispatch_groups, size_of(command.groups),
+                size_of(command.threads));
+  }
+}
+
+void MetalDriver::copy_to_device(Address target, const void* source, std::int64_t bytes) {
+  if (bytes <= 0) return;
+  if (stream_.is_idle()) {
+    buffers_.find(target, bytes);
+    std::memcpy(target, source, static_cast<std::size_t>(bytes));
+    return;
+  }
+  const Address copy = buffers_.allocate(bytes);
+  std::memcpy(copy, source, static_cast<std::size_t>(bytes));
+  copy_on_device(target, copy, bytes);
+  buffers_.free(copy);
+}
+
+void MetalDriver::copy_on_device(Address target, Address source, std::int64_t bytes) {
+  copies_.copy(target, source, bytes);
+}
+
+void MetalDriver::fill(Address target, std::uint8_t value, std::int64_t bytes) {
+  if (bytes <= 0) return;
+  if (stream_.is_idle()) {
+    buffers_.find(target, bytes);
+    std::memset(target, value, static_cast<std::size_t>(bytes));
+    return;
+  }
+  copies_.fill(target, value, bytes);
+}
+
+void MetalDriver::wait() {
+  barriers_.clear();
+  stream_.wait();
+}
+
+void MetalDriver::copy_to_host(void* target, Address source, std::int64_t bytes) {
+  wait();
+  if (bytes <= 0) return;
+  buffers_.find(source, bytes);
+  std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+std::unique_ptr<runtime::Executable> MetalDriver::instantiate(std::span<const Command> commands) {
+  return std::make_unique<RecordedCommands>(commands);
+}
+
+void MetalDriver::launch(runtime::Executable& executable) {
+  submit(static_cast<RecordedCommands&>(executable).commands());
+}
+
+std::vector<double> MetalDriver::time(std::span<const Command> commands) {
+  wait();
+  std::vector<double> seconds;
+  for (const Command& command : commands) {
+    submit({&command, 1});
+    barriers_.clear();
+    seconds.push_back(stream_.wait());
+  }
+  return seconds;
+}
+
+}  // namespace hearth::metal

@@ -1,0 +1,75 @@
+// The runtime's Driver over Metal: one device and one queue.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "devices/metal/barriers.h"
+#include "devices/metal/buffers.h"
+#include "devices/metal/command_stream.h"
+#include "devices/metal/compiler.h"
+#include "devices/metal/device_copies.h"
+#include "devices/metal/metal_kernel.h"
+#include "runtime/driver.h"
+
+namespace hearth::metal {
+
+// Asks the device.
+runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemVersion system);
+
+// What the host does to memory is done at once where the queue is idle, and queued otherwise.
+class MetalDriver final : public runtime::Driver {
+ public:
+  // Throws Error{device} where the device gives no queue.
+  MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system);
+  ~MetalDriver() override = default;
+
+  const runtime::Properties& properties() const override { return properties_; }
+
+  Address allocate(std::int64_t bytes) override { return buffers_.allocate(bytes); }
+  void free(Address address) noexcept override { buffers_.free(address); }
+
+  std::vector<std::byte> compile(const runtime::KernelSource& source) override;
+  std::string compiler_version() const override;
+  std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
+                                          std::span<const std::byte> image) override;
+
+  void submit(std::span<const runtime::Command> commands) override;
+  void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
+  void copy_on_device(Address target, Address source, std::int64_t bytes) override;
+  void fill(Address target, std::uint8_t value, std::int64_t bytes) override;
+  void copy_to_host(void* target, Address source, std::int64_t bytes) override;
+  void wait() override;
+
+  // An executable keeps copies of commands: Metal has no form of its own that is launched sooner than
+  // it is encoded.
+  std::unique_ptr<runtime::Executable> instantiate(
+      std::span<const runtime::Command> commands) override;
+  void launch(runtime::Executable& executable) override;
+
+  std::vector<double> time(std::span<const runtime::Command> commands) override;
+
+ private:
+  // Memory of one command, by argument; `buffer` is null for constants.
+  using Places = std::vector<BufferPlace>;
+
+  void submit_group(std::span<const runtime::Command> group);
+  void find_places(const runtime::Command& command);
+  void wait_for_earlier(Id encoder);
+  void encode(Id encoder, const runtime::Command& command, const BufferPlace* places);
+
+  const std::shared_ptr<const ObjectiveC> objc_;
+  const Owned device_;
+  const runtime::Properties properties_;
+  Compiler compiler_;
+  Buffers buffers_;
+  CommandStream stream_;
+  DeviceCopies copies_;
+  Barriers barriers_;
+  Places places_;         // of the group in hand, one command behind the other
+  Address nothing_ = {};  // what arguments of no bytes are bound to
+};
+
+}  // namespace hearth::metal

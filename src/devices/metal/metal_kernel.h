@@ -1,0 +1,34 @@
+// A compiled kernel on a device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "devices/metal/bindings.h"
+#include "devices/metal/objc.h"
+#include "runtime/driver.h"
+
+namespace hearth::metal {
+
+class MetalKernel final : public runtime::Function {
+ public:
+  // `library` is compiled from the source's text. Throws Error{corrupt_file} where it lacks the
+  // kernel, Error{unsupported} for one that the device cannot run, Error{device} with what Metal says.
+  MetalKernel(const ObjectiveC& objc, Id device, const runtime::KernelSource& source,
+              const Owned& library, std::int64_t most_threadgroup_bytes);
+
+  const Bindings& bindings() const noexcept { return bindings_; }
+  Id pipeline() const noexcept { return pipeline_.get(); }
+  std::int64_t max_threads() const noexcept { return max_threads_; }
+  // Outlives the kernel where others hold it.
+  const std::shared_ptr<const std::string>& shared_name() const noexcept { return shared_name_; }
+
+ private:
+  const Bindings bindings_;
+  const std::shared_ptr<const std::string> shared_name_;
+  Owned pipeline_;
+  std::int64_t max_threads_ = 0;
+};
+
+}  // namespace hearth::metal

@@ -1,0 +1,125 @@
+#include "devices/metal/register.h"
+
+#include <mutex>
+
+#include "devices/metal/metal_driver.h"
+#include "hearth/error.h"
+#include "runtime/environment.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr SystemVersion kOldest{13, 0, 0};
+// MTLGPUFamilyApple7, of the M1: the first with all that kernels do in simdgroups.
+constexpr Integer kOldestFamily = 1007;
+
+struct Notes {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+Notes& last_notes() {
+  static Notes* notes = new Notes;  // lives as long as the process
+  return *notes;
+}
+
+// Whether objects of all kinds that the device makes without a kernel take the messages that they
+// will be sent.
+bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& notes) {
+  const AutoreleasePool pool(objc);
+  bool fits = true;
+  const auto check = [&](Id object, const char* owner) {
+    if (object == nullptr) {
+      notes.push_back(std::string("no ") + owner + " is given");
+      fits = false;
+    } else if (!objc.check(object, owner, MessageInfo::Receiver::object, notes)) {
+      fits = false;
+    }
+    return object != nullptr && fits;
+  };
+  if (!check(device, "MTLDevice")) return false;
+  check(objc.string("text"), "NSString");
+  check(objc.send(objc.type_named("NSProcessInfo"), messages::process_info), "NSProcessInfo");
+  const Owned options =
+      objc.send(objc.type_named("MTLCompileOptions"), messages::new_compile_options);
+  check(options.get(), "MTLCompileOptions");
+  const Owned descriptor =
+      objc.send(objc.type_named("MTLComputePipelineDescriptor"), messages::new_pipeline_descriptor);
+  check(descriptor.get(), "MTLComputePipelineDescriptor");
+  const Owned buffer = objc.send(device, messages::new_buffer, UInteger{16}, UInteger{0});
+  check(buffer.get(), "MTLBuffer");
+  const Owned queue = objc.send(device, messages::new_queue);
+  if (!check(queue.get(), "MTLCommandQueue")) return false;
+  const Id commands = objc.send(queue.get(), messages::command_buffer);
+  if (!check(commands, "MTLCommandBuffer")) return false;
+  const Id encoder = objc.send(commands, messages::compute_encoder, UInteger{1});
+  check(encoder, "MTLComputeCommandEncoder");
+  // An encoder must not go before it has ended.
+  if (objc.understands(encoder, messages::end_encoding)) {
+    objc.send(encoder, messages::end_encoding);
+  }
+  return fits;
+}
+
+std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const ObjectiveC>& objc,
+                                             Owned device, SystemVersion system,
+                                             const std::string& prefix,
+                                             std::vector<std::string>& notes) {
+  if (!check_objects(*objc, device.get(), notes)) {
+    notes.push_back(prefix + "its objects are not those that are known here");
+    return nullptr;
+  }
+  const runtime::Properties properties = device_properties(*objc, device.get(), system);
+  const std::string name = prefix + properties.name + ", " + properties.architecture;
+  if (!properties.unified ||
+      objc->send(device.get(), messages::supports_family, kOldestFamily) == 0) {
+    notes.push_back(name + ": no GPU of Apple's from the M1 on");
+    return nullptr;
+  }
+  try {
+    auto driver = std::make_unique<MetalDriver>(objc, std::move(device), system);
+    notes.push_back(name);
+    return driver;
+  } catch (const Error& error) {
+    notes.push_back(prefix + error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Devices find_devices(const std::string& library) {
+  Devices found;
+  const auto objc = ObjectiveC::open(library, found.notes);
+  if (objc == nullptr) return found;
+  const SystemVersion system = objc->system_version();
+  if (!(system >= kOldest)) {
+    found.notes.emplace_back("no Metal: the system is too old; got one before macOS 13");
+    return found;
+  }
+  std::vector<Owned> devices = objc->devices();
+  if (devices.empty()) found.notes.emplace_back("Metal sees no device");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string prefix = "device " + std::to_string(i) + ": ";
+    if (auto driver = open_device(objc, std::move(devices[i]), system, prefix, found.notes)) {
+      found.drivers.push_back(std::move(driver));
+    }
+  }
+  return found;
+}
+
+std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
+  Devices found = find_devices(runtime::environment().metal_path);
+  Notes& last = last_notes();
+  const std::lock_guard lock(last.mutex);
+  last.lines = std::move(found.notes);
+  return std::move(found.drivers);
+}
+
+std::vector<std::string> notes() {
+  Notes& last = last_notes();
+  const std::lock_guard lock(last.mutex);
+  return last.lines;
+}
+
+}  // namespace hearth::metal

@@ -1,0 +1,27 @@
+// The GPUs of this machine that Metal has.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/driver.h"
+
+namespace hearth::metal {
+
+struct Devices {
+  std::vector<std::unique_ptr<runtime::Driver>> drivers;  // in the system's order
+  std::vector<std::string> notes;  // what was tried, found, and why devices are missing
+};
+
+// A driver for each device that can be used; none on another system. `library`: what stands for the
+// Objective-C runtime and all frameworks; empty: the system's own. Never throws for what a machine
+// lacks.
+Devices find_devices(const std::string& library);
+
+// The same for what the environment names.
+std::vector<std::unique_ptr<runtime::Driver>> open_drivers();
+// The notes of the last open_drivers(). Thread-safe.
+std::vector<std::string> notes();
+
+}  // namespace hearth::metal
