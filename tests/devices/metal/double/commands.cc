@@ -1,0 +1,283 @@
+#include "devices/metal/double/commands.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "devices/metal/double/foundation.h"
+#include "devices/metal/double/order.h"
+#include "devices/metal/double/state.h"
+
+namespace hearth::metal::fake {
+namespace {
+
+enum Status : UInteger { kNew = 0, kCommitted = 2, kCompleted = 4, kFailed = 5 };
+constexpr std::size_t kMostUnderWay = 64;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void Buffer::dispose() { state().gpu->free(memory); }
+
+CommandBuffer::CommandBuffer(Queue& of) : Object(class_named(kType)), queue(&of) { retain(queue); }
+
+void CommandBuffer::dispose() {
+  if (open != nullptr) fault("a command buffer is released while it is encoded");
+  for (const Id object : held) release(object);
+  held.clear();
+  release(queue);
+}
+
+Id CommandBuffer::new_encoder(UInteger dispatch_type) {
+  const std::lock_guard lock(state().mutex);
+  if (progress != kNew) fault("an encoder of a command buffer that was committed");
+  if (open != nullptr) fault("a second encoder while the first is open");
+  if (!steps.empty()) steps.push_back(Step::barrier());
+  open = new Encoder(*this, dispatch_type == 1);
+  return autorelease(open);
+}
+
+void CommandBuffer::hold(Id object) {
+  retain(object);
+  held.push_back(object);
+}
+
+void CommandBuffer::commit() {
+  const std::lock_guard lock(state().mutex);
+  if (open != nullptr) fault("commit before the end of encoding");
+  if (progress != kNew) return fault("a command buffer is committed twice");
+  progress = kCommitted;
+  retain(this);
+  queue->committed.push_back(this);
+  if (state().runs_at_once) queue->finish(this);
+}
+
+void CommandBuffer::wait() {
+  const std::lock_guard lock(state().mutex);
+  if (progress == kNew) return fault("somebody waits for a command buffer that is not committed");
+  if (progress == kCommitted) queue->finish(this);
+}
+
+Id CommandBuffer::error_object() {
+  return progress == kFailed ? autorelease(new ErrorObject(error)) : nullptr;
+}
+
+void CommandBuffer::run() {
+  start = now();
+  const auto before = waits(steps);
+  std::vector<std::vector<Touched>> touched(steps.size());
+  for (const std::size_t i : latest_first(steps, before)) {
+    state().ran.push_back(steps[i].launch.kernel->name);
+    const std::string wrong = state().gpu->run(steps[i].launch, touched[i]);
+    if (error.empty()) error = wrong;
+  }
+  const std::string hazard = find_hazard(steps, before, touched);
+  if (!hazard.empty()) fault(hazard);
+  end = std::max(now(), start + 1e-9);
+  progress = error.empty() ? kCompleted : kFailed;
+  for (const Id object : held) release(object);
+  held.clear();
+  steps.clear();
+}
+
+Id Queue::command_buffer() {
+  const std::lock_guard lock(state().mutex);
+  if (committed.size() >= kMostUnderWay) finish(committed.front());
+  return autorelease(new CommandBuffer(*this));
+}
+
+void Queue::finish(const CommandBuffer* last) {
+  while (!committed.empty()) {
+    CommandBuffer* const next = committed.front();
+    committed.pop_front();
+    next->run();
+    const bool was_last = next == last;
+    release(next);
+    if (was_last) return;
+  }
+}
+
+void Encoder::dispose() {
+  if (!is_ended) fault("an encoder is released before the end of encoding");
+  for (Bound& each : table) release(each.buffer);
+  release(pipeline);
+  release(buffer);
+}
+
+bool Encoder::may_encode(const char* what) {
+  if (is_ended) fault(std::string(what) + " after the end of encoding");
+  return !is_ended;
+}
+
+void Encoder::set_pipeline(Id value) {
+  if (!may_encode("a pipeline is set")) return;
+  auto* const given = as<Pipeline>(value);
+  if (given == nullptr) return;
+  retain(given);
+  release(pipeline);
+  pipeline = given;
+}
+
+void Encoder::set_buffer(Id value, UInteger offset, UInteger index) {
+  if (!may_encode("a buffer is set")) return;
+  auto* const given = as<Buffer>(value);
+  if (given == nullptr) return;
+  if (index >= kTable) return fault("no such index of a buffer; got " + std::to_string(index));
+  if (offset >= given->size) {
+    fault("an offset beyond the buffer; got " + std::to_string(offset) + " of " +
+          std::to_string(given->size) + " bytes");
+    return;
+  }
+  retain(given);
+  release(table[index].buffer);
+  table[index] = {true, given, offset, {}};
+}
+
+void Encoder::set_bytes(const void* bytes, UInteger length, UInteger index) {
+  if (!may_encode("bytes are set")) return;
+  if (index >= kTable) return fault("no such index of a buffer; got " + std::to_string(index));
+  if (length == 0 || length > 4096) {
+    return fault("bytes for a buffer of 1 to 4096; got " + std::to_string(length));
+  }
+  const auto* const from = static_cast<const std::byte*>(bytes);
+  release(table[index].buffer);
+  table[index] = {true, nullptr, 0, {from, from + length}};
+}
+
+void Encoder::set_threadgroup_memory(UInteger length, UInteger index) {
+  if (!may_encode("threadgroup memory is set")) return;
+  if (index >= kTable || length % 16 != 0) {
+    return fault("threadgroup memory is not in whole 16 bytes; got " + std::to_string(length));
+  }
+  threadgroup[index] = length;
+}
+
+void Encoder::dispatch_groups(Size groups, Size threads) {
+  dispatch(
+      groups, threads,
+      {groups.width * threads.width, groups.height * threads.height, groups.depth * threads.depth});
+}
+
+void Encoder::dispatch_threads(Size grid, Size threads) {
+  const auto divide = [](UInteger all, UInteger each) {
+    return each == 0 ? 0 : (all + each - 1) / each;
+  };
+  dispatch({divide(grid.width, threads.width), divide(grid.height, threads.height),
+            divide(grid.depth, threads.depth)},
+           threads, grid);
+}
+
+void Encoder::check_sizes(const Pipeline& with, Size groups, Size threads) {
+  const std::string& name = with.kernel->name;
+  const UInteger count = threads.width * threads.height * threads.depth;
+  if (groups.width * groups.height * groups.depth == 0 || count == 0) {
+    fault(name + ": a grid of nothing");
+  }
+  if (count > with.max_threads) {
+    fault(name + ": too many threads in a threadgroup; got " + std::to_string(count) + " of " +
+          std::to_string(with.max_threads));
+  }
+  if (with.whole_simdgroups && count % 32 != 0) {
+    fault(name + ": threads are no multiple of 32; got " + std::to_string(count));
+  }
+  UInteger memory = 0;
+  for (const UInteger each : threadgroup) memory += each;
+  if (memory > 32 * 1024) {
+    fault(name + ": too much threadgroup memory; got " + std::to_string(memory) + " bytes");
+  }
+}
+
+bool Encoder::bind(const GpuKernel& kernel, Step& step) {
+  for (const GpuKernel::Buffer& wanted : kernel.buffers) {
+    const bool known = wanted.index < kTable && table[wanted.index].is_there;
+    if (!known) {
+      fault(kernel.name + ": buffer " + std::to_string(wanted.index) + " (" + wanted.name +
+            ") is not bound");
+      return false;
+    }
+    const Bound& bound = table[wanted.index];
+    GpuLaunch::Argument& argument = step.launch.arguments.emplace_back();
+    if (bound.buffer == nullptr) {
+      step.constants.push_back(bound.constant);
+      argument = {step.constants.back().data(), static_cast<std::int64_t>(bound.constant.size()),
+                  true};
+    } else {
+      buffer->hold(bound.buffer);
+      step.buffers.push_back(bound.buffer);
+      argument = {bound.buffer->memory + bound.offset,
+                  static_cast<std::int64_t>(bound.buffer->size - bound.offset), false};
+    }
+  }
+  return true;
+}
+
+void Encoder::dispatch(Size groups, Size threads, Size grid) {
+  const std::lock_guard lock(state().mutex);
+  if (!may_encode("a dispatch")) return;
+  if (pipeline == nullptr) return fault("a dispatch without a pipeline");
+  const std::size_t faults = state().faults.size();
+  check_sizes(*pipeline, groups, threads);
+  Step step;
+  step.launch.kernel = pipeline->kernel;
+  step.constants.reserve(pipeline->kernel->buffers.size());
+  if (!bind(*pipeline->kernel, step)) return;
+  for (const UInteger index : pipeline->kernel->threadgroup) {
+    step.launch.threadgroup.push_back(static_cast<std::int64_t>(threadgroup[index]));
+  }
+  if (state().faults.size() != faults) return;
+  step.launch.groups = groups;
+  step.launch.threads = threads;
+  step.launch.grid = grid;
+  buffer->hold(pipeline);
+  if (!is_concurrent && !buffer->steps.empty()) buffer->steps.push_back(Step::barrier());
+  buffer->steps.push_back(std::move(step));
+}
+
+void Encoder::barrier_scope(UInteger scope) {
+  if (!may_encode("a barrier")) return;
+  if (scope != 1) return fault("a barrier that is not for buffers; got " + std::to_string(scope));
+  buffer->steps.push_back(Step::barrier());
+}
+
+void Encoder::barrier_resources(const Id* resources, UInteger count) {
+  if (!may_encode("a barrier")) return;
+  if (count == 0) return fault("a barrier for no resources");
+  Step step = Step::barrier();
+  for (UInteger i = 0; i < count; ++i) {
+    const auto* const each = as<Buffer>(resources[i]);
+    if (each != nullptr) step.buffers.push_back(each);
+  }
+  if (!step.buffers.empty()) buffer->steps.push_back(std::move(step));
+}
+
+void Encoder::end_encoding() {
+  if (!may_encode("the end of encoding")) return;
+  is_ended = true;
+  buffer->open = nullptr;
+}
+
+void define_commands() {
+  define<messages::contents, &Buffer::contents>();
+  define<messages::length, &Buffer::length>();
+  define<messages::command_buffer, &Queue::command_buffer>();
+  define<messages::compute_encoder, &CommandBuffer::new_encoder>();
+  define<messages::commit, &CommandBuffer::commit>();
+  define<messages::wait_until_completed, &CommandBuffer::wait>();
+  define<messages::status, &CommandBuffer::status>();
+  define<messages::error, &CommandBuffer::error_object>();
+  define<messages::gpu_start_time, &CommandBuffer::start_time>();
+  define<messages::gpu_end_time, &CommandBuffer::end_time>();
+  define<messages::set_pipeline, &Encoder::set_pipeline>();
+  define<messages::set_buffer, &Encoder::set_buffer>();
+  define<messages::set_bytes, &Encoder::set_bytes>();
+  define<messages::set_threadgroup_memory, &Encoder::set_threadgroup_memory>();
+  define<messages::dispatch_groups, &Encoder::dispatch_groups>();
+  define<messages::dispatch_threads, &Encoder::dispatch_threads>();
+  define<messages::barrier_scope, &Encoder::barrier_scope>();
+  define<messages::barrier_resources, &Encoder::barrier_resources>();
+  define<messages::end_encoding, &Encoder::end_encoding>();
+}
+
+}  // namespace hearth::metal::fake

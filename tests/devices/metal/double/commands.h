@@ -1,0 +1,116 @@
+// Buffers, queues, command buffers and encoders of the double.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/metal/double/libraries.h"
+#include "devices/metal/double/metal_double.h"
+#include "devices/metal/double/object.h"
+
+namespace hearth::metal::fake {
+
+struct Buffer final : Object {
+  static constexpr const char* kType = "MTLBuffer";
+  Buffer(std::byte* at, UInteger bytes) : Object(class_named(kType)), memory(at), size(bytes) {}
+  void dispose() override;
+  void* contents() { return memory; }
+  UInteger length() { return size; }
+
+  std::byte* memory;
+  UInteger size;
+};
+
+// A command, or a barrier before the next ones.
+struct Step {
+  static Step barrier() {
+    Step made;
+    made.is_barrier = true;
+    return made;
+  }
+  bool is_barrier = false;
+  // Of a command.
+  GpuLaunch launch;
+  std::vector<std::vector<std::byte>> constants;  // that launch.arguments point into
+  // Whose memory a command may touch; what a barrier is for, or empty: all memory.
+  std::vector<const Buffer*> buffers;
+};
+
+// Of a queue, in the order of commit().
+struct CommandBuffer final : Object {
+  static constexpr const char* kType = "MTLCommandBuffer";
+  explicit CommandBuffer(struct Queue& of);
+  void dispose() override;
+  Id new_encoder(UInteger dispatch_type);
+  void commit();
+  void wait();
+  UInteger status() { return progress; }
+  Id error_object();
+  double start_time() { return start; }
+  double end_time() { return end; }
+  // Keeps an object until the work is done.
+  void hold(Id object);
+  void run();
+
+  struct Queue* queue;
+  struct Encoder* open = nullptr;
+  std::vector<Id> held;
+  std::vector<Step> steps;
+  UInteger progress = 0;  // MTLCommandBufferStatus
+  std::string error;
+  double start = 0, end = 0;
+};
+
+struct Queue final : Object {
+  static constexpr const char* kType = "MTLCommandQueue";
+  Queue() : Object(class_named(kType)) {}
+  void dispose() override { finish(nullptr); }
+  Id command_buffer();
+  // Runs what was committed up to this one; null: all.
+  void finish(const CommandBuffer* last);
+
+  std::deque<CommandBuffer*> committed;  // and not done
+};
+
+struct Encoder final : Object {
+  static constexpr const char* kType = "MTLComputeCommandEncoder";
+  Encoder(CommandBuffer& of, bool concurrently)
+      : Object(class_named(kType)), buffer(&of), is_concurrent(concurrently) {
+    retain(buffer);
+  }
+  void dispose() override;
+  void set_pipeline(Id value);
+  void set_buffer(Id value, UInteger offset, UInteger index);
+  void set_bytes(const void* bytes, UInteger length, UInteger index);
+  void set_threadgroup_memory(UInteger length, UInteger index);
+  void dispatch_groups(Size groups, Size threads);
+  void dispatch_threads(Size grid, Size threads);
+  void barrier_scope(UInteger scope);
+  void barrier_resources(const Id* resources, UInteger count);
+  void end_encoding();
+
+  static constexpr std::size_t kTable = 31;
+  struct Bound {
+    bool is_there = false;
+    Buffer* buffer = nullptr;  // null: constant
+    UInteger offset = 0;
+    std::vector<std::byte> constant;
+  };
+
+  bool may_encode(const char* what);
+  void dispatch(Size groups, Size threads, Size grid);
+  bool bind(const GpuKernel& kernel, Step& step);
+  void check_sizes(const Pipeline& with, Size groups, Size threads);
+
+  CommandBuffer* buffer;
+  bool is_concurrent;
+  bool is_ended = false;
+  Pipeline* pipeline = nullptr;
+  std::array<Bound, kTable> table;
+  std::array<UInteger, kTable> threadgroup{};
+};
+
+}  // namespace hearth::metal::fake

@@ -1,0 +1,60 @@
+#include "devices/metal/double/foundation.h"
+
+#include "devices/metal/double/state.h"
+
+namespace hearth::metal::fake {
+namespace {
+
+Id retained(Id self) {
+  retain(self);
+  return self;
+}
+Bool responds_to(Id self, Selector selector) {
+  const bool missing = state().missing.contains(reinterpret_cast<const char*>(selector));
+  return static_cast<Bool>(self->type->find(selector) != nullptr && !missing);
+}
+
+struct ProcessInfo final : Object {
+  static constexpr const char* kType = "NSProcessInfo";
+  ProcessInfo() : Object(class_named(kType), false) {}
+  static Id shared() {
+    static auto* info = new ProcessInfo;
+    return info;
+  }
+  Bool is_at_least(SystemVersion version) { return static_cast<Bool>(state().system >= version); }
+};
+
+Id string_with_utf8(const char* text) {
+  if (text == nullptr) fault("a string is made of nothing");
+  return string(text == nullptr ? "" : text);
+}
+
+}  // namespace
+
+Id string(const std::string& text) { return autorelease(new String(text)); }
+
+void Array::dispose() {
+  for (const Id object : objects) release(object);
+  objects.clear();
+}
+
+Id Array::at(UInteger index) {
+  if (index < objects.size()) return objects[index];
+  fault("an array has no such object; got " + std::to_string(index));
+  return nullptr;
+}
+
+void define_foundation() {
+  define<messages::retain, &retained>();
+  define<messages::release, &release>();
+  define<messages::responds_to, &responds_to>();
+  define<messages::string_with_utf8, &string_with_utf8>();
+  define<messages::utf8_string, &String::utf8>();
+  define<messages::localized_description, &ErrorObject::description>();
+  define<messages::array_count, &Array::count>();
+  define<messages::object_at, &Array::at>();
+  define<messages::process_info, &ProcessInfo::shared>();
+  define<messages::is_system_at_least, &ProcessInfo::is_at_least>();
+}
+
+}  // namespace hearth::metal::fake

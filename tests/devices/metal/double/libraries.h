@@ -1,0 +1,74 @@
+// Libraries, functions and pipelines of the double.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "devices/metal/double/metal_double.h"
+#include "devices/metal/double/object.h"
+
+namespace hearth::metal::fake {
+
+struct Options final : Object {
+  static constexpr const char* kType = "MTLCompileOptions";
+  Options() : Object(class_named(kType)) {}
+  static Id make() { return new Options; }
+  void set_fast_math(Bool fast) { values.fast_math = fast != 0; }
+  void set_math_mode(Integer mode) { is_safe = mode == 0; }
+  void set_math_functions(Integer functions) { is_precise = functions == 1; }
+  void set_language_version(UInteger version) { values.language_version = version; }
+  CompileOptions given() const;
+
+  CompileOptions values;
+  bool is_safe = false;
+  bool is_precise = false;
+};
+
+struct Library final : Object {
+  static constexpr const char* kType = "MTLLibrary";
+  explicit Library(std::shared_ptr<GpuLibrary> of)
+      : Object(class_named(kType)), library(std::move(of)) {}
+  Id new_function(Id name);
+  std::shared_ptr<GpuLibrary> library;
+};
+
+struct Function final : Object {
+  static constexpr const char* kType = "MTLFunction";
+  explicit Function(std::shared_ptr<const GpuKernel> of)
+      : Object(class_named(kType)), kernel(std::move(of)) {}
+  std::shared_ptr<const GpuKernel> kernel;
+};
+
+struct PipelineDescriptor final : Object {
+  static constexpr const char* kType = "MTLComputePipelineDescriptor";
+  PipelineDescriptor() : Object(class_named(kType)) {}
+  static Id make() { return new PipelineDescriptor; }
+  void dispose() override { release(function); }
+  void set_function(Id value);
+  void set_label(Id value);
+  void set_whole_simdgroups(Bool value) { whole_simdgroups = value != 0; }
+  void set_max_threads(UInteger value);
+
+  Function* function = nullptr;
+  std::string label;
+  bool whole_simdgroups = false;
+  UInteger max_threads = 0;  // 0: as many as the device can
+};
+
+struct Pipeline final : Object {
+  static constexpr const char* kType = "MTLComputePipelineState";
+  explicit Pipeline(const PipelineDescriptor& descriptor);
+  UInteger max_total_threads() { return max_threads; }
+  UInteger simdgroup_width();
+  // What a text declares is only known when it runs.
+  UInteger threadgroup_memory() { return 0; }
+
+  std::shared_ptr<const GpuKernel> kernel;
+  bool whole_simdgroups;
+  UInteger max_threads;
+};
+
+Id new_library(Id source, Id options, Id* error);
+Id new_pipeline(Id descriptor, UInteger options, Id* reflection, Id* error);
+
+}  // namespace hearth::metal::fake

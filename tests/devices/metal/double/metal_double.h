@@ -1,0 +1,116 @@
+// A library that stands for the Objective-C runtime, Foundation and Metal on a machine that has none
+// of them: this folder is built as one shared library, and tests steer and watch it through this.
+// Kernels run where a `Gpu` runs them.
+//
+// Stricter than the real ones: work runs as late as it may; commands of a concurrent encoder run in
+// the most surprising order that its barriers allow; and what a caller must never do is a fault, after
+// which everything goes on as well as it can.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/metal/types.h"
+
+namespace hearth::metal::fake {
+
+// A kernel as its text describes it.
+struct GpuKernel {
+  struct Buffer {
+    std::string name;
+    UInteger index = 0;
+    bool writes = false;
+  };
+  virtual ~GpuKernel() = default;
+  std::string name;
+  std::vector<Buffer> buffers;
+  std::vector<UInteger> threadgroup;  // indices of memory that a launch brings
+};
+
+struct GpuLibrary {
+  virtual ~GpuLibrary() = default;
+  // Null where the text has no kernel of this name.
+  virtual std::shared_ptr<const GpuKernel> kernel(const std::string& name) = 0;
+};
+
+// Bytes [begin, end) that a launch read or wrote, as the host sees them.
+struct Touched {
+  const std::byte* begin;
+  const std::byte* end;
+  bool written;
+};
+
+struct GpuLaunch {
+  std::shared_ptr<const GpuKernel> kernel;
+  struct Argument {
+    std::byte* memory = nullptr;  // of allocate(), or a constant
+    std::int64_t bytes = 0;
+    bool is_constant = false;
+  };
+  std::vector<Argument> arguments;        // of kernel->buffers
+  std::vector<std::int64_t> threadgroup;  // bytes, of kernel->threadgroup
+  Size groups, threads, grid;             // the grid in threads
+};
+
+// What runs kernels.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  // Memory that the host may access. Null where there is none.
+  virtual std::byte* allocate(std::int64_t bytes) = 0;
+  virtual void free(std::byte* memory) = 0;
+  // Null where the text is wrong, with the compiler's messages.
+  virtual std::shared_ptr<GpuLibrary> compile(const std::string& text, std::string& messages) = 0;
+  // Empty, or what went wrong. `touched` gets what the launch touched, if that can be told.
+  virtual std::string run(const GpuLaunch& launch, std::vector<Touched>& touched) = 0;
+};
+
+struct CompileOptions {
+  bool fast_math = true;  // as when nothing is said
+  UInteger language_version = 0;
+};
+
+struct MetalDouble {
+  Gpu* gpu = nullptr;
+
+  // The machine.
+  int devices = 1;
+  SystemVersion system{15, 0, 0};
+  std::string device_name = "Apple M2 Max";
+  bool unified = true;
+  Integer family = 1008;  // MTLGPUFamilyApple8
+  UInteger simdgroup_width = 32;
+  UInteger memory = UInteger{8} << 30;
+  UInteger longest_buffer = UInteger{4} << 30;
+  UInteger most_threads = 1024;  // of a pipeline
+  // Messages that objects do not understand, by selector; and those whose types are given here.
+  std::map<std::string, bool> missing;
+  std::map<std::string, std::string> other_types;
+  // Command buffers are done when commit returns. Otherwise when somebody waits, or when 64 are
+  // under way.
+  bool runs_at_once = false;
+
+  // What happened.
+  std::vector<std::string> faults;
+  std::map<std::string, int> calls;  // by selector
+  std::vector<CompileOptions> compiled;
+  std::vector<std::string> ran;  // kernels, in the order in which they ran
+
+  // Objects that were made and not released, by class.
+  virtual std::map<std::string, int> live() const = 0;
+  // Forgets what happened and makes the machine as it was; objects stay.
+  virtual void reset() = 0;
+
+ protected:
+  ~MetalDouble() = default;
+};
+
+// The library exports it under this name, as extern "C".
+inline constexpr const char* kAccess = "hearth_metal_double";
+using Access = MetalDouble* (*)();
+
+}  // namespace hearth::metal::fake

@@ -1,0 +1,80 @@
+// objc_msgSend: keeps every register that may hold an argument, looks the method up, and jumps to it,
+// so that arguments on the stack stay where they are.
+
+#if defined(__APPLE__)
+#define NAME(name) "_" #name
+#else
+#define NAME(name) #name
+#endif
+
+#if defined(__x86_64__)
+asm(".text\n"
+    ".globl " NAME(objc_msgSend) "\n" NAME(objc_msgSend) ":\n"
+    "  pushq %rbp\n"
+    "  movq %rsp, %rbp\n"
+    "  subq $192, %rsp\n"
+    "  movq %rdi, 0(%rsp)\n"
+    "  movq %rsi, 8(%rsp)\n"
+    "  movq %rdx, 16(%rsp)\n"
+    "  movq %rcx, 24(%rsp)\n"
+    "  movq %r8, 32(%rsp)\n"
+    "  movq %r9, 40(%rsp)\n"
+    "  movq %rax, 48(%rsp)\n"
+    "  movdqu %xmm0, 64(%rsp)\n"
+    "  movdqu %xmm1, 80(%rsp)\n"
+    "  movdqu %xmm2, 96(%rsp)\n"
+    "  movdqu %xmm3, 112(%rsp)\n"
+    "  movdqu %xmm4, 128(%rsp)\n"
+    "  movdqu %xmm5, 144(%rsp)\n"
+    "  movdqu %xmm6, 160(%rsp)\n"
+    "  movdqu %xmm7, 176(%rsp)\n"
+    "  call " NAME(hearth_find_method) "\n"
+    "  movq %rax, %r11\n"
+    "  movq 0(%rsp), %rdi\n"
+    "  movq 8(%rsp), %rsi\n"
+    "  movq 16(%rsp), %rdx\n"
+    "  movq 24(%rsp), %rcx\n"
+    "  movq 32(%rsp), %r8\n"
+    "  movq 40(%rsp), %r9\n"
+    "  movq 48(%rsp), %rax\n"
+    "  movdqu 64(%rsp), %xmm0\n"
+    "  movdqu 80(%rsp), %xmm1\n"
+    "  movdqu 96(%rsp), %xmm2\n"
+    "  movdqu 112(%rsp), %xmm3\n"
+    "  movdqu 128(%rsp), %xmm4\n"
+    "  movdqu 144(%rsp), %xmm5\n"
+    "  movdqu 160(%rsp), %xmm6\n"
+    "  movdqu 176(%rsp), %xmm7\n"
+    "  leave\n"
+    "  jmp *%r11\n");
+#elif defined(__aarch64__)
+asm(".text\n"
+    ".p2align 2\n"
+    ".globl " NAME(objc_msgSend) "\n" NAME(objc_msgSend) ":\n"
+    "  stp x29, x30, [sp, #-224]!\n"
+    "  mov x29, sp\n"
+    "  stp x0, x1, [sp, #16]\n"
+    "  stp x2, x3, [sp, #32]\n"
+    "  stp x4, x5, [sp, #48]\n"
+    "  stp x6, x7, [sp, #64]\n"
+    "  str x8, [sp, #80]\n"
+    "  stp q0, q1, [sp, #96]\n"
+    "  stp q2, q3, [sp, #128]\n"
+    "  stp q4, q5, [sp, #160]\n"
+    "  stp q6, q7, [sp, #192]\n"
+    "  bl " NAME(hearth_find_method) "\n"
+    "  mov x16, x0\n"
+    "  ldp x0, x1, [sp, #16]\n"
+    "  ldp x2, x3, [sp, #32]\n"
+    "  ldp x4, x5, [sp, #48]\n"
+    "  ldp x6, x7, [sp, #64]\n"
+    "  ldr x8, [sp, #80]\n"
+    "  ldp q0, q1, [sp, #96]\n"
+    "  ldp q2, q3, [sp, #128]\n"
+    "  ldp q4, q5, [sp, #160]\n"
+    "  ldp q6, q7, [sp, #192]\n"
+    "  ldp x29, x30, [sp], #224\n"
+    "  br x16\n");
+#else
+#error "the double knows how x86-64 and arm64 pass arguments"
+#endif

@@ -1,0 +1,307 @@
+// What the double finds wrong: each mistake is made once, as no driver should.
+#include <thread>
+
+#include "devices/metal/metal_fixture.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr char kShift[] = R"(
+#include <metal_stdlib>
+using namespace metal;
+kernel void shift(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
+                  constant uint& by [[buffer(2)]], uint i [[thread_position_in_grid]]) {
+  y[i] = x[i] + float(by);
+}
+kernel void share(device float* y [[buffer(0)]], threadgroup float* t [[threadgroup(0)]],
+                  uint i [[thread_position_in_grid]]) {
+  t[i] = 1.0f;
+  y[i] = t[i];
+}
+)";
+
+class MetalDoubleFinds : public MetalDoubleTest {
+ protected:
+  void SetUp() override {
+    MetalDoubleTest::SetUp();
+    std::vector<std::string> notes;
+    objc_ = ObjectiveC::open(HEARTH_METAL_DOUBLE, notes);
+    ASSERT_NE(objc_, nullptr) << joined(notes);
+    pool_ = std::make_unique<AutoreleasePool>(*objc_);
+    device_ = std::move(objc_->devices().at(0));
+    queue_ = objc_->send(device_.get(), messages::new_queue);
+    for (Owned* each : {&x_, &y_}) {
+      *each = objc_->send(device_.get(), messages::new_buffer, 128, 0);
+      std::memset(objc_->send(each->get(), messages::contents), 0, 128);
+    }
+    shift_ = pipeline("shift");
+    share_ = pipeline("share");
+    begin();
+  }
+  void TearDown() override {
+    buffer_ = {};
+    encoder_ = {};
+    for (Owned* each : {&x_, &y_, &shift_, &share_, &queue_, &device_}) *each = {};
+    pool_.reset();
+    MetalDoubleTest::TearDown();
+  }
+
+  Owned pipeline(const std::string& name, UInteger max_threads = 64) {
+    Id error = nullptr;
+    const Owned library =
+        objc_->send(device_.get(), messages::new_library, objc_->string(kShift), nullptr, &error);
+    EXPECT_TRUE(library) << objc_->error_text(error);
+    const Owned function = objc_->send(library.get(), messages::new_function, objc_->string(name));
+    const Owned descriptor = objc_->send(objc_->type_named("MTLComputePipelineDescriptor"),
+                                         messages::new_pipeline_descriptor);
+    objc_->send(descriptor.get(), messages::set_compute_function, function.get());
+    objc_->send(descriptor.get(), messages::set_whole_simdgroups, Bool{1});
+    objc_->send(descriptor.get(), messages::set_max_threads, max_threads);
+    return objc_->send(device_.get(), messages::new_pipeline, descriptor.get(), 0, nullptr, &error);
+  }
+
+  void begin(UInteger dispatch_type = 1) {
+    buffer_ = objc_->keep(objc_->send(queue_.get(), messages::command_buffer));
+    encoder_ = objc_->keep(objc_->send(buffer_.get(), messages::compute_encoder, dispatch_type));
+  }
+  void bind(const Owned& x, const Owned& y) {
+    const std::uint32_t one = 1;
+    objc_->send(encoder_.get(), messages::set_pipeline, shift_.get());
+    objc_->send(encoder_.get(), messages::set_buffer, x.get(), 0, 0);
+    objc_->send(encoder_.get(), messages::set_buffer, y.get(), 0, 1);
+    objc_->send(encoder_.get(), messages::set_bytes, &one, sizeof one, 2);
+  }
+  void dispatch(UInteger threads = 32) {
+    objc_->send(encoder_.get(), messages::dispatch_groups, {1, 1, 1}, {threads, 1, 1});
+  }
+  void end() { objc_->send(encoder_.get(), messages::end_encoding); }
+  void run() {
+    end();
+    objc_->send(buffer_.get(), messages::commit);
+    objc_->send(buffer_.get(), messages::wait_until_completed);
+  }
+  float at(const Owned& buffer, std::size_t i) {
+    return static_cast<const float*>(objc_->send(buffer.get(), messages::contents))[i];
+  }
+  // The one fault that was found.
+  std::string fault() {
+    const Lines found = take_faults();
+    EXPECT_EQ(found.size(), 1u) << joined(found);
+    return found.empty() ? "" : found[0];
+  }
+
+  std::shared_ptr<const ObjectiveC> objc_;
+  std::unique_ptr<AutoreleasePool> pool_;
+  Owned device_, queue_, x_, y_, shift_, share_, buffer_, encoder_;
+};
+
+TEST_F(MetalDoubleFinds, NothingWhereAllIsRight) {
+  bind(x_, y_);
+  dispatch();
+  objc_->send(encoder_.get(), messages::barrier_scope, 1);
+  bind(y_, x_);
+  dispatch();
+  EXPECT_EQ(objc_->send(buffer_.get(), messages::status), UInteger{0});
+  run();
+  EXPECT_EQ(objc_->send(buffer_.get(), messages::status), UInteger{4});
+  EXPECT_EQ(objc_->send(buffer_.get(), messages::error), nullptr);
+  EXPECT_GT(objc_->send(buffer_.get(), messages::gpu_end_time),
+            objc_->send(buffer_.get(), messages::gpu_start_time));
+  EXPECT_EQ(at(y_, 31), 1);
+  EXPECT_EQ(at(x_, 31), 2);
+}
+
+TEST_F(MetalDoubleFinds, MessagesThatNobodyUnderstands) {
+  end();
+  EXPECT_EQ(objc_->send(x_.get(), messages::new_queue).get(), nullptr);
+  EXPECT_EQ(fault(), "newCommandQueue is not understood by a MTLBuffer");
+  EXPECT_EQ(objc_->send(nullptr, messages::length), UInteger{0});  // to nil: nothing happens
+}
+
+TEST_F(MetalDoubleFinds, MissingBarriers) {
+  bind(x_, y_);
+  dispatch();
+  bind(y_, x_);
+  dispatch();
+  run();
+  EXPECT_EQ(fault(), "no barrier: shift writes what shift reads before it");
+  EXPECT_EQ(at(x_, 0), 1);  // the second ran first
+  begin();
+  bind(x_, y_);
+  dispatch();
+  objc_->send(encoder_.get(), messages::set_buffer, x_.get(), 0, 0);
+  dispatch();
+  run();
+  EXPECT_EQ(fault(), "no barrier: shift writes what shift writes before it");
+}
+
+TEST_F(MetalDoubleFinds, BarriersForOtherBuffers) {
+  const Owned other = objc_->send(device_.get(), messages::new_buffer, 128, 0);
+  bind(x_, y_);
+  dispatch();
+  Id resources[] = {other.get(), x_.get()};
+  objc_->send(encoder_.get(), messages::barrier_resources, resources, 1);
+  bind(y_, other);
+  dispatch();
+  run();
+  EXPECT_EQ(fault(), "no barrier: shift reads what shift writes before it");
+  begin();
+  bind(x_, y_);
+  dispatch();
+  resources[0] = y_.get();
+  objc_->send(encoder_.get(), messages::barrier_resources, resources, 2);
+  bind(y_, other);
+  dispatch();
+  run();
+  EXPECT_EQ(at(other, 5), 2);
+}
+
+TEST_F(MetalDoubleFinds, ReadsSideBySideAndSerialEncodersAreFine) {
+  bind(x_, y_);
+  dispatch();
+  const Owned other = objc_->send(device_.get(), messages::new_buffer, 128, 0);
+  bind(x_, other);
+  dispatch();
+  run();
+  begin(0);
+  bind(x_, y_);
+  dispatch();
+  bind(y_, x_);
+  dispatch();
+  run();
+  EXPECT_EQ(at(x_, 0), 2);
+}
+
+TEST_F(MetalDoubleFinds, WhatIsNotBound) {
+  dispatch();
+  EXPECT_EQ(fault(), "a dispatch without a pipeline");
+  objc_->send(encoder_.get(), messages::set_pipeline, shift_.get());
+  objc_->send(encoder_.get(), messages::set_buffer, x_.get(), 0, 0);
+  dispatch();
+  EXPECT_EQ(fault(), "shift: buffer 1 (y) is not bound");
+  objc_->send(encoder_.get(), messages::set_buffer, y_.get(), 128, 1);
+  EXPECT_EQ(fault(), "an offset beyond the buffer; got 128 of 128 bytes");
+  objc_->send(encoder_.get(), messages::set_buffer, y_.get(), 0, 31);
+  EXPECT_EQ(fault(), "no such index of a buffer; got 31");
+  objc_->send(encoder_.get(), messages::set_buffer, shift_.get(), 0, 1);
+  EXPECT_EQ(fault(), "a MTLComputePipelineState in place of a MTLBuffer");
+  const std::vector<char> bytes(4097);
+  objc_->send(encoder_.get(), messages::set_bytes, bytes.data(), 4097, 2);
+  EXPECT_EQ(fault(), "bytes for a buffer of 1 to 4096; got 4097");
+  end();
+}
+
+TEST_F(MetalDoubleFinds, ThreadgroupsOfTheWrongSize) {
+  bind(x_, y_);
+  dispatch(31);
+  EXPECT_EQ(fault(), "shift: threads are no multiple of 32; got 31");
+  dispatch(96);
+  EXPECT_EQ(fault(), "shift: too many threads in a threadgroup; got 96 of 64");
+  objc_->send(encoder_.get(), messages::dispatch_groups, {0, 1, 1}, {32, 1, 1});
+  EXPECT_EQ(fault(), "shift: a grid of nothing");
+  objc_->send(encoder_.get(), messages::set_pipeline, share_.get());
+  objc_->send(encoder_.get(), messages::set_threadgroup_memory, 33 * 1024, 0);
+  dispatch();
+  EXPECT_EQ(fault(), "share: too much threadgroup memory; got 33792 bytes");
+  objc_->send(encoder_.get(), messages::set_threadgroup_memory, 120, 0);
+  EXPECT_EQ(fault(), "threadgroup memory is not in whole 16 bytes; got 120");
+  end();
+}
+
+TEST_F(MetalDoubleFinds, ThreadgroupMemoryThatALaunchBrings) {
+  objc_->send(encoder_.get(), messages::set_pipeline, share_.get());
+  objc_->send(encoder_.get(), messages::set_buffer, y_.get(), 0, 0);
+  objc_->send(encoder_.get(), messages::set_threadgroup_memory, 128, 0);
+  dispatch();
+  run();
+  EXPECT_EQ(at(y_, 31), 1);
+  begin();
+  objc_->send(encoder_.get(), messages::set_pipeline, share_.get());
+  objc_->send(encoder_.get(), messages::set_buffer, y_.get(), 0, 0);
+  objc_->send(encoder_.get(), messages::set_threadgroup_memory, 64, 0);
+  dispatch();
+  run();
+  EXPECT_EQ(objc_->send(buffer_.get(), messages::status), UInteger{5});
+  const std::string text = objc_->error_text(objc_->send(buffer_.get(), messages::error));
+  EXPECT_TRUE(contains(text, "threadgroup array 't' of 64 bytes")) << text;
+}
+
+TEST_F(MetalDoubleFinds, WorkBeyondABufferFails) {
+  bind(x_, y_);
+  objc_->send(encoder_.get(), messages::set_buffer, y_.get(), 64, 1);
+  dispatch();
+  run();
+  EXPECT_EQ(objc_->send(buffer_.get(), messages::status), UInteger{5});
+  const std::string text = objc_->error_text(objc_->send(buffer_.get(), messages::error));
+  EXPECT_TRUE(contains(text, "writes 4 bytes at offset 64 of parameter 'y'")) << text;
+}
+
+TEST_F(MetalDoubleFinds, EncodersThatAreUsedWrongly) {
+  end();
+  dispatch();
+  EXPECT_EQ(fault(), "a dispatch after the end of encoding");
+  end();
+  EXPECT_EQ(fault(), "the end of encoding after the end of encoding");
+  objc_->send(buffer_.get(), messages::commit);
+  objc_->send(buffer_.get(), messages::commit);
+  EXPECT_EQ(fault(), "a command buffer is committed twice");
+  objc_->send(buffer_.get(), messages::wait_until_completed);
+  begin();
+  objc_->send(buffer_.get(), messages::wait_until_completed);
+  EXPECT_EQ(fault(), "somebody waits for a command buffer that is not committed");
+  objc_->send(buffer_.get(), messages::compute_encoder, 1);
+  EXPECT_EQ(fault(), "a second encoder while the first is open");
+  const Owned second = objc_->keep(objc_->send(buffer_.get(), messages::compute_encoder, 1));
+  objc_->send(second.get(), messages::end_encoding);
+  end();
+  const Lines rest = take_faults();
+  EXPECT_EQ(rest, Lines{"a second encoder while the first is open"});
+  pool_.reset();
+  pool_ = std::make_unique<AutoreleasePool>(*objc_);
+  EXPECT_EQ(fault(), "an encoder is released before the end of encoding");
+}
+
+TEST_F(MetalDoubleFinds, CommitBeforeTheEndOfEncoding) {
+  objc_->send(buffer_.get(), messages::commit);
+  EXPECT_EQ(fault(), "commit before the end of encoding");
+  end();
+  objc_->send(buffer_.get(), messages::wait_until_completed);
+}
+
+TEST_F(MetalDoubleFinds, ReleasedObjects) {
+  end();
+  const Id buffer = y_.get();
+  y_ = {};
+  objc_->send(buffer, messages::length);
+  EXPECT_EQ(fault(), "length is sent to a released MTLBuffer");
+  objc_->release(buffer);
+  EXPECT_EQ(fault(), "release is sent to a released MTLBuffer");
+}
+
+TEST_F(MetalDoubleFinds, WhatIsNeverReleased) {
+  end();
+  Owned kept = objc_->keep(x_.get());
+  x_ = {};
+  EXPECT_EQ(double_->live().at("MTLBuffer"), 2);
+  kept = {};
+  EXPECT_EQ(double_->live().at("MTLBuffer"), 1);
+}
+
+TEST_F(MetalDoubleFinds, AutoreleaseWithoutAPool) {
+  end();
+  Id made = nullptr;
+  std::thread([&] { made = objc_->send(device_.get(), messages::device_name); }).join();
+  EXPECT_EQ(fault(), "NSString is autoreleased without a pool, and never released");
+  objc_->release(made);
+}
+
+TEST_F(MetalDoubleFinds, BuffersThatNobodyMayMake) {
+  end();
+  EXPECT_FALSE(objc_->send(device_.get(), messages::new_buffer, 0, 0));
+  EXPECT_EQ(fault(), "a buffer of no bytes");
+  EXPECT_TRUE(objc_->send(device_.get(), messages::new_buffer, 16, 32));
+  EXPECT_EQ(fault(), "a buffer that is not shared");
+}
+
+}  // namespace
+}  // namespace hearth::metal

@@ -1,0 +1,82 @@
+#include "devices/metal/host/simulated_library.h"
+
+#include <algorithm>
+
+#include "devices/gpu/metal_source/metal_parameters.h"
+#include "devices/gpu/text/kernel_text.h"
+#include "devices/sim/host_compiler.h"
+#include "hearth/error.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/source_hash.h"
+
+namespace hearth::metal {
+namespace {
+
+using runtime::KernelParameter;
+using runtime::KernelSource;
+
+runtime::MetalOptions options() {
+  runtime::MetalOptions made;
+  // The prelude that comes with the reader has one of this name, too.
+  made.defines["Ctx"] = "TextCtx";
+  // What a launch brings is told when it comes.
+  for (int index = 0; index < 31; ++index) made.threadgroup_bytes[index] = 16;
+  return made;
+}
+
+}  // namespace
+
+// Parameters come in the order of their indices, threadgroup memory behind (runtime::metal_kernel).
+SimulatedKernel::SimulatedKernel(const KernelSource& source, std::span<const std::byte> image)
+    : library_(source, image) {
+  name = source.name;
+  const gpu::MetalText text(source.text);
+  const gpu::MetalEntry& entry = *text.entry(source.function.substr(0, source.function.find('<')));
+  for (const gpu::MetalParameter& parameter : parameters_of(text, entry)) {
+    if (parameter.kind == gpu::MetalParameter::Kind::position || parameter.is_absent) continue;
+    const auto index = static_cast<UInteger>(parameter.index);
+    if (parameter.kind == gpu::MetalParameter::Kind::threadgroup) {
+      threadgroup.push_back(index);
+    } else {
+      const bool constant = parameter.kind == gpu::MetalParameter::Kind::constant;
+      buffers.push_back({parameter.name, index, !constant && !parameter.is_const});
+    }
+  }
+  std::sort(buffers.begin(), buffers.end(),
+            [](const Buffer& a, const Buffer& b) { return a.index < b.index; });
+  std::sort(threadgroup.begin(), threadgroup.end());
+}
+
+SimulatedLibrary::SimulatedLibrary(std::string text, bool check)
+    : text_(std::move(text)), check_(check), names_(runtime::metal_kernel_names(text_, options())) {
+  if (names_.empty()) {
+    throw Error(ErrorCode::device,
+                "no kernel in the text; got " + std::to_string(text_.size()) + " characters");
+  }
+  kernel(names_.front());
+}
+
+std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::kernel(const std::string& name) {
+  if (std::find(names_.begin(), names_.end(), name) == names_.end()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& found = kernels_[name];
+  if (found == nullptr) found = compile(name);
+  return found;
+}
+
+std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::compile(const std::string& name) const {
+  const KernelSource source = runtime::metal_kernel(text_, name, options());
+  const runtime::KernelCache cache(runtime::KernelCache::default_folder());
+  const runtime::SourceHash hash =
+      hash_source(source, "double " + sim::host_compiler_version(check_) + " " +
+                              std::to_string(gpu::embedded_revision()));
+  if (const auto image = cache.find(hash)) {
+    return std::make_shared<const SimulatedKernel>(source, *image);
+  }
+  const std::vector<std::byte> image = sim::seal_image(
+      sim::compile_for_host(source.name, gpu::assemble(source, gpu::Target::host), check_));
+  cache.keep(hash, image);
+  return std::make_shared<const SimulatedKernel>(source, image);
+}
+
+}  // namespace hearth::metal

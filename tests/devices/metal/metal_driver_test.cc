@@ -1,0 +1,354 @@
+// The driver on the double: copies, kernels, barriers, faults.
+#include "devices/metal/metal_driver.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "devices/metal/metal_fixture.h"
+
+namespace hearth::metal {
+namespace {
+
+using runtime::Argument;
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 1.0f);
+  return values;
+}
+
+class MetalDriverRuns : public MetalDriverTest {
+ protected:
+  // y += x * factor.
+  void add(const runtime::Function& axpy, Address x, Address y, float factor = 1) {
+    const AxpyParams p{factor, 32};
+    const Argument arguments[] = {{x, 128}, {y, 128}, {nullptr, sizeof p, &p}};
+    batch_.add(axpy, {1}, {32}, arguments, driver_->properties());
+  }
+  void submit() {
+    driver_->submit(batch_.commands());
+    batch_.clear();
+  }
+  int calls(const char* selector) { return double_->calls[selector]; }
+
+  runtime::CommandBatch batch_;
+};
+
+TEST_F(MetalDriverRuns, KernelsOfItsUser) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y, 2);
+  submit();
+  const std::vector<float> got = download<float>(y, 32);
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], 3 * static_cast<float>(i + 1));
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, CompilesWithoutFastMath) {
+  kernel(axpy_source());
+  ASSERT_EQ(double_->compiled.size(), 1u);  // loaded as it was compiled
+  EXPECT_FALSE(double_->compiled[0].fast_math);
+  EXPECT_EQ(double_->compiled[0].language_version, UInteger{0x30002});
+  kernels_.clear();
+  driver_.reset();
+  double_->system = {13, 0, 0};
+  open();
+  kernel(axpy_source());
+  EXPECT_FALSE(double_->compiled[1].fast_math);
+  EXPECT_EQ(double_->compiled[1].language_version, UInteger{0x30000});
+}
+
+TEST_F(MetalDriverRuns, ImagesAreKeptAndChecked) {
+  const runtime::KernelSource source = axpy_source();
+  std::vector<std::byte> image = driver_->compile(source);
+  kernels_.push_back(driver_->load(source, image));
+  kernels_.push_back(driver_->load(source, image));
+  image.back() ^= std::byte{1};
+  EXPECT_TRUE(contains(error_of(ErrorCode::corrupt_file, [&] { driver_->load(source, image); }),
+                       "kernel axpy"));
+  EXPECT_THROW(driver_->load(source, {}), Error);
+}
+
+TEST_F(MetalDriverRuns, CopiesAtOnceWhereNothingIsPending) {
+  const Address x = upload(ramp(32));
+  driver_->fill(x, 0, 64);
+  EXPECT_EQ(calls("computeCommandEncoderWithDispatchType:"), 0);
+  EXPECT_EQ(download<float>(x, 32)[15], 0);
+  EXPECT_EQ(download<float>(x, 32)[16], 17);
+  driver_->free(x);
+}
+
+TEST_F(MetalDriverRuns, CopiesInOrderBehindWork) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y);  // y = 2 x
+  submit();
+  const std::vector<float> zeros(32, 0.0f);
+  driver_->copy_to_device(x, zeros.data(), 128);  // after that
+  driver_->fill(x, 0xff, 13);
+  add(axpy, x, y);
+  submit();
+  const std::vector<float> sum = download<float>(y, 32);
+  EXPECT_TRUE(std::isnan(sum[0]));
+  EXPECT_EQ(sum[31], 64);
+  EXPECT_EQ(download<std::uint8_t>(x, 16)[12], 0xff);
+  EXPECT_EQ(download<std::uint8_t>(x, 16)[13], 0);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, CopiesOnTheDeviceAtAnyByte) {
+  std::vector<std::uint8_t> values(300);
+  std::iota(values.begin(), values.end(), std::uint8_t{0});
+  const Address x = upload(values), y = upload(std::vector<std::uint8_t>(300, 0));
+  driver_->copy_on_device(y, x, 256 + 7);
+  driver_->copy_on_device(y + 280, x + 3, 9);
+  driver_->copy_on_device(y + 290, x, 0);
+  const auto got = download<std::uint8_t>(y, 300);
+  EXPECT_EQ(got[262], 6);
+  EXPECT_EQ(got[263], 0);
+  EXPECT_EQ(got[280], 3);
+  EXPECT_EQ(got[288], 11);
+  EXPECT_EQ(got[289], 0);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+// The double runs commands in the latest order that barriers allow, and tells of those that lack one.
+TEST_F(MetalDriverRuns, BarriersKeepWhatDependsInOrder) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address a = upload(ramp(32)), b = upload(ramp(32)), c = upload(ramp(32));
+  for (int i = 0; i < 5; ++i) {
+    add(axpy, a, b);
+    add(axpy, b, c);
+    add(axpy, c, a);
+  }
+  submit();
+  float x = 1, y = 1, z = 1;
+  for (int i = 0; i < 5; ++i) {
+    y += x;
+    z += y;
+    x += z;
+  }
+  EXPECT_EQ(download<float>(a, 32)[0], x);
+  EXPECT_EQ(download<float>(c, 32)[1], 2 * z);
+  EXPECT_EQ(calls("memoryBarrierWithResources:count:"), 14);
+  for (const Address address : {a, b, c}) driver_->free(address);
+}
+
+TEST_F(MetalDriverRuns, WhatDoesNotDependRunsWithoutBarriers) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  std::vector<Address> all;
+  for (int i = 0; i < 8; ++i) all.push_back(upload(ramp(32)));
+  for (int i = 0; i < 4; ++i) {
+    add(axpy, all[0], all[static_cast<std::size_t>(i) + 4]);
+    submit();  // batches of their own: the encoder stays open
+  }
+  driver_->wait();
+  EXPECT_EQ(calls("memoryBarrierWithResources:count:") + calls("memoryBarrierWithScope:"), 0);
+  EXPECT_EQ(calls("computeCommandEncoderWithDispatchType:"), 1);
+  // Six buffers that were written: one barrier for all memory.
+  for (std::size_t i = 0; i < 6; ++i) add(axpy, all[6], all[i]);
+  submit();
+  for (std::size_t i = 0; i < 6; ++i) add(axpy, all[7], all[i]);
+  submit();
+  EXPECT_EQ(calls("memoryBarrierWithScope:"), 1);
+  driver_->wait();
+  for (const Address address : all) driver_->free(address);
+}
+
+TEST_F(MetalDriverRuns, CommitsByCommandsAndBytes) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  for (int i = 0; i < 120; ++i) add(axpy, x, y);
+  submit();
+  EXPECT_EQ(calls("commit"), 2);  // of 50 each
+  EXPECT_EQ(download<float>(y, 32)[0], 121);
+  EXPECT_EQ(calls("commit"), 3);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, LargeGroupsAndWhatFollowsThem) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), z = upload(ramp(32));
+  std::vector<Address> all;
+  for (int i = 0; i < 60; ++i) {
+    all.push_back(upload(ramp(32)));
+    add(axpy, x, all.back());  // more in one group than a command buffer has otherwise
+  }
+  add(axpy, all.front(), z);
+  add(axpy, all.back(), z);
+  add(axpy, z, x);
+  submit();
+  EXPECT_EQ(download<float>(x, 32)[0], 6);
+  for (const Address address : all) driver_->free(address);
+  driver_->free(x);
+  driver_->free(z);
+}
+
+TEST_F(MetalDriverRuns, MemoryIsFreedWhileWorkNamesIt) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y);
+  submit();
+  driver_->free(x);
+  EXPECT_EQ(double_->live().at("MTLBuffer"), 2);
+  EXPECT_EQ(download<float>(y, 32)[3], 8);
+  EXPECT_EQ(double_->live().at("MTLBuffer"), 1);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, LargeConstantsAndEmptyArguments) {
+  runtime::KernelSource source;
+  source.name = "large";
+  source.text = R"(
+struct Large { uint words[2000]; };
+void first_and_last(device const uint* nothing, device uint* y, constant Large& p, Ctx ctx) {
+  if (ctx.gid.x == 0u) {
+    y[0] = p.words[0];
+    y[1] = p.words[1999];
+  }
+}
+)";
+  source.function = "first_and_last";
+  source.parameters = {
+      {Kind::read, "uint", "nothing"}, {Kind::write, "uint", "y"}, {Kind::constant, "Large", "p"}};
+  const runtime::Function& large = kernel(source);
+  std::vector<std::uint32_t> words(2000, 0);
+  words[0] = 7;
+  words[1999] = 9;
+  const Address y = upload(std::vector<std::uint32_t>{0, 0});
+  const Argument arguments[] = {{nullptr, 0}, {y, 8}, {nullptr, 8000, words.data()}};
+  batch_.add(large, {1}, {32}, arguments, driver_->properties());
+  submit();
+  EXPECT_EQ(download<std::uint32_t>(y, 2), (std::vector<std::uint32_t>{7, 9}));
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, BrokenTextsAreErrorsWithTheCompilersWords) {
+  runtime::KernelSource source = axpy_source("broken");
+  source.text += "int x = nothing_known;\n";
+  const std::string text = error_of(ErrorCode::device, [&] { driver_->compile(source); });
+  EXPECT_TRUE(contains(text, "kernel broken")) << text;
+  EXPECT_TRUE(contains(text, "nothing_known")) << text;
+}
+
+TEST_F(MetalDriverRuns, FaultsNameTheKernel) {
+  runtime::KernelSource source;
+  source.name = "beyond";
+  source.text = "void far_write(device float* y, Ctx ctx) { y[ctx.gid.x + 40u] = 1.0f; }";
+  source.function = "far_write";
+  source.parameters = {{Kind::write, "float", "y"}};
+  const runtime::Function& beyond = kernel(source);
+  const Address y = upload(ramp(32));
+  const Argument arguments[] = {{y, 128}};
+  batch_.add(beyond, {1}, {32}, arguments, driver_->properties());
+  submit();
+  const std::string text = error_of(ErrorCode::device, [&] { driver_->wait(); });
+  EXPECT_TRUE(contains(text, "kernel beyond failed")) << text;
+  EXPECT_TRUE(contains(text, "writes 4 bytes")) << text;
+  driver_->wait();  // told once; the device lives
+  EXPECT_EQ(download<float>(y, 32)[0], 1);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, MistakesOfAddressesAreErrors) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(16));
+  add(axpy, x, y);
+  EXPECT_TRUE(contains(error_of(ErrorCode::device, [&] { submit(); }), "not within one block"));
+  batch_.clear();
+  driver_->free(x);
+  add(axpy, x, y);
+  error_of(ErrorCode::device, [&] { submit(); });
+  batch_.clear();
+  driver_->free(y);
+  driver_->free(nullptr);
+}
+
+TEST_F(MetalDriverRuns, OutOfMemory) {
+  double_->longest_buffer = 1 << 20;
+  kernels_.clear();
+  driver_.reset();
+  open();
+  EXPECT_TRUE(contains(
+      error_of(ErrorCode::out_of_memory, [&] { driver_->allocate(std::int64_t{2} << 20); }),
+      "Apple M2 Max has no such memory; got a request of 2097152 bytes"));
+  error_of(ErrorCode::invalid_argument, [&] { driver_->allocate(-1); });
+}
+
+TEST_F(MetalDriverRuns, SmallPipelinesAreTold) {
+  double_->most_threads = 64;
+  runtime::KernelSource source = axpy_source();
+  const runtime::Function& axpy = kernel(source);
+  const Address x = upload(ramp(128));
+  const AxpyParams p{1, 128};
+  const Argument arguments[] = {{x, 512}, {x, 512}, {nullptr, sizeof p, &p}};
+  batch_.add(axpy, {1}, {128}, arguments, driver_->properties());
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { submit(); }),
+                       "got 128 threads, expected at most 64"));
+  batch_.clear();
+  double_->simdgroup_width = 64;
+  error_of(ErrorCode::unsupported, [&] { kernel(source); });
+  driver_->free(x);
+}
+
+TEST_F(MetalDriverRuns, ExecutablesKeepWhatTheyRun) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y, 2);
+  add(axpy, y, x, 1);
+  const auto twice = driver_->instantiate(batch_.commands());
+  batch_.clear();
+  EXPECT_FALSE(driver_->update(*twice, {}));
+  driver_->launch(*twice);  // y = 3, x = 4
+  driver_->launch(*twice);  // y = 11, x = 15
+  EXPECT_EQ(download<float>(y, 32)[1], 22);
+  EXPECT_EQ(download<float>(x, 32)[1], 30);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, CommandsAreTimed) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y);
+  add(axpy, x, y);
+  const std::vector<double> seconds = driver_->time(batch_.commands());
+  ASSERT_EQ(seconds.size(), 2u);
+  EXPECT_GT(seconds[0], 0);
+  EXPECT_GT(seconds[1], 0);
+  EXPECT_EQ(download<float>(y, 32)[0], 3);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, WorkThatIsDoneAtOnceIsSeen) {
+  double_->runs_at_once = true;
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  for (int i = 0; i < 50; ++i) add(axpy, x, y);  // a whole command buffer
+  submit();
+  double_->calls.clear();
+  const std::vector<float> zeros(32, 0.0f);
+  driver_->copy_to_device(y, zeros.data(), 128);
+  EXPECT_EQ(calls("computeCommandEncoderWithDispatchType:"), 0);
+  EXPECT_EQ(download<float>(y, 32)[0], 0);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, F64IsAnError) {
+  runtime::KernelSource source;
+  source.name = "wide";
+  source.text = "void wide_add(device double* y, Ctx ctx) { y[ctx.gid.x] += 1.0; }";
+  source.function = "wide_add";
+  source.parameters = {{Kind::read_write, "double", "y"}};
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { driver_->compile(source); }),
+                       "Metal has no f64"));
+}
+
+}  // namespace
+}  // namespace hearth::metal
