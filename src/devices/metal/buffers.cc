@@ -12,11 +12,17 @@ constexpr UInteger kShared = 0;
 
 }  // namespace
 
-Buffers::Buffers(const ObjectiveC& objc, Id device, std::string name)
+Buffers::Buffers(const ObjectiveC& objc, Id device, Residency& residency, std::string name)
     : objc_(objc),
       device_(device),
+      residency_(residency),
       name_(std::move(name)),
       longest_(objc.send(device, messages::max_buffer_length)) {}
+
+Buffers::~Buffers() {
+  for (auto& [address, block] : blocks_) residency_.remove(std::move(block.buffer));
+  residency_.apply();
+}
 
 Address Buffers::allocate(std::int64_t bytes) {
   if (bytes < 0) {
@@ -29,6 +35,10 @@ Address Buffers::allocate(std::int64_t bytes) {
   if (length <= longest_) {
     const AutoreleasePool pool(objc_);
     made = objc_.send(device_, messages::new_buffer, length, kShared);
+    if (!made) {
+      residency_.apply();  // lets go of what was freed
+      made = objc_.send(device_, messages::new_buffer, length, kShared);
+    }
   }
   const auto address =
       made ? static_cast<Address>(objc_.send(made.get(), messages::contents)) : nullptr;
@@ -39,6 +49,7 @@ Address Buffers::allocate(std::int64_t bytes) {
                                               std::to_string(longest_) + " of what is free");
   }
   const std::lock_guard lock(mutex_);
+  residency_.add(made.get());
   blocks_[address] = {static_cast<std::int64_t>(length), std::move(made)};
   return address;
 }
@@ -54,6 +65,7 @@ void Buffers::free(Address address) noexcept {
     blocks_.erase(found);
     age_.fetch_add(1, std::memory_order_release);
   }
+  residency_.remove(std::move(buffer));
 }
 
 BufferPlace Buffers::find(Address address, std::int64_t bytes) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "devices/metal/objc.h"
+#include "devices/metal/residency.h"
 #include "runtime/device_spec.h"
 
 namespace hearth::metal {
@@ -21,8 +22,9 @@ struct BufferPlace {
 
 class Buffers {
  public:
-  // `device` outlives it.
-  Buffers(const ObjectiveC& objc, Id device, std::string name);
+  // `device` and `residency` outlive it.
+  Buffers(const ObjectiveC& objc, Id device, Residency& residency, std::string name);
+  ~Buffers();
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
@@ -49,6 +51,7 @@ class Buffers {
 
   const ObjectiveC& objc_;
   const Id device_;
+  Residency& residency_;
   const std::string name_;
   const UInteger longest_;
   std::mutex mutex_;

@@ -13,14 +13,17 @@ constexpr std::size_t kNamed = 6;
 
 }  // namespace
 
-CommandStream::CommandStream(const ObjectiveC& objc, Id device, const Chip& chip, std::string name)
+CommandStream::CommandStream(const ObjectiveC& objc, Id device, Residency& residency,
+                             const Chip& chip, std::string name)
     : objc_(objc),
+      residency_(residency),
       chip_(chip),
       name_(std::move(name)),
       queue_(objc.send(device, messages::new_queue)) {
   if (!queue_) {
     throw Error(ErrorCode::device, "metal: " + name_ + " gives no command queue");
   }
+  residency_.attach(queue_.get());
 }
 
 CommandStream::~CommandStream() {
@@ -62,6 +65,7 @@ void CommandStream::commit() {
   if (!encoder_) return;
   const AutoreleasePool pool(objc_);
   close();
+  residency_.apply();
   objc_.send(buffer_.get(), messages::commit);
   running_.push_back({std::move(buffer_), std::move(kernels_)});
   kernels_.clear();

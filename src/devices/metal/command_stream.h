@@ -10,6 +10,7 @@
 
 #include "devices/metal/chip.h"
 #include "devices/metal/objc.h"
+#include "devices/metal/residency.h"
 
 namespace hearth::metal {
 
@@ -19,7 +20,9 @@ using KernelName = std::shared_ptr<const std::string>;
 // Used by one thread at a time. Metal keeps what a command buffer names alive until it is done.
 class CommandStream {
  public:
-  CommandStream(const ObjectiveC& objc, Id device, const Chip& chip, std::string name);
+  // `device` and `residency` outlive it.
+  CommandStream(const ObjectiveC& objc, Id device, Residency& residency, const Chip& chip,
+                std::string name);
   // Waits for what runs; what was not committed is dropped.
   ~CommandStream();
   CommandStream(const CommandStream&) = delete;
@@ -52,6 +55,7 @@ class CommandStream {
   std::string failure(const Running& running) const;
 
   const ObjectiveC& objc_;
+  Residency& residency_;
   const Chip chip_;
   const std::string name_;
   const Owned queue_;

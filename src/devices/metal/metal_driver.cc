@@ -59,8 +59,9 @@ MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, S
       device_(std::move(device)),
       properties_(device_properties(*objc_, device_.get(), system)),
       compiler_(*objc_, device_.get(), system),
-      buffers_(*objc_, device_.get(), properties_.name),
-      stream_(*objc_, device_.get(), chip_named(properties_.name), properties_.name),
+      residency_(*objc_, device_.get(), system),
+      buffers_(*objc_, device_.get(), residency_, properties_.name),
+      stream_(*objc_, device_.get(), residency_, chip_named(properties_.name), properties_.name),
       copies_([this](const runtime::KernelSource& source) { return load(source, compile(source)); },
               [this](std::span<const Command> commands) { submit(commands); }) {}
 

@@ -12,6 +12,7 @@
 #include "devices/metal/compiler.h"
 #include "devices/metal/device_copies.h"
 #include "devices/metal/metal_kernel.h"
+#include "devices/metal/residency.h"
 #include "runtime/driver.h"
 
 namespace hearth::metal {
@@ -64,6 +65,7 @@ class MetalDriver final : public runtime::Driver {
   const Owned device_;
   const runtime::Properties properties_;
   Compiler compiler_;
+  Residency residency_;
   Buffers buffers_;
   CommandStream stream_;
   DeviceCopies copies_;

@@ -295,6 +295,45 @@ TEST_F(MetalDoubleFinds, AutoreleaseWithoutAPool) {
   objc_->release(made);
 }
 
+TEST_F(MetalDoubleFinds, ResidencySetsThatAreUsedWrongly) {
+  end();
+  const Owned descriptor = objc_->send(objc_->type_named("MTLResidencySetDescriptor"),
+                                       messages::new_residency_descriptor);
+  Id error = nullptr;
+  const Owned set =
+      objc_->send(device_.get(), messages::new_residency_set, descriptor.get(), &error);
+  objc_->send(queue_.get(), messages::add_residency_set, set.get());
+  objc_->send(queue_.get(), messages::add_residency_set, set.get());
+  EXPECT_EQ(fault(), "a queue gets a residency set that it has");
+  objc_->send(set.get(), messages::commit_residency);
+  EXPECT_EQ(fault(), "a residency set is committed that has not changed");
+  const Id both[] = {x_.get(), y_.get()};
+  objc_->send(set.get(), messages::remove_allocations, both, 1);
+  EXPECT_EQ(fault(), "a buffer is removed from a residency set that does not have it");
+  objc_->send(set.get(), messages::add_allocations, both, 2);
+  objc_->send(set.get(), messages::add_allocations, both, 1);
+  EXPECT_EQ(fault(), "a buffer is added to a residency set that has it");
+  objc_->send(buffer_.get(), messages::commit);
+  EXPECT_EQ(fault(), "a command buffer is committed before a residency set of its queue");
+  objc_->send(set.get(), messages::commit_residency);
+  EXPECT_EQ(double_->resident, UInteger{2});
+  y_ = {};
+  EXPECT_EQ(fault(), "a buffer is released while it is in a residency set");
+  objc_->send(set.get(), messages::remove_allocations, both, 1);
+  objc_->send(set.get(), messages::commit_residency);
+  EXPECT_EQ(double_->resident, UInteger{1});
+  objc_->send(buffer_.get(), messages::wait_until_completed);
+}
+
+TEST_F(MetalDoubleFinds, MessagesThatTheSystemIsTooOldFor) {
+  end();
+  double_->system = {14, 0, 0};
+  EXPECT_FALSE(objc_->send(objc_->type_named("MTLResidencySetDescriptor"),
+                           messages::new_residency_descriptor));
+  EXPECT_EQ(fault(), "new is not there before macOS 15");
+  EXPECT_FALSE(objc_->understands(device_.get(), messages::new_residency_set));
+}
+
 TEST_F(MetalDoubleFinds, BuffersThatNobodyMayMake) {
   end();
   EXPECT_FALSE(objc_->send(device_.get(), messages::new_buffer, 0, 0));

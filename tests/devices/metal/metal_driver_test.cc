@@ -163,9 +163,9 @@ TEST_F(MetalDriverRuns, CommitsByCommandsAndBytes) {
   const Address x = upload(ramp(32)), y = upload(ramp(32));
   for (int i = 0; i < 120; ++i) add(axpy, x, y);
   submit();
-  EXPECT_EQ(calls("commit"), 2);  // of 50 each
+  EXPECT_EQ(calls("commit"), 3);  // of 50 each, and what is resident
   EXPECT_EQ(download<float>(y, 32)[0], 121);
-  EXPECT_EQ(calls("commit"), 3);
+  EXPECT_EQ(calls("commit"), 4);
   driver_->free(x);
   driver_->free(y);
 }
@@ -338,6 +338,66 @@ TEST_F(MetalDriverRuns, WorkThatIsDoneAtOnceIsSeen) {
   EXPECT_EQ(download<float>(y, 32)[0], 0);
   driver_->free(x);
   driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, MemoryIsResidentWithTheWorkThatFollows) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32)), z = upload(ramp(32));
+  driver_->free(z);  // before anybody was told
+  EXPECT_EQ(double_->resident, UInteger{0});
+  add(axpy, x, y);
+  submit();
+  driver_->wait();
+  EXPECT_EQ(double_->resident, UInteger{2});
+  EXPECT_EQ(calls("addAllocations:count:"), 1);
+  add(axpy, x, y);
+  submit();
+  driver_->free(x);  // that the command names
+  EXPECT_EQ(download<float>(y, 32)[0], 3);
+  EXPECT_EQ(double_->resident, UInteger{1});
+  EXPECT_EQ(calls("addAllocations:count:"), 1);
+  EXPECT_EQ(calls("removeAllocations:count:"), 1);
+  EXPECT_EQ(calls("commit"), 2 + 2);
+  driver_->free(y);
+  driver_->wait();
+  EXPECT_EQ(calls("commit"), 4);  // nothing runs
+}
+
+TEST_F(MetalDriverRuns, MuchThatIsFreedIsNotKept) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  std::vector<Address> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(upload(ramp(32)));
+  add(axpy, blocks[0], blocks[1]);
+  submit();
+  driver_->wait();
+  for (const Address block : blocks) driver_->free(block);
+  EXPECT_EQ(double_->live().at("MTLBuffer"), 100 - 64);
+  EXPECT_EQ(double_->resident, UInteger{100 - 64});
+}
+
+TEST_F(MetalDriverRuns, WorksWithoutResidencySets) {
+  const auto runs = [&] {
+    kernels_.clear();
+    driver_.reset();
+    open();
+    const runtime::Function& axpy = kernel(axpy_source());
+    const Address x = upload(ramp(32)), y = upload(ramp(32));
+    add(axpy, x, y);
+    submit();
+    EXPECT_EQ(download<float>(y, 32)[1], 4);
+    EXPECT_EQ(calls("addAllocations:count:"), 0);
+    EXPECT_EQ(calls("commit"), 1);
+    driver_->free(x);
+    driver_->free(y);
+  };
+  double_->gives_residency_sets = false;
+  runs();
+  double_->gives_residency_sets = true;
+  double_->system = {14, 0, 0};
+  runs();
+  double_->system = {15, 0, 0};
+  double_->missing["removeAllocations:count:"] = true;
+  runs();
 }
 
 TEST_F(MetalDriverRuns, F64IsAnError) {

@@ -19,7 +19,53 @@ double now() {
 
 }  // namespace
 
-void Buffer::dispose() { state().gpu->free(memory); }
+void Buffer::dispose() {
+  if (sets != 0) fault("a buffer is released while it is in a residency set");
+  state().gpu->free(memory);
+}
+
+void ResidencySet::dispose() {
+  if (is_attached) state().resident -= committed.size();
+  for (Buffer* const each : buffers) --each->sets;
+}
+
+void ResidencySet::add(const Id* allocations, UInteger count) {
+  const std::lock_guard lock(state().mutex);
+  if (count == 0) fault("no allocations for a residency set");
+  for (UInteger i = 0; i < count; ++i) {
+    auto* const each = as<Buffer>(allocations[i]);
+    if (each == nullptr) continue;
+    if (!buffers.insert(each).second) {
+      fault("a buffer is added to a residency set that has it");
+    } else {
+      ++each->sets;
+    }
+  }
+  is_changed = true;
+}
+
+void ResidencySet::remove(const Id* allocations, UInteger count) {
+  const std::lock_guard lock(state().mutex);
+  if (count == 0) fault("no allocations for a residency set");
+  for (UInteger i = 0; i < count; ++i) {
+    auto* const each = as<Buffer>(allocations[i]);
+    if (each == nullptr) continue;
+    if (buffers.erase(each) == 0) {
+      fault("a buffer is removed from a residency set that does not have it");
+    } else {
+      --each->sets;
+    }
+  }
+  is_changed = true;
+}
+
+void ResidencySet::commit() {
+  const std::lock_guard lock(state().mutex);
+  if (!is_changed) fault("a residency set is committed that has not changed");
+  if (is_attached) state().resident += buffers.size() - committed.size();
+  committed = buffers;
+  is_changed = false;
+}
 
 CommandBuffer::CommandBuffer(Queue& of) : Object(class_named(kType)), queue(&of) { retain(queue); }
 
@@ -48,6 +94,9 @@ void CommandBuffer::commit() {
   const std::lock_guard lock(state().mutex);
   if (open != nullptr) fault("commit before the end of encoding");
   if (progress != kNew) return fault("a command buffer is committed twice");
+  for (const ResidencySet* const set : queue->sets) {
+    if (set->is_changed) fault("a command buffer is committed before a residency set of its queue");
+  }
   progress = kCommitted;
   retain(this);
   queue->committed.push_back(this);
@@ -86,6 +135,26 @@ Id Queue::command_buffer() {
   const std::lock_guard lock(state().mutex);
   if (committed.size() >= kMostUnderWay) finish(committed.front());
   return autorelease(new CommandBuffer(*this));
+}
+
+void Queue::dispose() {
+  finish(nullptr);
+  for (ResidencySet* const set : sets) release(set);
+  sets.clear();
+}
+
+void Queue::add_set(Id given) {
+  const std::lock_guard lock(state().mutex);
+  auto* const set = as<ResidencySet>(given);
+  if (set == nullptr) return;
+  if (std::find(sets.begin(), sets.end(), set) != sets.end()) {
+    return fault("a queue gets a residency set that it has");
+  }
+  if (sets.size() == 32) return fault("a queue of more than 32 residency sets");
+  if (!set->is_attached) state().resident += set->committed.size();
+  set->is_attached = true;
+  retain(set);
+  sets.push_back(set);
 }
 
 void Queue::finish(const CommandBuffer* last) {
@@ -261,6 +330,11 @@ void Encoder::end_encoding() {
 void define_commands() {
   define<messages::contents, &Buffer::contents>();
   define<messages::length, &Buffer::length>();
+  define<messages::new_residency_descriptor, &ResidencyDescriptor::make>();
+  define<messages::add_allocations, &ResidencySet::add>();
+  define<messages::remove_allocations, &ResidencySet::remove>();
+  define<messages::commit_residency, &ResidencySet::commit>();
+  define<messages::add_residency_set, &Queue::add_set>();
   define<messages::command_buffer, &Queue::command_buffer>();
   define<messages::compute_encoder, &CommandBuffer::new_encoder>();
   define<messages::commit, &CommandBuffer::commit>();

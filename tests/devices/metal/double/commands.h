@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,28 @@ struct Buffer final : Object {
 
   std::byte* memory;
   UInteger size;
+  int sets = 0;  // residency sets that it is in
+};
+
+struct ResidencyDescriptor final : Object {
+  static constexpr const char* kType = "MTLResidencySetDescriptor";
+  ResidencyDescriptor() : Object(class_named(kType)) {}
+  static Id make() { return new ResidencyDescriptor; }
+};
+
+// Does not keep its buffers alive: who adds them has to.
+struct ResidencySet final : Object {
+  static constexpr const char* kType = "MTLResidencySet";
+  ResidencySet() : Object(class_named(kType)) {}
+  void dispose() override;
+  void add(const Id* allocations, UInteger count);
+  void remove(const Id* allocations, UInteger count);
+  void commit();
+
+  std::set<Buffer*> buffers;  // with what is not committed
+  std::set<Buffer*> committed;
+  bool is_changed = false;
+  bool is_attached = false;
 };
 
 // A command, or a barrier before the next ones.
@@ -67,12 +90,14 @@ struct CommandBuffer final : Object {
 struct Queue final : Object {
   static constexpr const char* kType = "MTLCommandQueue";
   Queue() : Object(class_named(kType)) {}
-  void dispose() override { finish(nullptr); }
+  void dispose() override;
   Id command_buffer();
+  void add_set(Id set);
   // Runs what was committed up to this one; null: all.
   void finish(const CommandBuffer* last);
 
   std::deque<CommandBuffer*> committed;  // and not done
+  std::vector<ResidencySet*> sets;
 };
 
 struct Encoder final : Object {

@@ -42,6 +42,12 @@ struct Device final : Object {
     if (made != nullptr) std::memcpy(made->memory, bytes, length);
     return made;
   }
+  Id new_residency_set(Id descriptor, Id* error) {
+    if (as<ResidencyDescriptor>(descriptor) == nullptr) return nullptr;
+    if (state().gives_residency_sets) return new ResidencySet;
+    if (error != nullptr) *error = autorelease(new ErrorObject("no residency sets"));
+    return nullptr;
+  }
   Id library(Id source, Id options, Id* error) { return new_library(source, options, error); }
   Id pipeline(Id descriptor, UInteger options, Id* reflection, Id* error) {
     return new_pipeline(descriptor, options, reflection, error);
@@ -71,6 +77,7 @@ void define_devices() {
   define<messages::new_queue, &Device::new_queue>();
   define<messages::new_buffer, &Device::new_buffer>();
   define<messages::new_buffer_with_bytes, &Device::new_buffer_with_bytes>();
+  define<messages::new_residency_set, &Device::new_residency_set>();
   define<messages::new_library, &Device::library>();
   define<messages::new_pipeline, &Device::pipeline>();
   define<messages::architecture_name, &Architecture::name>();

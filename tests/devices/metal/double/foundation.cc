@@ -11,7 +11,8 @@ Id retained(Id self) {
 }
 Bool responds_to(Id self, Selector selector) {
   const bool missing = state().missing.contains(reinterpret_cast<const char*>(selector));
-  return static_cast<Bool>(self->type->find(selector) != nullptr && !missing);
+  const Method* const method = self->type->find(selector);
+  return static_cast<Bool>(method != nullptr && is_there(*method) && !missing);
 }
 
 struct ProcessInfo final : Object {

@@ -87,6 +87,7 @@ struct MetalDouble {
   UInteger memory = UInteger{8} << 30;
   UInteger longest_buffer = UInteger{4} << 30;
   UInteger most_threads = 1024;  // of a pipeline
+  bool gives_residency_sets = true;
   // Messages that objects do not understand, by selector; and those whose types are given here.
   std::map<std::string, bool> missing;
   std::map<std::string, std::string> other_types;
@@ -99,6 +100,7 @@ struct MetalDouble {
   std::map<std::string, int> calls;  // by selector
   std::vector<CompileOptions> compiled;
   std::vector<std::string> ran;  // kernels, in the order in which they ran
+  UInteger resident = 0;         // buffers in sets of queues; stays when all else is forgotten
 
   // Objects that were made and not released, by class.
   virtual std::map<std::string, int> live() const = 0;

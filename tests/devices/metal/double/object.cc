@@ -51,6 +51,8 @@ const Method* Class::find(Selector selector) const {
   return nullptr;
 }
 
+bool is_there(const Method& method) { return state().system >= method.since; }
+
 std::map<std::string, Class*>& all_classes() {
   static auto* classes = new std::map<std::string, Class*>;
   return *classes;
@@ -149,6 +151,10 @@ hearth_find_method(Id object, Selector selector) {
     fault(std::string(name) + " is not understood by a " + name_of(object));
     return reinterpret_cast<Implementation>(&nothing);
   }
+  if (!is_there(*method)) {
+    fault(std::string(name) + " is not there before macOS " + std::to_string(method->since.major));
+    return reinterpret_cast<Implementation>(&nothing);
+  }
   return method->implementation;
 }
 
@@ -179,7 +185,8 @@ EXPORT Id object_getClass(Id object) { return object == nullptr ? nullptr : obje
 EXPORT void* class_getInstanceMethod(Id type, Selector selector) {
   const char* const name = reinterpret_cast<const char*>(selector);
   if (state().missing.contains(name)) return nullptr;
-  return const_cast<Method*>(static_cast<Class*>(type)->find(selector));
+  const Method* const method = static_cast<Class*>(type)->find(selector);
+  return method != nullptr && is_there(*method) ? const_cast<Method*>(method) : nullptr;
 }
 
 EXPORT const char* method_getTypeEncoding(void* method) {

@@ -37,6 +37,7 @@ using Implementation = void (*)();
 struct Method {
   Implementation implementation;
   std::string types;  // as the runtime writes them, with offsets
+  SystemVersion since;
 };
 
 struct Class : Object {
@@ -53,6 +54,9 @@ struct Class : Object {
   struct Meta {};
   Class(std::string called, Class* inherits, Meta);
 };
+
+// Whether the system that the double stands for has the method.
+bool is_there(const Method& method);
 
 // A class by its name, made when it is first asked for; all inherit from NSObject.
 Class& class_named(const std::string& name);
@@ -105,7 +109,7 @@ void define() {
   Class& owner = info.receiver == MessageInfo::Receiver::type ? type.meta() : type;
   owner.methods[selector_of(info.selector)] = {
       reinterpret_cast<Implementation>(&Call<kMessage, kMethod>::call),
-      offset_encoding(info.encoding())};
+      offset_encoding(info.encoding()), info.since};
 }
 
 }  // namespace fake

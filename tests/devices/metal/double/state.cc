@@ -20,8 +20,10 @@ void State::reset() {
   const std::lock_guard lock(mutex);
   const State fresh;
   Gpu* const kept = gpu;
+  const UInteger kept_resident = resident;
   MetalDouble::operator=(fresh);
   gpu = kept;
+  resident = kept_resident;
 }
 
 void State::count(const Class& type, int change) {
