@@ -1,7 +1,5 @@
 #include "devices/cuda/register.h"
 
-#include <mutex>
-
 #include "devices/cuda/cublas_lt.h"
 #include "devices/cuda/cuda_driver.h"
 #include "devices/cuda/cudnn.h"
@@ -12,14 +10,9 @@
 namespace hearth::cuda {
 namespace {
 
-struct Notes {
-  std::mutex mutex;
-  std::vector<std::string> lines;
-};
-
-Notes& last_notes() {
-  static Notes* notes = new Notes;  // lives as long as the process
-  return *notes;
+gpu::LastSearch& last_search() {
+  static auto* const search = new gpu::LastSearch;  // lives as long as the process
+  return *search;
 }
 
 // The libraries beside the driver, as far as they are there.
@@ -68,8 +61,8 @@ std::unique_ptr<runtime::Driver> open_card(const std::shared_ptr<const DriverApi
 
 }  // namespace
 
-Cards find_cards(const Places& places) {
-  Cards cards;
+gpu::FoundDevices find_cards(const Places& places) {
+  gpu::FoundDevices cards;
   std::vector<std::string>& notes = cards.notes;
   const auto api = open_driver_api(places, notes);
   if (api == nullptr) return cards;
@@ -94,17 +87,9 @@ Cards find_cards(const Places& places) {
 }
 
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
-  Cards cards = find_cards(Places::from_environment());
-  Notes& last = last_notes();
-  const std::lock_guard lock(last.mutex);
-  last.lines = std::move(cards.notes);
-  return std::move(cards.drivers);
+  return last_search().keep(find_cards(Places::from_environment()));
 }
 
-std::vector<std::string> notes() {
-  Notes& last = last_notes();
-  const std::lock_guard lock(last.mutex);
-  return last.lines;
-}
+std::vector<std::string> notes() { return last_search().notes(); }
 
 }  // namespace hearth::cuda

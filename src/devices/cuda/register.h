@@ -6,18 +6,13 @@
 #include <vector>
 
 #include "devices/cuda/library.h"
-#include "runtime/driver.h"
+#include "devices/gpu/device_search.h"
 
 namespace hearth::cuda {
 
-struct Cards {
-  std::vector<std::unique_ptr<runtime::Driver>> drivers;  // in the driver's order
-  std::vector<std::string> notes;  // what was tried, found, and why cards are missing
-};
-
 // A driver for each card that works; none on a machine without driver, card or compiler. Never
 // throws for what a machine lacks. Takes no memory on the cards.
-Cards find_cards(const Places& places);
+gpu::FoundDevices find_cards(const Places& places);
 
 // The same for the places that the environment names.
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers();

@@ -1,7 +1,5 @@
 #include "devices/metal/register.h"
 
-#include <mutex>
-
 #include "devices/metal/metal_driver.h"
 #include "hearth/error.h"
 #include "runtime/environment.h"
@@ -13,14 +11,9 @@ constexpr SystemVersion kOldest{13, 0, 0};
 // MTLGPUFamilyApple7, of the M1: the first with all that kernels do in simdgroups.
 constexpr Integer kOldestFamily = 1007;
 
-struct Notes {
-  std::mutex mutex;
-  std::vector<std::string> lines;
-};
-
-Notes& last_notes() {
-  static Notes* notes = new Notes;  // lives as long as the process
-  return *notes;
+gpu::LastSearch& last_search() {
+  static auto* const search = new gpu::LastSearch;  // lives as long as the process
+  return *search;
 }
 
 // Whether objects of all kinds that the device makes without a kernel take the messages that they
@@ -88,8 +81,8 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
 
 }  // namespace
 
-Devices find_devices(const std::string& library) {
-  Devices found;
+gpu::FoundDevices find_devices(const std::string& library) {
+  gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
   const SystemVersion system = objc->system_version();
@@ -109,17 +102,9 @@ Devices find_devices(const std::string& library) {
 }
 
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
-  Devices found = find_devices(runtime::environment().metal_path);
-  Notes& last = last_notes();
-  const std::lock_guard lock(last.mutex);
-  last.lines = std::move(found.notes);
-  return std::move(found.drivers);
+  return last_search().keep(find_devices(runtime::environment().metal_path));
 }
 
-std::vector<std::string> notes() {
-  Notes& last = last_notes();
-  const std::lock_guard lock(last.mutex);
-  return last.lines;
-}
+std::vector<std::string> notes() { return last_search().notes(); }
 
 }  // namespace hearth::metal

@@ -5,19 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "devices/gpu/device_search.h"
 
 namespace hearth::metal {
-
-struct Devices {
-  std::vector<std::unique_ptr<runtime::Driver>> drivers;  // in the system's order
-  std::vector<std::string> notes;  // what was tried, found, and why devices are missing
-};
 
 // A driver for each device that can be used; none on another system. `library`: what stands for the
 // Objective-C runtime and all frameworks; empty: the system's own. Never throws for what a machine
 // lacks.
-Devices find_devices(const std::string& library);
+gpu::FoundDevices find_devices(const std::string& library);
 
 // The same for what the environment names.
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers();

@@ -37,7 +37,7 @@ class CudaRegister : public testing::Test {
   if (!has_compiler()) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt"
 
 TEST_F(CudaRegister, NoDriver) {
-  const Cards cards = find_cards(only("/nowhere"));
+  const gpu::FoundDevices cards = find_cards(only("/nowhere"));
   EXPECT_TRUE(cards.drivers.empty());
   EXPECT_EQ(cards.notes.front(), "/nowhere/libcuda.so.1: no such file");
   EXPECT_TRUE(any_contains(cards.notes, "no NVIDIA driver"));
@@ -45,7 +45,7 @@ TEST_F(CudaRegister, NoDriver) {
 
 TEST_F(CudaRegister, NoCard) {
   fake_->cards = 0;
-  const Cards cards = find_cards(complete());
+  const gpu::FoundDevices cards = find_cards(complete());
   EXPECT_TRUE(cards.drivers.empty());
   EXPECT_TRUE(contains(cards.notes.back(), "cuInit gives CUDA_ERROR_NO_DEVICE"))
       << cards.notes.back();
@@ -57,7 +57,7 @@ TEST_F(CudaRegister, DriverThatCountsNoCard) {
 }
 
 TEST_F(CudaRegister, OldDriver) {
-  const Cards cards = find_cards(only(kOldFakeFolder));
+  const gpu::FoundDevices cards = find_cards(only(kOldFakeFolder));
   EXPECT_TRUE(cards.drivers.empty());
   EXPECT_TRUE(contains(cards.notes.back(),
                        "too old; got one of CUDA 13.0 without cuGraphAddKernelNode_v2 "
@@ -66,7 +66,7 @@ TEST_F(CudaRegister, OldDriver) {
 }
 
 TEST_F(CudaRegister, NoCompiler) {
-  const Cards cards = find_cards(only(kFakeFolder));
+  const gpu::FoundDevices cards = find_cards(only(kFakeFolder));
   EXPECT_TRUE(cards.drivers.empty());
   EXPECT_TRUE(any_contains(cards.notes, kFakeFolder + "/libnvrtc.so.13: no such file"));
   EXPECT_TRUE(contains(cards.notes.back(), "no CUDA compiler")) << cards.notes.back();
@@ -75,7 +75,7 @@ TEST_F(CudaRegister, NoCompiler) {
 TEST_F(CudaRegister, OneDriverForEachCard) {
   NEEDS_COMPILER();
   fake_->cards = 2;
-  const Cards cards = find_cards(complete());
+  const gpu::FoundDevices cards = find_cards(complete());
   ASSERT_EQ(cards.drivers.size(), 2u) << cards.notes.back();
   const runtime::Properties& properties = cards.drivers[1]->properties();
   EXPECT_EQ(properties.name, "Fake 1");
@@ -98,7 +98,7 @@ TEST_F(CudaRegister, OneDriverForEachCard) {
 TEST_F(CudaRegister, CardThatTheCompilerHasForgotten) {
   NEEDS_COMPILER();
   fake_->major = 5;
-  const Cards cards = find_cards(complete());
+  const gpu::FoundDevices cards = find_cards(complete());
   EXPECT_TRUE(cards.drivers.empty());
   EXPECT_TRUE(contains(cards.notes.back(), "card 0: Fake 0, sm_50: too old for the compiler"))
       << cards.notes.back();
@@ -108,7 +108,7 @@ TEST_F(CudaRegister, CardThatDoesNotAnswer) {
   NEEDS_COMPILER();
   fake_->cards = 2;
   fake_->fail["cuDeviceTotalMem_v2"] = Result::invalid_device;
-  const Cards cards = find_cards(complete());
+  const gpu::FoundDevices cards = find_cards(complete());
   EXPECT_EQ(cards.drivers.size(), 1u);
   EXPECT_TRUE(any_contains(cards.notes, "card 0: cuda: a card does not answer"));
 }

@@ -75,7 +75,7 @@ class MetalDriverTest : public MetalDoubleTest {
     MetalDoubleTest::TearDown();
   }
   void open() {
-    Devices found = find_devices(HEARTH_METAL_DOUBLE);
+    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
     ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
     driver_ = std::move(found.drivers[0]);
     double_->calls.clear();

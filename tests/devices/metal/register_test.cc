@@ -9,21 +9,21 @@ namespace {
 class MetalRegister : public MetalDoubleTest {
  protected:
   std::vector<std::string> notes_without_device() {
-    const Devices found = find_devices(HEARTH_METAL_DOUBLE);
+    const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
     EXPECT_TRUE(found.drivers.empty());
     return found.notes;
   }
 };
 
 TEST_F(MetalRegister, NoMetal) {
-  const Devices found = find_devices("/nowhere/libobjc.dylib");
+  const gpu::FoundDevices found = find_devices("/nowhere/libobjc.dylib");
   EXPECT_TRUE(found.drivers.empty());
   EXPECT_TRUE(contains(found.notes.front(), "/nowhere/libobjc.dylib")) << found.notes.front();
   EXPECT_TRUE(contains(found.notes.back(), "no Metal")) << found.notes.back();
 }
 
 TEST_F(MetalRegister, ALibraryThatIsNone) {
-  const Devices found = find_devices("libm.so.6");
+  const gpu::FoundDevices found = find_devices("libm.so.6");
   EXPECT_TRUE(contains(found.notes.back(), "lack objc_msgSend")) << found.notes.back();
 }
 
@@ -34,7 +34,7 @@ TEST_F(MetalRegister, NoDevice) {
 
 TEST_F(MetalRegister, OneDriverForEachDevice) {
   double_->devices = 2;
-  const Devices found = find_devices(HEARTH_METAL_DOUBLE);
+  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
   ASSERT_EQ(found.drivers.size(), 2u) << joined(found.notes);
   const runtime::Properties& properties = found.drivers[1]->properties();
   EXPECT_EQ(properties.name, "Apple M2 Max 1");
@@ -58,7 +58,7 @@ TEST_F(MetalRegister, SystemsHaveTheirOwnMessages) {
   double_->system = {13, 0, 0};
   // What macOS 14 and 15 brought is not asked for.
   double_->missing = {{"architecture", true}, {"setMathMode:", true}};
-  const Devices found = find_devices(HEARTH_METAL_DOUBLE);
+  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
   ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
   EXPECT_EQ(found.drivers[0]->properties().architecture, "metal");
   EXPECT_TRUE(contains(found.drivers[0]->compiler_version(), "metal 3.0"));
@@ -84,7 +84,7 @@ TEST_F(MetalRegister, OtherNamesForTheSameTypesDoNotMatter) {
   double_->other_types["dispatchThreadgroups:threadsPerThreadgroup:"] =
       "v64@0:8{MTLSize=QQQ}16{MTLSize=QQQ}40";
   double_->other_types["status"] = "q16@0:8";
-  const Devices found = find_devices(HEARTH_METAL_DOUBLE);
+  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
   EXPECT_EQ(found.drivers.size(), 1u);
   EXPECT_TRUE(contains(joined(found.notes), "status] has other types; got q@:, expected Q@:"));
 }
