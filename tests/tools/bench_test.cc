@@ -1,4 +1,4 @@
-// What `hearth bench` measures on a GPU, on the simulator.
+// What `hearth bench` measures on a GPU, on the simulator and on whatever HEARTH_TEST_DEVICES names.
 #include "tools/bench.h"
 
 #include <gtest/gtest.h>
@@ -6,23 +6,26 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "devices_under_test.h"
 #include "tools/bench_gpu.h"
 #include "tools/bench_report.h"
 
 namespace hearth::tools {
 namespace {
 
+std::string gpu() { return testing::kernel_device_under_test().name(); }
+
 TEST(Bench, GpuRowsAreTheirOwn) {
   const Bench cpu = run_bench({.device = "cpu", .list = true});
-  const Bench gpu = run_bench({.device = "sim", .list = true});
+  const Bench other = run_bench({.device = gpu(), .list = true});
   const auto is_gpu = [](const std::string& name) { return name.starts_with("gpu/"); };
   EXPECT_TRUE(std::none_of(cpu.names().begin(), cpu.names().end(), is_gpu));
-  EXPECT_TRUE(std::all_of(gpu.names().begin(), gpu.names().end(), is_gpu));
-  EXPECT_GT(gpu.names().size(), 30u);
+  EXPECT_TRUE(std::all_of(other.names().begin(), other.names().end(), is_gpu));
+  EXPECT_GT(other.names().size(), 30u);
 }
 
 TEST(Bench, GpuRowsSayHowTheyAreTimed) {
-  const Bench bench = run_bench({.device = "sim", .rows = "add4_sync", .seconds = 0.001});
+  const Bench bench = run_bench({.device = gpu(), .rows = "add4_sync", .seconds = 0.001});
   const auto row = nlohmann::json::parse(bench_json(bench)).at("rows").at(0);
   EXPECT_EQ(row.at("row"), "gpu/latency/add4_sync");
   EXPECT_EQ(row.at("timing"), "sync");
@@ -33,7 +36,7 @@ TEST(Bench, GpuRowsSayHowTheyAreTimed) {
 
 TEST(Bench, MemoryLimitsScaleWithTraffic) {
   constexpr std::int64_t kSize = 64 * 1024;
-  MemoryLimits limits(Device::named("sim"), kSize);
+  MemoryLimits limits(Device::named(gpu()), kSize);
   EXPECT_GT(limits.copy(2.0 * kSize).sample(), 0);
   EXPECT_GT(limits.read(kSize).sample(), 0);
   EXPECT_EQ(limits.read(0).sample(), 0);
