@@ -1,6 +1,6 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean bootstrap release
+.PHONY: help demo test check cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had.
@@ -11,6 +11,7 @@ help:
 	@echo "make demo     train a small transformer on a text, then let it write (3 minutes)"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
 	@echo "make check    format, layers, warnings of g++ and clang"
+	@echo "make cross    link for Macs with Apple's chips, on Linux"
 	@echo "make bench    measure, beside the peers"
 	@echo "make format   format the sources"
 	@echo "make clean    remove build/"
@@ -34,6 +35,9 @@ check: bootstrap
 	@scripts/check_layers.py
 	@cmake --preset release && cmake --build build/release -j $(JOBS)
 	@scripts/check_clang.py -j $(JOBS) build/release
+
+cross:
+	@scripts/cross_macos -j $(JOBS)
 
 bench: bootstrap release
 	@scripts/bootstrap --bench

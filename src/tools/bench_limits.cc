@@ -107,9 +107,9 @@ std::atomic<float> sink{0};
 
 template <bool kStream>
 void run_transcendental(float* out, const float* a, const float* b, std::int64_t count) {
+#if HEARTH_LOOPS_X86
   void* const exponential = find_vector_math("expf");
   void* const hyperbolic = find_vector_math("tanhf");
-#if HEARTH_LOOPS_X86
   if (exponential != nullptr && hyperbolic != nullptr) {
     if (level() == Level::avx512) {
       avx512::transcendental<kStream>(out, a, b, count,
