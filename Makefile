@@ -3,16 +3,28 @@
 .PHONY: help demo test check cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
-# Builds that `make test` runs besides release; empty where clang-19 is not to be had.
+# Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
+# compiler is Apple's, and clang 19 is Homebrew's: it parses kernels and formats.
+ifeq ($(shell uname -s),Darwin)
+SANITIZED ?=
+LLVM := $(shell brew --prefix llvm@19 2>/dev/null)
+HEARTH_CLANG ?= $(LLVM)/bin/clang++
+CLANG ?= $(HEARTH_CLANG)
+CLANG_FORMAT ?= $(LLVM)/bin/clang-format
+export HEARTH_CLANG CLANG CLANG_FORMAT
+endif
 SANITIZED ?= asan tsan
 BUILDS := release $(SANITIZED)
+# What `make bench` measures, and the file that gets the results of a GPU as JSON.
+DEVICE ?= cpu
+JSON ?=
 
 help:
 	@echo "make demo     train a small transformer on a text, then let it write (3 minutes)"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
 	@echo "make check    format, layers, warnings of g++ and clang"
 	@echo "make cross    link for Macs with Apple's chips, on Linux"
-	@echo "make bench    measure, beside the peers"
+	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
 	@echo "make format   format the sources"
 	@echo "make clean    remove build/"
 
@@ -40,8 +52,12 @@ cross:
 	@scripts/cross_macos -j $(JOBS)
 
 bench: bootstrap release
+ifeq ($(DEVICE),cpu)
 	@scripts/bootstrap --bench
 	@scripts/bench
+else
+	@scripts/gpu_check --device $(DEVICE) --no-tests $(if $(JSON),--json $(JSON))
+endif
 
 format:
 	@scripts/format
