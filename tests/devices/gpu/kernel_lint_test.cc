@@ -45,6 +45,11 @@ TEST_F(KernelLint, FormulasPass) {
   for (const FormulaType& type : kFormulaTypes) {
     EXPECT_EQ(lint(unary_kernel(type)), "") << type.name;
     EXPECT_EQ(lint(binary_kernel(type)), "") << type.name;
+    EXPECT_EQ(lint(comparison_kernel(type)), "") << type.name;
+    EXPECT_EQ(lint(clamp_kernel(type)), "") << type.name;
+    if (type.real) {
+      EXPECT_EQ(lint(lerp_kernel(type)), "") << type.name;
+    }
   }
 }
 

@@ -17,6 +17,7 @@
 #include "devices/gpu/region_samples.h"
 #include "devices/gpu/sample_kernels.h"
 #include "devices/gpu/text/dialect_types.h"
+#include "devices/gpu/text/embedded_texts.h"
 #include "devices/gpu/text/entry_stub.h"
 #include "devices/gpu/text/kernel_text.h"
 #include "devices/gpu/text/tokens.h"
@@ -141,6 +142,17 @@ std::string broken_rule(const KernelSource& source, const std::string& text) {
     return "bytes of threadgroup arrays: " + std::to_string(threadgroup_bytes);
   }
   return "";
+}
+
+// A file that no kernel of the tests includes is seen by no compiler here.
+TEST(MetalText, IsMadeOfEveryFile) {
+  std::string all;
+  for (const auto& [name, kernel] : metal_texts()) all += kernel.text;
+  for (const gpu::EmbeddedText& file : gpu::embedded_texts()) {
+    if (file.path.starts_with("prelude/")) continue;
+    EXPECT_NE(all.find("#line 1 \"kernels/" + std::string(file.path) + "\""), std::string::npos)
+        << file.path;
+  }
 }
 
 TEST(MetalText, KeepsMetalsRules) {
