@@ -14,11 +14,13 @@ constexpr Integer kSafeMath = 0;     // MTLMathModeSafe
 constexpr Integer kPreciseMath = 1;  // MTLMathFloatingPointFunctionsPrecise
 constexpr SystemVersion kMathModes{15, 0, 0};
 
-constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 'm', 't'};
+constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 'm', '2'};
+// In front of an image; the text and the archive follow.
 struct Seal {
   char mark[8];
-  std::uint64_t bytes;
-  std::uint64_t checksum;
+  std::uint64_t text_bytes;
+  std::uint64_t archive_bytes;
+  std::uint64_t checksum;  // of both
 };
 
 }  // namespace
@@ -56,8 +58,11 @@ Owned Compiler::library(const std::string& kernel, const std::string& text) cons
                                      (said.empty() ? "no reason is given" : said));
 }
 
-std::vector<std::byte> Compiler::compile(const std::string& kernel, const std::string& text) {
-  Owned made = library(kernel, text);
+std::vector<std::byte> Compiler::compile(const runtime::KernelSource& source,
+                                         const std::string& text) {
+  Owned made = library(source.name, text);
+  const std::vector<std::byte> archive =
+      pipelines_.archive_of(pipeline_descriptor(objc_, source, made.get()).get());
   {
     const std::lock_guard lock(mutex_);
     if (fresh_.size() == kFresh) fresh_.pop_front();
@@ -65,29 +70,35 @@ std::vector<std::byte> Compiler::compile(const std::string& kernel, const std::s
   }
   Seal seal{};
   std::memcpy(seal.mark, kMark, sizeof kMark);
-  seal.bytes = text.size();
-  seal.checksum = runtime::checksum(text.data(), text.size());
-  std::vector<std::byte> image(sizeof seal + text.size());
+  seal.text_bytes = text.size();
+  seal.archive_bytes = archive.size();
+  std::vector<std::byte> image(sizeof seal + text.size() + archive.size());
+  std::byte* const body = image.data() + sizeof seal;
+  std::memcpy(body, text.data(), text.size());
+  std::copy(archive.begin(), archive.end(), body + text.size());
+  seal.checksum = runtime::checksum(body, text.size() + archive.size());
   std::memcpy(image.data(), &seal, sizeof seal);
-  std::memcpy(image.data() + sizeof seal, text.data(), text.size());
   return image;
 }
 
-Owned Compiler::load(const std::string& kernel, std::span<const std::byte> image) {
+CompiledText Compiler::load(const std::string& kernel, std::span<const std::byte> image) {
   Seal seal{};
-  std::string text;
+  std::span<const std::byte> body;
   if (image.size() >= sizeof seal) {
     std::memcpy(&seal, image.data(), sizeof seal);
-    text.assign(reinterpret_cast<const char*>(image.data()) + sizeof seal,
-                image.size() - sizeof seal);
+    body = image.subspan(sizeof seal);
   }
-  if (std::memcmp(seal.mark, kMark, sizeof kMark) != 0 || seal.bytes != text.size() ||
-      seal.checksum != runtime::checksum(text.data(), text.size())) {
+  if (std::memcmp(seal.mark, kMark, sizeof kMark) != 0 || seal.text_bytes > body.size() ||
+      seal.archive_bytes != body.size() - seal.text_bytes ||
+      seal.checksum != runtime::checksum(body.data(), body.size())) {
     throw Error(ErrorCode::corrupt_file,
                 "metal: the image of kernel " + kernel + " cannot be loaded; got " +
                     std::to_string(image.size()) +
                     " bytes that are damaged, expected those of compile()");
   }
+  const std::string text(reinterpret_cast<const char*>(body.data()),
+                         static_cast<std::size_t>(seal.text_bytes));
+  const auto archive = body.subspan(text.size());
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(fresh_.begin(), fresh_.end(),
@@ -95,10 +106,10 @@ Owned Compiler::load(const std::string& kernel, std::span<const std::byte> image
     if (found != fresh_.end()) {
       Owned made = std::move(found->second);
       fresh_.erase(found);
-      return made;
+      return {std::move(made), archive};
     }
   }
-  return library(kernel, text);
+  return {library(kernel, text), archive};
 }
 
 }  // namespace hearth::metal

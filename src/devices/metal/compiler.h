@@ -10,27 +10,33 @@
 #include <vector>
 
 #include "devices/metal/objc.h"
+#include "devices/metal/pipelines.h"
 
 namespace hearth::metal {
 
 // MTLLanguageVersion, the newest that a system has, as far as it is known here.
 UInteger language_version(SystemVersion system);
 
+struct CompiledText {
+  Owned library;
+  std::span<const std::byte> archive;  // for Pipelines::make()
+};
+
 // Thread-safe. Arithmetic is as the text has it: no fast math, whatever the system's default is.
 class Compiler {
  public:
-  // `device` outlives it.
-  Compiler(const ObjectiveC& objc, Id device, SystemVersion system)
-      : objc_(objc), device_(device), system_(system) {}
+  // `device` and `pipelines` outlive it.
+  Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines, SystemVersion system)
+      : objc_(objc), device_(device), pipelines_(pipelines), system_(system) {}
 
   // What compiled kernels depend on besides text and device.
   std::string version() const;
 
-  // Compiles, and returns the text with a seal: systems keep what they compiled by themselves. Throws
+  // Compiles `text`, of `source`, and returns it with the archive of the pipeline, sealed. Throws
   // Error{device} with the compiler's messages.
-  std::vector<std::byte> compile(const std::string& kernel, const std::string& text);
-  // Throws Error{corrupt_file} for what compile() did not return.
-  Owned load(const std::string& kernel, std::span<const std::byte> image);
+  std::vector<std::byte> compile(const runtime::KernelSource& source, const std::string& text);
+  // The archive lies in `image`. Throws Error{corrupt_file} for what compile() did not return.
+  CompiledText load(const std::string& kernel, std::span<const std::byte> image);
 
  private:
   static constexpr std::size_t kFresh = 16;
@@ -39,6 +45,7 @@ class Compiler {
 
   const ObjectiveC& objc_;
   const Id device_;
+  const Pipelines& pipelines_;
   const SystemVersion system_;
   std::mutex mutex_;
   // Compiled and not loaded yet, by text, the oldest first.

@@ -58,7 +58,8 @@ MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, S
     : objc_(std::move(objc)),
       device_(std::move(device)),
       properties_(device_properties(*objc_, device_.get(), system)),
-      compiler_(*objc_, device_.get(), system),
+      pipelines_(*objc_, device_.get()),
+      compiler_(*objc_, device_.get(), pipelines_, system),
       residency_(*objc_, device_.get(), system),
       buffers_(*objc_, device_.get(), residency_, properties_.name),
       stream_(*objc_, device_.get(), residency_, chip_named(properties_.name), properties_.name),
@@ -66,7 +67,7 @@ MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, S
               [this](std::span<const Command> commands) { submit(commands); }) {}
 
 std::vector<std::byte> MetalDriver::compile(const runtime::KernelSource& source) {
-  return compiler_.compile(source.name, gpu::assemble(source, gpu::Target::metal));
+  return compiler_.compile(source, gpu::assemble(source, gpu::Target::metal));
 }
 
 std::string MetalDriver::compiler_version() const {
@@ -75,7 +76,7 @@ std::string MetalDriver::compiler_version() const {
 
 std::unique_ptr<runtime::Function> MetalDriver::load(const runtime::KernelSource& source,
                                                      std::span<const std::byte> image) {
-  return std::make_unique<MetalKernel>(*objc_, device_.get(), source,
+  return std::make_unique<MetalKernel>(*objc_, pipelines_, source,
                                        compiler_.load(source.name, image),
                                        properties_.threadgroup_memory);
 }

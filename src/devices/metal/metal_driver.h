@@ -12,6 +12,7 @@
 #include "devices/metal/compiler.h"
 #include "devices/metal/device_copies.h"
 #include "devices/metal/metal_kernel.h"
+#include "devices/metal/pipelines.h"
 #include "devices/metal/residency.h"
 #include "runtime/driver.h"
 
@@ -64,6 +65,7 @@ class MetalDriver final : public runtime::Driver {
   const std::shared_ptr<const ObjectiveC> objc_;
   const Owned device_;
   const runtime::Properties properties_;
+  Pipelines pipelines_;
   Compiler compiler_;
   Residency residency_;
   Buffers buffers_;

@@ -17,31 +17,16 @@ std::string got_expected(UInteger got, const char* expected, std::int64_t limit)
 
 }  // namespace
 
-MetalKernel::MetalKernel(const ObjectiveC& objc, Id device, const runtime::KernelSource& source,
-                         const Owned& library, std::int64_t most_threadgroup_bytes)
+MetalKernel::MetalKernel(const ObjectiveC& objc, const Pipelines& pipelines,
+                         const runtime::KernelSource& source, const CompiledText& compiled,
+                         std::int64_t most_threadgroup_bytes)
     : Function(source),
       bindings_(bindings_of(source)),
       shared_name_(std::make_shared<const std::string>(source.name)) {
   const AutoreleasePool pool(objc);
-  const Owned function =
-      objc.send(library.get(), messages::new_function, objc.string(bindings_.entry));
-  if (!function) {
-    throw Error(ErrorCode::corrupt_file, "metal: the image of kernel " + name() +
-                                             " cannot be loaded; got a library without " +
-                                             bindings_.entry);
-  }
-  const Owned descriptor =
-      objc.send(objc.type_named("MTLComputePipelineDescriptor"), messages::new_pipeline_descriptor);
-  objc.send(descriptor.get(), messages::set_compute_function, function.get());
-  objc.send(descriptor.get(), messages::set_pipeline_label, objc.string(name()));
-  objc.send(descriptor.get(), messages::set_max_threads, static_cast<UInteger>(source.max_threads));
-  // Threadgroups at the end of a grid in threads may be cut.
-  if (!bindings_.takes_grid) {
-    objc.send(descriptor.get(), messages::set_whole_simdgroups, Bool{1});
-  }
+  const Owned descriptor = pipeline_descriptor(objc, source, compiled.library.get());
   Id error = nullptr;
-  pipeline_ =
-      objc.send(device, messages::new_pipeline, descriptor.get(), UInteger{0}, nullptr, &error);
+  pipeline_ = pipelines.make(descriptor.get(), compiled.archive, &error);
   if (!pipeline_) {
     throw Error(ErrorCode::device,
                 "metal: kernel " + name() + " makes no pipeline: " + objc.error_text(error));

@@ -6,17 +6,20 @@
 #include <string>
 
 #include "devices/metal/bindings.h"
+#include "devices/metal/compiler.h"
 #include "devices/metal/objc.h"
+#include "devices/metal/pipelines.h"
 #include "runtime/driver.h"
 
 namespace hearth::metal {
 
 class MetalKernel final : public runtime::Function {
  public:
-  // `library` is compiled from the source's text. Throws Error{corrupt_file} where it lacks the
-  // kernel, Error{unsupported} for one that the device cannot run, Error{device} with what Metal says.
-  MetalKernel(const ObjectiveC& objc, Id device, const runtime::KernelSource& source,
-              const Owned& library, std::int64_t most_threadgroup_bytes);
+  // `compiled` is of the source's text. Throws Error{corrupt_file} where it lacks the kernel,
+  // Error{unsupported} for one that the device cannot run, Error{device} with what Metal says.
+  MetalKernel(const ObjectiveC& objc, const Pipelines& pipelines,
+              const runtime::KernelSource& source, const CompiledText& compiled,
+              std::int64_t most_threadgroup_bytes);
 
   const Bindings& bindings() const noexcept { return bindings_; }
   Id pipeline() const noexcept { return pipeline_.get(); }

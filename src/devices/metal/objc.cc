@@ -90,8 +90,8 @@ std::shared_ptr<const ObjectiveC> ObjectiveC::open(const std::string& library,
   }
   std::shared_ptr<const ObjectiveC> objc(new ObjectiveC(functions));
   bool fits = true;
-  for (const char* name :
-       {"NSString", "NSProcessInfo", "MTLCompileOptions", "MTLComputePipelineDescriptor"}) {
+  for (const char* name : {"NSString", "NSArray", "NSURL", "NSProcessInfo", "MTLCompileOptions",
+                           "MTLComputePipelineDescriptor"}) {
     const Id type = objc->type_named(name);
     if (type == nullptr) notes.push_back(std::string("no class ") + name);
     fits = type != nullptr && objc->check(type, name, MessageInfo::Receiver::type, notes) && fits;

@@ -1,4 +1,5 @@
 // What the double finds wrong: each mistake is made once, as no driver should.
+#include <cstdio>
 #include <thread>
 
 #include "devices/metal/metal_fixture.h"
@@ -323,6 +324,42 @@ TEST_F(MetalDoubleFinds, ResidencySetsThatAreUsedWrongly) {
   objc_->send(set.get(), messages::commit_residency);
   EXPECT_EQ(double_->resident, UInteger{1});
   objc_->send(buffer_.get(), messages::wait_until_completed);
+}
+
+TEST_F(MetalDoubleFinds, ArchivesThatAreUsedWrongly) {
+  end();
+  const auto url = [&](const std::string& path) {
+    return objc_->send(objc_->type_named("NSURL"), messages::file_url, objc_->string(path));
+  };
+  url("kernel.metallib");
+  EXPECT_EQ(fault(), "a URL of no whole path");
+  const Owned descriptor = objc_->send(objc_->type_named("MTLBinaryArchiveDescriptor"),
+                                       messages::new_archive_descriptor);
+  Id error = nullptr;
+  const Owned archive = objc_->send(device_.get(), messages::new_archive, descriptor.get(), &error);
+  const std::string path = testing::TempDir() + "/hearth_double.metallib";
+  objc_->send(archive.get(), messages::serialize, url(path), &error);
+  EXPECT_EQ(fault(), "an archive of nothing is written");
+  const Owned pipeline = objc_->send(objc_->type_named("MTLComputePipelineDescriptor"),
+                                     messages::new_pipeline_descriptor);
+  EXPECT_FALSE(objc_->send(archive.get(), messages::add_compute_functions, pipeline.get(), &error));
+  EXPECT_EQ(fault(), "a pipeline without a function is added to an archive");
+  objc_->send(descriptor.get(), messages::set_archive_url, objc_->string(path));
+  EXPECT_EQ(fault(), "a NSString in place of a NSURL");
+  objc_->send(descriptor.get(), messages::set_archive_url, url(path));
+  const Owned read = objc_->send(device_.get(), messages::new_archive, descriptor.get(), &error);
+  ASSERT_TRUE(read);
+  std::remove(path.c_str());
+  const Owned library =
+      objc_->send(device_.get(), messages::new_library, objc_->string(kShift), nullptr, &error);
+  const Owned function = objc_->send(library.get(), messages::new_function, objc_->string("shift"));
+  objc_->send(pipeline.get(), messages::set_compute_function, function.get());
+  objc_->send(pipeline.get(), messages::set_archives,
+              objc_->send(objc_->type_named("NSArray"), messages::array_of, read.get()));
+  objc_->send(device_.get(), messages::new_pipeline, pipeline.get(), 0, nullptr, &error);
+  EXPECT_EQ(fault(), "a pipeline is made with an archive whose file is gone");
+  EXPECT_FALSE(objc_->send(device_.get(), messages::new_archive, descriptor.get(), &error));
+  EXPECT_TRUE(contains(objc_->error_text(error), "no archive of this system"));
 }
 
 TEST_F(MetalDoubleFinds, MessagesThatTheSystemIsTooOldFor) {

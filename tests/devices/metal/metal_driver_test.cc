@@ -70,6 +70,64 @@ TEST_F(MetalDriverRuns, ImagesAreKeptAndChecked) {
   EXPECT_THROW(driver_->load(source, {}), Error);
 }
 
+TEST_F(MetalDriverRuns, ImagesHaveMachineCode) {
+  const runtime::KernelSource source = axpy_source();
+  const std::vector<std::byte> image = driver_->compile(source);
+  const runtime::Function& axpy = *kernels_.emplace_back(driver_->load(source, image));
+  EXPECT_EQ(double_->pipelines_from_archives, 1);
+  EXPECT_EQ(double_->pipelines_compiled, 0);
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y);
+  submit();
+  EXPECT_EQ(download<float>(y, 32)[31], 64);
+  driver_->free(x);
+  driver_->free(y);
+  // Of a kernel that was built otherwise: it is not used.
+  runtime::KernelSource other = source;
+  other.max_threads = 64;
+  kernels_.push_back(driver_->load(other, image));
+  EXPECT_EQ(double_->pipelines_from_archives, 1);
+  EXPECT_EQ(double_->pipelines_compiled, 1);
+}
+
+TEST_F(MetalDriverRuns, MachineCodeOfAnotherSystemIsLeftAlone) {
+  const runtime::KernelSource source = axpy_source();
+  const std::vector<std::byte> image = driver_->compile(source);
+  driver_.reset();
+  double_->system = {26, 0, 0};
+  open();
+  kernels_.push_back(driver_->load(source, image));
+  EXPECT_EQ(double_->pipelines_from_archives, 0);
+  EXPECT_EQ(double_->pipelines_compiled, 1);
+}
+
+TEST_F(MetalDriverRuns, WorksWithoutMachineCode) {
+  double_->archives_fail = true;
+  const runtime::KernelSource source = axpy_source();
+  const std::vector<std::byte> text_alone = driver_->compile(source);
+  kernels_.push_back(driver_->load(source, text_alone));
+  EXPECT_EQ(double_->pipelines_compiled, 1);
+  double_->archives_fail = false;
+  EXPECT_GT(driver_->compile(source).size(), text_alone.size());
+  kernels_.clear();
+  driver_.reset();
+  double_->missing["serializeToURL:error:"] = true;
+  open();
+  EXPECT_EQ(driver_->compile(source).size(), text_alone.size());
+}
+
+TEST_F(MetalDriverRuns, EveryByteOfAnImageCounts) {
+  const runtime::KernelSource source = axpy_source();
+  const std::vector<std::byte> image = driver_->compile(source);
+  for (std::size_t at = 0; at < image.size(); at += at < 32 ? 1 : 37) {
+    std::vector<std::byte> damaged = image;
+    damaged[at] ^= std::byte{0x40};
+    error_of(ErrorCode::corrupt_file, [&] { driver_->load(source, damaged); });
+    damaged.resize(at);
+    error_of(ErrorCode::corrupt_file, [&] { driver_->load(source, damaged); });
+  }
+}
+
 TEST_F(MetalDriverRuns, CopiesAtOnceWhereNothingIsPending) {
   const Address x = upload(ramp(32));
   driver_->fill(x, 0, 64);

@@ -42,6 +42,7 @@ struct Device final : Object {
     if (made != nullptr) std::memcpy(made->memory, bytes, length);
     return made;
   }
+  Id archive(Id descriptor, Id* error) { return new_archive(descriptor, error); }
   Id new_residency_set(Id descriptor, Id* error) {
     if (as<ResidencyDescriptor>(descriptor) == nullptr) return nullptr;
     if (state().gives_residency_sets) return new ResidencySet;
@@ -77,6 +78,7 @@ void define_devices() {
   define<messages::new_queue, &Device::new_queue>();
   define<messages::new_buffer, &Device::new_buffer>();
   define<messages::new_buffer_with_bytes, &Device::new_buffer_with_bytes>();
+  define<messages::new_archive, &Device::archive>();
   define<messages::new_residency_set, &Device::new_residency_set>();
   define<messages::new_library, &Device::library>();
   define<messages::new_pipeline, &Device::pipeline>();

@@ -30,6 +30,18 @@ Id string_with_utf8(const char* text) {
   return string(text == nullptr ? "" : text);
 }
 
+Id file_url(Id path) {
+  const auto* const given = as<String>(path);
+  if (given == nullptr) return nullptr;
+  if (given->text.empty() || given->text[0] != '/') fault("a URL of no whole path");
+  return autorelease(new Url(given->text));
+}
+
+Id array_of(Id object) {
+  if (object == nullptr) fault("an array of nil");
+  return autorelease(new Array({object}));
+}
+
 }  // namespace
 
 Id string(const std::string& text) { return autorelease(new String(text)); }
@@ -54,6 +66,8 @@ void define_foundation() {
   define<messages::localized_description, &ErrorObject::description>();
   define<messages::array_count, &Array::count>();
   define<messages::object_at, &Array::at>();
+  define<messages::array_of, &array_of>();
+  define<messages::file_url, &file_url>();
   define<messages::process_info, &ProcessInfo::shared>();
   define<messages::is_system_at_least, &ProcessInfo::is_at_least>();
 }

@@ -36,4 +36,10 @@ struct Array final : Object {
   std::vector<Id> objects;
 };
 
+struct Url final : Object {
+  static constexpr const char* kType = "NSURL";
+  explicit Url(std::string of) : Object(class_named(kType)), path(std::move(of)) {}
+  std::string path;
+};
+
 }  // namespace hearth::metal::fake

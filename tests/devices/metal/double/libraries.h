@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "devices/metal/double/foundation.h"
 #include "devices/metal/double/metal_double.h"
 #include "devices/metal/double/object.h"
 
@@ -26,33 +28,61 @@ struct Options final : Object {
 
 struct Library final : Object {
   static constexpr const char* kType = "MTLLibrary";
-  explicit Library(std::shared_ptr<GpuLibrary> of)
-      : Object(class_named(kType)), library(std::move(of)) {}
+  Library(std::shared_ptr<GpuLibrary> of, std::string from)
+      : Object(class_named(kType)), library(std::move(of)), text(std::move(from)) {}
   Id new_function(Id name);
   std::shared_ptr<GpuLibrary> library;
+  std::string text;
 };
 
 struct Function final : Object {
   static constexpr const char* kType = "MTLFunction";
-  explicit Function(std::shared_ptr<const GpuKernel> of)
-      : Object(class_named(kType)), kernel(std::move(of)) {}
+  Function(std::shared_ptr<const GpuKernel> of, std::string from)
+      : Object(class_named(kType)), kernel(std::move(of)), text(std::move(from)) {}
   std::shared_ptr<const GpuKernel> kernel;
+  std::string text;  // of its library
 };
 
 struct PipelineDescriptor final : Object {
   static constexpr const char* kType = "MTLComputePipelineDescriptor";
   PipelineDescriptor() : Object(class_named(kType)) {}
   static Id make() { return new PipelineDescriptor; }
-  void dispose() override { release(function); }
+  void dispose() override;
   void set_function(Id value);
+  void set_archives(Id value);
+  // What machine code depends on, as a line of an archive's file.
+  std::string code() const;
   void set_label(Id value);
   void set_whole_simdgroups(Bool value) { whole_simdgroups = value != 0; }
   void set_max_threads(UInteger value);
 
   Function* function = nullptr;
+  Array* archives = nullptr;
   std::string label;
   bool whole_simdgroups = false;
   UInteger max_threads = 0;  // 0: as many as the device can
+};
+
+struct ArchiveDescriptor final : Object {
+  static constexpr const char* kType = "MTLBinaryArchiveDescriptor";
+  ArchiveDescriptor() : Object(class_named(kType)) {}
+  static Id make() { return new ArchiveDescriptor; }
+  void dispose() override { release(url); }
+  void set_url(Id value);
+
+  Url* url = nullptr;
+};
+
+// Reads its file anew whenever a pipeline is made with it.
+struct Archive final : Object {
+  static constexpr const char* kType = "MTLBinaryArchive";
+  explicit Archive(std::string from) : Object(class_named(kType)), path(std::move(from)) {}
+  Bool add_functions(Id descriptor, Id* error);
+  Bool serialize(Id url, Id* error);
+  bool has(const std::string& code) const;
+
+  std::string path;  // empty: of no file
+  std::vector<std::string> codes;
 };
 
 struct Pipeline final : Object {
@@ -69,6 +99,7 @@ struct Pipeline final : Object {
 };
 
 Id new_library(Id source, Id options, Id* error);
+Id new_archive(Id descriptor, Id* error);
 Id new_pipeline(Id descriptor, UInteger options, Id* reflection, Id* error);
 
 }  // namespace hearth::metal::fake

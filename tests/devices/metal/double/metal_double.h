@@ -88,6 +88,7 @@ struct MetalDouble {
   UInteger longest_buffer = UInteger{4} << 30;
   UInteger most_threads = 1024;  // of a pipeline
   bool gives_residency_sets = true;
+  bool archives_fail = false;  // where pipelines are added
   // Messages that objects do not understand, by selector; and those whose types are given here.
   std::map<std::string, bool> missing;
   std::map<std::string, std::string> other_types;
@@ -99,6 +100,8 @@ struct MetalDouble {
   std::vector<std::string> faults;
   std::map<std::string, int> calls;  // by selector
   std::vector<CompileOptions> compiled;
+  int pipelines_compiled = 0;
+  int pipelines_from_archives = 0;
   std::vector<std::string> ran;  // kernels, in the order in which they ran
   UInteger resident = 0;         // buffers in sets of queues; stays when all else is forgotten
 
