@@ -30,6 +30,7 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_CACHE", ""},
                                 {"HEARTH_DEVICE", "cuda:1"},
                                 {"HEARTH_METAL_PATH", "/a/library"},
+                                {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
                                 {"HEARTH_CHECK_ORDER", ""}});
   EXPECT_EQ(all.problem, "");
   EXPECT_EQ(all.threads, 3);
@@ -38,6 +39,7 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_EQ(all.cache, "");
   EXPECT_EQ(all.device, "cuda:1");
   EXPECT_EQ(all.metal_path, "/a/library");
+  EXPECT_EQ(all.metal_capture, "plan.gputrace");
   EXPECT_FALSE(all.check_order);
 }
 

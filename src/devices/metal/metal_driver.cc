@@ -54,9 +54,11 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   return properties;
 }
 
-MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system)
+MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system,
+                         std::shared_ptr<Capture> capture)
     : objc_(std::move(objc)),
       device_(std::move(device)),
+      capture_(std::move(capture)),
       properties_(device_properties(*objc_, device_.get(), system)),
       pipelines_(*objc_, device_.get()),
       compiler_(*objc_, device_.get(), pipelines_, system),
@@ -64,7 +66,7 @@ MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, S
       buffers_(*objc_, device_.get(), residency_, properties_.name),
       stream_(*objc_, device_.get(), residency_, chip_named(properties_.name), properties_.name),
       copies_([this](const runtime::KernelSource& source) { return load(source, compile(source)); },
-              [this](std::span<const Command> commands) { submit(commands); }) {}
+              [this](std::span<const Command> commands) { submit_groups(commands); }) {}
 
 std::vector<std::byte> MetalDriver::compile(const runtime::KernelSource& source) {
   return compiler_.compile(source, gpu::assemble(source, gpu::Target::metal));
@@ -82,6 +84,30 @@ std::unique_ptr<runtime::Function> MetalDriver::load(const runtime::KernelSource
 }
 
 void MetalDriver::submit(std::span<const Command> commands) {
+  if (capture_ != nullptr && !commands.empty() && capture_->take()) {
+    submit_captured(commands);
+  } else {
+    submit_groups(commands);
+  }
+}
+
+void MetalDriver::submit_captured(std::span<const Command> commands) {
+  // What came before is not part of it.
+  stream_.commit();
+  barriers_.clear();
+  capture_->start(device_.get());
+  try {
+    submit_groups(commands);
+    wait();
+  } catch (...) {
+    stream_.commit();
+    capture_->stop();
+    throw;
+  }
+  capture_->stop();
+}
+
+void MetalDriver::submit_groups(std::span<const Command> commands) {
   const AutoreleasePool pool(*objc_);
   while (!commands.empty()) {
     const auto end = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
@@ -230,7 +256,7 @@ std::vector<double> MetalDriver::time(std::span<const Command> commands) {
   wait();
   std::vector<double> seconds;
   for (const Command& command : commands) {
-    submit({&command, 1});
+    submit_groups({&command, 1});
     barriers_.clear();
     seconds.push_back(stream_.wait());
   }

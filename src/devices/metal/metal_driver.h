@@ -8,6 +8,7 @@
 
 #include "devices/metal/barriers.h"
 #include "devices/metal/buffers.h"
+#include "devices/metal/capture.h"
 #include "devices/metal/command_stream.h"
 #include "devices/metal/compiler.h"
 #include "devices/metal/device_copies.h"
@@ -24,8 +25,10 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
 // What the host does to memory is done at once where the queue is idle, and queued otherwise.
 class MetalDriver final : public runtime::Driver {
  public:
-  // Throws Error{device} where the device gives no queue.
-  MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system);
+  // `capture`: of the first commands that are submitted or launched; may be null. Throws
+  // Error{device} where the device gives no queue.
+  MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system,
+              std::shared_ptr<Capture> capture);
   ~MetalDriver() override = default;
 
   const runtime::Properties& properties() const override { return properties_; }
@@ -57,6 +60,8 @@ class MetalDriver final : public runtime::Driver {
   // Memory of one command, by argument; `buffer` is null for constants.
   using Places = std::vector<BufferPlace>;
 
+  void submit_captured(std::span<const runtime::Command> commands);
+  void submit_groups(std::span<const runtime::Command> commands);
   void submit_group(std::span<const runtime::Command> group);
   void find_places(const runtime::Command& command);
   void wait_for_earlier(Id encoder);
@@ -64,6 +69,7 @@ class MetalDriver final : public runtime::Driver {
 
   const std::shared_ptr<const ObjectiveC> objc_;
   const Owned device_;
+  const std::shared_ptr<Capture> capture_;
   const runtime::Properties properties_;
   Pipelines pipelines_;
   Compiler compiler_;

@@ -56,6 +56,7 @@ bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& 
 
 std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const ObjectiveC>& objc,
                                              Owned device, SystemVersion system,
+                                             const std::shared_ptr<Capture>& capture,
                                              const std::string& prefix,
                                              std::vector<std::string>& notes) {
   if (!check_objects(*objc, device.get(), notes)) {
@@ -70,7 +71,7 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
     return nullptr;
   }
   try {
-    auto driver = std::make_unique<MetalDriver>(objc, std::move(device), system);
+    auto driver = std::make_unique<MetalDriver>(objc, std::move(device), system, capture);
     notes.push_back(name);
     return driver;
   } catch (const Error& error) {
@@ -81,7 +82,7 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
 
 }  // namespace
 
-gpu::FoundDevices find_devices(const std::string& library) {
+gpu::FoundDevices find_devices(const std::string& library, const std::string& capture) {
   gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
@@ -92,9 +93,12 @@ gpu::FoundDevices find_devices(const std::string& library) {
   }
   std::vector<Owned> devices = objc->devices();
   if (devices.empty()) found.notes.emplace_back("Metal sees no device");
+  const std::shared_ptr<Capture> captured =
+      devices.empty() ? nullptr : Capture::open(objc, capture, found.notes);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string prefix = "device " + std::to_string(i) + ": ";
-    if (auto driver = open_device(objc, std::move(devices[i]), system, prefix, found.notes)) {
+    if (auto driver =
+            open_device(objc, std::move(devices[i]), system, captured, prefix, found.notes)) {
       found.drivers.push_back(std::move(driver));
     }
   }
@@ -102,7 +106,8 @@ gpu::FoundDevices find_devices(const std::string& library) {
 }
 
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
-  return last_search().keep(find_devices(runtime::environment().metal_path));
+  return last_search().keep(
+      find_devices(runtime::environment().metal_path, runtime::environment().metal_capture));
 }
 
 std::vector<std::string> notes() { return last_search().notes(); }

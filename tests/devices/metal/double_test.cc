@@ -362,6 +362,26 @@ TEST_F(MetalDoubleFinds, ArchivesThatAreUsedWrongly) {
   EXPECT_TRUE(contains(objc_->error_text(error), "no archive of this system"));
 }
 
+TEST_F(MetalDoubleFinds, CapturesThatAreUsedWrongly) {
+  const Id manager = objc_->send(objc_->type_named("MTLCaptureManager"), messages::capture_manager);
+  objc_->send(manager, messages::stop_capture);
+  EXPECT_EQ(fault(), "a capture stops that was not started");
+  const Owned descriptor =
+      objc_->send(objc_->type_named("MTLCaptureDescriptor"), messages::new_capture_descriptor);
+  Id error = nullptr;
+  EXPECT_FALSE(objc_->send(manager, messages::start_capture, descriptor.get(), &error));
+  EXPECT_EQ(fault(), "a capture of nothing");
+  EXPECT_EQ(objc_->error_text(error), "capturing is not supported");
+  objc_->send(descriptor.get(), messages::set_capture_object, x_.get());
+  EXPECT_EQ(fault(), "a MTLBuffer in place of a MTLDevice");
+  double_->is_capturing = true;
+  end();
+  objc_->send(buffer_.get(), messages::commit);
+  EXPECT_EQ(fault(), "a command buffer is begun or committed outside of its capture");
+  objc_->send(manager, messages::stop_capture);
+  objc_->send(buffer_.get(), messages::wait_until_completed);
+}
+
 TEST_F(MetalDoubleFinds, MessagesThatTheSystemIsTooOldFor) {
   end();
   double_->system = {14, 0, 0};

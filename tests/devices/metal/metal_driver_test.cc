@@ -2,6 +2,7 @@
 #include "devices/metal/metal_driver.h"
 
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "devices/metal/metal_fixture.h"
@@ -456,6 +457,62 @@ TEST_F(MetalDriverRuns, WorksWithoutResidencySets) {
   double_->system = {15, 0, 0};
   double_->missing["removeAllocations:count:"] = true;
   runs();
+}
+
+TEST_F(MetalDriverRuns, TheFirstPlanIsCapturedOnRequest) {
+  const std::string file = testing::TempDir() + "/hearth_first.gputrace";
+  std::remove(file.c_str());
+  double_->may_capture = true;
+  driver_.reset();
+  open(file);
+  const runtime::Function& axpy = kernel(axpy_source());
+  const runtime::Function& later = kernel(axpy_source("later"));
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  driver_->copy_on_device(y, x, 128);  // a kernel of the driver's own
+  add(axpy, x, y);
+  add(axpy, x, y);
+  EXPECT_FALSE(double_->is_capturing);
+  submit();
+  EXPECT_FALSE(double_->is_capturing);
+  add(later, x, y);
+  submit();
+  EXPECT_EQ(download<float>(y, 32)[31], 4 * 32);
+  const std::string& entry = double_->ran[1];
+  EXPECT_EQ(double_->captured, (Lines{entry, entry}));
+  EXPECT_NE(double_->ran[0], entry);
+  EXPECT_EQ(calls("stopCapture"), 1);
+  driver_->free(x);
+  driver_->free(y);
+  std::remove(file.c_str());
+}
+
+TEST_F(MetalDriverRuns, CapturesThatFailEnd) {
+  const std::string file = testing::TempDir() + "/hearth_failed.gputrace";
+  std::remove(file.c_str());
+  double_->may_capture = true;
+  driver_.reset();
+  open(file);
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(16));
+  add(axpy, x, y);
+  error_of(ErrorCode::device, [&] { submit(); });
+  EXPECT_FALSE(double_->is_capturing);
+  kernels_.clear();
+  driver_->free(x);
+  driver_->free(y);
+  driver_.reset();
+  batch_.clear();
+  open(file);  // which is there now
+  const runtime::Function& again = kernel(axpy_source());
+  const Address z = upload(ramp(32));
+  add(again, z, z);
+  const std::string said = error_of(ErrorCode::device, [&] { submit(); });
+  EXPECT_TRUE(contains(said, "HEARTH_METAL_CAPTURE: no capture to " + file)) << said;
+  EXPECT_TRUE(contains(said, "is there already")) << said;
+  submit();  // goes on without
+  driver_->free(z);
+  driver_->wait();
+  std::remove(file.c_str());
 }
 
 TEST_F(MetalDriverRuns, F64IsAnError) {

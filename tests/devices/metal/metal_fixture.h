@@ -74,8 +74,8 @@ class MetalDriverTest : public MetalDoubleTest {
     driver_.reset();
     MetalDoubleTest::TearDown();
   }
-  void open() {
-    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
+  void open(const std::string& capture = "") {
+    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, capture);
     ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
     driver_ = std::move(found.drivers[0]);
     double_->calls.clear();

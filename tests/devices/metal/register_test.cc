@@ -89,6 +89,19 @@ TEST_F(MetalRegister, OtherNamesForTheSameTypesDoNotMatter) {
   EXPECT_TRUE(contains(joined(found.notes), "status] has other types; got q@:, expected Q@:"));
 }
 
+TEST_F(MetalRegister, CapturesThatAreNotAllowedAreTold) {
+  gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "plan.gputrace");
+  EXPECT_EQ(found.drivers.size(), 1u);
+  EXPECT_TRUE(contains(joined(found.notes), "MTL_CAPTURE_ENABLED=1")) << joined(found.notes);
+  double_->may_capture = true;
+  found = find_devices(HEARTH_METAL_DOUBLE, "plan.gputrace");
+  EXPECT_FALSE(contains(joined(found.notes), "CAPTURE")) << joined(found.notes);
+  double_->missing["stopCapture"] = true;
+  found = find_devices(HEARTH_METAL_DOUBLE, "plan.gputrace");
+  EXPECT_EQ(found.drivers.size(), 1u);
+  EXPECT_TRUE(contains(joined(found.notes), "HEARTH_METAL_CAPTURE: this system has no capture"));
+}
+
 TEST_F(MetalRegister, OtherMakersGpus) {
   double_->unified = false;
   EXPECT_TRUE(contains(notes_without_device().back(), "no GPU of Apple's from the M1 on"));

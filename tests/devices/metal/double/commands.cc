@@ -67,7 +67,10 @@ void ResidencySet::commit() {
   is_changed = false;
 }
 
-CommandBuffer::CommandBuffer(Queue& of) : Object(class_named(kType)), queue(&of) { retain(queue); }
+CommandBuffer::CommandBuffer(Queue& of)
+    : Object(class_named(kType)), queue(&of), is_captured(state().is_capturing) {
+  retain(queue);
+}
 
 void CommandBuffer::dispose() {
   if (open != nullptr) fault("a command buffer is released while it is encoded");
@@ -96,6 +99,12 @@ void CommandBuffer::commit() {
   if (progress != kNew) return fault("a command buffer is committed twice");
   for (const ResidencySet* const set : queue->sets) {
     if (set->is_changed) fault("a command buffer is committed before a residency set of its queue");
+  }
+  if (is_captured != state().is_capturing) {
+    fault("a command buffer is begun or committed outside of its capture");
+  }
+  for (const Step& step : steps) {
+    if (is_captured && !step.is_barrier) state().captured.push_back(step.launch.kernel->name);
   }
   progress = kCommitted;
   retain(this);

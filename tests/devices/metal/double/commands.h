@@ -80,6 +80,7 @@ struct CommandBuffer final : Object {
 
   struct Queue* queue;
   struct Encoder* open = nullptr;
+  bool is_captured;
   std::vector<Id> held;
   std::vector<Step> steps;
   UInteger progress = 0;  // MTLCommandBufferStatus

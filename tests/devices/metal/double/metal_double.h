@@ -87,6 +87,7 @@ struct MetalDouble {
   UInteger memory = UInteger{8} << 30;
   UInteger longest_buffer = UInteger{4} << 30;
   UInteger most_threads = 1024;  // of a pipeline
+  bool may_capture = false;      // as MTL_CAPTURE_ENABLED says
   bool gives_residency_sets = true;
   bool archives_fail = false;  // where pipelines are added
   // Messages that objects do not understand, by selector; and those whose types are given here.
@@ -100,6 +101,8 @@ struct MetalDouble {
   std::vector<std::string> faults;
   std::map<std::string, int> calls;  // by selector
   std::vector<CompileOptions> compiled;
+  bool is_capturing = false;
+  std::vector<std::string> captured;  // kernels
   int pipelines_compiled = 0;
   int pipelines_from_archives = 0;
   std::vector<std::string> ran;  // kernels, in the order in which they ran

@@ -175,6 +175,7 @@ EXPORT Id objc_getClass(const char* name) {
     define_devices();
     define_libraries();
     define_commands();
+    define_capture();
   });
   const auto found = all_classes().find(name);
   return found == all_classes().end() ? nullptr : found->second;

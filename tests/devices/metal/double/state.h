@@ -31,5 +31,6 @@ void define_foundation();
 void define_devices();
 void define_libraries();
 void define_commands();
+void define_capture();
 
 }  // namespace hearth::metal::fake
