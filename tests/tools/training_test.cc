@@ -15,8 +15,10 @@
 #include <unistd.h>
 #endif
 
+#include "devices_under_test.h"
 #include "hearth/io.h"
 #include "tools/checkpoint.h"
+#include "tools/commands.h"
 #include "tools/trainer.h"
 
 namespace hearth::tools {
@@ -25,10 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // A folder of its own for each test.
-class Training : public testing::Test {
+class Training : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::temp_directory_path() /
               ("hearth_training_" + std::string(info->name()) + "_" + std::to_string(getpid()));
     fs::create_directories(folder_);
@@ -112,13 +114,14 @@ std::vector<double> losses(const TrainingOptions& options) {
 
 TEST_F(Training, AGpuLearnsWhatTheCpuLearns) {
   for (const auto& [dtype, tolerance] : {std::pair(DType::f32, 1e-3), {DType::f64, 1e-9}}) {
+    if (!testing::is_under_test(dtype)) continue;
     TrainingOptions made = options("cpu" + std::string(name(dtype)));
     made.dtype = dtype;
     made.steps = 15;
     made.device = "cpu";
     const std::vector<double> expected = losses(made);
-    made.out = path("sim" + std::string(name(dtype)));
-    made.device = "sim";
+    made.out = path("gpu" + std::string(name(dtype)));
+    made.device = testing::kernel_device_under_test().name();
     const std::vector<double> got = losses(made);
     ASSERT_EQ(got.size(), expected.size());
     ASSERT_GE(got.size(), 8u);
@@ -126,6 +129,44 @@ TEST_F(Training, AGpuLearnsWhatTheCpuLearns) {
       EXPECT_NEAR(got[i], expected[i], tolerance) << name(dtype) << " " << i;
     }
   }
+}
+
+// What a subcommand writes.
+std::string output_of(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  CommandLine line("hearth", "", "");
+  add_train(line);
+  add_generate(line);
+  ::testing::internal::CaptureStdout();
+  line.run(static_cast<int>(argv.size()), argv.data());
+  Device::set_default(Device::cpu());
+  return ::testing::internal::GetCapturedStdout();
+}
+
+TEST_F(Training, AGpuTrainsAndWritesText) {
+  const auto on = [&](const std::string& device, const std::string& out) {
+    return output_of({"hearth",  "train", "--text",    path("text"), "--out",   path(out),
+                      "--steps", "20",    "--layers",  "1",          "--dim",   "16",
+                      "--heads", "2",     "--context", "16",         "--batch", "4",
+                      "--lr",    "0.01",  "--device",  device});
+  };
+  const auto text = [&](const std::string& device) {
+    return output_of({"hearth", "generate", "--model", path("gpu"), "--prompt", "the quick",
+                      "--tokens", "24", "--temperature", "0", "--device", device});
+  };
+  const std::string gpu = testing::kernel_device_under_test().name();
+  const auto held_out = [](const std::string& output) {
+    const std::size_t at = output.find("held_out=");
+    return at == std::string::npos ? -1 : std::stod(output.substr(at + 9));
+  };
+  const double learned = held_out(on(gpu, "gpu"));
+  EXPECT_GT(learned, 0);
+  EXPECT_NEAR(learned, held_out(on("cpu", "cpu")), 1e-2);
+  const std::string got = text(gpu);
+  EXPECT_EQ(got.substr(0, 9), "the quick");
+  EXPECT_GE(got.size(), 34u);
+  EXPECT_EQ(got, text("cpu"));
 }
 
 TEST_F(Training, RefusesADamagedCheckpoint) {

@@ -49,11 +49,8 @@ Id CommandStream::encoder() {
 
 void CommandStream::note(const KernelName& kernel, std::int64_t bytes) {
   kernels_.push_back(kernel);
-  bytes_ += bytes;
-}
-
-bool CommandStream::is_full() const noexcept {
-  return kernels_.size() >= static_cast<std::size_t>(chip_.commands) || bytes_ >= chip_.bytes;
+  ++load_.commands;
+  load_.bytes += bytes;
 }
 
 void CommandStream::close() noexcept {
@@ -69,7 +66,7 @@ void CommandStream::commit() {
   objc_.send(buffer_.get(), messages::commit);
   running_.push_back({std::move(buffer_), std::move(kernels_)});
   kernels_.clear();
-  bytes_ = 0;
+  load_ = {};
 }
 
 double CommandStream::finish_oldest() {

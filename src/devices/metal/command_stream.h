@@ -17,6 +17,12 @@ namespace hearth::metal {
 // A kernel's name, which may be asked for when the kernel is gone.
 using KernelName = std::shared_ptr<const std::string>;
 
+// What commands come to.
+struct Load {
+  std::int64_t commands = 0;
+  std::int64_t bytes = 0;  // that they name
+};
+
 // Used by one thread at a time. Metal keeps what a command buffer names alive until it is done.
 class CommandStream {
  public:
@@ -33,8 +39,11 @@ class CommandStream {
   Id encoder();
   // A command was encoded that touches so many bytes.
   void note(const KernelName& kernel, std::int64_t bytes);
-  // As much was encoded as a command buffer should have.
-  bool is_full() const noexcept;
+  const Load& encoded() const noexcept { return load_; }
+  // It is as much as `times` what a command buffer should have at least.
+  bool fills(const Load& load, std::int64_t times = 1) const noexcept {
+    return load.commands >= times * chip_.commands || load.bytes >= times * chip_.bytes;
+  }
   // Starts what was encoded.
   void commit();
   // Nothing is encoded or runs.
@@ -62,8 +71,8 @@ class CommandStream {
   Owned buffer_;  // that is encoded
   Owned encoder_;
   std::vector<KernelName> kernels_;  // of buffer_
-  std::int64_t bytes_ = 0;
-  std::deque<Running> running_;  // the oldest first
+  Load load_;                        // of buffer_
+  std::deque<Running> running_;      // the oldest first
   std::string fault_;
 };
 

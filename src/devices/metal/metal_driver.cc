@@ -18,6 +18,9 @@ using Kind = KernelParameter::Kind;
 
 constexpr UInteger kBufferScope = 1;         // MTLBarrierScopeBuffers
 constexpr std::int64_t kInlineBytes = 4096;  // what setBytes takes
+// Of a batch, the first command buffer is short, so that the device starts soon; the next are so many
+// times as long. One without end would be taken for one that hangs.
+constexpr std::int64_t kLaterBuffers = 64;
 
 const MetalKernel& kernel_of(const Command& command) {
   return static_cast<const MetalKernel&>(*command.function);
@@ -26,6 +29,12 @@ const MetalKernel& kernel_of(const Command& command) {
 Size size_of(const runtime::Size3& size) { return {size.x, size.y, size.z}; }
 
 bool writes(Kind kind) { return kind == Kind::write || kind == Kind::read_write; }
+
+Load load_of(const Command& command) {
+  Load load{1, 0};
+  for (const Argument& argument : command.arguments) load.bytes += argument.bytes;
+  return load;
+}
 
 [[noreturn]] void fail(const Command& command, const std::string& what) {
   throw Error(ErrorCode::internal, "metal: " + command.function->name() + ": " + what);
@@ -109,17 +118,33 @@ void MetalDriver::submit_captured(std::span<const Command> commands) {
 
 void MetalDriver::submit_groups(std::span<const Command> commands) {
   const AutoreleasePool pool(*objc_);
+  Load left;
+  for (const Command& command : commands) {
+    const Load load = load_of(command);
+    left.commands += load.commands;
+    left.bytes += load.bytes;
+  }
+  std::int64_t times = 1;
   while (!commands.empty()) {
     const auto end = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
       return command.group != commands.front().group;
     });
     const auto count = static_cast<std::size_t>(end - commands.begin());
-    submit_group(commands.first(count));
+    submit_group(commands.first(count), left);
     commands = commands.subspan(count);
+    // What is left has to be worth a command buffer too, unless nothing is.
+    const bool ends = commands.empty()
+                          ? stream_.fills(stream_.encoded())
+                          : stream_.fills(stream_.encoded(), times) && stream_.fills(left);
+    if (!ends) continue;
+    // Between groups only: what runs in the next encoder then follows all that barriers_ knew of.
+    stream_.commit();
+    barriers_.clear();
+    times = kLaterBuffers;
   }
 }
 
-void MetalDriver::submit_group(std::span<const Command> group) {
+void MetalDriver::submit_group(std::span<const Command> group, Load& left) {
   places_.clear();
   for (const Command& command : group) find_places(command);
   const Id encoder = stream_.encoder();
@@ -128,14 +153,11 @@ void MetalDriver::submit_group(std::span<const Command> group) {
   for (const Command& command : group) {
     encode(encoder, command, places);
     places += command.arguments.size();
-    std::int64_t bytes = 0;
-    for (const Argument& argument : command.arguments) bytes += argument.bytes;
-    stream_.note(kernel_of(command).shared_name(), bytes);
+    const Load load = load_of(command);
+    stream_.note(kernel_of(command).shared_name(), load.bytes);
+    left.commands -= load.commands;
+    left.bytes -= load.bytes;
   }
-  // Between groups only: what runs in the next encoder then follows all that barriers_ knew of.
-  if (!stream_.is_full()) return;
-  stream_.commit();
-  barriers_.clear();
 }
 
 void MetalDriver::find_places(const Command& command) {

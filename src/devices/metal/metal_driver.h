@@ -62,7 +62,8 @@ class MetalDriver final : public runtime::Driver {
 
   void submit_captured(std::span<const runtime::Command> commands);
   void submit_groups(std::span<const runtime::Command> commands);
-  void submit_group(std::span<const runtime::Command> group);
+  // Takes what it encodes from `left`.
+  void submit_group(std::span<const runtime::Command> group, Load& left);
   void find_places(const runtime::Command& command);
   void wait_for_earlier(Id encoder);
   void encode(Id encoder, const runtime::Command& command, const BufferPlace* places);

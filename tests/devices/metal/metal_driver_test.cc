@@ -222,9 +222,15 @@ TEST_F(MetalDriverRuns, CommitsByCommandsAndBytes) {
   const Address x = upload(ramp(32)), y = upload(ramp(32));
   for (int i = 0; i < 120; ++i) add(axpy, x, y);
   submit();
-  EXPECT_EQ(calls("commit"), 3);  // of 50 each, and what is resident
-  EXPECT_EQ(download<float>(y, 32)[0], 121);
+  EXPECT_EQ(calls("commit"), 3);  // of 50, so that work starts, of the rest, and what is resident
+  for (int i = 0; i < 99; ++i) add(axpy, x, y);
+  submit();
+  EXPECT_EQ(calls("commit"), 4);  // what is left after 50 is not worth one of its own
+  for (int i = 0; i < 49; ++i) add(axpy, x, y);
+  submit();
   EXPECT_EQ(calls("commit"), 4);
+  EXPECT_EQ(download<float>(y, 32)[0], 1 + 120 + 99 + 49);
+  EXPECT_EQ(calls("commit"), 5);
   driver_->free(x);
   driver_->free(y);
 }
@@ -248,14 +254,15 @@ TEST_F(MetalDriverRuns, LargeGroupsAndWhatFollowsThem) {
 }
 
 TEST_F(MetalDriverRuns, MemoryIsFreedWhileWorkNamesIt) {
+  const int before = double_->live()["MTLBuffer"];
   const runtime::Function& axpy = kernel(axpy_source());
   const Address x = upload(ramp(32)), y = upload(ramp(32));
   add(axpy, x, y);
   submit();
   driver_->free(x);
-  EXPECT_EQ(double_->live().at("MTLBuffer"), 2);
+  EXPECT_EQ(double_->live()["MTLBuffer"], before + 2);
   EXPECT_EQ(download<float>(y, 32)[3], 8);
-  EXPECT_EQ(double_->live().at("MTLBuffer"), 1);
+  EXPECT_EQ(double_->live()["MTLBuffer"], before + 1);
   driver_->free(y);
 }
 

@@ -50,17 +50,19 @@ class MetalDoubleTest : public testing::Test {
     double_ = open_double(HEARTH_METAL_DOUBLE, true);
     ASSERT_NE(double_, nullptr);
     double_->reset();
+    before_ = double_->live();
   }
   // Whatever a test did, all is given back and nothing was wrong.
   void TearDown() override {
     EXPECT_EQ(double_->faults, Lines());
-    EXPECT_EQ(double_->live(), Live());
+    EXPECT_EQ(double_->live(), before_);
     double_->reset();
   }
   // What was wrong, which is then forgotten.
   Lines take_faults() { return std::exchange(double_->faults, {}); }
 
   fake::MetalDouble* double_ = nullptr;
+  Live before_;  // objects of devices that stay
 };
 
 class MetalDriverTest : public MetalDoubleTest {

@@ -1,7 +1,8 @@
 // Where HEARTH_METAL_PATH names the double, it gets what runs its kernels before anybody looks for
-// devices, and what it finds wrong fails the test that did it.
+// devices, and what it finds wrong fails the test that did it, or the program at its end.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -22,6 +23,15 @@ class FaultListener final : public testing::EmptyTestEventListener {
   fake::MetalDouble& double_;
 };
 
+fake::MetalDouble* attached = nullptr;
+
+void fail_for_faults() {
+  for (const std::string& fault : attached->faults) {
+    std::fprintf(stderr, "metal double: %s\n", fault.c_str());
+  }
+  if (!attached->faults.empty()) std::_Exit(1);
+}
+
 // Before other initialisers, some of which look for devices.
 __attribute__((constructor(200))) void attach() {
   const char* const path = std::getenv("HEARTH_METAL_PATH");  // NOLINT(concurrency-mt-unsafe)
@@ -30,6 +40,8 @@ __attribute__((constructor(200))) void attach() {
   fake::MetalDouble* const found =
       open_double(path, check != nullptr && std::string_view(check) == "1");
   if (found == nullptr) return;
+  attached = found;
+  std::atexit(fail_for_faults);
   testing::UnitTest::GetInstance()->listeners().Append(new FaultListener(*found));
 }
 

@@ -1,0 +1,230 @@
+// What a step of training and a step of generation cost in calls.
+#include <cstdio>
+
+#include "devices/gpu/gpu_device.h"
+#include "devices/gpu/ops/op_kernels.h"
+#include "devices/metal/metal_fixture.h"
+#include "devices/metal/watched_driver.h"
+#include "devices/sim/sim_driver.h"
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+#include "hearth/optim.h"
+#include "hearth/random.h"
+#include "models/generation.h"
+#include "models/transformer.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr char kBuffers[] = "commandBuffer";
+constexpr char kEncoders[] = "computeCommandEncoderWithDispatchType:";
+constexpr char kEnds[] = "endEncoding";
+constexpr char kWaits[] = "waitUntilCompleted";
+
+// The demo's is four layers deep, and wider.
+models::TransformerConfig demo_model(std::int64_t layers) {
+  models::TransformerConfig config;
+  config.vocabulary = 256;
+  config.dim = 48;
+  config.layers = layers;
+  config.heads = 3;
+  config.kv_heads = 3;
+  config.context = 32;
+  return config;
+}
+
+models::Transformer make_model(Device device, std::int64_t layers = 4) {
+  Generator generator{1, 0};
+  return models::Transformer(demo_model(layers), DType::f32, device, &generator);
+}
+
+// As `hearth train` does it.
+class Training {
+ public:
+  explicit Training(Device device, std::int64_t layers = 4)
+      : model_(make_model(device, layers)),
+        tokens_(tokens(1, device)),
+        targets_(tokens(2, device)) {
+    submit();
+  }
+  void step() {
+    loss_ = model_.loss(tokens_, targets_);
+    Gradients gradients = backward(loss_);
+    optim::clip_by_norm(gradients, 1.0);
+    optimizer_.step(model_, std::move(gradients), 1e-3);
+  }
+  double read_loss() const { return loss_.item(); }
+
+ private:
+  static Array tokens(std::int32_t seed, Device device) {
+    std::vector<std::int32_t> values(2 * 16);
+    for (std::int32_t& value : values) value = seed = (seed * 37 + 11) % 256;
+    return Array::from_data(values, {2, 16}, device);
+  }
+
+  models::Transformer model_;
+  optim::AdamW optimizer_{{.weight_decay = 0.1, .decay_vectors = false}};
+  Array tokens_, targets_, loss_;
+};
+
+// Devices stay as long as the process, since plans that they ran are kept.
+struct WatchedGpu {
+  WatchedDriver* driver = nullptr;
+  gpu::GpuDevice* device = nullptr;
+};
+WatchedGpu make_gpu() {
+  gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
+  if (found.drivers.empty()) return {};
+  auto watched = std::make_unique<WatchedDriver>(std::move(found.drivers[0]));
+  WatchedGpu made{watched.get(), nullptr};
+  made.device = new gpu::GpuDevice("metal", 1, std::move(watched), gpu::gpu_kernel_table());
+  return made;
+}
+// It merges no launches either.
+gpu::GpuDevice* simulator() {
+  static auto* const device = new gpu::GpuDevice(
+      "sim", 3,
+      std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 0}),
+      gpu::gpu_kernel_table());
+  return device;
+}
+
+class MetalSteps : public MetalDoubleTest {
+ protected:
+  void SetUp() override {
+    MetalDoubleTest::SetUp();
+    static const WatchedGpu watched = make_gpu();
+    ASSERT_NE(watched.device, nullptr);
+    gpu_ = watched.device;
+    watched_ = watched.driver;
+  }
+  void TearDown() override {
+    gpu_->synchronize();
+    EXPECT_EQ(double_->faults, Lines());
+    double_->reset();
+  }
+
+  void forget() {
+    gpu_->synchronize();
+    double_->calls.clear();
+    watched_->forget();
+  }
+  int calls(const char* selector) { return double_->calls[selector]; }
+  int dispatches() {
+    return calls("dispatchThreadgroups:threadsPerThreadgroup:") +
+           calls("dispatchThreads:threadsPerThreadgroup:");
+  }
+  int barriers() {
+    return calls("memoryBarrierWithScope:") + calls("memoryBarrierWithResources:count:");
+  }
+  // Since forget().
+  void expect_counts(const char* step, int command_buffers, std::int64_t dispatches_elsewhere) {
+    std::printf(
+        "%s: %d command buffers, %d dispatches (simulator, none merged: %d), %d barriers (needed: "
+        "%d)\n",
+        step, calls(kBuffers), dispatches(), static_cast<int>(dispatches_elsewhere), barriers(),
+        watched_->needed_barriers());
+    RecordProperty("command_buffers", calls(kBuffers));
+    RecordProperty("dispatches", dispatches());
+    RecordProperty("barriers", barriers());
+    RecordProperty("needed_barriers", watched_->needed_barriers());
+    EXPECT_GT(calls(kBuffers), 0);
+    EXPECT_LE(calls(kBuffers), command_buffers);
+    EXPECT_EQ(calls(kEncoders), calls(kBuffers));
+    EXPECT_EQ(calls(kEnds), calls(kBuffers));
+    EXPECT_EQ(dispatches(), watched_->commands()) << "copies in between";
+    EXPECT_LE(dispatches(), dispatches_elsewhere);
+    EXPECT_LE(barriers(), watched_->needed_barriers());
+    // Each of the command buffers, by the final read.
+    EXPECT_LE(calls(kWaits), calls(kBuffers));
+  }
+
+  WatchedDriver* watched_ = nullptr;
+  gpu::GpuDevice* gpu_ = nullptr;
+};
+
+TEST_F(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
+  const auto launches = [](Training& training) {
+    const std::int64_t before = statistics().launches;
+    training.step();
+    submit();
+    const std::int64_t after = statistics().launches;
+    training.read_loss();
+    return after - before;
+  };
+  std::int64_t elsewhere = 0;
+  {
+    Training training{Device(simulator())};
+    for (int i = 0; i < 4; ++i) elsewhere = launches(training);
+  }
+  Training training{Device(gpu_)};
+  for (int i = 0; i < 3; ++i) launches(training);
+  forget();
+  training.step();
+  submit();
+  EXPECT_EQ(calls(kWaits), 0) << "before the read";
+  training.read_loss();
+  expect_counts("training step", 2, elsewhere);
+}
+
+TEST_F(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {
+  const std::vector<std::int32_t> prompt = {1, 2, 3};
+  std::int64_t elsewhere = 0;
+  {
+    const models::Transformer model = make_model(Device(simulator()));
+    models::Generation generation(model, prompt, {});
+    for (int i = 0; i < 5; ++i) {
+      const std::int64_t before = statistics().launches;
+      generation.next();
+      elsewhere = statistics().launches - before;
+    }
+  }
+  const models::Transformer model = make_model(Device(gpu_));
+  models::Generation generation(model, prompt, {});
+  for (int i = 0; i < 4; ++i) generation.next();
+  forget();
+  generation.next();
+  expect_counts("step of generation", 1, elsewhere);
+}
+
+TEST_F(MetalSteps, StepsLeaveNothingBehind) {
+  Training training(Device(gpu_), 1);
+  const auto run = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      training.step();
+      training.read_loss();
+    }
+  };
+  run(5);
+  const Live before = double_->live();
+  run(10);
+  EXPECT_EQ(double_->live(), before);
+}
+
+// A batch as a small plan has it, launched again and again.
+TEST_F(MetalDriverTest, TenThousandLaunchesLeaveNothingBehind) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(std::vector<float>(32, 1.0f)), y = upload(std::vector<float>(32, 0.0f));
+  runtime::CommandBatch batch;
+  const AxpyParams p{1, 32};
+  const runtime::Argument arguments[] = {{x, 128}, {y, 128}, {nullptr, sizeof p, &p}};
+  batch.add(axpy, {1}, {32}, arguments, driver_->properties());
+  const auto executable = driver_->instantiate(batch.commands());
+  const auto run = [&](int steps) {
+    for (int i = 1; i <= steps; ++i) {
+      driver_->launch(*executable);
+      if (i % 100 == 0) driver_->copy_to_device(x, &p.factor, 4);  // behind work
+      if (i % 1000 == 0) driver_->wait();
+    }
+  };
+  run(1000);
+  const Live before = double_->live();
+  run(10000);
+  EXPECT_EQ(double_->live(), before);
+  EXPECT_EQ(download<float>(y, 32)[31], 11000);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+}  // namespace
+}  // namespace hearth::metal
