@@ -14,6 +14,7 @@
 
 #include "devices/cuda/cuda_driver.h"
 #include "devices/cuda/fake/fake_cuda.h"
+#include "devices/error_text.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {
@@ -36,28 +37,14 @@ inline std::string test_environment() {
   return source == nullptr ? HEARTH_SOURCE "/.venv" : std::string(source) + "/.venv";
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using check::contains;
+using check::error_of;
 
 inline bool any_contains(const std::vector<std::string>& lines, const std::string& part) {
   for (const std::string& line : lines) {
     if (contains(line, part)) return true;
   }
   return false;
-}
-
-// The message of the error of this kind that `call` throws; fails without one.
-template <class Call>
-std::string error_of(ErrorCode code, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an error of kind " << name(code);
-  return "";
 }
 
 inline fake::FakeCuda* open_fake(const std::string& folder) {

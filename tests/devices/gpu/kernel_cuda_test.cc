@@ -2,6 +2,7 @@
 // not asked for, nothing contracted.
 #include <gtest/gtest.h>
 
+#include "devices/error_text.h"
 #include "devices/gpu/formula_ops.h"
 #include "devices/gpu/nvrtc_compiler.h"
 #include "devices/gpu/sample_kernels.h"
@@ -21,9 +22,7 @@ class KernelCuda : public testing::Test {
   }
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using check::contains;
 
 CudaBuild check(const KernelSource& kernel, const std::string& architecture) {
   const CudaBuild build = nvrtc_compile(gpu::assemble(kernel, Target::cuda), architecture);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/error_text.h"
 #include "devices/metal/host/simulated_gpu.h"
 #include "devices/metal/objc.h"
 #include "devices/metal/register.h"
@@ -18,27 +19,13 @@
 
 namespace hearth::metal {
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using check::contains;
+using check::error_of;
 
 inline std::string joined(const std::vector<std::string>& lines) {
   std::string all;
   for (const std::string& line : lines) all += line + "\n";
   return all;
-}
-
-// The message of the error of this kind that `call` throws; fails without one.
-template <class Call>
-std::string error_of(ErrorCode code, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an error of kind " << name(code);
-  return "";
 }
 
 class MetalDoubleTest : public testing::Test {

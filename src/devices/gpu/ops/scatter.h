@@ -40,6 +40,13 @@ inline Shape lines_along(int axis, Shape shape) {
   return shape;
 }
 
+// What the forms with sums in threadgroup memory are for: so many elements in all, and so many
+// destinations an index at most; they are read and written whole, which has to be less than sorting.
+inline constexpr std::int64_t kMostSummed = std::int64_t{1} << 31;
+inline constexpr std::int64_t kSparsest = 32;
+// Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.
+inline constexpr std::int64_t kNeighbours = 4;
+
 // Atomic additions: of integers always, their sums do not depend on the order; of floats where
 // equal runs may differ.
 bool by_atomics(DType dtype);

@@ -19,17 +19,12 @@ constexpr std::int64_t kMostBins = 512;
 constexpr std::int64_t kAhead = 4;
 constexpr std::int64_t kSimd = 32;
 constexpr std::int64_t kSumBytes = 24 << 10;
-// Lines of a bundle where they are not contiguous: 32 bytes of 64-bit indices.
-constexpr std::int64_t kNeighbours = 4;
 // Elements of a thread: enough for runs of entries, few enough for a large GPU to have work
 // everywhere.
 constexpr std::int64_t kMostRounds = 8;
 constexpr std::int64_t kManyTiles = 512;
 // A thread adds up the counts of all tiles.
 constexpr std::int64_t kMostTiles = 4096;
-// Bins are read and written whole: less than what sorting takes, up to so many elements an index.
-constexpr std::int64_t kSparsest = 32;
-constexpr std::int64_t kMostCount = std::int64_t{1} << 31;
 
 // How lines and destinations are divided.
 struct Division {
@@ -63,10 +58,10 @@ struct Division {
 bool accepts(const Signature& signature) {
   if (by_atomics(signature.output.dtype)) return false;
   const Division division(signature);
-  return division.count > 0 && division.extent > 0 && division.count < kMostCount &&
+  return division.count > 0 && division.extent > 0 && division.count < kMostSummed &&
          !adds_by_thread(division.count, division.length) && division.bins <= kMostBins &&
          division.tiles <= kMostTiles && division.extent <= kSparsest * division.length &&
-         division.bundles() * division.bins < kMostCount;
+         division.bundles() * division.bins < kMostSummed;
 }
 
 Prepared prepare(const Signature& signature) {

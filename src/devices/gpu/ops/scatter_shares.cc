@@ -19,16 +19,11 @@ constexpr std::int64_t kStagedGap = 8;
 constexpr std::int64_t kWaiting = 64;
 // With what is staged and what waits, this is nearly all of the 32 KB that every GPU has.
 constexpr std::int64_t kSumBytes = 24 << 10;
-// Lines taken together where they are not contiguous: 32 bytes of 64-bit indices.
-constexpr std::int64_t kNeighbours = 4;
 // Each range reads all indices of its lines.
 constexpr std::int64_t kMostRanges = 8;
-// A line is read and written whole: less than what sorting takes, up to so many elements an index.
-constexpr std::int64_t kSparsest = 32;
 // Threadgroups that keep a GPU busy; with fewer, long lines are sorted sooner.
 constexpr std::int64_t kManyGroups = 512;
 constexpr std::int64_t kLongLine = 8192;
-constexpr std::int64_t kMostCount = std::int64_t{1} << 31;
 
 // How lines and destinations are divided.
 struct Division {
@@ -57,7 +52,7 @@ bool accepts(const Signature& signature) {
   if (by_atomics(signature.output.dtype)) return false;
   const Division division(signature);
   const std::int64_t count = division.lines * division.length;
-  return count > 0 && division.extent > 0 && count < kMostCount &&
+  return count > 0 && division.extent > 0 && count < kMostSummed &&
          !adds_by_thread(count, division.length) && division.ranges <= kMostRanges &&
          division.extent <= kSparsest * division.length &&
          (division.length <= kLongLine || division.groups() * division.ranges >= kManyGroups);

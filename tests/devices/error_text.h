@@ -1,0 +1,29 @@
+// What tests of drivers ask of texts: of errors, notes and sources.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hearth/error.h"
+
+namespace hearth::check {
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The message of the error of this kind that `call` throws; fails without one.
+template <class Call>
+std::string error_of(ErrorCode code, Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "expected an error of kind " << name(code);
+  return "";
+}
+
+}  // namespace hearth::check
