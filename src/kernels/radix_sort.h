@@ -8,6 +8,8 @@
 // of equal digits find each other bit by bit. 16 bytes are read and written for each pair and pass;
 // bound by memory, and by launches where keys are few.
 
+#include "kernels/lanes_alike.h"
+
 struct SortParams {
   ulong count;
   long shift;   // of this pass's digit
@@ -19,16 +21,7 @@ constexpr constant uint kDigits = 256u;
 constexpr constant uint kNoDigit = 256u;
 
 // The lanes whose digit is this one's, as bits.
-inline uint lanes_alike(uint digit) {
-  uint alike = ~0u;
-#pragma unroll
-  for (uint bit = 1u; bit <= kNoDigit; bit *= 2u) {
-    bool set = (digit & bit) != 0u;
-    uint lanes = lanes_where(set);
-    alike &= set ? lanes : ~lanes;
-  }
-  return alike;
-}
+HEARTH_INLINE uint lanes_of_digit(uint digit) { return lanes_alike<2u * kNoDigit>(~0u, digit); }
 
 // Where the keys of a simdgroup's round begin.
 inline ulong round_begin(uint round, constant SortParams& p, Ctx ctx) {
@@ -97,7 +90,7 @@ inline void sort_place(device const uint* keys, device const uint* values,
   for (uint round = 0; round < uint(p.rounds); ++round) {
     ulong i = round_begin(round, p, ctx) + ctx.lane;
     uint digit = i < p.count ? digit_of(keys[i], p) : kNoDigit;
-    uint alike = lanes_alike(digit);
+    uint alike = lanes_of_digit(digit);
     bool first = (alike & ((1u << ctx.lane) - 1u)) == 0u;
     if (digit != kNoDigit && first) mine[digit] += popcount(alike);
     simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -115,7 +108,7 @@ inline void sort_place(device const uint* keys, device const uint* values,
     ulong i = round_begin(round, p, ctx) + ctx.lane;
     uint key = i < p.count ? keys[i] : 0u;
     uint digit = i < p.count ? digit_of(key, p) : kNoDigit;
-    uint alike = lanes_alike(digit);
+    uint alike = lanes_of_digit(digit);
     uint smaller = popcount(alike & ((1u << ctx.lane) - 1u));
     uint begin = digit != kNoDigit ? mine[digit] : 0u;
     simdgroup_barrier(mem_flags::mem_threadgroup);

@@ -14,6 +14,7 @@
 // once; bound by memory, and by the sectors that scattered entries touch. Indices outside the axis
 // are dropped.
 
+#include "kernels/lanes_alike.h"
 #include "kernels/region_elements.h"
 #include "kernels/scatter_turns.h"
 #include "kernels/strided.h"
@@ -217,13 +218,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
       uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
       bool taken = index != ~0u;
       uint bin = taken ? bin_of(index, p) : 0u;
-      uint alike = lanes_where(taken);
-#pragma unroll
-      for (uint bit = 1u; bit < kMostBins; bit *= 2u) {
-        bool set = (bin & bit) != 0u;
-        uint lanes = lanes_where(set);
-        alike &= set ? lanes : ~lanes;
-      }
+      uint alike = lanes_alike<kMostBins>(lanes_where(taken), bin);
       uint smaller = popcount(alike & ((1u << ctx.lane) - 1u));
       uint begin = mine[bin];
       simdgroup_barrier(mem_flags::mem_threadgroup);
