@@ -8,7 +8,7 @@
 // float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
 // they do it better; this is for what they do not take.
 
-#include "kernels/formulas.h"
+#include "kernels/activation.h"
 #include "kernels/strided.h"
 
 template <int kRank>
@@ -26,29 +26,6 @@ template <typename A>
 inline A multiply_add(A a, A b, A c) {
   return A(a * b + c);
 }
-
-// As MatmulEpilogue::Activation counts them.
-template <int kActivation>
-struct Activation {
-  template <typename A>
-  static inline A apply(A x) {
-    return x;
-  }
-};
-template <>
-struct Activation<1> {
-  template <typename A>
-  static inline A apply(A x) {
-    return formula::relu(x);
-  }
-};
-template <>
-struct Activation<2> {
-  template <typename A>
-  static inline A apply(A x) {
-    return formula::gelu_tanh(x);
-  }
-};
 
 template <typename T, typename A, int kRank, bool kBias, bool kResidual, int kActivation>
 void matmul(device const T* a, device const T* b, device const T* bias, device const T* residual,

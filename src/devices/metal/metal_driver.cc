@@ -16,6 +16,8 @@ using runtime::Command;
 using runtime::KernelParameter;
 using Kind = KernelParameter::Kind;
 
+// MTLGPUFamilyApple7, of the M1: the first with simdgroup matrices.
+constexpr Integer kMatrixFamily = 1007;
 constexpr UInteger kBufferScope = 1;         // MTLBarrierScopeBuffers
 constexpr std::int64_t kInlineBytes = 4096;  // what setBytes takes
 // Of a batch, the first command buffer is short, so that the device starts soon; the next are so many
@@ -60,6 +62,8 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   properties.threadgroup_memory =
       static_cast<std::int64_t>(objc.send(device, messages::max_threadgroup_memory));
   properties.unified = objc.send(device, messages::has_unified_memory) != 0;
+  properties.has_simdgroup_matrix =
+      objc.send(device, messages::supports_family, kMatrixFamily) != 0;
   return properties;
 }
 

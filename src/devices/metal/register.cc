@@ -8,9 +8,6 @@ namespace hearth::metal {
 namespace {
 
 constexpr SystemVersion kOldest{13, 0, 0};
-// MTLGPUFamilyApple7, of the M1: the first with all that kernels do in simdgroups.
-constexpr Integer kOldestFamily = 1007;
-
 gpu::LastSearch& last_search() {
   static auto* const search = new gpu::LastSearch;  // lives as long as the process
   return *search;
@@ -65,8 +62,8 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
   }
   const runtime::Properties properties = device_properties(*objc, device.get(), system);
   const std::string name = prefix + properties.name + ", " + properties.architecture;
-  if (!properties.unified ||
-      objc->send(device.get(), messages::supports_family, kOldestFamily) == 0) {
+  // The M1's is the first with all that kernels do in simdgroups.
+  if (!properties.unified || !properties.has_simdgroup_matrix) {
     notes.push_back(name + ": no GPU of Apple's from the M1 on");
     return nullptr;
   }

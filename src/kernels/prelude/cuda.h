@@ -91,6 +91,13 @@ HEARTH_SHUFFLE(simd_shuffle_xor, __shfl_xor_sync)
 HEARTH_SHUFFLE(simd_shuffle_up, __shfl_up_sync)
 HEARTH_SHUFFLE(simd_shuffle_down, __shfl_down_sync)
 #undef HEARTH_SHUFFLE
+// What the lanes of a simdgroup have.
+template <class T>
+struct Lanes {
+  T mine;
+  HEARTH_INLINE explicit Lanes(const T& value) : mine(value) {}
+  HEARTH_INLINE T of(uint lane) const { return simd_shuffle(mine, ushort(lane)); }
+};
 
 // kernels/tile_product.h for the dtype of the first argument.
 #if __CUDA_ARCH__ >= 800

@@ -183,6 +183,35 @@ uint lanes_where(bool condition);
 bool simd_any(bool condition);
 bool simd_all(bool condition);
 
+template <class T, int kColumns, int kRows>
+struct simdgroup_matrix {
+  static_assert(kRows == 8 && kColumns == 8, "simdgroup matrices are 8 x 8");
+  simdgroup_matrix();
+  explicit simdgroup_matrix(T diagonal);
+  vec<T, 2>& thread_elements();
+};
+typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8;
+typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
+typedef simdgroup_matrix<bfloat, 8, 8> simdgroup_bfloat8x8;
+template <class T, int kColumns, int kRows>
+simdgroup_matrix<T, kColumns, kRows> make_filled_simdgroup_matrix(T value);
+#define HEARTH_SIMDGROUP_MEMORY(space)                                                          \
+  template <class T, int C, int R>                                                              \
+  void simdgroup_load(simdgroup_matrix<T, C, R>& matrix, const space T* source,                 \
+                      ulong row_length = C, ulong2 origin = ulong2(), bool transposed = false); \
+  template <class T, int C, int R>                                                              \
+  void simdgroup_store(simdgroup_matrix<T, C, R> matrix, space T* target, ulong row_length = C, \
+                       ulong2 origin = ulong2(), bool transposed = false);
+HEARTH_SIMDGROUP_MEMORY(device)
+HEARTH_SIMDGROUP_MEMORY(threadgroup)
+#undef HEARTH_SIMDGROUP_MEMORY
+template <class D, class A, class B, class C>
+void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a,
+                                   simdgroup_matrix<B, 8, 8> b, simdgroup_matrix<C, 8, 8> c);
+template <class D, class A, class B>
+void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a,
+                        simdgroup_matrix<B, 8, 8> b);
+
 enum memory_order { memory_order_relaxed };
 struct atomic_int {
   int hidden;

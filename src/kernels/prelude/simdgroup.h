@@ -3,8 +3,8 @@
 // lane_index().
 //
 // A matrix is kept as Apple GPUs keep it: two neighbouring elements of a row to a lane. Its product is
-// made of shuffles, so it is right on every target and fast on none: kernels for tensor cores are
-// written for them.
+// made of what lanes read of each other (Lanes<T>, of the target), so it is right on every target and
+// fast on none: kernels for tensor cores are written for them.
 
 template <class T>
 HEARTH_INLINE T simd_shuffle_and_fill_up(T value, T fill, ushort delta) {
@@ -131,14 +131,23 @@ HEARTH_INLINE void simdgroup_store(simdgroup_matrix<T, R, C> matrix, M* target,
 template <class T, int K>
 using square_matrix = simdgroup_matrix<T, K, K>;
 
-// d = a b + c, summed in float.
+// What a lane has of both factors.
+template <class A, class B>
+struct LaneFactors {
+  vec<A, 2> a;
+  vec<B, 2> b;
+};
+
+// d = a b + c, summed in float, in the order of the inner axis.
 template <class D, class A, class B, class C, int K>
 HEARTH_INLINE void simdgroup_multiply_accumulate(square_matrix<D, K>& d, square_matrix<A, K> a,
                                                  square_matrix<B, K> b, square_matrix<C, K> c) {
+  const Lanes<LaneFactors<A, B>> lanes({a.elements, b.elements});
+  const uint row = a.row(), column = a.column();
   vec<float, 2> sum(float(c.elements.x), float(c.elements.y));
   for (uint k = 0; k < 8u; ++k) {
-    const vec<A, 2> left = simd_shuffle(a.elements, a.lane_of(a.row(), k));
-    const vec<B, 2> right = simd_shuffle(b.elements, b.lane_of(k, b.column()));
+    const vec<A, 2> left = lanes.of(a.lane_of(row, k)).a;
+    const vec<B, 2> right = lanes.of(b.lane_of(k, column)).b;
     const float factor = float((k & 1u) == 0u ? left.x : left.y);
     sum.x = fma(factor, float(right.x), sum.x);
     sum.y = fma(factor, float(right.y), sum.y);

@@ -89,6 +89,7 @@ TEST_F(CudaRegister, OneDriverForEachCard) {
   EXPECT_FALSE(properties.unified);
   EXPECT_TRUE(properties.has_f64);
   EXPECT_TRUE(properties.has_tile_products);
+  EXPECT_FALSE(properties.has_simdgroup_matrix);
   EXPECT_TRUE(any_contains(cards.notes, "NVIDIA driver of CUDA 13.0"));
   EXPECT_TRUE(any_contains(cards.notes, "card 1: Fake 1, sm_90"));
   // Nobody has used a card, so none has a context.

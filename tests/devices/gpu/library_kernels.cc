@@ -114,6 +114,29 @@ std::vector<KernelSource> make_kernels() {
                {read("uint", "keys"), read("float", "pieces"), write("float", "output"),
                 constant("SumParams")}),
   };
+  const auto by_simdgroups = [&](const std::string& type, const std::string& stored,
+                                 const std::string& arguments, std::int64_t shared) {
+    kernels.push_back(instance("matmul_simdgroup.h", "matmul_simdgroup", arguments,
+                               {read(type, "a"),
+                                read(type, "b"),
+                                read(type, "bias"),
+                                read(type, "residual"),
+                                write(stored, "c"),
+                                constant("SimdgroupMatmulParams<1>"),
+                                {Kind::threadgroup, "float4", "shared", shared}}));
+    kernels.back().name += "_" + std::to_string(kernels.size());
+    kernels.back().max_threads = 128;
+  };
+  by_simdgroups("bfloat", "bfloat", "BF16, float, BF16, 1, 64, 64, 16, false, true, true, true, 2",
+                640);
+  by_simdgroups("half", "half", "F16, half, F16, 1, 64, 64, 32, true, false, true, false, 1", 608);
+  by_simdgroups("float", "float", "F32, float, F32, 1, 64, 32, 32, false, false, false, true, 0",
+                864);
+  by_simdgroups("half", "float", "F16, half, F32, 1, 32, 32, 16, true, true, false, false, 0", 160);
+  kernels.push_back(
+      instance("matmul_simdgroup.h", "matmul_simdgroup_join", "BF16, true, true, 2",
+               {read("float", "parts"), read("bfloat", "bias"), read("bfloat", "residual"),
+                write("bfloat", "c"), constant("MatmulJoinParams")}));
   const KernelParameter keys = read("uint", "keys"), sums{Kind::threadgroup, "uint", "sums", 8};
   const auto sort = [&](const char* name, std::vector<KernelParameter> parameters) {
     kernels.push_back(

@@ -46,6 +46,7 @@ TEST_F(MetalRegister, OneDriverForEachDevice) {
   EXPECT_TRUE(properties.unified);
   EXPECT_FALSE(properties.has_f64);
   EXPECT_FALSE(properties.has_tile_products);
+  EXPECT_TRUE(properties.has_simdgroup_matrix);
   EXPECT_EQ(found.notes.back(), "device 1: Apple M2 Max 1, applegpu_double");
 }
 

@@ -77,10 +77,12 @@ WatchedGpu make_gpu() {
   if (found.drivers.empty()) return {};
   auto watched = std::make_unique<WatchedDriver>(std::move(found.drivers[0]));
   WatchedGpu made{watched.get(), nullptr};
-  made.device = new gpu::GpuDevice("metal", 1, std::move(watched), gpu::gpu_kernel_table());
+  KernelTable table = gpu::gpu_kernel_table();
+  gpu::add_driver_kernels(*watched, table);
+  made.device = new gpu::GpuDevice("metal", 1, std::move(watched), std::move(table));
   return made;
 }
-// It merges no launches either.
+// It merges no launches either, and has the kernels that every GPU has.
 gpu::GpuDevice* simulator() {
   static auto* const device = new gpu::GpuDevice(
       "sim", 3,

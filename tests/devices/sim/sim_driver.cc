@@ -131,6 +131,7 @@ SimDriver::SimDriver(const SimOptions& options)
   properties_.cache_bytes = std::int64_t{1} << 20;
   properties_.has_f64 = true;
   properties_.has_tile_products = true;
+  properties_.has_simdgroup_matrix = true;
 }
 
 Address SimDriver::allocate(std::int64_t bytes) {

@@ -42,6 +42,9 @@ void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
     add_matrix_attention(table);
     add_short_attention(table);
   }
+  if (driver.properties().has_simdgroup_matrix) {
+    add_simdgroup_matmul(table, driver.properties().processors);
+  }
 }
 
 }  // namespace hearth::gpu

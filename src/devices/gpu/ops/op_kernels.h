@@ -45,14 +45,16 @@ void add_library_matmul(KernelTable& table);
 // What it prepares, with launch_steps(). Products of `large` multiplications or more are cut where
 // that makes them faster.
 Prepared library_matmul(const Signature& signature, std::int64_t large);
+// matmul by simdgroup matrices, on a GPU of so many cores.
+void add_simdgroup_matmul(KernelTable& table, int cores);
 // Where products are a library's: attention is composed of them as far as memory allows.
 void add_composed_attention(KernelTable& table);
 // `wide`: heads of up to 256 columns.
 void add_library_attention(KernelTable& table, bool wide);
 void add_matrix_attention(KernelTable& table);
 void add_short_attention(KernelTable& table);
-// The kernels for what not every GPU has: the vendor's libraries, and tensor cores. Where they
-// accept, they go before the others.
+// The kernels for what not every GPU has: the vendor's libraries, tensor cores and simdgroup
+// matrices. Where they accept, they go before the others.
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table);
 
 }  // namespace hearth::gpu
