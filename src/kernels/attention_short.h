@@ -129,14 +129,14 @@ void attention_short(device const typename D::memory* q, device const typename D
     float share = whole == 0.0f ? 0.0f : 1.0f / whole;
     uint row = first + 8u * uint(r) + g;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int side = 0; side < 2; ++side) {
       Packet<16> packet;
 #pragma unroll
       for (int j = 0; j < kTiles; ++j) {
-        float one = r == 0 ? (half == 0 ? sum[j].x : sum[j].y) : (half == 0 ? sum[j].z : sum[j].w);
+        float one = r == 0 ? (side == 0 ? sum[j].x : sum[j].y) : (side == 0 ? sum[j].z : sum[j].w);
         D::put(packet.word, j, one * share);
       }
-      uint column = 16u * t + 8u * uint(half);
+      uint column = 16u * t + 8u * uint(side);
       if (row < rows && column < uint(p.dv)) {
         packet.write(out + (long(ctx.tg.x) * p.rows + long(row)) * p.dv + long(column));
       }

@@ -91,8 +91,8 @@ HEARTH_FN T at_least(T limit, T x) {
   return limit > x ? limit : x;
 }
 
-HEARTH_FN uint bits(float x) { return metal::as_type<uint>(x); }
-HEARTH_FN float real_of(uint word) { return metal::as_type<float>(word); }
+HEARTH_FN uint bits(float x) { return as_type<uint>(x); }
+HEARTH_FN float real_of(uint word) { return as_type<float>(word); }
 HEARTH_FN float to_real(uint word) { return float(int(word)); }
 template <int count>
 HEARTH_FN uint shift_left(uint word) {
@@ -109,8 +109,8 @@ HEARTH_FN uint to_word(float n) { return bits(n + 12582912.0f) - bits(12582912.0
 HEARTH_FN float power_of_word(uint n) { return real_of(shift_left<23>(n + 127u)); }
 
 #if HEARTH_HAS_F64
-HEARTH_FN ulong bits(double x) { return metal::as_type<ulong>(x); }
-HEARTH_FN double real_of(ulong word) { return metal::as_type<double>(word); }
+HEARTH_FN ulong bits(double x) { return as_type<ulong>(x); }
+HEARTH_FN double real_of(ulong word) { return as_type<double>(word); }
 HEARTH_FN double to_real(ulong word) { return double(long(word)); }
 template <int count>
 HEARTH_FN ulong shift_left(ulong word) {

@@ -16,7 +16,7 @@ HEARTH_INLINE float exp_rest(float x, thread float& power) {
   float unit = metal::saturated_fma(x, 5.72498032e-3f, 0.5f);  // (x / ln 2 + 126) / 252
   float shifted = metal::fma(unit, 252.0f, 12582913.0f);
   float n = shifted - 12583039.0f;
-  power = metal::as_type<float>(metal::as_type<uint>(shifted) << 23);
+  power = as_type<float>(as_type<uint>(shifted) << 23);
   return metal::fma(x, 1.92596303e-8f, metal::fma(x, 1.44269502f, -n));
 }
 
