@@ -32,6 +32,9 @@ class Compiler {
   // What compiled kernels depend on besides text and device.
   std::string version() const;
 
+  // Whether the language has bfloat, as macOS 14 has it first.
+  bool has_bfloat() const { return system_.major >= 14; }
+
   // Compiles `text`, of `source`, and returns it with the archive of the pipeline, sealed. Throws
   // Error{device} with the compiler's messages.
   std::vector<std::byte> compile(const runtime::KernelSource& source, const std::string& text);

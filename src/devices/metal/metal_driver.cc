@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/gpu/text/bfloat_text.h"
 #include "devices/gpu/text/kernel_text.h"
 #include "devices/metal/chip.h"
 #include "devices/metal/recorded_commands.h"
@@ -82,7 +83,9 @@ MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, S
               [this](std::span<const Command> commands) { submit_groups(commands); }) {}
 
 std::vector<std::byte> MetalDriver::compile(const runtime::KernelSource& source) {
-  return compiler_.compile(source, gpu::assemble(source, gpu::Target::metal));
+  std::string text = gpu::assemble(source, gpu::Target::metal);
+  if (!compiler_.has_bfloat()) text = gpu::bfloat_prelude(source) + text;
+  return compiler_.compile(source, text);
 }
 
 std::string MetalDriver::compiler_version() const {

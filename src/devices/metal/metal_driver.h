@@ -38,6 +38,8 @@ class MetalDriver final : public runtime::Driver {
 
   std::vector<std::byte> compile(const runtime::KernelSource& source) override;
   std::string compiler_version() const override;
+  // Whether Metal computes bf16 here; otherwise kernels convert by themselves.
+  bool has_bfloat() const { return compiler_.has_bfloat(); }
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
 

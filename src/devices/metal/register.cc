@@ -8,6 +8,9 @@ namespace hearth::metal {
 namespace {
 
 constexpr SystemVersion kOldest{13, 0, 0};
+constexpr const char* kNoBfloat =
+    ": bf16 is computed by kernels' own conversions; from macOS 14 on Metal has bfloat";
+
 gpu::LastSearch& last_search() {
   static auto* const search = new gpu::LastSearch;  // lives as long as the process
   return *search;
@@ -69,7 +72,7 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
   }
   try {
     auto driver = std::make_unique<MetalDriver>(objc, std::move(device), system, capture);
-    notes.push_back(name);
+    notes.push_back(name + (driver->has_bfloat() ? "" : kNoBfloat));
     return driver;
   } catch (const Error& error) {
     notes.push_back(prefix + error.what());

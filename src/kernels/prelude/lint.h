@@ -6,19 +6,38 @@
 // Three things are stricter than in Metal: structs in device memory are read member by member,
 // vec<T, N>(a, b, ...) with a T that is a template parameter is filled element by element, and
 // vectors are converted by the names float4, half4... only.
+//
+// As C++ for OpenCL it has address spaces of member functions, as Metal, and no bfloat: for texts that
+// bring their own (metal_bfloat.h). What is in no address space is in any then.
 #pragma once
 
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+
+#ifdef __OPENCL_CPP_VERSION__
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+// Names that OpenCL keeps for itself.
+#define global metal_global
+#define local metal_local
+#define private metal_private
+#define atomic_int metal_atomic_int
+#define atomic_uint metal_atomic_uint
+#define atomic_float metal_atomic_float
+struct bfloat;  // which is never made
+#define device __global
+#define constant __constant
+#define threadgroup __local
+#define thread
+#else
 typedef _Float16 half;
 typedef __bf16 bfloat;
-
 #define device __attribute__((address_space(1)))
 #define constant __attribute__((address_space(2))) const
 #define threadgroup __attribute__((address_space(3)))
 #define thread
+#endif
 #define HEARTH_INLINE inline
 
 namespace metal {
@@ -39,7 +58,9 @@ struct make_vec {
 };
 
 template <class D, class S>
-D as_type(S value);
+constexpr D as_type(S value) {
+  return __builtin_bit_cast(D, value);
+}
 
 template <class T>
 struct numeric_limits {
@@ -251,8 +272,10 @@ HEARTH_ATOMIC(device, atomic_float, float)
 #define float4(...) make_vec<float, 4>::of(__VA_ARGS__)
 #define half2(...) make_vec<half, 2>::of(__VA_ARGS__)
 #define half4(...) make_vec<half, 4>::of(__VA_ARGS__)
+#ifndef __OPENCL_CPP_VERSION__
 #define bfloat2(...) make_vec<bfloat, 2>::of(__VA_ARGS__)
 #define bfloat4(...) make_vec<bfloat, 4>::of(__VA_ARGS__)
+#endif
 #define int2(...) make_vec<int, 2>::of(__VA_ARGS__)
 #define int3(...) make_vec<int, 3>::of(__VA_ARGS__)
 #define int4(...) make_vec<int, 4>::of(__VA_ARGS__)

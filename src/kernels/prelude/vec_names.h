@@ -3,10 +3,12 @@
   typedef vec<T, 2> T##2;   \
   typedef vec<T, 3> T##3;   \
   typedef vec<T, 4> T##4;
+#ifndef __OPENCL_CPP_VERSION__
 HEARTH_VEC_NAMES(bool)
+HEARTH_VEC_NAMES(bfloat)
+#endif
 HEARTH_VEC_NAMES(float)
 HEARTH_VEC_NAMES(half)
-HEARTH_VEC_NAMES(bfloat)
 HEARTH_VEC_NAMES(char)
 HEARTH_VEC_NAMES(uchar)
 HEARTH_VEC_NAMES(short)

@@ -41,6 +41,19 @@ fs::path temporary(const std::string& extension) {
          ("hearth_kernel_" + std::to_string(getpid()) + "_" + std::to_string(++count) + extension);
 }
 
+// What clang says of it, warnings included.
+std::string parsed(const std::string& text, const std::string& language) {
+  const fs::path source = temporary(".cc");
+  std::ofstream(source) << text;
+  const Run checked = run(clang() + " " + language +
+                          " -fsyntax-only -Wall -Wextra -Wdouble-promotion -Werror"
+                          " -Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas "
+                          "-Wno-undefined-internal " +
+                          source.string());
+  fs::remove(source);
+  return checked.status == 0 ? "" : checked.output;
+}
+
 }  // namespace
 
 const std::string& clang() {
@@ -56,16 +69,13 @@ std::string compiler_missing(const std::string& compiler) {
   return compiler + " does not run: scripts/bootstrap installs it";
 }
 
-std::string lint(const std::string& text) {
-  const fs::path source = temporary(".cc");
-  std::ofstream(source) << text;
-  const Run checked = run(clang() +
-                          " -std=c++14 -fsyntax-only -Wall -Wextra -Wdouble-promotion -Werror"
-                          " -Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas "
-                          "-Wno-undefined-internal " +
-                          source.string());
-  fs::remove(source);
-  return checked.status == 0 ? "" : checked.output;
+std::string lint(const std::string& text) { return parsed(text, "-std=c++14"); }
+
+std::string lint_without_bfloat(std::string text, const std::string& bfloat) {
+  const std::size_t end_of_prelude = text.find("#line 1 \"kernels/prelude/ctx.h\"");
+  EXPECT_NE(end_of_prelude, std::string::npos);
+  text.insert(end_of_prelude, "#define __METAL_VERSION__ 300\n" + bfloat);
+  return parsed(text, "-x cl -cl-std=clc++2021 --target=spir64 -cl-no-stdinc");
 }
 
 HostLibrary::HostLibrary(const std::string& text, const std::string& compiler,

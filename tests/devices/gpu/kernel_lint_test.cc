@@ -4,6 +4,7 @@
 #include "devices/gpu/formula_ops.h"
 #include "devices/gpu/host_build.h"
 #include "devices/gpu/sample_kernels.h"
+#include "devices/gpu/text/bfloat_text.h"
 #include "devices/gpu/text/kernel_text.h"
 #include "runtime/batched_kernel.h"
 
@@ -51,6 +52,58 @@ TEST_F(KernelLint, FormulasPass) {
       EXPECT_EQ(lint(lerp_kernel(type)), "") << type.name;
     }
   }
+}
+
+// All kernels but those for f64, which Metal has not.
+TEST_F(KernelLint, KernelsPassWithABfloatOfTheirOwn) {
+  int count = 0;
+  const auto check = [&](const KernelSource& kernel) {
+    std::string text = gpu::assemble(kernel, Target::lint);
+    if (text.find("#define HEARTH_HAS_F64 1") != text.npos) return;
+    EXPECT_EQ(lint_without_bfloat(std::move(text), gpu::bfloat_prelude(kernel)), "") << kernel.name;
+    ++count;
+  };
+  for (const KernelSource& kernel : sample_kernels()) check(kernel);
+  for (const KernelSource& kernel : library_kernels()) check(kernel);
+  check(runtime::batched_kernel(sample_kernel("elements_bfloat"), 200));
+  EXPECT_GT(count, 60);
+}
+
+TEST_F(KernelLint, ABfloatOfTheirOwnIsWhatKernelsUse) {
+  const auto check = [](const std::string& body) {
+    const KernelSource kernel{.name = "uses",
+                              .text = "inline void f(device const bfloat* x, device bfloat* y, "
+                                      "threadgroup bfloat* shared, threadgroup bfloat4* fours, "
+                                      "Ctx ctx) {\n" +
+                                      body + "\n}\n",
+                              .function = "f",
+                              .parameters = {{Kind::read, "bfloat", "x"},
+                                             {Kind::write, "bfloat", "y"},
+                                             {Kind::threadgroup, "bfloat", "shared", 4},
+                                             {Kind::threadgroup, "bfloat4", "fours", 4}}};
+    return lint_without_bfloat(gpu::assemble(kernel, Target::lint), gpu::bfloat_prelude(kernel));
+  };
+  EXPECT_EQ(check("shared[0] = x[0]; y[1] = shared[0] + shared[1]; y[2] += x[2] * bfloat(3.0f);"),
+            "");
+  EXPECT_EQ(check("float sum = x[0] + 1.0f; y[0] = -(x[1] - 2) / x[2]; y[1] = sum;"), "");
+  EXPECT_EQ(check("bfloat v = x[0]; v *= 2.0f; shared[1] -= v; y[0] = v < x[1] ? v : bfloat(0);"),
+            "");
+  EXPECT_EQ(check("ushort bits = as_type<ushort>(x[0]); y[0] = as_type<bfloat>(bits);"), "");
+  EXPECT_EQ(check("y[0] = simd_shuffle(x[0], ushort(1)) + simd_shuffle_xor(x[1], ushort(1));"), "");
+  EXPECT_EQ(check("y[0] = simd_sum(x[0]) + metal::max(float(x[0]), 0.0f);"), "");
+  EXPECT_EQ(check("vec<bfloat, 4> v = ((device const bfloat4*)x)[0]; fours[0] = v;\n"
+                  "((device bfloat4*)y)[0] = (v + fours[1]) * bfloat(2.0f);"),
+            "");
+  EXPECT_EQ(check("fours[0].x = x[0]; fours[0][1] = x[1]; y[0] = fours[1].w;\n"
+                  "((device packed_bfloat3*)y)[1] = ((device const packed_bfloat3*)x)[0];"),
+            "");
+  EXPECT_EQ(check("vec<float, 4> v = vec<float, 4>(fours[0] + bfloat4(x[0], x[1], x[2], x[3]));\n"
+                  "y[0] = bfloat4(v).z;"),
+            "");
+  // Address spaces are kept apart here as well, and what is constant stays so.
+  EXPECT_NE(check("device bfloat* q = shared; q[0] = bfloat(1.0f);"), "");
+  EXPECT_NE(check("x[0] = bfloat(1.0f);"), "");
+  EXPECT_NE(check("x[0] += bfloat(1.0f);"), "");
 }
 
 TEST_F(KernelLint, MistakesAreErrors) {

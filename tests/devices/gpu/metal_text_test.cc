@@ -16,6 +16,7 @@
 #include "devices/gpu/metal_source/preprocessor.h"
 #include "devices/gpu/region_samples.h"
 #include "devices/gpu/sample_kernels.h"
+#include "devices/gpu/text/bfloat_text.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "devices/gpu/text/embedded_texts.h"
 #include "devices/gpu/text/entry_stub.h"
@@ -76,8 +77,8 @@ const std::map<std::string, MetalText>& metal_texts() {
 }
 
 // As Apple's compiler reads it after its preprocessor, without comments.
-std::vector<std::string> words_of(const std::string& text) {
-  const std::string plain = gpu::preprocess(text, "text", {}, {});
+std::vector<std::string> words_of(const std::string& text, const std::string& version) {
+  const std::string plain = gpu::preprocess(text, "text", {}, {{"__METAL_VERSION__", version}});
   std::vector<std::string> words;
   for (const Token& token : gpu::tokens_of(plain)) {
     if (token.kind != TokenKind::literal) words.emplace_back(token.text);
@@ -102,8 +103,9 @@ const std::set<std::string>& foreign_words() {
 }
 
 // The first rule that the text breaks, or nothing.
-std::string broken_rule(const KernelSource& source, const std::string& text) {
-  const std::vector<std::string> words = words_of(text);
+std::string broken_rule(const KernelSource& source, const std::string& text,
+                        const std::string& version = "310") {
+  const std::vector<std::string> words = words_of(text, version);
   const std::string entry = gpu::metal_entry_name(source);
   std::set<int> buffers;
   int entries = 0;
@@ -113,8 +115,11 @@ std::string broken_rule(const KernelSource& source, const std::string& text) {
     const std::string& word = words[i];
     const auto at = [&](std::size_t k) { return i + k < words.size() ? words[i + k] : ""; };
     if (foreign_words().contains(word)) return "foreign word: " + word;
+    if (version < "310" && (word == "bfloat" || word == "bfloat4")) return "type of Metal 3.1";
     if (word.starts_with("__")) return "reserved name: " + word;
     if (word.starts_with("HEARTH_")) return "macro that Metal's prelude lacks: " + word;
+    // An operator of the language, of no namespace.
+    if (word == ":" && at(1) == ":" && at(2) == "as_type") return "as_type in a namespace";
     if (is_decimal_fraction(word) && !word.ends_with('f') && !word.ends_with('h')) {
       return "literal without suffix: " + word;
     }
@@ -162,6 +167,15 @@ TEST(MetalText, KeepsMetalsRules) {
   }
 }
 
+TEST(MetalText, KeepsTheRulesOfMetalBefore31) {
+  for (const auto& [name, kernel] : metal_texts()) {
+    const std::string text = gpu::bfloat_prelude(kernel.source) + kernel.text;
+    EXPECT_EQ(broken_rule(kernel.source, text, "300"), "") << name;
+  }
+  const MetalText& bfloats = metal_texts().at("elements_bfloat");
+  EXPECT_EQ(broken_rule(bfloats.source, bfloats.text, "300"), "type of Metal 3.1");
+}
+
 TEST(MetalText, BrokenRulesAreFound) {
   const auto check = [](const std::string& body, const std::string& helpers = "",
                         std::int64_t count = 4) {
@@ -183,6 +197,8 @@ TEST(MetalText, BrokenRulesAreFound) {
   EXPECT_EQ(check("y[0] = HEARTH_UNHEARD;"), "macro that Metal's prelude lacks: HEARTH_UNHEARD");
   EXPECT_EQ(check("y[0] = std::max(x[0], 3.0f);"), "foreign word: std");
   EXPECT_EQ(check("y[0] = float(threadIdx.x);"), "foreign word: threadIdx");
+  EXPECT_EQ(check("y[0] = float(as_type<uint>(x[0]));"), "");
+  EXPECT_EQ(check("y[0] = float(metal::as_type<uint>(x[0]));"), "as_type in a namespace");
   EXPECT_EQ(check("auto g = [&](float v) { return v; }; y[0] = g(x[0]);"), "lambda");
   EXPECT_EQ(check("static float last = 0.0f;"), "static float");
   EXPECT_EQ(check("", "inline void mistake(float v) {}\n"),

@@ -63,6 +63,7 @@ TEST_F(MetalRegister, SystemsHaveTheirOwnMessages) {
   ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
   EXPECT_EQ(found.drivers[0]->properties().architecture, "metal");
   EXPECT_TRUE(contains(found.drivers[0]->compiler_version(), "metal 3.0"));
+  EXPECT_TRUE(contains(found.notes.back(), "bf16 is computed by kernels")) << found.notes.back();
 }
 
 TEST_F(MetalRegister, MissingMessagesAreTold) {

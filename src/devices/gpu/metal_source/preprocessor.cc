@@ -252,8 +252,11 @@ std::string preprocess(const std::string& text, const std::string& name,
                        const std::map<std::string, std::string>& files,
                        const std::map<std::string, std::string>& defines) {
   Preprocessor preprocessor(files);
-  for (const char* known : {"__METAL__ 1", "__METAL_VERSION__ 310", "__HAVE_BFLOAT__ 1"}) {
-    preprocessor.macros().define(known);
+  preprocessor.macros().define("__METAL__ 1");
+  const auto version = defines.find("__METAL_VERSION__");
+  if (version == defines.end()) preprocessor.macros().define("__METAL_VERSION__ 310");
+  if (version == defines.end() || version->second >= "310") {
+    preprocessor.macros().define("__HAVE_BFLOAT__ 1");
   }
   for (const auto& [macro, value] : defines) preprocessor.macros().define(macro + " " + value);
   preprocessor.read(text, name);

@@ -42,7 +42,7 @@ Id new_library(Id source, Id options, Id* error) {
   if (state().gpu == nullptr) {
     messages = "the double has no Gpu that runs kernels";
   } else {
-    library = state().gpu->compile(text->text, messages);
+    library = state().gpu->compile(text->text, given.language_version, messages);
   }
   if (library != nullptr) return new Library(std::move(library), text->text);
   give_error(error, messages);

@@ -63,8 +63,9 @@ class Gpu {
   // Memory that the host may access. Null where there is none.
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void free(std::byte* memory) = 0;
-  // Null where the text is wrong, with the compiler's messages.
-  virtual std::shared_ptr<GpuLibrary> compile(const std::string& text, std::string& messages) = 0;
+  // Null where the text is wrong, with the compiler's messages. `language` is as in CompileOptions.
+  virtual std::shared_ptr<GpuLibrary> compile(const std::string& text, UInteger language,
+                                              std::string& messages) = 0;
   // Empty, or what went wrong. `touched` gets what the launch touched, if that can be told.
   virtual std::string run(const GpuLaunch& launch, std::vector<Touched>& touched) = 0;
 };

@@ -1,5 +1,6 @@
 // Where HEARTH_METAL_PATH names the double, it gets what runs its kernels before anybody looks for
-// devices, and what it finds wrong fails the test that did it, or the program at its end.
+// devices, and what it finds wrong fails the test that did it, or the program at its end. It stands
+// for the macOS that HEARTH_METAL_SYSTEM says, if that is set: 13.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -40,6 +41,8 @@ __attribute__((constructor(200))) void attach() {
   fake::MetalDouble* const found =
       open_double(path, check != nullptr && std::string_view(check) == "1");
   if (found == nullptr) return;
+  const char* const system = std::getenv("HEARTH_METAL_SYSTEM");  // NOLINT(concurrency-mt-unsafe)
+  if (system != nullptr) found->system = {std::atoi(system), 0, 0};
   attached = found;
   std::atexit(fail_for_faults);
   testing::UnitTest::GetInstance()->listeners().Append(new FaultListener(*found));

@@ -45,9 +45,9 @@ void SimulatedGpu::free(std::byte* memory) {
 }
 
 std::shared_ptr<fake::GpuLibrary> SimulatedGpu::compile(const std::string& text,
-                                                        std::string& messages) {
+                                                        UInteger language, std::string& messages) {
   try {
-    return std::make_shared<SimulatedLibrary>(text, check_);
+    return std::make_shared<SimulatedLibrary>(text, language, check_);
   } catch (const Error& error) {
     messages = error.what();
     return nullptr;

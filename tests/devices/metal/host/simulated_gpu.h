@@ -21,7 +21,7 @@ class SimulatedGpu final : public fake::Gpu {
 
   std::byte* allocate(std::int64_t bytes) override;
   void free(std::byte* memory) override;
-  std::shared_ptr<fake::GpuLibrary> compile(const std::string& text,
+  std::shared_ptr<fake::GpuLibrary> compile(const std::string& text, UInteger language,
                                             std::string& messages) override;
   std::string run(const fake::GpuLaunch& launch, std::vector<fake::Touched>& touched) override;
 

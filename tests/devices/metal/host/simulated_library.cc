@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "devices/gpu/metal_source/metal_parameters.h"
+#include "devices/gpu/metal_source/preprocessor.h"
 #include "devices/gpu/text/kernel_text.h"
+#include "devices/gpu/text/tokens.h"
 #include "devices/sim/host_compiler.h"
 #include "hearth/error.h"
 #include "runtime/kernel_cache.h"
@@ -15,13 +17,26 @@ namespace {
 using runtime::KernelParameter;
 using runtime::KernelSource;
 
-runtime::MetalOptions options() {
+constexpr UInteger kFirstWithBfloat = 0x30001;
+
+runtime::MetalOptions options_of(UInteger language) {
   runtime::MetalOptions made;
+  if (language < kFirstWithBfloat) made.defines["__METAL_VERSION__"] = "300";
   // The prelude that comes with the reader has one of this name, too.
   made.defines["Ctx"] = "TextCtx";
   // What a launch brings is told when it comes.
   for (int index = 0; index < 31; ++index) made.threadgroup_bytes[index] = 16;
   return made;
+}
+
+// What the compiler of an older language does not know.
+void check_words(const std::string& text, const runtime::MetalOptions& options) {
+  const std::string read = gpu::preprocess(text, "text", options.files, options.defines);
+  for (const gpu::Token& token : gpu::tokens_of(read)) {
+    if (token.text == "bfloat" || token.text == "bfloat4" || token.text == "simdgroup_bfloat8x8") {
+      throw Error(ErrorCode::device, "error: unknown type name '" + std::string(token.text) + "'");
+    }
+  }
 }
 
 }  // namespace
@@ -47,8 +62,12 @@ SimulatedKernel::SimulatedKernel(const KernelSource& source, std::span<const std
   std::sort(threadgroup.begin(), threadgroup.end());
 }
 
-SimulatedLibrary::SimulatedLibrary(std::string text, bool check)
-    : text_(std::move(text)), check_(check), names_(runtime::metal_kernel_names(text_, options())) {
+SimulatedLibrary::SimulatedLibrary(std::string text, UInteger language, bool check)
+    : text_(std::move(text)),
+      options_(options_of(language)),
+      check_(check),
+      names_(runtime::metal_kernel_names(text_, options_)) {
+  if (language < kFirstWithBfloat) check_words(text_, options_);
   if (names_.empty()) {
     throw Error(ErrorCode::device,
                 "no kernel in the text; got " + std::to_string(text_.size()) + " characters");
@@ -65,7 +84,7 @@ std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::kernel(const std::strin
 }
 
 std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::compile(const std::string& name) const {
-  const KernelSource source = runtime::metal_kernel(text_, name, options());
+  const KernelSource source = runtime::metal_kernel(text_, name, options_);
   const runtime::KernelCache cache(runtime::KernelCache::default_folder());
   const runtime::SourceHash hash =
       hash_source(source, "double " + sim::host_compiler_version(check_) + " " +

@@ -25,14 +25,15 @@ class SimulatedKernel final : public fake::GpuKernel {
 // Reads the text as runtime::metal_kernel() does, which makes of it what a compiler of C++ takes.
 class SimulatedLibrary final : public fake::GpuLibrary {
  public:
-  // Compiles the first kernel of the text. Throws Error.
-  SimulatedLibrary(std::string text, bool check);
+  // Compiles the first kernel of the text, which is of this MTLLanguageVersion. Throws Error.
+  SimulatedLibrary(std::string text, UInteger language, bool check);
   std::shared_ptr<const fake::GpuKernel> kernel(const std::string& name) override;
 
  private:
   std::shared_ptr<const fake::GpuKernel> compile(const std::string& name) const;
 
   const std::string text_;
+  const runtime::MetalOptions options_;
   const bool check_;
   std::vector<std::string> names_;
   std::mutex mutex_;
