@@ -49,7 +49,8 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
   for (int i = 0; argument_bytes > 0 && i < static_cast<int>(given_.size()); ++i) {
     const Command& command = given_[static_cast<std::size_t>(i)];
     const KernelSource* const source = command.function->source();
-    if (source == nullptr || source->members != 0) continue;
+    // Entry points that a text of Metal brings along are called by no other.
+    if (source == nullptr || source->members != 0 || source->metal) continue;
     const Class kind{command.function, is_flat(command) ? Size3{0, 0, 0} : command.threads};
     const auto [found, is_new] = known.try_emplace(kind, classes.size());
     if (is_new) classes.push_back({kind, {}});

@@ -1,7 +1,5 @@
 #include "runtime/batched_kernel.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 
 namespace hearth {
@@ -23,27 +21,21 @@ std::int64_t batch_member_bytes(std::span<const Argument> arguments) {
   return bytes;
 }
 
-std::vector<std::byte> pack_batch(const KernelSource& source, const Command& command) {
-  const std::int64_t table = 4 * batch_table_words(source.members);
+std::int64_t batch_bytes(const KernelSource& source, const Command& command) {
   std::size_t each = 0;
   for (const KernelParameter& parameter : source.parameters) {
     each += parameter.kind == KernelParameter::Kind::threadgroup ? 0 : 1;
   }
-  const std::span<const Argument> arguments = command.arguments.subspan(1);
-  const std::int64_t member = batch_member_bytes(arguments.first(each));
-  std::vector<std::byte> all(static_cast<std::size_t>(table + member * source.members));
-  std::memcpy(all.data(), command.arguments[0].constant,
-              static_cast<std::size_t>(std::min(table, command.arguments[0].bytes)));
-  std::byte* at = all.data() + table;
-  for (const Argument& argument : arguments) {
-    if (argument.constant == nullptr) {
-      std::memcpy(at, &argument.address, sizeof argument.address);
-      at += 8;
-    } else {
-      std::memcpy(at, argument.constant, static_cast<std::size_t>(argument.bytes));
-      at += (argument.bytes + 7) / 8 * 8;
-    }
-  }
+  return 4 * batch_table_words(source.members) +
+         batch_member_bytes(command.arguments.subspan(1, each)) * source.members;
+}
+
+std::vector<std::byte> pack_batch(const KernelSource& source, const Command& command) {
+  std::vector<std::byte> all(static_cast<std::size_t>(batch_bytes(source, command)));
+  pack_batch(source, command, all.data(), [&](std::size_t i) {
+    return static_cast<std::uint64_t>(
+        reinterpret_cast<std::uintptr_t>(command.arguments[i].address));
+  });
   return all;
 }
 

@@ -134,6 +134,14 @@ TEST_F(BatchMergeTest, FlatKernelsMeetAtTheMostThreads) {
   EXPECT_EQ(command.groups, (Size3{1 + 9 + 1 + 3}));
 }
 
+TEST_F(BatchMergeTest, LeavesTextsOfMetalAlone) {
+  KernelSource source = fake_source("f");
+  source.metal = true;
+  const Function metal(source);
+  for (int i = 0; i < 8; ++i) add(metal, i, 100 + i);
+  EXPECT_EQ(merged(), std::vector<std::size_t>(8, 1));
+}
+
 TEST_F(BatchMergeTest, PacksMembersBehindTheTable) {
   for (int i = 0; i < 5; ++i) add(f, i, 100 + i);
   merged();
@@ -145,6 +153,16 @@ TEST_F(BatchMergeTest, PacksMembersBehindTheTable) {
   EXPECT_EQ(words[0], static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at(3))));
   EXPECT_EQ(words[1], static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at(103))));
   EXPECT_EQ(words[2], 3);
+  // Where kernels know memory by other numbers; members that are not there are 0.
+  std::vector<std::byte> target(bytes.size(), std::byte{0xff});
+  pack_batch(*command.function->source(), command, target.data(),
+             [](std::size_t i) { return std::uint64_t{1} << 60 | i; });
+  std::memcpy(words, target.data() + 4 * batch_table_words(8) + 3 * 24, sizeof words);
+  EXPECT_EQ(words[0], (std::int64_t{1} << 60) + 1 + 3 * 3);
+  EXPECT_EQ(words[1], (std::int64_t{1} << 60) + 2 + 3 * 3);
+  EXPECT_EQ(words[2], 3);
+  EXPECT_TRUE(std::all_of(target.end() - 3 * 24, target.end(),
+                          [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 }  // namespace

@@ -51,6 +51,11 @@ Bindings bindings_of(const runtime::KernelSource& source) {
   if (source.metal) return bindings_of_text(source);
   Bindings made;
   made.entry = gpu::metal_entry_name(source);
+  if (source.members > 0) {
+    made.buffers.push_back(0);
+    made.is_batch = true;
+    return made;
+  }
   for (const KernelParameter& parameter : source.parameters) {
     if (parameter.kind == KernelParameter::Kind::threadgroup) continue;
     made.buffers.push_back(made.buffers.size());

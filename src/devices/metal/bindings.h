@@ -20,6 +20,8 @@ struct Bindings {
   // The last argument is the grid in threads, for a text of Metal's own: the API is told it, and the
   // kernel is not.
   bool takes_grid = false;
+  // Of a batched kernel (runtime/batched_kernel.h): all arguments are one struct, in buffer 0.
+  bool is_batch = false;
 };
 
 Bindings bindings_of(const runtime::KernelSource& source);

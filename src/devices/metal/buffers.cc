@@ -12,10 +12,12 @@ constexpr UInteger kShared = 0;
 
 }  // namespace
 
-Buffers::Buffers(const ObjectiveC& objc, Id device, Residency& residency, std::string name)
+Buffers::Buffers(const ObjectiveC& objc, Id device, Residency& residency, bool has_gpu_addresses,
+                 std::string name)
     : objc_(objc),
       device_(device),
       residency_(residency),
+      has_gpu_addresses_(has_gpu_addresses),
       name_(std::move(name)),
       longest_(objc.send(device, messages::max_buffer_length)) {}
 
@@ -48,9 +50,11 @@ Address Buffers::allocate(std::int64_t bytes) {
                                               std::to_string(bytes) + " bytes, expected at most " +
                                               std::to_string(longest_) + " of what is free");
   }
+  const std::uint64_t gpu_address =
+      has_gpu_addresses_ ? objc_.send(made.get(), messages::gpu_address) : 0;
   const std::lock_guard lock(mutex_);
   residency_.add(made.get());
-  blocks_[address] = {static_cast<std::int64_t>(length), std::move(made)};
+  blocks_[address] = {static_cast<std::int64_t>(length), std::move(made), gpu_address};
   return address;
 }
 
@@ -85,7 +89,8 @@ BufferPlace Buffers::find(Address address, std::int64_t bytes) {
     known = {address,
              found->second.bytes - offset,
              age,
-             {found->second.buffer.get(), static_cast<UInteger>(offset)}};
+             {found->second.buffer.get(), static_cast<UInteger>(offset),
+              found->second.gpu_address + static_cast<std::uint64_t>(offset)}};
   }
   if (bytes > known.end) {
     throw Error(ErrorCode::device, "metal: " + name_ +

@@ -18,12 +18,14 @@ namespace hearth::metal {
 struct BufferPlace {
   Id buffer = nullptr;  // an MTLBuffer, alive as long as its block
   UInteger offset = 0;
+  std::uint64_t gpu_address = 0;  // of the byte, where kernels may be given any
 };
 
 class Buffers {
  public:
-  // `device` and `residency` outlive it.
-  Buffers(const ObjectiveC& objc, Id device, Residency& residency, std::string name);
+  // `device` and `residency` outlive it. `has_gpu_addresses`: the device tells them.
+  Buffers(const ObjectiveC& objc, Id device, Residency& residency, bool has_gpu_addresses,
+          std::string name);
   ~Buffers();
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
@@ -41,6 +43,7 @@ class Buffers {
   struct Block {
     std::int64_t bytes;
     Owned buffer;
+    std::uint64_t gpu_address;
   };
   struct Known {
     Address address = nullptr;
@@ -52,6 +55,7 @@ class Buffers {
   const ObjectiveC& objc_;
   const Id device_;
   Residency& residency_;
+  const bool has_gpu_addresses_;
   const std::string name_;
   const UInteger longest_;
   std::mutex mutex_;

@@ -19,7 +19,8 @@ CommandStream::CommandStream(const ObjectiveC& objc, Id device, Residency& resid
       residency_(residency),
       chip_(chip),
       name_(std::move(name)),
-      queue_(objc.send(device, messages::new_queue)) {
+      queue_(objc.send(device, messages::new_queue)),
+      reached_(objc) {
   if (!queue_) {
     throw Error(ErrorCode::device, "metal: " + name_ + " gives no command queue");
   }
@@ -64,7 +65,8 @@ void CommandStream::commit() {
   close();
   residency_.apply();
   objc_.send(buffer_.get(), messages::commit);
-  running_.push_back({std::move(buffer_), std::move(kernels_)});
+  running_.push_back({std::move(buffer_), std::move(kernels_), reached_.take()});
+  ++committed_;
   kernels_.clear();
   load_ = {};
 }
@@ -72,6 +74,7 @@ void CommandStream::commit() {
 double CommandStream::finish_oldest() {
   const Running running = std::move(running_.front());
   running_.pop_front();
+  ++done_;
   const Id buffer = running.buffer.get();
   if (objc_.send(buffer, messages::status) > kCompleted) {
     if (fault_.empty()) fault_ = failure(running);
@@ -95,12 +98,17 @@ std::string CommandStream::failure(const Running& running) const {
   return text + " failed: " + (reason.empty() ? "no reason is given" : reason);
 }
 
-bool CommandStream::is_idle() {
+std::int64_t CommandStream::done() {
   const AutoreleasePool pool(objc_);
   while (!running_.empty() &&
          objc_.send(running_.front().buffer.get(), messages::status) >= kCompleted) {
     finish_oldest();
   }
+  return done_;
+}
+
+bool CommandStream::is_idle() {
+  done();
   return running_.empty() && !encoder_;
 }
 

@@ -10,6 +10,7 @@
 
 #include "devices/metal/chip.h"
 #include "devices/metal/objc.h"
+#include "devices/metal/reached_buffers.h"
 #include "devices/metal/residency.h"
 
 namespace hearth::metal {
@@ -23,7 +24,7 @@ struct Load {
   std::int64_t bytes = 0;  // that they name
 };
 
-// Used by one thread at a time. Metal keeps what a command buffer names alive until it is done.
+// Used by one thread at a time. Metal keeps what is set for commands alive until they are done.
 class CommandStream {
  public:
   // `device` and `residency` outlive it.
@@ -37,6 +38,8 @@ class CommandStream {
   // A concurrent compute encoder to encode commands with, until the next commit() or wait(). Throws
   // Error{device} where there is none to be had.
   Id encoder();
+  // What the next command reaches by addresses; kept alive until it is done.
+  ReachedBuffers& reached() noexcept { return reached_; }
   // A command was encoded that touches so many bytes.
   void note(const KernelName& kernel, std::int64_t bytes);
   const Load& encoded() const noexcept { return load_; }
@@ -48,6 +51,9 @@ class CommandStream {
   void commit();
   // Nothing is encoded or runs.
   bool is_idle();
+  // Which command buffer of the queue is encoded, or will be next, and how many are known to be done.
+  std::int64_t number() const noexcept { return committed_; }
+  std::int64_t done();
   // Commits and waits for all. Throws Error{device} for the first command buffer that failed since
   // the last call, with the names of its kernels. Returns the seconds that the last one took.
   double wait();
@@ -56,6 +62,7 @@ class CommandStream {
   struct Running {
     Owned buffer;
     std::vector<KernelName> kernels;
+    std::vector<Owned> reached;
   };
 
   void close() noexcept;
@@ -72,7 +79,10 @@ class CommandStream {
   Owned encoder_;
   std::vector<KernelName> kernels_;  // of buffer_
   Load load_;                        // of buffer_
-  std::deque<Running> running_;      // the oldest first
+  ReachedBuffers reached_;           // of encoder_
+  std::int64_t committed_ = 0;
+  std::int64_t done_ = 0;
+  std::deque<Running> running_;  // the oldest first
   std::string fault_;
 };
 

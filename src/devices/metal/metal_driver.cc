@@ -8,19 +8,20 @@
 #include "devices/metal/chip.h"
 #include "devices/metal/recorded_commands.h"
 #include "hearth/error.h"
+#include "runtime/batched_kernel.h"
 
 namespace hearth::metal {
 namespace {
 
 using runtime::Argument;
 using runtime::Command;
-using runtime::KernelParameter;
-using Kind = KernelParameter::Kind;
 
-// MTLGPUFamilyApple7, of the M1: the first with simdgroup matrices.
-constexpr Integer kMatrixFamily = 1007;
+constexpr Integer kMatrixFamily = 1007;      // MTLGPUFamilyApple7, of the M1: simdgroup matrices
+constexpr Integer kMetal3 = 5001;            // MTLGPUFamilyMetal3
+constexpr UInteger kTier2 = 1;               // MTLArgumentBuffersTier2
 constexpr UInteger kBufferScope = 1;         // MTLBarrierScopeBuffers
 constexpr std::int64_t kInlineBytes = 4096;  // what setBytes takes
+constexpr std::int64_t kBatchBytes = std::int64_t{32} << 10;  // as on CUDA
 // Of a batch, the first command buffer is short, so that the device starts soon; the next are so many
 // times as long. One without end would be taken for one that hangs.
 constexpr std::int64_t kLaterBuffers = 64;
@@ -30,8 +31,6 @@ const MetalKernel& kernel_of(const Command& command) {
 }
 
 Size size_of(const runtime::Size3& size) { return {size.x, size.y, size.z}; }
-
-bool writes(Kind kind) { return kind == Kind::write || kind == Kind::read_write; }
 
 Load load_of(const Command& command) {
   Load load{1, 0};
@@ -68,17 +67,26 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   return properties;
 }
 
+std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device) {
+  // Structs hold addresses as they are, wherever they lie.
+  const bool plain = objc.send(device, messages::supports_family, kMetal3) != 0 &&
+                     objc.send(device, messages::argument_buffers_support) >= kTier2;
+  return plain ? kBatchBytes : 0;
+}
+
 MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system,
                          std::shared_ptr<Capture> capture)
     : objc_(std::move(objc)),
       device_(std::move(device)),
       capture_(std::move(capture)),
       properties_(device_properties(*objc_, device_.get(), system)),
+      argument_bytes_(most_argument_bytes(*objc_, device_.get())),
       pipelines_(*objc_, device_.get()),
       compiler_(*objc_, device_.get(), pipelines_, system),
       residency_(*objc_, device_.get(), system),
-      buffers_(*objc_, device_.get(), residency_, properties_.name),
+      buffers_(*objc_, device_.get(), residency_, argument_bytes_ > 0, properties_.name),
       stream_(*objc_, device_.get(), residency_, chip_named(properties_.name), properties_.name),
+      ring_(buffers_, stream_),
       copies_([this](const runtime::KernelSource& source) { return load(source, compile(source)); },
               [this](std::span<const Command> commands) { submit_groups(commands); }) {}
 
@@ -168,22 +176,41 @@ void MetalDriver::submit_group(std::span<const Command> group, Load& left) {
 }
 
 void MetalDriver::find_places(const Command& command) {
-  std::size_t i = 0;
-  for (const KernelParameter& parameter : command.function->parameters()) {
-    if (parameter.kind == Kind::threadgroup) continue;
-    if (i == command.arguments.size()) fail(command, "too few arguments");
-    const Argument& argument = command.arguments[i++];
-    BufferPlace& place = places_.emplace_back();
-    if (argument.constant != nullptr) continue;
-    if (argument.bytes > 0) {
-      place = buffers_.find(argument.address, argument.bytes);
-      barriers_.use(place.buffer, writes(parameter.kind));
-      continue;
+  const MetalKernel& kernel = kernel_of(command);
+  const std::vector<bool>& writes = kernel.writes();
+  std::size_t front = 0, members = 1;
+  if (kernel.bindings().is_batch) {
+    if (command.arguments.empty() || command.arguments[0].constant == nullptr) {
+      fail(command, "a batch without its table");
     }
-    if (nothing_ == nullptr) nothing_ = buffers_.allocate(16);
-    place = buffers_.find(nothing_, 0);
+    std::uint32_t count = 0;
+    std::memcpy(&count, command.arguments[0].constant, sizeof count);
+    if (count > static_cast<std::uint32_t>(kernel.source()->members)) {
+      fail(command, "a batch of too many members");
+    }
+    front = 1;
+    members = count;
+    places_.emplace_back();
   }
-  if (i != command.arguments.size()) fail(command, "too many arguments");
+  if (command.arguments.size() != front + members * writes.size()) {
+    fail(command, command.arguments.size() < front + members * writes.size()
+                      ? "too few arguments"
+                      : "too many arguments");
+  }
+  for (std::size_t i = front; i < command.arguments.size();) {
+    for (std::size_t k = 0; k < writes.size(); ++k, ++i) {
+      const Argument& argument = command.arguments[i];
+      BufferPlace& place = places_.emplace_back();
+      if (argument.constant != nullptr) continue;
+      if (argument.bytes > 0) {
+        place = buffers_.find(argument.address, argument.bytes);
+        barriers_.use(place.buffer, writes[k]);
+        continue;
+      }
+      if (nothing_ == nullptr) nothing_ = buffers_.allocate(16);
+      place = buffers_.find(nothing_, 0);
+    }
+  }
 }
 
 void MetalDriver::wait_for_earlier(Id encoder) {
@@ -196,6 +223,32 @@ void MetalDriver::wait_for_earlier(Id encoder) {
   }
 }
 
+std::byte* MetalDriver::set_large(Id encoder, std::int64_t bytes, UInteger index) {
+  const ArgumentRing::Piece piece = ring_.take(bytes);
+  objc_->send(encoder, messages::set_buffer, piece.place.buffer, piece.place.offset, index);
+  return piece.bytes;
+}
+
+void MetalDriver::set_batch(Id encoder, const Command& command, const BufferPlace* places) {
+  const MetalKernel& kernel = kernel_of(command);
+  const std::vector<bool>& writes = kernel.writes();
+  ReachedBuffers& reached = stream_.reached();
+  for (std::size_t i = 1; i < command.arguments.size();) {
+    for (std::size_t k = 0; k < writes.size(); ++k, ++i) {
+      if (places[i].buffer != nullptr) reached.add(places[i].buffer, writes[k]);
+    }
+  }
+  reached.tell(encoder);
+  const runtime::KernelSource& source = *kernel.source();
+  const std::int64_t bytes = runtime::batch_bytes(source, command);
+  alignas(16) std::byte few[kInlineBytes];
+  std::byte* const target = bytes > kInlineBytes ? set_large(encoder, bytes, 0) : few;
+  runtime::pack_batch(source, command, target,
+                      [&](std::size_t i) { return places[i].gpu_address; });
+  if (target != few) return;
+  objc_->send(encoder, messages::set_bytes, few, static_cast<UInteger>(bytes), UInteger{0});
+}
+
 void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* places) {
   const MetalKernel& kernel = kernel_of(command);
   const Bindings& bindings = kernel.bindings();
@@ -205,9 +258,9 @@ void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* 
                     properties_.name + "; got " + std::to_string(command.threads.product()) +
                     " threads, expected at most " + std::to_string(kernel.max_threads()));
   }
-  std::vector<Owned> large;  // constants, at least until the dispatch
   objc_->send(encoder, messages::set_pipeline, kernel.pipeline());
-  for (std::size_t i = 0; i < bindings.buffers.size(); ++i) {
+  if (bindings.is_batch) set_batch(encoder, command, places);
+  for (std::size_t i = 0; i < bindings.buffers.size() && !bindings.is_batch; ++i) {
     const Argument& argument = command.arguments[i];
     const UInteger index = bindings.buffers[i];
     if (argument.constant == nullptr) {
@@ -216,9 +269,8 @@ void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* 
       objc_->send(encoder, messages::set_bytes, argument.constant,
                   static_cast<UInteger>(argument.bytes), index);
     } else {
-      large.push_back(objc_->send(device_.get(), messages::new_buffer_with_bytes, argument.constant,
-                                  static_cast<UInteger>(argument.bytes), UInteger{0}));
-      objc_->send(encoder, messages::set_buffer, large.back().get(), UInteger{0}, index);
+      std::memcpy(set_large(encoder, argument.bytes, index), argument.constant,
+                  static_cast<std::size_t>(argument.bytes));
     }
   }
   for (const auto& [index, bytes] : bindings.threadgroup) {

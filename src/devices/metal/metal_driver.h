@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/metal/argument_ring.h"
 #include "devices/metal/barriers.h"
 #include "devices/metal/buffers.h"
 #include "devices/metal/capture.h"
@@ -21,6 +22,9 @@ namespace hearth::metal {
 
 // Asks the device.
 runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemVersion system);
+// What a batched launch may carry: 0 unless structs may hold addresses, as on devices of Metal 3 with
+// argument buffers of the second tier.
+std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device);
 
 // What the host does to memory is done at once where the queue is idle, and queued otherwise.
 class MetalDriver final : public runtime::Driver {
@@ -42,6 +46,8 @@ class MetalDriver final : public runtime::Driver {
   bool has_bfloat() const { return compiler_.has_bfloat(); }
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
+
+  std::int64_t argument_bytes() const override { return argument_bytes_; }
 
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
@@ -69,16 +75,22 @@ class MetalDriver final : public runtime::Driver {
   void find_places(const runtime::Command& command);
   void wait_for_earlier(Id encoder);
   void encode(Id encoder, const runtime::Command& command, const BufferPlace* places);
+  // Of a constant that is too long for the encoder to copy: where its bytes are to be written.
+  std::byte* set_large(Id encoder, std::int64_t bytes, UInteger index);
+  // All arguments of a batched kernel.
+  void set_batch(Id encoder, const runtime::Command& command, const BufferPlace* places);
 
   const std::shared_ptr<const ObjectiveC> objc_;
   const Owned device_;
   const std::shared_ptr<Capture> capture_;
   const runtime::Properties properties_;
+  const std::int64_t argument_bytes_;
   Pipelines pipelines_;
   Compiler compiler_;
   Residency residency_;
   Buffers buffers_;
   CommandStream stream_;
+  ArgumentRing ring_;
   DeviceCopies copies_;
   Barriers barriers_;
   Places places_;         // of the group in hand, one command behind the other

@@ -23,6 +23,11 @@ MetalKernel::MetalKernel(const ObjectiveC& objc, const Pipelines& pipelines,
     : Function(source),
       bindings_(bindings_of(source)),
       shared_name_(std::make_shared<const std::string>(source.name)) {
+  using Kind = runtime::KernelParameter::Kind;
+  for (const runtime::KernelParameter& parameter : source.parameters) {
+    if (parameter.kind == Kind::threadgroup) continue;
+    writes_.push_back(parameter.kind == Kind::write || parameter.kind == Kind::read_write);
+  }
   const AutoreleasePool pool(objc);
   const Owned descriptor = pipeline_descriptor(objc, source, compiled.library.get());
   Id error = nullptr;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "devices/metal/bindings.h"
 #include "devices/metal/compiler.h"
@@ -22,6 +23,8 @@ class MetalKernel final : public runtime::Function {
               std::int64_t most_threadgroup_bytes);
 
   const Bindings& bindings() const noexcept { return bindings_; }
+  // Whether the kernel writes what each parameter gets, without threadgroup arrays.
+  const std::vector<bool>& writes() const noexcept { return writes_; }
   Id pipeline() const noexcept { return pipeline_.get(); }
   std::int64_t max_threads() const noexcept { return max_threads_; }
   // Outlives the kernel where others hold it.
@@ -29,6 +32,7 @@ class MetalKernel final : public runtime::Function {
 
  private:
   const Bindings bindings_;
+  std::vector<bool> writes_;
   const std::shared_ptr<const std::string> shared_name_;
   Owned pipeline_;
   std::int64_t max_threads_ = 0;

@@ -102,6 +102,47 @@ const std::set<std::string>& foreign_words() {
   return *words;
 }
 
+// What structs of generated entry points have to be where they hold pointers, so that the host may write
+// them as bytes: every member says where it lies, and nothing but memory of the device is pointed to.
+// Empty, or the rule that is broken.
+std::string broken_pointer_rule(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    if (words[i] != "struct" || words[i + 2] != "{" || !words[i + 1].starts_with("Hearth"))
+      continue;
+    std::size_t end = i + 3;
+    for (int depth = 1; end < words.size() && depth > 0; ++end) {
+      depth += words[end] == "{" ? 1 : words[end] == "}" ? -1 : 0;
+    }
+    std::vector<std::string> member;
+    bool has_pointers = false, is_aligned = true;
+    for (std::size_t at = i + 3; at < end; ++at) {
+      if (words[at] == "(" || words[at] == "{") {  // alignas, functions
+        const bool is_alignas = words[at - 1] == "alignas";
+        const std::string shut = words[at] == "(" ? ")" : "}";
+        while (at + 1 < end && words[at] != shut) ++at;
+        if (!is_alignas && shut == "}") member.clear();
+        continue;
+      }
+      if (words[at] != ";" && at + 1 != end) {
+        member.push_back(words[at]);
+        continue;
+      }
+      const auto has = [&](const char* word) {
+        return std::find(member.begin(), member.end(), word) != member.end();
+      };
+      if (has("&")) return "reference in a struct: " + words[i + 1];
+      if (has("*")) {
+        has_pointers = true;
+        if (!has("device")) return "pointer that is not to memory of the device: " + words[i + 1];
+      }
+      if (!member.empty()) is_aligned = is_aligned && has("alignas");
+      member.clear();
+    }
+    if (has_pointers && !is_aligned) return "member without alignment: " + words[i + 1];
+  }
+  return "";
+}
+
 // The first rule that the text breaks, or nothing.
 std::string broken_rule(const KernelSource& source, const std::string& text,
                         const std::string& version = "310") {
@@ -141,6 +182,8 @@ std::string broken_rule(const KernelSource& source, const std::string& text,
       threadgroup_bytes += (bytes + 15) / 16 * 16;
     }
   }
+  if (const std::string broken = broken_pointer_rule(words); !broken.empty()) return broken;
+  if (source.members > 0 && buffers != std::set<int>{0}) return "a batch in several buffers";
   if (entries != 1) return "entry points: " + std::to_string(entries);
   if (entry_names != 1) return "the entry point's name is taken: " + entry;
   if (threadgroup_bytes > kMostThreadgroupBytes) {
@@ -205,6 +248,13 @@ TEST(MetalText, BrokenRulesAreFound) {
             "the entry point's name is taken: mistake");
   EXPECT_EQ(check("", "", 8192), "");
   EXPECT_EQ(check("", "", 8196), "bytes of threadgroup arrays: 32784");
+  EXPECT_EQ(check("", "struct HearthS { alignas(8) device float* x; alignas(8) uint n; };\n"), "");
+  EXPECT_EQ(check("", "struct HearthS { alignas(8) device float* x; uint n; };\n"),
+            "member without alignment: HearthS");
+  EXPECT_EQ(check("", "struct HearthS { alignas(8) threadgroup float* x; };\n"),
+            "pointer that is not to memory of the device: HearthS");
+  EXPECT_EQ(check("", "struct HearthS { alignas(8) device float& x; };\n"),
+            "reference in a struct: HearthS");
   std::vector<runtime::KernelParameter> many;
   for (int i = 0; i < 32; ++i) many.push_back({Kind::read, "float", "x" + std::to_string(i)});
   const KernelSource wide{.name = "wide", .text = "", .function = "f", .parameters = many};

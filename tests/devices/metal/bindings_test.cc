@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/batched_kernel.h"
+
 namespace hearth::metal {
 namespace {
 
@@ -25,6 +27,10 @@ TEST(MetalBindings, KernelsOfTheDialect) {
   EXPECT_FALSE(bindings.takes_grid);
   source.function = "axpy";
   EXPECT_EQ(bindings_of(source).entry, "hearth_entry_axpy");
+  const Bindings batched = bindings_of(runtime::batched_kernel(source, 8));
+  EXPECT_EQ(batched.entry, "axpy_batch8");
+  EXPECT_EQ(batched.buffers, Indices{0});
+  EXPECT_TRUE(batched.is_batch);
 }
 
 TEST(MetalBindings, TextsOfMetalsOwn) {

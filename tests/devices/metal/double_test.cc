@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "devices/metal/metal_fixture.h"
+#include "devices/metal/double_fixture.h"
 
 namespace hearth::metal {
 namespace {
@@ -21,50 +21,20 @@ kernel void share(device float* y [[buffer(0)]], threadgroup float* t [[threadgr
 }
 )";
 
-class MetalDoubleFinds : public MetalDoubleTest {
+class MetalDoubleFinds : public MetalObjectsTest {
  protected:
   void SetUp() override {
-    MetalDoubleTest::SetUp();
-    std::vector<std::string> notes;
-    objc_ = ObjectiveC::open(HEARTH_METAL_DOUBLE, notes);
-    ASSERT_NE(objc_, nullptr) << joined(notes);
-    pool_ = std::make_unique<AutoreleasePool>(*objc_);
-    device_ = std::move(objc_->devices().at(0));
-    queue_ = objc_->send(device_.get(), messages::new_queue);
-    for (Owned* each : {&x_, &y_}) {
-      *each = objc_->send(device_.get(), messages::new_buffer, 128, 0);
-      std::memset(objc_->send(each->get(), messages::contents), 0, 128);
-    }
-    shift_ = pipeline("shift");
-    share_ = pipeline("share");
+    MetalObjectsTest::SetUp();
+    for (Owned* each : {&x_, &y_}) *each = new_buffer(128);
+    shift_ = pipeline(kShift, "shift");
+    share_ = pipeline(kShift, "share");
     begin();
   }
   void TearDown() override {
-    buffer_ = {};
-    encoder_ = {};
-    for (Owned* each : {&x_, &y_, &shift_, &share_, &queue_, &device_}) *each = {};
-    pool_.reset();
-    MetalDoubleTest::TearDown();
+    for (Owned* each : {&x_, &y_, &shift_, &share_}) *each = {};
+    MetalObjectsTest::TearDown();
   }
 
-  Owned pipeline(const std::string& name, UInteger max_threads = 64) {
-    Id error = nullptr;
-    const Owned library =
-        objc_->send(device_.get(), messages::new_library, objc_->string(kShift), nullptr, &error);
-    EXPECT_TRUE(library) << objc_->error_text(error);
-    const Owned function = objc_->send(library.get(), messages::new_function, objc_->string(name));
-    const Owned descriptor = objc_->send(objc_->type_named("MTLComputePipelineDescriptor"),
-                                         messages::new_pipeline_descriptor);
-    objc_->send(descriptor.get(), messages::set_compute_function, function.get());
-    objc_->send(descriptor.get(), messages::set_whole_simdgroups, Bool{1});
-    objc_->send(descriptor.get(), messages::set_max_threads, max_threads);
-    return objc_->send(device_.get(), messages::new_pipeline, descriptor.get(), 0, nullptr, &error);
-  }
-
-  void begin(UInteger dispatch_type = 1) {
-    buffer_ = objc_->keep(objc_->send(queue_.get(), messages::command_buffer));
-    encoder_ = objc_->keep(objc_->send(buffer_.get(), messages::compute_encoder, dispatch_type));
-  }
   void bind(const Owned& x, const Owned& y) {
     const std::uint32_t one = 1;
     objc_->send(encoder_.get(), messages::set_pipeline, shift_.get());
@@ -72,28 +42,8 @@ class MetalDoubleFinds : public MetalDoubleTest {
     objc_->send(encoder_.get(), messages::set_buffer, y.get(), 0, 1);
     objc_->send(encoder_.get(), messages::set_bytes, &one, sizeof one, 2);
   }
-  void dispatch(UInteger threads = 32) {
-    objc_->send(encoder_.get(), messages::dispatch_groups, {1, 1, 1}, {threads, 1, 1});
-  }
-  void end() { objc_->send(encoder_.get(), messages::end_encoding); }
-  void run() {
-    end();
-    objc_->send(buffer_.get(), messages::commit);
-    objc_->send(buffer_.get(), messages::wait_until_completed);
-  }
-  float at(const Owned& buffer, std::size_t i) {
-    return static_cast<const float*>(objc_->send(buffer.get(), messages::contents))[i];
-  }
-  // The one fault that was found.
-  std::string fault() {
-    const Lines found = take_faults();
-    EXPECT_EQ(found.size(), 1u) << joined(found);
-    return found.empty() ? "" : found[0];
-  }
 
-  std::shared_ptr<const ObjectiveC> objc_;
-  std::unique_ptr<AutoreleasePool> pool_;
-  Owned device_, queue_, x_, y_, shift_, share_, buffer_, encoder_;
+  Owned x_, y_, shift_, share_;
 };
 
 TEST_F(MetalDoubleFinds, NothingWhereAllIsRight) {

@@ -82,11 +82,11 @@ WatchedGpu make_gpu() {
   made.device = new gpu::GpuDevice("metal", 1, std::move(watched), std::move(table));
   return made;
 }
-// It merges no launches either, and has the kernels that every GPU has.
+// It has the kernels that every GPU has, and launches take as many arguments as on CUDA.
 gpu::GpuDevice* simulator() {
   static auto* const device = new gpu::GpuDevice(
       "sim", 3,
-      std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 0}),
+      std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 32764}),
       gpu::gpu_kernel_table());
   return device;
 }
@@ -121,11 +121,17 @@ class MetalSteps : public MetalDoubleTest {
   }
   // Since forget().
   void expect_counts(const char* step, int command_buffers, std::int64_t dispatches_elsewhere) {
+    int merged = 0;
+    for (const auto& [name, batch] : watched_->batches()) {
+      std::printf("  %s: %d launches as %d\n", name.c_str(), batch.second, batch.first);
+      merged += batch.second - batch.first;
+    }
+    RecordProperty("merged", merged);
     std::printf(
-        "%s: %d command buffers, %d dispatches (simulator, none merged: %d), %d barriers (needed: "
-        "%d)\n",
-        step, calls(kBuffers), dispatches(), static_cast<int>(dispatches_elsewhere), barriers(),
-        watched_->needed_barriers());
+        "%s: %d command buffers, %d dispatches (simulator: %d, none merged: %d), %d barriers "
+        "(needed: %d)\n",
+        step, calls(kBuffers), dispatches(), static_cast<int>(dispatches_elsewhere),
+        dispatches() + merged, barriers(), watched_->needed_barriers());
     RecordProperty("command_buffers", calls(kBuffers));
     RecordProperty("dispatches", dispatches());
     RecordProperty("barriers", barriers());
@@ -167,6 +173,7 @@ TEST_F(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
   EXPECT_EQ(calls(kWaits), 0) << "before the read";
   training.read_loss();
   expect_counts("training step", 2, elsewhere);
+  EXPECT_FALSE(watched_->batches().empty());
 }
 
 TEST_F(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {

@@ -1,8 +1,11 @@
 // A driver that passes everything on and keeps the memory that each queued command names.
 #pragma once
 
+#include <cstring>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,8 +23,11 @@ class WatchedDriver final : public runtime::Driver {
   // conflicts, byte for byte.
   int commands() const noexcept { return count_; }
   int needed_barriers() const noexcept { return needed_; }
+  // Launches of batched kernels since then, and their members, by kernel.
+  const std::map<std::string, std::pair<int, int>>& batches() const noexcept { return batches_; }
   void forget() {
     tracker_.clear();
+    batches_.clear();
     count_ = needed_ = covered_ = 0;
   }
 
@@ -81,19 +87,31 @@ class WatchedDriver final : public runtime::Driver {
   }
   std::vector<int> earlier_of(const runtime::Command& command) {
     std::vector<int> after;
-    const runtime::Argument* argument = command.arguments.data();
-    for (const runtime::KernelParameter& parameter : command.function->parameters()) {
-      if (parameter.kind == runtime::KernelParameter::Kind::threadgroup) continue;
-      const runtime::Argument& each = *argument++;
-      if (each.constant != nullptr) continue;
-      tracker_.access(reinterpret_cast<std::uintptr_t>(each.address), each.bytes,
-                      parameter.kind != runtime::KernelParameter::Kind::read, count_, &after);
+    const runtime::KernelSource* const source = command.function->source();
+    // A batch has a table in front, and the arguments of its members behind each other.
+    const bool is_batch = source != nullptr && source->members > 0;
+    if (is_batch) {
+      std::uint32_t members = 0;
+      std::memcpy(&members, command.arguments[0].constant, sizeof members);
+      auto& [launches, all] = batches_[command.function->name()];
+      ++launches;
+      all += static_cast<int>(members);
+    }
+    for (std::size_t i = is_batch ? 1 : 0; i < command.arguments.size();) {
+      for (const runtime::KernelParameter& parameter : command.function->parameters()) {
+        if (parameter.kind == runtime::KernelParameter::Kind::threadgroup) continue;
+        const runtime::Argument& each = command.arguments[i++];
+        if (each.constant != nullptr) continue;
+        tracker_.access(reinterpret_cast<std::uintptr_t>(each.address), each.bytes,
+                        parameter.kind != runtime::KernelParameter::Kind::read, count_, &after);
+      }
     }
     return after;
   }
 
   const std::unique_ptr<runtime::Driver> inner_;
   runtime::DependencyTracker tracker_;
+  std::map<std::string, std::pair<int, int>> batches_;
   int count_ = 0;
   int needed_ = 0;
   int covered_ = 0;  // the first command that no barrier so far comes behind

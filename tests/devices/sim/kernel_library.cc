@@ -102,15 +102,15 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
       max_threads_(source.max_threads),
       members_(source.members) {
   handle_ = open_library(name_, open_seal(name_, image));
-  kernel_ = reinterpret_cast<HearthKernel>(find(name_));
-  const auto bytes = reinterpret_cast<HearthThreadgroupBytes>(find(name_ + "_threadgroup_bytes"));
-  void* const table = find("hearth_simulator");
+  kernel_ = reinterpret_cast<HearthKernel>(symbol(name_));
+  const auto bytes = reinterpret_cast<HearthThreadgroupBytes>(symbol(name_ + "_threadgroup_bytes"));
+  void* const table = symbol("hearth_simulator");
   if (kernel_ == nullptr || bytes == nullptr || table == nullptr) {
     dlclose(handle_);
     corrupt(name_, "does not have that kernel");
   }
   *static_cast<const HearthSimulator**>(table) = Threadgroup::callbacks();
-  if (void* const hook = find("hearth_access")) {
+  if (void* const hook = symbol("hearth_access")) {
     checked_ = true;
     *static_cast<AccessHook*>(hook) = Threadgroup::access;
   }
@@ -124,9 +124,7 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
 
 KernelLibrary::~KernelLibrary() { dlclose(handle_); }
 
-void* KernelLibrary::find(const std::string& symbol) const {
-  return dlsym(handle_, symbol.c_str());
-}
+void* KernelLibrary::symbol(const std::string& name) const { return dlsym(handle_, name.c_str()); }
 
 std::int64_t KernelLibrary::threadgroup_bytes() const {
   std::int64_t all = 0;

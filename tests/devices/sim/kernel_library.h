@@ -36,10 +36,10 @@ class KernelLibrary {
   bool checked() const noexcept { return checked_; }
   // Its code and data.
   std::span<const std::byte> mapped() const noexcept { return mapped_; }
+  // What else the library exports; null where there is no such symbol.
+  void* symbol(const std::string& name) const;
 
  private:
-  void* find(const std::string& symbol) const;
-
   std::string name_;
   std::vector<hearth::runtime::KernelParameter> parameters_;
   int max_threads_;

@@ -1,7 +1,11 @@
 #include "devices/metal/double/commands.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
 
 #include "devices/metal/double/foundation.h"
 #include "devices/metal/double/order.h"
@@ -13,11 +17,53 @@ namespace {
 enum Status : UInteger { kNew = 0, kCommitted = 2, kCompleted = 4, kFailed = 5 };
 constexpr std::size_t kMostUnderWay = 64;
 
+// Above what a host has.
+constexpr UInteger kFirstAddress = UInteger{1} << 52;
+constexpr UInteger kApart = UInteger{1} << 20;
+
+UInteger next_address(UInteger bytes) {
+  static UInteger next = kFirstAddress;
+  const std::lock_guard lock(state().mutex);
+  const UInteger address = next;
+  next += (bytes / kApart + 2) * kApart;
+  return address;
+}
+
+std::map<UInteger, Buffer*>& addresses() {
+  static auto* all = new std::map<UInteger, Buffer*>;
+  return *all;
+}
+
+std::string hexadecimal(UInteger number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "0x%lx", number);
+  return text.data();
+}
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
+
+Buffer::Buffer(std::byte* at, UInteger bytes)
+    : Object(class_named(kType)), memory(at), size(bytes), address(next_address(bytes)) {
+  const std::lock_guard lock(state().mutex);
+  addresses()[address] = this;
+}
+
+UInteger Buffer::gpu_address() {
+  if (!state().is_metal3 || state().argument_buffers_tier < 1) {
+    fault("gpuAddress of a buffer of a device without such addresses");
+  }
+  return address;
+}
+
+Buffer* Buffer::at(UInteger address) {
+  const std::lock_guard lock(state().mutex);
+  const auto after = addresses().upper_bound(address);
+  return after == addresses().begin() ? nullptr : std::prev(after)->second;
+}
 
 void Buffer::dispose() {
   if (sets != 0) fault("a buffer is released while it is in a residency set");
@@ -122,8 +168,57 @@ Id CommandBuffer::error_object() {
   return progress == kFailed ? autorelease(new ErrorObject(error)) : nullptr;
 }
 
+bool CommandBuffer::follow_pointers(Step& step) const {
+  const GpuKernel& kernel = *step.launch.kernel;
+  for (const GpuKernel::Pointer& pointer : kernel.pointers) {
+    UInteger address = 0;
+    std::memcpy(&address, step.launch.arguments[pointer.buffer].memory + pointer.offset,
+                sizeof address);
+    GpuLaunch::Argument& reached = step.launch.reached.emplace_back();
+    if (address == 0) continue;
+    const std::string what = kernel.name + ": " + pointer.name;
+    const Buffer* const found = address < kFirstAddress ? nullptr : Buffer::at(address);
+    if (found == nullptr) {
+      fault(what + " is no gpuAddress; got " + hexadecimal(address));
+      return false;
+    }
+    if (found->is_released) {
+      fault(what + " points to a released buffer");
+      return false;
+    }
+    const UInteger offset = address - found->address;
+    if (offset >= found->size) {
+      fault(what + " points beyond its buffer; got byte " + std::to_string(offset) + " of " +
+            std::to_string(found->size));
+      return false;
+    }
+    UInteger usage = 0;  // what was said last counts
+    for (std::size_t i = 0; i < step.told_before; ++i) {
+      if ((*step.told)[i].buffer == found) usage = (*step.told)[i].usage;
+    }
+    if (usage == 0) {
+      const bool is_resident =
+          std::any_of(queue->sets.begin(), queue->sets.end(), [&](const ResidencySet* set) {
+            return set->committed.contains(const_cast<Buffer*>(found));
+          });
+      fault(what + (is_resident ? " points to a buffer that is resident, and that nobody orders: "
+                                  "useResource was not sent"
+                                : " points to a buffer that is not resident"));
+      return false;
+    }
+    if (pointer.writes && (usage & 2) == 0) {
+      fault(what + " points to a buffer that is used for reading");
+      return false;
+    }
+    step.buffers.push_back(found);
+    reached = {found->memory + offset, static_cast<std::int64_t>(found->size - offset), false};
+  }
+  return true;
+}
+
 void CommandBuffer::run() {
   start = now();
+  std::erase_if(steps, [&](Step& step) { return !step.is_barrier && !follow_pointers(step); });
   const auto before = waits(steps);
   std::vector<std::vector<Touched>> touched(steps.size());
   for (const std::size_t i : latest_first(steps, before)) {
@@ -276,6 +371,14 @@ bool Encoder::bind(const GpuKernel& kernel, Step& step) {
       return false;
     }
     const Bound& bound = table[wanted.index];
+    const UInteger bytes =
+        bound.buffer == nullptr ? bound.constant.size() : bound.buffer->size - bound.offset;
+    if (static_cast<std::int64_t>(bytes) < wanted.bytes) {
+      fault(kernel.name + ": buffer " + std::to_string(wanted.index) + " (" + wanted.name +
+            ") is too short; got " + std::to_string(bytes) + " of " + std::to_string(wanted.bytes) +
+            " bytes");
+      return false;
+    }
     GpuLaunch::Argument& argument = step.launch.arguments.emplace_back();
     if (bound.buffer == nullptr) {
       step.constants.push_back(bound.constant);
@@ -308,9 +411,21 @@ void Encoder::dispatch(Size groups, Size threads, Size grid) {
   step.launch.groups = groups;
   step.launch.threads = threads;
   step.launch.grid = grid;
+  step.told = told;
+  step.told_before = told->size();
   buffer->hold(pipeline);
   if (!is_concurrent && !buffer->steps.empty()) buffer->steps.push_back(Step::barrier());
   buffer->steps.push_back(std::move(step));
+}
+
+void Encoder::use_resources(const Id* resources, UInteger count, UInteger usage) {
+  if (!may_encode("resources are used")) return;
+  if (count == 0) return fault("no resources are used");
+  if (usage == 0 || usage > 3) fault("resources are neither read nor written");
+  for (UInteger i = 0; i < count; ++i) {
+    const auto* const each = as<Buffer>(resources[i]);
+    if (each != nullptr) told->push_back({each, usage});
+  }
 }
 
 void Encoder::barrier_scope(UInteger scope) {
@@ -339,6 +454,7 @@ void Encoder::end_encoding() {
 void define_commands() {
   define<messages::contents, &Buffer::contents>();
   define<messages::length, &Buffer::length>();
+  define<messages::gpu_address, &Buffer::gpu_address>();
   define<messages::new_residency_descriptor, &ResidencyDescriptor::make>();
   define<messages::add_allocations, &ResidencySet::add>();
   define<messages::remove_allocations, &ResidencySet::remove>();
@@ -358,6 +474,7 @@ void define_commands() {
   define<messages::set_threadgroup_memory, &Encoder::set_threadgroup_memory>();
   define<messages::dispatch_groups, &Encoder::dispatch_groups>();
   define<messages::dispatch_threads, &Encoder::dispatch_threads>();
+  define<messages::use_resources, &Encoder::use_resources>();
   define<messages::barrier_scope, &Encoder::barrier_scope>();
   define<messages::barrier_resources, &Encoder::barrier_resources>();
   define<messages::end_encoding, &Encoder::end_encoding>();

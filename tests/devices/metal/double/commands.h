@@ -16,14 +16,18 @@ namespace hearth::metal::fake {
 
 struct Buffer final : Object {
   static constexpr const char* kType = "MTLBuffer";
-  Buffer(std::byte* at, UInteger bytes) : Object(class_named(kType)), memory(at), size(bytes) {}
+  Buffer(std::byte* at, UInteger bytes);
   void dispose() override;
   void* contents() { return memory; }
   UInteger length() { return size; }
+  UInteger gpu_address();
+  // The buffer at an address of a GPU, or the last before it, alive or not; null where there is none.
+  static Buffer* at(UInteger address);
 
   std::byte* memory;
   UInteger size;
-  int sets = 0;  // residency sets that it is in
+  UInteger address;  // as the GPU sees it: no address of the host, and no other buffer's ever
+  int sets = 0;      // residency sets that it is in
 };
 
 struct ResidencyDescriptor final : Object {
@@ -47,6 +51,12 @@ struct ResidencySet final : Object {
   bool is_attached = false;
 };
 
+// A buffer that an encoder was told of, as MTLResourceUsage.
+struct Told {
+  const Buffer* buffer;
+  UInteger usage;
+};
+
 // A command, or a barrier before the next ones.
 struct Step {
   static Step barrier() {
@@ -60,6 +70,9 @@ struct Step {
   std::vector<std::vector<std::byte>> constants;  // that launch.arguments point into
   // Whose memory a command may touch; what a barrier is for, or empty: all memory.
   std::vector<const Buffer*> buffers;
+  // What its encoder was told, and how much of it before the command.
+  std::shared_ptr<const std::vector<Told>> told;
+  std::size_t told_before = 0;
 };
 
 // Of a queue, in the order of commit().
@@ -77,6 +90,8 @@ struct CommandBuffer final : Object {
   // Keeps an object until the work is done.
   void hold(Id object);
   void run();
+  // What the pointers in the command's constants point to. False after a fault.
+  bool follow_pointers(Step& step) const;
 
   struct Queue* queue;
   struct Encoder* open = nullptr;
@@ -114,6 +129,7 @@ struct Encoder final : Object {
   void set_threadgroup_memory(UInteger length, UInteger index);
   void dispatch_groups(Size groups, Size threads);
   void dispatch_threads(Size grid, Size threads);
+  void use_resources(const Id* resources, UInteger count, UInteger usage);
   void barrier_scope(UInteger scope);
   void barrier_resources(const Id* resources, UInteger count);
   void end_encoding();
@@ -137,6 +153,7 @@ struct Encoder final : Object {
   Pipeline* pipeline = nullptr;
   std::array<Bound, kTable> table;
   std::array<UInteger, kTable> threadgroup{};
+  std::shared_ptr<std::vector<Told>> told = std::make_shared<std::vector<Told>>();
 };
 
 }  // namespace hearth::metal::fake

@@ -1,6 +1,4 @@
 // Devices of the double, and the functions of C that give them.
-#include <cstring>
-
 #include "devices/metal/double/commands.h"
 #include "devices/metal/double/foundation.h"
 #include "devices/metal/double/state.h"
@@ -23,7 +21,11 @@ struct Device final : Object {
     return string(state().device_name + (number == 0 ? "" : " " + std::to_string(number)));
   }
   Id architecture() { return autorelease(new Architecture); }
-  Bool supports_family(Integer family) { return static_cast<Bool>(family <= state().family); }
+  Bool supports_family(Integer family) {
+    const bool is_metal3 = family == 5001;
+    return static_cast<Bool>(is_metal3 ? state().is_metal3 : family <= state().family);
+  }
+  UInteger argument_buffers_support() { return state().argument_buffers_tier; }
   Bool has_unified_memory() { return static_cast<Bool>(state().unified); }
   UInteger working_set_size() { return state().memory; }
   UInteger max_buffer_length() { return state().longest_buffer; }
@@ -36,11 +38,6 @@ struct Device final : Object {
     if (state().gpu == nullptr || length == 0) return nullptr;
     std::byte* const memory = state().gpu->allocate(static_cast<std::int64_t>(length));
     return memory == nullptr ? nullptr : new Buffer(memory, length);
-  }
-  Id new_buffer_with_bytes(const void* bytes, UInteger length, UInteger options) {
-    auto* const made = static_cast<Buffer*>(new_buffer(length, options));
-    if (made != nullptr) std::memcpy(made->memory, bytes, length);
-    return made;
   }
   Id archive(Id descriptor, Id* error) { return new_archive(descriptor, error); }
   Id new_residency_set(Id descriptor, Id* error) {
@@ -71,13 +68,13 @@ void define_devices() {
   define<messages::device_name, &Device::name>();
   define<messages::architecture, &Device::architecture>();
   define<messages::supports_family, &Device::supports_family>();
+  define<messages::argument_buffers_support, &Device::argument_buffers_support>();
   define<messages::has_unified_memory, &Device::has_unified_memory>();
   define<messages::working_set_size, &Device::working_set_size>();
   define<messages::max_buffer_length, &Device::max_buffer_length>();
   define<messages::max_threadgroup_memory, &Device::max_threadgroup_memory>();
   define<messages::new_queue, &Device::new_queue>();
   define<messages::new_buffer, &Device::new_buffer>();
-  define<messages::new_buffer_with_bytes, &Device::new_buffer_with_bytes>();
   define<messages::new_archive, &Device::archive>();
   define<messages::new_residency_set, &Device::new_residency_set>();
   define<messages::new_library, &Device::library>();

@@ -24,10 +24,19 @@ struct GpuKernel {
     std::string name;
     UInteger index = 0;
     bool writes = false;
+    std::int64_t bytes = 0;  // at least, where there are pointers in it
+  };
+  // A pointer in a struct of a constant.
+  struct Pointer {
+    std::string name;        // "batch.member[3].x"
+    std::size_t buffer = 0;  // of `buffers`, by number
+    std::int64_t offset = 0;
+    bool writes = false;
   };
   virtual ~GpuKernel() = default;
   std::string name;
   std::vector<Buffer> buffers;
+  std::vector<Pointer> pointers;
   std::vector<UInteger> threadgroup;  // indices of memory that a launch brings
 };
 
@@ -52,6 +61,7 @@ struct GpuLaunch {
     bool is_constant = false;
   };
   std::vector<Argument> arguments;        // of kernel->buffers
+  std::vector<Argument> reached;          // by kernel->pointers; no memory where one is null
   std::vector<std::int64_t> threadgroup;  // bytes, of kernel->threadgroup
   Size groups, threads, grid;             // the grid in threads
 };
@@ -84,6 +94,8 @@ struct MetalDouble {
   std::string device_name = "Apple M2 Max";
   bool unified = true;
   Integer family = 1008;  // MTLGPUFamilyApple8
+  bool is_metal3 = true;
+  UInteger argument_buffers_tier = 1;  // MTLArgumentBuffersTier2
   UInteger simdgroup_width = 32;
   UInteger memory = UInteger{8} << 30;
   UInteger longest_buffer = UInteger{4} << 30;

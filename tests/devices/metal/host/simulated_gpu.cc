@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "devices/metal/host/simulated_library.h"
 #include "devices/sim/fault_trap.h"
@@ -85,6 +86,32 @@ void SimulatedGpu::run_or_throw(const fake::GpuLaunch& launch,
   const runtime::Size3 all = size_of(launch.grid);
   windows_.begin_launch();
   std::vector<const Blocks::value_type*> blocks;
+  // Memory as the launch sees it.
+  const auto open = [&](const fake::GpuLaunch::Argument& argument, sim::GridArgument& mine) {
+    mine.address = argument.memory;
+    mine.bytes = argument.bytes;
+    if (argument.is_constant || argument.memory == nullptr || !check_) return;
+    const Blocks::value_type& block = block_of(argument.memory);
+    const Address address = block.second.address + (argument.memory - block.first);
+    mine.address = windows_.open(address, argument.bytes);
+    mine.shadow = memory_.shadow(address);
+    if (std::find(blocks.begin(), blocks.end(), &block) == blocks.end()) blocks.push_back(&block);
+  };
+  std::vector<sim::GridArgument> reached(launch.reached.size());
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    reached[i].parameter = &kernel.reached()[i];
+    open(launch.reached[i], reached[i]);
+  }
+  std::vector<std::vector<std::byte>> constants(kernel.buffers.size());
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const fake::GpuKernel::Pointer& pointer = kernel.pointers[i];
+    std::vector<std::byte>& constant = constants[pointer.buffer];
+    if (constant.empty()) {
+      const std::byte* const given = launch.arguments[pointer.buffer].memory;
+      constant.assign(given, given + kernel.buffers[pointer.buffer].bytes);
+    }
+    std::memcpy(constant.data() + pointer.offset, &reached[i].address, sizeof(void*));
+  }
   std::size_t next = 0;
   for (const runtime::KernelParameter& parameter : library.parameters()) {
     if (parameter.kind == runtime::KernelParameter::Kind::threadgroup) continue;
@@ -95,16 +122,17 @@ void SimulatedGpu::run_or_throw(const fake::GpuLaunch& launch,
       mine.bytes = sizeof all;
       continue;
     }
+    std::vector<std::byte>& constant = constants[next];
     const fake::GpuLaunch::Argument& argument = launch.arguments[next++];
-    mine.address = argument.memory;
-    mine.bytes = argument.bytes;
-    if (argument.is_constant || !check_) continue;
-    const Blocks::value_type& block = block_of(argument.memory);
-    const Address address = block.second.address + (argument.memory - block.first);
-    mine.address = windows_.open(address, argument.bytes);
-    mine.shadow = memory_.shadow(address);
-    if (std::find(blocks.begin(), blocks.end(), &block) == blocks.end()) blocks.push_back(&block);
+    if (constant.empty()) {
+      open(argument, mine);
+    } else {
+      mine.address = constant.data();
+      mine.bytes = static_cast<std::int64_t>(constant.size());
+    }
   }
+  // Behind the arguments: kernels find them by the pointers.
+  grid.arguments.insert(grid.arguments.end(), reached.begin(), reached.end());
   if (!check_) return runner_.run_fast(grid);
   for (const Blocks::value_type* block : blocks) forget(*block);
   runner_.run_checked(grid);

@@ -1,4 +1,5 @@
-// A text of Metal's, as the simulator runs it.
+// A text of Metal's, as the simulator runs it. Where structs of constants hold pointers, the library
+// that is compiled of it tells where they lie.
 #pragma once
 
 #include <map>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/gpu/metal_source/metal_entries.h"
 #include "devices/metal/double/metal_double.h"
 #include "devices/sim/kernel_library.h"
 #include "hearth/runtime.h"
@@ -17,9 +19,14 @@ class SimulatedKernel final : public fake::GpuKernel {
  public:
   SimulatedKernel(const runtime::KernelSource& source, std::span<const std::byte> image);
   const sim::KernelLibrary& library() const noexcept { return library_; }
+  // By pointers: what they point to, named as they are.
+  const std::vector<runtime::KernelParameter>& reached() const noexcept { return reached_; }
 
  private:
+  void find_pointers(const gpu::MetalText& text, const gpu::MetalEntry& entry);
+
   const sim::KernelLibrary library_;
+  std::vector<runtime::KernelParameter> reached_;
 };
 
 // Reads the text as runtime::metal_kernel() does, which makes of it what a compiler of C++ takes.
