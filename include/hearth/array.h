@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "hearth/device.h"
 #include "hearth/dtype.h"
+#include "hearth/host_view.h"
 #include "hearth/shape.h"
 
 namespace hearth {
@@ -82,10 +84,19 @@ class HEARTH_API Array {
     read(out.data(), static_cast<std::int64_t>(out.size() * sizeof(T)), dtype_of_v<T>);
     return out;
   }
+  // Evaluates and gives the elements to read, without a copy where the array is dense and the host
+  // shares the device's memory. While the view lives, nothing is computed in this array's memory. T
+  // must store the array's dtype, or the call throws Error{dtype}.
+  template <class T>
+  HostView<const T> host_view() const {
+    return HostView<const T>(host_bytes(dtype_of_v<T>));
+  }
   // The only element of an array of size 1, converted. Throws Error{shape} for other sizes.
   double item() const;
   // Copies the elements in row-major order to `target`, which holds exactly `bytes` bytes.
   void read(void* target, std::int64_t bytes, DType dtype) const;
+  // What host_view() is made of.
+  HostBytes host_bytes(DType dtype) const;
   // Elements converted to f64, whatever the dtype.
   std::vector<double> to_doubles() const;
 
@@ -119,6 +130,21 @@ HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.
 HEARTH_API void eval(std::span<const Array> arrays);
+
+// Elements of an array, row-major, in memory of the host.
+struct HostElements {
+  std::span<const std::byte> bytes;
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+// Arrays of elements in whole pages of the host's memory, such as a mapped file; one for each, in
+// order. Where the device reads the host's memory (CPU, Metal) an array is that memory: `keeper` keeps
+// it, and nobody may change it while the array lives. What begins at no multiple of its element's size
+// is copied, and so is everything for other devices. Throws Error{shape} when sizes do not fit.
+HEARTH_API std::vector<Array> arrays_in_place(std::span<const HostElements> elements,
+                                              const std::shared_ptr<const void>& keeper,
+                                              Device device = Device());
 
 // Starts everything that this thread has recorded, on all devices, and waits for nothing. What
 // fails is thrown when it is read.

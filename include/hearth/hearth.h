@@ -7,6 +7,7 @@
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 #include "hearth/grad.h"
+#include "hearth/host_view.h"
 #include "hearth/io.h"
 #include "hearth/nn.h"
 #include "hearth/numerics.h"

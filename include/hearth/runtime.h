@@ -21,10 +21,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "hearth/device.h"
 #include "hearth/dtype.h"
+#include "hearth/host_view.h"
 #include "hearth/shape.h"
 
 namespace hearth {
@@ -166,11 +168,19 @@ class HEARTH_API Buffer {
     read(std::as_writable_bytes(std::span<T>(out)));
     return out;
   }
-  // The memory itself where host and device share it, else null. Wait before looking.
-  std::byte* host() const noexcept;
+  // The elements as the host sees them, when all that is queued is done: the memory itself where host
+  // and device share it. Elsewhere a view of const elements is a copy, and another throws
+  // Error{unsupported}. While the view lives, queueing what writes these bytes throws
+  // Error{invalid_argument}, on every device, and so does queueing what reads them where the host may
+  // write. Throws Error{dtype} where T does not store the buffer's dtype.
+  template <class T>
+  HostView<T> host_view() const {
+    return HostView<T>(host_bytes(dtype_of_v<std::remove_const_t<T>>, !std::is_const_v<T>));
+  }
 
   // For Hearth itself.
   std::byte* address() const noexcept;
+  HostBytes host_bytes(DType dtype, bool writes) const;
 
  private:
   struct Storage;

@@ -329,6 +329,11 @@ class Tensor {
   std::vector<T> to_data() const {
     return array_.template to_vector<T>();
   }
+  // The same to read, without a copy where there need not be one.
+  template <class T>
+  HostView<const T> host_view() const {
+    return array_.template host_view<T>();
+  }
   // The only element. Throws Error{shape} where there are more or none.
   Item into_scalar() const { return static_cast<Item>(array_.item()); }
   Item item() const { return into_scalar(); }

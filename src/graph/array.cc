@@ -94,12 +94,12 @@ void read_elements(const Node& node, std::byte* target) {
     const std::int64_t reach = (node.shape[i] - 1) * node.layout.strides[i];
     (reach < 0 ? low : high) += reach;
   }
-  const std::int64_t bytes = (high - low + 1) * item;
-  if (device.host_visible()) {
+  if (device.shares_memory()) {
     device.synchronize();
     gather(target, address, node.shape, node.layout.strides, item, 0);
     return;
   }
+  const std::int64_t bytes = (high - low + 1) * item;
   std::vector<std::byte> window(static_cast<std::size_t>(bytes));
   device.copy_to_host(window.data(), address + low * item, bytes);
   gather(target, window.data() - low * item, node.shape, node.layout.strides, item, 0);
@@ -224,6 +224,23 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
   read_elements(node, static_cast<std::byte*>(target));
 }
 
+HostBytes Array::host_bytes(DType dtype) const {
+  Node& node = node_of(*this, "host_view");
+  const std::int64_t bytes = element_count(node.shape) * size_of(node.dtype);
+  if (dtype == node.dtype && !hearth::is_scalar(node)) {
+    settle(node);
+    if (node.device->shares_memory() && is_dense(node.shape, node.layout.strides)) {
+      node.device->synchronize();
+      // A handle: memory that it names is neither given back nor taken over by a result.
+      return {std::make_shared<const Array>(detach()),
+              node.storage->address + node.layout.offset * size_of(node.dtype), bytes, false};
+    }
+  }
+  auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
+  read(copy->data(), bytes, dtype);
+  return {copy, copy->data(), bytes, true};
+}
+
 double Array::item() const {
   if (size() != 1) {
     throw Error(ErrorCode::shape, "item: more or less than one element; got " + to_string(shape()) +
@@ -237,11 +254,10 @@ double Array::item() const {
 
 std::vector<double> Array::to_doubles() const {
   const std::int64_t item = size_of(dtype());
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size() * item));
-  read(bytes.data(), static_cast<std::int64_t>(bytes.size()), dtype());
+  const HostBytes bytes = host_bytes(dtype());
   std::vector<double> out(static_cast<std::size_t>(size()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = element(bytes.data() + static_cast<std::int64_t>(i) * item, dtype());
+    out[i] = element(bytes.data + static_cast<std::int64_t>(i) * item, dtype());
   }
   return out;
 }

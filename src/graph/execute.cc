@@ -28,7 +28,8 @@ void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
 bool is_donatable(const Node& node) {
   const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
   return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
-         node.storage->references.load(std::memory_order_acquire) == 1 && node.layout.offset == 0 &&
+         node.storage->references.load(std::memory_order_acquire) == 1 &&
+         node.storage->adopted == nullptr && node.layout.offset == 0 &&
          is_dense(node.shape, node.layout.strides) &&
          node.storage->bytes ==
              std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));

@@ -99,7 +99,7 @@ Storage* allocate_storage(DeviceImpl& device, std::int64_t bytes) {
 
 void release(Storage* storage) noexcept {
   if (storage->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  storage->device->free(storage->address, storage->bytes);
+  if (storage->adopted == nullptr) storage->device->free(storage->address, storage->bytes);
   delete storage;
 }
 
@@ -240,6 +240,16 @@ Array make_ready(DeviceImpl& device, Storage* storage, DType dtype, const Shape&
   node->layout.strides = contiguous_strides(shape);
   node->state.store(NodeState::ready, std::memory_order_release);
   return Array(node, nullptr);
+}
+
+Array make_adopted(DeviceImpl& device, std::shared_ptr<const AdoptedMemory> memory,
+                   const std::byte* address, DType dtype, const Shape& shape) {
+  auto* storage = new Storage;
+  storage->device = &device;
+  storage->address = const_cast<std::byte*>(address);
+  storage->bytes = std::max<std::int64_t>(1, element_count(shape) * size_of(dtype));
+  storage->adopted = std::move(memory);
+  return make_ready(device, storage, dtype, shape);
 }
 
 Array make_failed(DeviceImpl& device, DType dtype, const Shape& shape, Failure* failure) {

@@ -14,6 +14,7 @@
 
 #include "graph/op_def.h"
 #include "hearth/array.h"
+#include "runtime/adopted_memory.h"
 #include "runtime/device_spec.h"
 
 namespace hearth {
@@ -26,6 +27,8 @@ struct Storage {
   DeviceImpl* device = nullptr;
   Address address = nullptr;
   std::int64_t bytes = 0;
+  // Where the memory is none of the device's: nobody writes it.
+  std::shared_ptr<const AdoptedMemory> adopted;
 };
 // Throws Error{out_of_memory}.
 Storage* allocate_storage(DeviceImpl& device, std::int64_t bytes);
@@ -109,6 +112,9 @@ DType common_dtype(const Inference& inference, int first = 0, int last = -1);
 
 // Takes over `storage`; the node is ready, dense row-major.
 Array make_ready(DeviceImpl& device, Storage* storage, DType dtype, const Shape& shape);
+// An array whose elements are those of adopted memory from `address` on, aligned to their size.
+Array make_adopted(DeviceImpl& device, std::shared_ptr<const AdoptedMemory> memory,
+                   const std::byte* address, DType dtype, const Shape& shape);
 Array make_failed(DeviceImpl& device, DType dtype, const Shape& shape, Failure* failure);
 
 bool is_dense(const Shape& shape, const Strides& strides) noexcept;

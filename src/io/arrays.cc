@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,16 +11,14 @@ inline namespace v0 {
 
 void save_safetensors(const std::string& path, const NamedArrays& arrays,
                       const Metadata& metadata) {
-  std::vector<std::vector<std::byte>> contents;
+  std::vector<HostBytes> contents;
   std::vector<io::SafetensorsView> views;
   contents.reserve(arrays.size());
   views.reserve(arrays.size());
-  for (const NamedArray& named : arrays) {
-    const Array& array = named.array;
-    const std::int64_t bytes = array.size() * size_of(array.dtype());
-    std::vector<std::byte>& host = contents.emplace_back(static_cast<std::size_t>(bytes));
-    array.read(host.data(), bytes, array.dtype());
-    views.push_back({named.name, array.dtype(), array.shape(), host});
+  for (const auto& [name, array] : arrays) {
+    const HostBytes& host = contents.emplace_back(array.host_bytes(array.dtype()));
+    const std::span bytes(host.data, static_cast<std::size_t>(host.bytes));
+    views.push_back({name, array.dtype(), array.shape(), bytes});
   }
   io::write_safetensors(path, std::move(views), metadata);
 }
@@ -31,6 +30,21 @@ SafetensorsContents load_safetensors(const std::string& path, Device device) {
   for (const io::SafetensorsView& view : file.tensors()) {
     out.arrays.push_back(
         {view.name, Array::from_bytes(view.bytes, view.dtype, view.shape, device)});
+  }
+  return out;
+}
+
+SafetensorsContents map_safetensors(const std::string& path, Device device) {
+  const auto file = std::make_shared<const io::SafetensorsFile>(io::SafetensorsFile::open(path));
+  std::vector<HostElements> elements;
+  for (const io::SafetensorsView& view : file->tensors()) {
+    elements.push_back({view.bytes, view.dtype, view.shape});
+  }
+  std::vector<Array> arrays = arrays_in_place(elements, file, device);
+  SafetensorsContents out;
+  out.metadata = file->metadata();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    out.arrays.push_back({file->tensors()[i].name, std::move(arrays[i])});
   }
   return out;
 }

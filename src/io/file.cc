@@ -94,7 +94,8 @@ MappedFile MappedFile::open(const std::string& path) {
     throw_io("map", path, EFBIG);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  // Shared, as Metal is known to read mapped files.
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) throw_io("map", path, errno);
   mapped.bytes_ = {static_cast<const std::byte*>(address), size};
   return mapped;

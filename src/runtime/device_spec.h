@@ -56,10 +56,19 @@ class DeviceImpl {
 
   // True where an Address is a host pointer and queued work is done when dispatch() returns.
   virtual bool host_visible() const noexcept = 0;
+  // True where an Address is a host pointer whose bytes are right once synchronize() has returned.
+  virtual bool shares_memory() const noexcept { return host_visible(); }
 
   // Memory. allocate() throws Error{out_of_memory}; `bytes` is at least 1.
   virtual Address allocate(std::int64_t bytes) = 0;
   virtual void free(Address address, std::int64_t bytes) noexcept = 0;
+  // The host's own memory as memory that the device reads, at the same addresses: whole pages, which
+  // nobody changes. False where the device cannot, or not so much in one piece. Whoever disowns it
+  // gives what keeps the pages; it is let go of when queued work that names them is done. Not counted
+  // in memory(). Thread-safe.
+  virtual bool adopt(const std::byte* /*pages*/, std::int64_t /*bytes*/) { return false; }
+  virtual void disown(const std::byte* /*pages*/, std::shared_ptr<const void> /*keeper*/) noexcept {
+  }
   virtual MemoryStatistics memory() const = 0;
   virtual void reset_peak() = 0;
   virtual void set_memory_limit(std::int64_t bytes) = 0;

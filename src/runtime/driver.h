@@ -6,7 +6,7 @@
 //   1. One in-order queue. Commands of one batch that are in the same group may run at the same
 //      time, in any order; a group starts when the one before it is done.
 //   2. submit(), copies to the device and launch() return before the work is done.
-//   3. Addresses are numbers to the host unless unified() says otherwise. Offsets within an
+//   3. Addresses are numbers to the host unless properties().unified says otherwise. Offsets within an
 //      allocation are added to them.
 //   4. No call aborts the process. A fault of queued work is thrown as Error{device}, with the
 //      kernel's name where it is known, by wait() or copy_to_host(), and by every call after it if
@@ -86,6 +86,10 @@ class Driver {
   // queued work still names it; it is given up when that work is done. Both thread-safe.
   virtual Address allocate(std::int64_t bytes) = 0;
   virtual void free(Address address) noexcept = 0;
+  // As those of DeviceImpl.
+  virtual bool adopt(const std::byte* /*pages*/, std::int64_t /*bytes*/) { return false; }
+  virtual void disown(const std::byte* /*pages*/, std::shared_ptr<const void> /*keeper*/) noexcept {
+  }
 
   // Compiles a kernel to an image that load() takes, now or in another process with the same
   // compiler_version() and architecture. Throws Error{device} with the compiler's messages.

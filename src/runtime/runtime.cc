@@ -7,6 +7,7 @@
 #include "runtime/command_batch.h"
 #include "runtime/driver.h"
 #include "runtime/driver_calls.h"
+#include "runtime/host_holds.h"
 #include "runtime/kernel_registry.h"
 
 namespace hearth {
@@ -86,9 +87,41 @@ std::byte* Buffer::address() const noexcept {
   return storage_ == nullptr ? nullptr : storage_->address + offset_;
 }
 
-std::byte* Buffer::host() const noexcept {
-  if (storage_ == nullptr) return nullptr;
-  return storage_->device.impl().driver()->properties().unified ? address() : nullptr;
+HostBytes Buffer::host_bytes(DType dtype, bool writes) const {
+  const Device owner = device();
+  if (dtype != dtype_) {
+    throw Error(ErrorCode::dtype, "Buffer::host_view: wrong element type; got " +
+                                      std::string(hearth::name(dtype)) + ", expected " +
+                                      std::string(hearth::name(dtype_)));
+  }
+  const bool shared = owner.impl().shares_memory();
+  if (writes && !shared) {
+    throw Error(ErrorCode::unsupported,
+                "Buffer::host_view: the memory is the device's own; got a view to write on " +
+                    owner.name() + ", expected one of const elements, or write()");
+  }
+  struct View {
+    View(const Buffer& seen, bool writes)
+        : buffer(seen), hold(seen.device().impl(), seen.address(), seen.bytes(), writes) {}
+    const Buffer buffer;
+    const HostHold hold;
+    std::vector<std::byte> copy;
+  };
+  std::shared_ptr<View> view;
+  {
+    // What is queued from here on is checked; what came before is waited for.
+    const std::lock_guard lock(owner.impl().queue_mutex());
+    view = std::make_shared<View>(*this, writes);
+  }
+  HostBytes seen{view, address(), bytes(), !shared};
+  if (shared) {
+    owner.impl().synchronize();
+  } else {
+    view->copy.resize(static_cast<std::size_t>(bytes()));
+    read(view->copy);
+    seen.data = view->copy.data();
+  }
+  return seen;
 }
 
 Buffer Buffer::view(std::int64_t first, const Shape& shape) const {
@@ -119,7 +152,10 @@ void Buffer::write(std::span<const std::byte> data) const {
   const auto size = static_cast<std::int64_t>(data.size());
   const Device owner = device();
   if (size != bytes()) wrong_size("Buffer::write", size, bytes());
-  if (size > 0) owner.impl().copy_to_device(address(), data.data(), size);
+  if (size == 0) return;
+  const std::lock_guard lock(owner.impl().queue_mutex());
+  check_host_holds(owner.impl(), "Buffer::write", address(), size, true);
+  copy_to_device(driver_of(owner), address(), data.data(), size);
 }
 
 void Buffer::copy_from(const Buffer& source) const {
@@ -130,6 +166,8 @@ void Buffer::copy_from(const Buffer& source) const {
   }
   if (source.bytes() != bytes()) wrong_size("Buffer::copy_from", source.bytes(), bytes());
   const std::lock_guard lock(owner.impl().queue_mutex());
+  check_host_holds(owner.impl(), "Buffer::copy_from", source.address(), bytes(), false);
+  check_host_holds(owner.impl(), "Buffer::copy_from", address(), bytes(), true);
   copy_on_device(driver_of(owner), address(), source.address(), bytes());
 }
 
@@ -188,6 +226,7 @@ void Capture::replay() {
   CapturedCommands& captured = *commands_;
   Driver& driver = driver_of(captured.device);
   const std::lock_guard lock(captured.device.impl().queue_mutex());
+  check_host_holds(captured.device.impl(), captured.batch.commands());
   if (wants_commands()) return submit(driver, captured.batch.commands());
   if (captured.changed) {
     const auto commands = captured.batch.commands();
@@ -272,6 +311,7 @@ void CommandEncoder::commit() {
   CapturedCommands& pending = state_->pending;
   if (!pending.batch.empty()) {
     const std::lock_guard lock(pending.device.impl().queue_mutex());
+    check_host_holds(pending.device.impl(), pending.batch.commands());
     submit(state_->driver, pending.batch.commands());
   }
   // The pool gives this memory only to work queued later, so it may go at once.

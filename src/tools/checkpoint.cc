@@ -65,9 +65,7 @@ std::string text_of(T value) {
   return std::string(buffer, result.ptr);
 }
 
-SafetensorsContents read_checkpoint(const std::string& folder, Device device) {
-  const std::string path = checkpoint_path(folder);
-  SafetensorsContents contents = load_safetensors(path, device);
+SafetensorsContents check_format(SafetensorsContents contents, const std::string& path) {
   const std::string& format = entry(contents, "format", path);
   if (format != kFormat) corrupt(path, "got format " + format + ", expected " + kFormat);
   return contents;
@@ -116,7 +114,8 @@ void save_checkpoint(const std::string& folder, const models::Transformer& model
 RunState load_checkpoint(const std::string& folder, models::Transformer& model,
                          optim::Optimizer& optimizer, const std::string& run) {
   const std::string path = checkpoint_path(folder);
-  SafetensorsContents contents = read_checkpoint(folder, model.embed_tokens.weight.device());
+  SafetensorsContents contents =
+      check_format(load_safetensors(path, model.embed_tokens.weight.device()), path);
   if (entry(contents, "run", path) != run) {
     throw Error(ErrorCode::invalid_argument,
                 path + ": checkpoint of another run; got " + entry(contents, "run", path) +
@@ -150,14 +149,14 @@ models::Transformer load_model(const std::string& folder, DType compute, Device 
   SafetensorsContents contents;
   models::TransformerConfig config;
   if (has_checkpoint(folder)) {
-    contents = read_checkpoint(folder, device);
-    config = models::parse_config(entry(contents, "config", checkpoint_path(folder)),
-                                  checkpoint_path(folder));
+    const std::string path = checkpoint_path(folder);
+    contents = check_format(map_safetensors(path, device), path);
+    config = models::parse_config(entry(contents, "config", path), path);
   } else {
     const std::vector<std::byte> bytes = io::read_file(config_path, kMaxConfigBytes);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     config = models::parse_config(text, config_path);
-    contents = load_safetensors(folder + "/model.safetensors", device);
+    contents = map_safetensors(folder + "/model.safetensors", device);
   }
   const DType kept = compute == DType::f64 ? DType::f64 : DType::f32;
   NamedArrays weights;

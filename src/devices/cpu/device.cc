@@ -66,6 +66,7 @@ class CpuDevice final : public DeviceImpl {
 
   Address allocate(std::int64_t bytes) override { return pool_.allocate(bytes); }
   void free(Address address, std::int64_t bytes) noexcept override { pool_.free(address, bytes); }
+  bool adopt(const std::byte* /*pages*/, std::int64_t /*bytes*/) override { return true; }
   MemoryStatistics memory() const override { return pool_.statistics(); }
   void reset_peak() override { pool_.reset_peak(); }
   void set_memory_limit(std::int64_t bytes) override { pool_.set_limit(bytes); }

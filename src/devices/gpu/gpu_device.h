@@ -31,9 +31,16 @@ class GpuDevice final : public DeviceImpl {
 
   std::string description() const override;
   bool host_visible() const noexcept override { return false; }
+  bool shares_memory() const noexcept override { return driver_->properties().unified; }
 
   Address allocate(std::int64_t bytes) override { return pool_.allocate(bytes); }
   void free(Address address, std::int64_t bytes) noexcept override { pool_.free(address, bytes); }
+  bool adopt(const std::byte* pages, std::int64_t bytes) override {
+    return driver_->adopt(pages, bytes);
+  }
+  void disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept override {
+    driver_->disown(pages, std::move(keeper));
+  }
   MemoryStatistics memory() const override { return pool_.statistics(); }
   void reset_peak() override { pool_.reset_peak(); }
   void set_memory_limit(std::int64_t bytes) override { pool_.set_limit(bytes); }

@@ -22,6 +22,7 @@ Buffers::Buffers(const ObjectiveC& objc, Id device, Residency& residency, bool h
       longest_(objc.send(device, messages::max_buffer_length)) {}
 
 Buffers::~Buffers() {
+  settle();
   for (auto& [address, block] : blocks_) residency_.remove(std::move(block.buffer));
   residency_.apply();
 }
@@ -70,6 +71,41 @@ void Buffers::free(Address address) noexcept {
     age_.fetch_add(1, std::memory_order_release);
   }
   residency_.remove(std::move(buffer));
+}
+
+bool Buffers::adopt(const std::byte* pages, std::int64_t bytes) {
+  const auto address = const_cast<Address>(pages);
+  const auto length = static_cast<UInteger>(bytes);
+  if (bytes <= 0 || length > longest_) return false;
+  const std::lock_guard lock(mutex_);
+  if (blocks_.contains(address)) return false;
+  const AutoreleasePool pool(objc_);
+  Owned made = objc_.send(device_, messages::new_buffer_no_copy, address, length, kShared, nullptr);
+  if (!made || objc_.send(made.get(), messages::contents) != address) return false;
+  residency_.add(made.get());
+  blocks_[address] = {bytes, std::move(made)};
+  return true;
+}
+
+void Buffers::disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(const_cast<Address>(pages));
+  if (found == blocks_.end()) return;
+  disowned_.push_back({std::move(found->second.buffer), std::move(keeper)});
+  blocks_.erase(found);
+  age_.fetch_add(1, std::memory_order_release);
+}
+
+void Buffers::settle() noexcept {
+  std::vector<Disowned> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    gone.swap(disowned_);
+  }
+  if (gone.empty()) return;
+  // The buffers go before the memory that they are made of.
+  for (Disowned& each : gone) residency_.remove(std::move(each.buffer));
+  residency_.apply();
 }
 
 BufferPlace Buffers::find(Address address, std::int64_t bytes) {

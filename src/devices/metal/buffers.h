@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "devices/metal/objc.h"
 #include "devices/metal/residency.h"
@@ -34,6 +36,11 @@ class Buffers {
   Address allocate(std::int64_t bytes);
   // Thread-safe. What is encoded keeps the memory until it is done, so this does not wait.
   void free(Address address) noexcept;
+  // As DeviceImpl::adopt().
+  bool adopt(const std::byte* pages, std::int64_t bytes);
+  // The keeper is let go of by the next settle(), which is called when nothing is queued.
+  void disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept;
+  void settle() noexcept;
 
   // Where `bytes` bytes from `address` on lie. Throws Error{device} unless they are within one block.
   // Called by one thread at a time: places that were asked for before are remembered.
@@ -44,6 +51,10 @@ class Buffers {
     std::int64_t bytes;
     Owned buffer;
     std::uint64_t gpu_address;
+  };
+  struct Disowned {
+    Owned buffer;
+    std::shared_ptr<const void> keeper;
   };
   struct Known {
     Address address = nullptr;
@@ -60,6 +71,7 @@ class Buffers {
   const UInteger longest_;
   std::mutex mutex_;
   std::map<Address, Block> blocks_;  // by first byte
+  std::vector<Disowned> disowned_;
   std::atomic<std::uint64_t> age_{
       1};                         // raised when a block goes, so that nothing known before counts
   std::array<Known, 512> known_;  // by address

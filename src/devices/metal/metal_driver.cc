@@ -315,6 +315,10 @@ void MetalDriver::fill(Address target, std::uint8_t value, std::int64_t bytes) {
 
 void MetalDriver::wait() {
   barriers_.clear();
+  struct Settled {
+    Buffers& buffers;
+    ~Settled() { buffers.settle(); }  // all is done, also where something failed
+  } const settled{buffers_};
   stream_.wait();
 }
 

@@ -39,6 +39,12 @@ class MetalDriver final : public runtime::Driver {
 
   Address allocate(std::int64_t bytes) override { return buffers_.allocate(bytes); }
   void free(Address address) noexcept override { buffers_.free(address); }
+  bool adopt(const std::byte* pages, std::int64_t bytes) override {
+    return buffers_.adopt(pages, bytes);
+  }
+  void disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept override {
+    buffers_.disown(pages, std::move(keeper));
+  }
 
   std::vector<std::byte> compile(const runtime::KernelSource& source) override;
   std::string compiler_version() const override;

@@ -7,6 +7,8 @@ struct Object;  // of the Objective-C runtime: only its address is known here
 using Id = Object*;
 struct SelectorTag;
 using Selector = const SelectorTag*;
+struct BlockTag;
+using Block = const BlockTag*;  // a block of code: only nil is ever passed
 
 using UInteger = unsigned long;  // NSUInteger
 using Integer = long;            // NSInteger

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 
 #include "devices_under_test.h"
@@ -40,6 +41,17 @@ std::vector<float> ramp(std::size_t count) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), 1.0f);
   return values;
+}
+
+std::vector<float> copied(const HostView<const float>& view) { return {view.begin(), view.end()}; }
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 class RuntimeApi : public ::testing::Test {
@@ -85,6 +97,102 @@ TEST_F(RuntimeApi, BuffersAreCopiedOnTheDevice) {
   EXPECT_EQ(y.to_vector<float>().back(), 48);
   EXPECT_THROW(y.copy_from(x), Error);
   EXPECT_THROW(y.copy_from(Buffer()), Error);
+}
+
+TEST_F(RuntimeApi, TheHostSeesABufferWhenWhatIsQueuedIsDone) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(100), device);
+  const Buffer y(device, DType::f32, {100});
+  CommandEncoder encoder(device);
+  encoder.dispatch(scale, {4}, {32}, {x, y, constant(Params{2, 100})});
+  encoder.commit();
+  const Statistics before = statistics();
+  const HostView<const float> view = y.host_view<const float>();
+  ASSERT_EQ(view.size(), 100);
+  for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(view[i], 2 * static_cast<float>(i + 1));
+  const bool shared = properties(device).unified;
+  EXPECT_EQ(view.is_copy(), !shared);
+  EXPECT_EQ(statistics().bytes_to_host - before.bytes_to_host, shared ? 0 : 400);
+  EXPECT_EQ(y.view(50, {2}).host_view<const float>()[0], 102);
+  EXPECT_TRUE(y.view(50, {0}).host_view<const float>().empty());
+}
+
+TEST_F(RuntimeApi, TheHostWritesWhereItSharesMemory) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(32), device), y(device, DType::f32, {32});
+  CommandEncoder encoder(device);
+  if (!properties(device).unified) {
+    EXPECT_NE(message_of([&] { x.host_view<float>(); }).find("the memory is the device's own"),
+              std::string::npos);
+    return;
+  }
+  const Statistics before = statistics();
+  {
+    const HostView<float> view = x.host_view<float>();
+    EXPECT_EQ(view[31], 32);
+    for (float& value : view) value *= 10;
+  }
+  encoder.dispatch(scale, {1}, {32}, {x, y, constant(Params{2, 32})});
+  encoder.commit();
+  EXPECT_EQ(y.host_view<const float>()[31], 640);
+  EXPECT_EQ(statistics().bytes_to_device, before.bytes_to_device);
+  EXPECT_EQ(statistics().bytes_to_host, before.bytes_to_host);
+}
+
+TEST_F(RuntimeApi, WorkWaitsUntilTheHostHasSeenIt) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(64), device), y = Buffer::zeros(device, DType::f32, {64});
+  CommandEncoder encoder(device);
+  const auto encode = [&](const Buffer& from, const Buffer& to) {
+    encoder.dispatch(scale, {1}, {32}, {from, to, constant(Params{2, 32})});
+  };
+  encode(x, y);
+  Capture capture = encoder.capture();
+  {
+    const HostView<const float> seen = y.view(0, {32}).host_view<const float>();
+    encode(x, y);  // not queued yet
+    const std::string text = message_of([&] { encoder.commit(); });
+    EXPECT_NE(text.find("scale_float: the host has a view"), std::string::npos) << text;
+    EXPECT_NE(message_of([&] { capture.replay(); }).find("the host has a view"), std::string::npos);
+    const std::vector<float> zeros(64);
+    EXPECT_THROW(y.write(std::as_bytes(std::span(zeros))), Error);
+    EXPECT_THROW(y.copy_from(x), Error);
+    // Others read what the host reads, and write beside it.
+    const HostView<const float> again = y.host_view<const float>();
+    x.copy_from(y);
+    EXPECT_EQ(y.to_vector<float>(), copied(again));
+    EXPECT_EQ(seen[0], 0);
+  }
+  const std::vector<float> values = ramp(64);
+  x.write(std::as_bytes(std::span(values)));
+  encoder.wait();  // what could not be queued
+  EXPECT_EQ(y.to_vector<float>()[31], 64);
+  {
+    const HostView<const float> seen = y.view(0, {32}).host_view<const float>();
+    y.view(32, {32}).copy_from(x.view(0, {32}));
+    EXPECT_EQ(y.view(32, {32}).to_vector<float>()[0], 1);
+  }
+  if (properties(device).unified) {
+    const HostView<float> writes = x.host_view<float>();
+    encode(x, y);
+    EXPECT_NE(message_of([&] { encoder.commit(); }).find("reads what the host may write"),
+              std::string::npos);
+  }
+  capture.replay();
+}
+
+TEST_F(RuntimeApi, AViewKeepsItsMemory) {
+  HostView<const float> view;
+  {
+    const Buffer x = Buffer::from_data(ramp(64), device);
+    view = x.host_view<const float>();
+  }
+  for (int i = 0; i < 4; ++i) Buffer::from_data(std::vector<float>(64), device);
+  EXPECT_EQ(view[63], 64);
+  const Buffer ints = Buffer::from_data(std::vector<std::int32_t>(4), device);
+  EXPECT_NE(message_of([&] { ints.host_view<const float>(); }).find("got f32, expected i32"),
+            std::string::npos);
+  EXPECT_THROW(Buffer().host_view<const float>(), Error);
 }
 
 TEST_F(RuntimeApi, CapturesReplayAndRebind) {
@@ -143,14 +251,7 @@ TEST_F(RuntimeApi, CountsAndProfilesWhatRuns) {
 }
 
 TEST_F(RuntimeApi, MistakesAreErrors) {
-  const auto message = [](const auto& body) -> std::string {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](const auto& body) { return message_of(body); };
   EXPECT_NE(message([] { properties(Device::cpu()); }).find("expected a GPU"), std::string::npos);
   EXPECT_NE(message([] { Buffer(Device::cpu(), DType::f32, {1}); }).find("expected a GPU"),
             std::string::npos);

@@ -87,7 +87,7 @@ TEST(MetalMessages, EveryRowIsWhole) {
     for (const char c : info.encoding().substr(info.encoding().find("@:") + 2)) {
       if (c == '{') ++depth;
       if (c == '}') --depth;
-      if (depth == 0 && !pointer) ++arguments;
+      if (depth == 0 && !pointer && c != '?') ++arguments;  // "@?" is a block
       pointer = c == '^';
     }
     const std::string_view selector = info.selector;

@@ -34,6 +34,12 @@ class WatchedDriver final : public runtime::Driver {
   const runtime::Properties& properties() const override { return inner_->properties(); }
   Address allocate(std::int64_t bytes) override { return inner_->allocate(bytes); }
   void free(Address address) noexcept override { inner_->free(address); }
+  bool adopt(const std::byte* pages, std::int64_t bytes) override {
+    return inner_->adopt(pages, bytes);
+  }
+  void disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept override {
+    inner_->disown(pages, std::move(keeper));
+  }
   std::vector<std::byte> compile(const runtime::KernelSource& source) override {
     return inner_->compile(source);
   }

@@ -1,4 +1,6 @@
 // Devices of the double, and the functions of C that give them.
+#include <unistd.h>
+
 #include "devices/metal/double/commands.h"
 #include "devices/metal/double/foundation.h"
 #include "devices/metal/double/state.h"
@@ -39,6 +41,19 @@ struct Device final : Object {
     std::byte* const memory = state().gpu->allocate(static_cast<std::int64_t>(length));
     return memory == nullptr ? nullptr : new Buffer(memory, length);
   }
+  Id new_buffer_no_copy(void* bytes, UInteger length, UInteger options, Block deallocator) {
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    if (length == 0 || length > state().longest_buffer) fault("a buffer of no bytes, or too many");
+    if (options != 0) fault("a buffer that is not shared");
+    if (deallocator != nullptr) fault("a block");
+    if (reinterpret_cast<std::uintptr_t>(bytes) % page != 0 || length % page != 0) {
+      fault("a buffer without a copy that is not of whole pages");
+    }
+    if (state().gpu == nullptr || !state().gives_buffers_in_place) return nullptr;
+    auto* const memory = static_cast<std::byte*>(bytes);
+    state().gpu->adopt(memory, static_cast<std::int64_t>(length));
+    return new Buffer(memory, length);
+  }
   Id archive(Id descriptor, Id* error) { return new_archive(descriptor, error); }
   Id new_residency_set(Id descriptor, Id* error) {
     if (as<ResidencyDescriptor>(descriptor) == nullptr) return nullptr;
@@ -75,6 +90,7 @@ void define_devices() {
   define<messages::max_threadgroup_memory, &Device::max_threadgroup_memory>();
   define<messages::new_queue, &Device::new_queue>();
   define<messages::new_buffer, &Device::new_buffer>();
+  define<messages::new_buffer_no_copy, &Device::new_buffer_no_copy>();
   define<messages::new_archive, &Device::archive>();
   define<messages::new_residency_set, &Device::new_residency_set>();
   define<messages::new_library, &Device::library>();

@@ -73,6 +73,8 @@ class Gpu {
   // Memory that the host may access. Null where there is none.
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void free(std::byte* memory) = 0;
+  // Memory of the host's own is the GPU's too, until it is freed.
+  virtual void adopt(std::byte* memory, std::int64_t bytes) = 0;
   // Null where the text is wrong, with the compiler's messages. `language` is as in CompileOptions.
   virtual std::shared_ptr<GpuLibrary> compile(const std::string& text, UInteger language,
                                               std::string& messages) = 0;
@@ -102,6 +104,7 @@ struct MetalDouble {
   UInteger most_threads = 1024;  // of a pipeline
   bool may_capture = false;      // as MTL_CAPTURE_ENABLED says
   bool gives_residency_sets = true;
+  bool gives_buffers_in_place = true;
   bool archives_fail = false;  // where pipelines are added
   // Messages that objects do not understand, by selector; and those whose types are given here.
   std::map<std::string, bool> missing;

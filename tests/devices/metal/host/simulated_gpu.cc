@@ -41,8 +41,13 @@ void SimulatedGpu::free(std::byte* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(memory);
   if (found == blocks_.end()) return;
-  memory_.free(found->second.address);
+  if (found->second.address != nullptr) memory_.free(found->second.address);
   blocks_.erase(found);
+}
+
+void SimulatedGpu::adopt(std::byte* memory, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  blocks_[memory] = {nullptr, bytes};
 }
 
 std::shared_ptr<fake::GpuLibrary> SimulatedGpu::compile(const std::string& text,
@@ -92,6 +97,7 @@ void SimulatedGpu::run_or_throw(const fake::GpuLaunch& launch,
     mine.bytes = argument.bytes;
     if (argument.is_constant || argument.memory == nullptr || !check_) return;
     const Blocks::value_type& block = block_of(argument.memory);
+    if (block.second.address == nullptr) return;
     const Address address = block.second.address + (argument.memory - block.first);
     mine.address = windows_.open(address, argument.bytes);
     mine.shadow = memory_.shadow(address);

@@ -21,13 +21,14 @@ class SimulatedGpu final : public fake::Gpu {
 
   std::byte* allocate(std::int64_t bytes) override;
   void free(std::byte* memory) override;
+  void adopt(std::byte* memory, std::int64_t bytes) override;
   std::shared_ptr<fake::GpuLibrary> compile(const std::string& text, UInteger language,
                                             std::string& messages) override;
   std::string run(const fake::GpuLaunch& launch, std::vector<fake::Touched>& touched) override;
 
  private:
   struct Block {
-    Address address;  // of memory_
+    Address address;  // of memory_; null for what is adopted, which is not watched
     std::int64_t bytes;
   };
   using Blocks = std::map<std::byte*, Block>;
