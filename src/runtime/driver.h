@@ -96,6 +96,9 @@ class Driver {
   // Thread-safe.
   virtual std::vector<std::byte> compile(const KernelSource& source) = 0;
   virtual std::string compiler_version() const = 0;
+  // Told before anything is compiled where images are loaded by this process alone: what only makes
+  // them load sooner may be left out.
+  virtual void keep_no_images() {}
   // Throws Error{corrupt_file} for an image that is none. Thread-safe.
   virtual std::unique_ptr<Function> load(const KernelSource& source,
                                          std::span<const std::byte> image) = 0;

@@ -25,7 +25,9 @@ class KernelRegistry {
     std::int64_t damaged = 0;    // cache entries that the driver could not load, rebuilt
   };
 
-  KernelRegistry(Driver& driver, KernelCache cache) : driver_(driver), cache_(std::move(cache)) {}
+  KernelRegistry(Driver& driver, KernelCache cache) : driver_(driver), cache_(std::move(cache)) {
+    if (cache_.folder().empty()) driver_.keep_no_images();
+  }
 
   // Compiles or loads the kernel if it is new; threads that ask for the same one wait for the first.
   // Throws Error{device} with the compiler's messages, again at every call for the same source.

@@ -23,6 +23,11 @@ struct Seal {
   std::uint64_t checksum;  // of both
 };
 
+std::string version_text(UInteger language, const std::string& system) {
+  return "metal " + std::to_string(language >> 16) + "." + std::to_string(language & 0xffff) +
+         " safe, " + system;
+}
+
 }  // namespace
 
 UInteger language_version(SystemVersion system) {
@@ -32,11 +37,13 @@ UInteger language_version(SystemVersion system) {
   return system.major >= 14 ? version(3, 1) : version(3, 0);
 }
 
-std::string Compiler::version() const {
-  const UInteger language = language_version(system_);
-  return "metal " + std::to_string(language >> 16) + "." + std::to_string(language & 0xffff) +
-         " safe";
-}
+Compiler::Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines,
+                   SystemVersion system)
+    : objc_(objc),
+      device_(device),
+      pipelines_(pipelines),
+      system_(system),
+      version_(version_text(language_version(system), objc.system_name())) {}
 
 Owned Compiler::library(const std::string& kernel, const std::string& text) const {
   const AutoreleasePool pool(objc_);
@@ -61,8 +68,10 @@ Owned Compiler::library(const std::string& kernel, const std::string& text) cons
 std::vector<std::byte> Compiler::compile(const runtime::KernelSource& source,
                                          const std::string& text) {
   Owned made = library(source.name, text);
-  const std::vector<std::byte> archive =
-      pipelines_.archive_of(pipeline_descriptor(objc_, source, made.get()).get());
+  std::vector<std::byte> archive;
+  if (makes_archives_) {
+    archive = pipelines_.archive_of(pipeline_descriptor(objc_, source, made.get()).get());
+  }
   {
     const std::lock_guard lock(mutex_);
     if (fresh_.size() == kFresh) fresh_.pop_front();

@@ -26,11 +26,13 @@ struct CompiledText {
 class Compiler {
  public:
   // `device` and `pipelines` outlive it.
-  Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines, SystemVersion system)
-      : objc_(objc), device_(device), pipelines_(pipelines), system_(system) {}
+  Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines, SystemVersion system);
 
-  // What compiled kernels depend on besides text and device.
-  std::string version() const;
+  // What compiled kernels depend on besides text and device. Machine code does not survive an update of
+  // the system, so its build is part of this.
+  const std::string& version() const noexcept { return version_; }
+  // Images do not outlive the process: they need no archives. Called before anything is compiled.
+  void make_no_archives() noexcept { makes_archives_ = false; }
 
   // Whether the language has bfloat, as macOS 14 has it first.
   bool has_bfloat() const { return system_.major >= 14; }
@@ -50,6 +52,8 @@ class Compiler {
   const Id device_;
   const Pipelines& pipelines_;
   const SystemVersion system_;
+  const std::string version_;
+  bool makes_archives_ = true;
   std::mutex mutex_;
   // Compiled and not loaded yet, by text, the oldest first.
   std::deque<std::pair<std::string, Owned>> fresh_;

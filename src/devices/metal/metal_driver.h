@@ -50,6 +50,7 @@ class MetalDriver final : public runtime::Driver {
   std::string compiler_version() const override;
   // Whether Metal computes bf16 here; otherwise kernels convert by themselves.
   bool has_bfloat() const { return compiler_.has_bfloat(); }
+  void keep_no_images() override { compiler_.make_no_archives(); }
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
 

@@ -148,6 +148,12 @@ SystemVersion ObjectiveC::system_version() const {
   return {};
 }
 
+std::string ObjectiveC::system_name() const {
+  const AutoreleasePool pool(*this);
+  const Id info = send(type_named("NSProcessInfo"), messages::process_info);
+  return text(send(info, messages::version_string));
+}
+
 bool ObjectiveC::check(Id object, std::string_view owner, MessageInfo::Receiver receiver,
                        std::vector<std::string>& lines) const {
   const Id type = functions_.object_getClass(object);

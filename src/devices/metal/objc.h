@@ -84,6 +84,8 @@ class ObjectiveC {
   std::vector<Owned> devices() const;
   // The newest macOS of those that anything here depends on that this one is not older than.
   SystemVersion system_version() const;
+  // As the system names its very build.
+  std::string system_name() const;
 
   // Messages to objects of `owner` that the type of `object` does not understand, or with other types:
   // a line each. True where all can be sent nevertheless. For messages to a class itself pass it as

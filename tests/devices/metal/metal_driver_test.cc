@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 #include "devices/metal/metal_fixture.h"
+#include "runtime/kernel_registry.h"
 
 namespace hearth::metal {
 namespace {
@@ -95,10 +97,38 @@ TEST_F(MetalDriverRuns, MachineCodeOfAnotherSystemIsLeftAlone) {
   const runtime::KernelSource source = axpy_source();
   const std::vector<std::byte> image = driver_->compile(source);
   driver_.reset();
-  double_->system = {26, 0, 0};
+  double_->build = "24B83";
   open();
   kernels_.push_back(driver_->load(source, image));
   EXPECT_EQ(double_->pipelines_from_archives, 0);
+  EXPECT_EQ(double_->pipelines_compiled, 1);
+}
+
+TEST_F(MetalDriverRuns, AnUpdateOfTheSystemWritesMachineCodeAnew) {
+  const std::string folder = testing::TempDir() + "/hearth_metal_images";
+  std::filesystem::remove_all(folder);
+  const auto load_through_cache = [&] {
+    runtime::KernelRegistry registry(*driver_, runtime::KernelCache(folder));
+    registry.get(axpy_source());
+    return registry.statistics().from_disk;
+  };
+  EXPECT_EQ(load_through_cache(), 0);
+  EXPECT_EQ(load_through_cache(), 1);
+  driver_.reset();
+  double_->build = "24B83";
+  open();
+  EXPECT_EQ(load_through_cache(), 0);
+  const int compiled = double_->pipelines_compiled;
+  EXPECT_EQ(load_through_cache(), 1);
+  EXPECT_EQ(double_->pipelines_compiled, compiled);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(MetalDriverRuns, NoArchivesAreMadeForImagesThatNobodyKeeps) {
+  runtime::KernelRegistry registry(*driver_, runtime::KernelCache(""));
+  registry.get(axpy_source());
+  EXPECT_EQ(calls("serializeToURL:error:"), 0);
+  EXPECT_EQ(calls("addComputePipelineFunctionsWithDescriptor:error:"), 0);
   EXPECT_EQ(double_->pipelines_compiled, 1);
 }
 
@@ -357,7 +387,12 @@ TEST_F(MetalDriverRuns, SmallPipelinesAreTold) {
                        "got 128 threads, expected at most 64"));
   batch_.clear();
   double_->simdgroup_width = 64;
-  error_of(ErrorCode::unsupported, [&] { kernel(source); });
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { kernel(source); }),
+                       "simdgroups of another width; got 64, expected 32"));
+  double_->simdgroup_width = 32;
+  double_->static_threadgroup_memory = 32 * 1024 + 16;
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { kernel(source); }),
+                       "too much threadgroup memory; got 32784, expected at most 32768"));
   driver_->free(x);
 }
 

@@ -355,7 +355,7 @@ void Encoder::check_sizes(const Pipeline& with, Size groups, Size threads) {
   if (with.whole_simdgroups && count % 32 != 0) {
     fault(name + ": threads are no multiple of 32; got " + std::to_string(count));
   }
-  UInteger memory = 0;
+  UInteger memory = with.static_memory;
   for (const UInteger each : threadgroup) memory += each;
   if (memory > 32 * 1024) {
     fault(name + ": too much threadgroup memory; got " + std::to_string(memory) + " bytes");

@@ -22,6 +22,11 @@ struct ProcessInfo final : Object {
     static auto* info = new ProcessInfo;
     return info;
   }
+  Id version() {
+    const SystemVersion& system = state().system;
+    return string("Version " + std::to_string(system.major) + "." + std::to_string(system.minor) +
+                  " (Build " + state().build + ")");
+  }
   Bool is_at_least(SystemVersion version) { return static_cast<Bool>(state().system >= version); }
 };
 
@@ -69,6 +74,7 @@ void define_foundation() {
   define<messages::array_of, &array_of>();
   define<messages::file_url, &file_url>();
   define<messages::process_info, &ProcessInfo::shared>();
+  define<messages::version_string, &ProcessInfo::version>();
   define<messages::is_system_at_least, &ProcessInfo::is_at_least>();
 }
 

@@ -107,7 +107,7 @@ Bool Archive::serialize(Id given, Id* error) {
   if (url == nullptr) return 0;
   if (codes.empty()) fault("an archive of nothing is written");
   std::ofstream file(url->path);
-  file << "archive " << state().system.major << "\n";
+  file << "archive " << state().build << "\n";
   for (const std::string& code : codes) file << code << "\n";
   file.close();
   if (file) return 1;
@@ -131,7 +131,7 @@ Id new_archive(Id given, Id* error) {
   if (descriptor->url == nullptr) return new Archive("");
   std::ifstream file(descriptor->url->path);
   std::string line;
-  if (std::getline(file, line) && line == "archive " + std::to_string(state().system.major)) {
+  if (std::getline(file, line) && line == "archive " + state().build) {
     return new Archive(descriptor->url->path);
   }
   give_error(error, descriptor->url->path + " is no archive of this system");
@@ -152,7 +152,8 @@ Pipeline::Pipeline(const PipelineDescriptor& descriptor)
       kernel(descriptor.function->kernel),
       whole_simdgroups(descriptor.whole_simdgroups),
       max_threads(std::min(descriptor.max_threads == 0 ? kMostThreads : descriptor.max_threads,
-                           state().most_threads)) {}
+                           state().most_threads)),
+      static_memory(state().static_threadgroup_memory) {}
 
 UInteger Pipeline::simdgroup_width() { return state().simdgroup_width; }
 

@@ -90,12 +90,12 @@ struct Pipeline final : Object {
   explicit Pipeline(const PipelineDescriptor& descriptor);
   UInteger max_total_threads() { return max_threads; }
   UInteger simdgroup_width();
-  // What a text declares is only known when it runs.
-  UInteger threadgroup_memory() { return 0; }
+  UInteger threadgroup_memory() { return static_memory; }
 
   std::shared_ptr<const GpuKernel> kernel;
   bool whole_simdgroups;
   UInteger max_threads;
+  UInteger static_memory;
 };
 
 Id new_library(Id source, Id options, Id* error);

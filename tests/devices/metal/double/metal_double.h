@@ -93,6 +93,7 @@ struct MetalDouble {
   // The machine.
   int devices = 1;
   SystemVersion system{15, 0, 0};
+  std::string build = "24A335";
   std::string device_name = "Apple M2 Max";
   bool unified = true;
   Integer family = 1008;  // MTLGPUFamilyApple8
@@ -102,7 +103,9 @@ struct MetalDouble {
   UInteger memory = UInteger{8} << 30;
   UInteger longest_buffer = UInteger{4} << 30;
   UInteger most_threads = 1024;  // of a pipeline
-  bool may_capture = false;      // as MTL_CAPTURE_ENABLED says
+  // What the texts of pipelines made from now on declare: it is only known when they run.
+  UInteger static_threadgroup_memory = 0;
+  bool may_capture = false;  // as MTL_CAPTURE_ENABLED says
   bool gives_residency_sets = true;
   bool gives_buffers_in_place = true;
   bool archives_fail = false;  // where pipelines are added
