@@ -1,6 +1,10 @@
 // What a step of training and a step of generation cost in calls.
 #include <cstdio>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "devices/gpu/gpu_device.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/metal/metal_fixture.h"
@@ -208,6 +212,57 @@ TEST_F(MetalSteps, StepsLeaveNothingBehind) {
   const Live before = double_->live();
   run(10);
   EXPECT_EQ(double_->live(), before);
+}
+
+// Memory of the process that is in use, where the system can tell.
+std::int64_t host_bytes() {
+#if defined(__GLIBC__)
+  return static_cast<std::int64_t>(mallinfo2().uordblks);
+#else
+  return 0;
+#endif
+}
+
+// Judging every access of so many launches would take minutes.
+TEST_F(MetalSteps, TenThousandStepsLeaveNothingBehind) {
+  fake::Gpu* const judging = std::exchange(double_->gpu, new SimulatedGpu(false));
+  double_->keeps_released = false;
+  const WatchedGpu quick = make_gpu();
+  ASSERT_NE(quick.device, nullptr);
+  const Device device(quick.device);
+  const Array x = Array::from_data(std::vector<float>(32, 0.5f), {32}, device);
+  Array w = Array::from_data(std::vector<float>(32, 1.0f), {32}, device).require_grad();
+  double loss = 0;
+  const auto run = [&](int steps) {
+    for (int i = 1; i <= steps; ++i) {
+      const Array error = w * x - 2.0;
+      const Array mean_error = mean(error * error);
+      const Gradients gradients = backward(mean_error);
+      w.assign(w.detach() - gradients.get(w) * 0.5);
+      // Values are read at different times, as programs do.
+      if (i % 10 == 0) loss = mean_error.item();
+      submit();
+      if (i % 100 != 0) continue;
+      device.synchronize();
+      double_->ran = {};
+      double_->calls.clear();
+      quick.driver->forget();
+    }
+  };
+  run(1000);
+  const Live live = double_->live();
+  const MemoryStatistics memory = device.memory();
+  const std::int64_t host = host_bytes();
+  run(9000);
+  EXPECT_EQ(double_->live(), live);
+  EXPECT_EQ(device.memory().in_use, memory.in_use);
+  EXPECT_EQ(device.memory().cached, memory.cached);
+  EXPECT_EQ(device.memory().arena, memory.arena);
+  EXPECT_EQ(device.memory().fresh, memory.fresh);
+  EXPECT_LE(host_bytes() - host, 4096);
+  EXPECT_LT(loss, 1e-6);
+  device.synchronize();
+  double_->gpu = judging;
 }
 
 // A batch as a small plan has it, launched again and again.

@@ -115,6 +115,8 @@ struct MetalDouble {
   // Command buffers are done when commit returns. Otherwise when somebody waits, or when 64 are
   // under way.
   bool runs_at_once = false;
+  // Released objects stay, so that who uses them is found out. Otherwise memory tells who leaks.
+  bool keeps_released = true;
 
   // What happened.
   std::vector<std::string> faults;

@@ -87,14 +87,16 @@ void release(Id object) {
   if (object->is_released) return fault("a released " + object->type->name + " is released again");
   if (--object->references > 0) return;
   object->is_released = true;
-  {
-    // It stays, so that who uses it is found out.
-    static auto* gone = new std::vector<Id>;
-    const std::lock_guard lock(registry_mutex());
-    gone->push_back(object);
-  }
   state().count(*object->type, -1);
   object->dispose();
+  if (!state().keeps_released) {
+    delete object;
+    return;
+  }
+  // It stays, so that who uses it is found out.
+  static auto* gone = new std::vector<Id>;
+  const std::lock_guard lock(registry_mutex());
+  gone->push_back(object);
 }
 
 Id autorelease(Id object) {
