@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "check.h"
+#include "devices/gpu/gpu_device.h"
+#include "devices/gpu/ops/op_kernels.h"
+#include "devices/sim/sim_driver.h"
 #include "hearth/device.h"
 
 namespace hearth {
@@ -17,6 +20,16 @@ std::vector<Device> gpus() {
     if (name.starts_with("sim") || name.starts_with("cuda")) found.push_back(device);
   }
   return found;
+}
+
+// A simulator with no kernels but those that every GPU has.
+Device portable() {
+  sim::SimOptions options;
+  options.check = false;
+  // Devices live as long as the process.
+  static const Device device(new gpu::GpuDevice("sim", 3, std::make_unique<sim::SimDriver>(options),
+                                                gpu::gpu_kernel_table()));
+  return device;
 }
 
 struct Case {
@@ -129,7 +142,9 @@ TEST(AttentionRun, FewRowsAndFewKeys) {
 }
 
 TEST(AttentionRun, ManyQueriesGoOverTiles) {
-  for (const Device& device : gpus()) {
+  std::vector<Device> devices = gpus();
+  devices.push_back(portable());
+  for (const Device& device : devices) {
     for (const DType dtype : {DType::f32, DType::f16}) {
       const Case grouped{2, 4, 2, 130, 200, 40, 72, dtype};
       expect_matches(device, Inputs(grouped, 200), {.causal = true}, "causal");

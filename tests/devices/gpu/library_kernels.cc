@@ -287,6 +287,23 @@ std::vector<KernelSource> make_kernels() {
                {read("bfloat", "q"), read("bfloat", "k"), read("bfloat", "v"),
                 read("uchar", "mask"), read("bfloat", "bias"), dynamics, write("bfloat", "out"),
                 constant("AttentionParams"), shared("slices", 2048), shared("weights", 4096)}));
+  for (const char* shape : {"F16, half, 32, 32, 2, 2, 8, true, true, false, false, false",
+                            "F32, float, 32, 32, 2, 1, 8, true, false, true, true, true",
+                            "BF16, float, 32, 32, 2, 1, 8, false, true, false, true, false"}) {
+    const std::string type = shape[0] == 'B' ? "bfloat" : shape[1] == '1' ? "half" : "float";
+    kernels.push_back(instance("attention_simdgroup.h", "attention_simdgroup", shape,
+                               {read(type, "q"),
+                                read(type, "k"),
+                                read(type, "v"),
+                                read("uchar", "mask"),
+                                read(type, "bias"),
+                                dynamics,
+                                write(type, "out"),
+                                constant("AttentionParams"),
+                                {Kind::threadgroup, "float4", "shared", 320}}));
+    kernels.back().name += "_" + type;
+    kernels.back().max_threads = 64;
+  }
   for (const char* dtype : {"BF16", "F16"}) {
     const std::string type = dtype[0] == 'B' ? "bfloat" : "half";
     const KernelParameter mask = read("uchar", "mask"), bias = read(type, "bias");

@@ -44,6 +44,7 @@ void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
   }
   if (driver.properties().has_simdgroup_matrix) {
     add_simdgroup_matmul(table, driver.properties().processors);
+    add_simdgroup_attention(table);
   }
 }
 

@@ -53,6 +53,8 @@ void add_composed_attention(KernelTable& table);
 void add_library_attention(KernelTable& table, bool wide);
 void add_matrix_attention(KernelTable& table);
 void add_short_attention(KernelTable& table);
+// attention of many rows by simdgroup matrices.
+void add_simdgroup_attention(KernelTable& table);
 // The kernels for what not every GPU has: the vendor's libraries, tensor cores and simdgroup
 // matrices. Where they accept, they go before the others.
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table);
