@@ -31,6 +31,7 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_DEVICE", "cuda:1"},
                                 {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
+                                {"HEARTH_METAL_MPSGRAPH", "1"},
                                 {"HEARTH_CHECK_ORDER", ""}});
   EXPECT_EQ(all.problem, "");
   EXPECT_EQ(all.threads, 3);
@@ -40,6 +41,7 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_EQ(all.device, "cuda:1");
   EXPECT_EQ(all.metal_path, "/a/library");
   EXPECT_EQ(all.metal_capture, "plan.gputrace");
+  EXPECT_TRUE(all.metal_mpsgraph);
   EXPECT_FALSE(all.check_order);
 }
 

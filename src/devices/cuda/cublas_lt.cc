@@ -16,7 +16,9 @@ CublasLt::~CublasLt() {
   }
 }
 
-bool CublasLt::has(std::string_view function) const { return function == gpu::kMatmulFunction; }
+bool CublasLt::has(std::string_view function) const {
+  return function == gpu::kMatmulFunction || function == gpu::kStridedMatmul;
+}
 
 std::unique_ptr<LibraryFunction> CublasLt::function(const runtime::LibraryCall& call,
                                                     const runtime::KernelCache& cache) {

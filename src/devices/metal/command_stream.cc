@@ -1,6 +1,7 @@
 #include "devices/metal/command_stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hearth/error.h"
 
@@ -32,20 +33,48 @@ CommandStream::~CommandStream() {
   if (!running_.empty()) objc_.send(running_.back().buffer.get(), messages::wait_until_completed);
 }
 
+void CommandStream::open() {
+  if (buffer_) return;
+  buffer_ = objc_.keep(objc_.send(queue_.get(), messages::command_buffer));
+  if (!buffer_) throw Error(ErrorCode::device, "metal: " + name_ + " gives no command buffer");
+}
+
 Id CommandStream::encoder() {
   if (encoder_) return encoder_.get();
   const AutoreleasePool pool(objc_);
-  Owned buffer = objc_.keep(objc_.send(queue_.get(), messages::command_buffer));
-  Owned encoder;
-  if (buffer) {
-    encoder = objc_.keep(objc_.send(buffer.get(), messages::compute_encoder, kConcurrent));
-  }
-  if (!encoder) {
+  open();
+  encoder_ = objc_.keep(objc_.send(buffer_.get(), messages::compute_encoder, kConcurrent));
+  if (!encoder_) {
     throw Error(ErrorCode::device, "metal: " + name_ + " gives no command encoder");
   }
-  buffer_ = std::move(buffer);
-  encoder_ = std::move(encoder);
   return encoder_.get();
+}
+
+void CommandStream::encode_call(const KernelName& call, std::int64_t bytes,
+                                const std::function<void(Id)>& encode) {
+  const AutoreleasePool pool(objc_);
+  close();
+  open();
+  residency_.apply();  // it may be committed any time
+  const Id wrapped = objc_.send(objc_.type_named("MPSCommandBuffer"), messages::wrap_command_buffer,
+                                buffer_.get());
+  note(call, bytes);
+  try {
+    encode(wrapped);
+  } catch (...) {
+    go_on_in(objc_.send(wrapped, messages::root_command_buffer));
+    throw;
+  }
+  go_on_in(objc_.send(wrapped, messages::root_command_buffer));
+}
+
+void CommandStream::go_on_in(Id buffer) {
+  if (buffer == buffer_.get()) return;
+  // Its last command may be in both.
+  const KernelName last = kernels_.back();
+  follow();
+  buffer_ = objc_.keep(buffer);
+  kernels_ = {last};
 }
 
 void CommandStream::note(const KernelName& kernel, std::int64_t bytes) {
@@ -54,21 +83,26 @@ void CommandStream::note(const KernelName& kernel, std::int64_t bytes) {
   load_.bytes += bytes;
 }
 
-void CommandStream::close() noexcept {
-  if (encoder_) objc_.send(encoder_.get(), messages::end_encoding);
+void CommandStream::close() {
+  if (!encoder_) return;
+  objc_.send(encoder_.get(), messages::end_encoding);
   encoder_ = Owned();
+  for (Owned& each : reached_.take()) kept_.push_back(std::move(each));
+}
+
+void CommandStream::follow() {
+  running_.push_back({std::move(buffer_), std::exchange(kernels_, {}), std::exchange(kept_, {})});
+  ++committed_;
+  load_ = {};
 }
 
 void CommandStream::commit() {
-  if (!encoder_) return;
+  if (!buffer_) return;
   const AutoreleasePool pool(objc_);
   close();
   residency_.apply();
   objc_.send(buffer_.get(), messages::commit);
-  running_.push_back({std::move(buffer_), std::move(kernels_), reached_.take()});
-  ++committed_;
-  kernels_.clear();
-  load_ = {};
+  follow();
 }
 
 double CommandStream::finish_oldest() {
@@ -109,7 +143,7 @@ std::int64_t CommandStream::done() {
 
 bool CommandStream::is_idle() {
   done();
-  return running_.empty() && !encoder_;
+  return running_.empty() && !buffer_;
 }
 
 double CommandStream::wait() {
@@ -118,7 +152,7 @@ double CommandStream::wait() {
   double seconds = 0;
   while (!running_.empty()) {
     objc_.send(running_.front().buffer.get(), messages::wait_until_completed);
-    seconds = finish_oldest();
+    seconds += finish_oldest();
   }
   if (fault_.empty()) return seconds;
   const std::string fault = std::move(fault_);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ class CommandStream {
   Id encoder();
   // What the next command reaches by addresses; kept alive until it is done.
   ReachedBuffers& reached() noexcept { return reached_; }
+  // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open. What is
+  // encoded so follows all before it and comes before all after it: memory is tracked by Metal. It may
+  // commit the command buffer and go on in others. `call`, which touches so many bytes, is noted.
+  void encode_call(const KernelName& call, std::int64_t bytes,
+                   const std::function<void(Id)>& encode);
   // A command was encoded that touches so many bytes.
   void note(const KernelName& kernel, std::int64_t bytes);
   const Load& encoded() const noexcept { return load_; }
@@ -55,7 +61,7 @@ class CommandStream {
   std::int64_t number() const noexcept { return committed_; }
   std::int64_t done();
   // Commits and waits for all. Throws Error{device} for the first command buffer that failed since
-  // the last call, with the names of its kernels. Returns the seconds that the last one took.
+  // the last call, with the names of its kernels. Returns the seconds that all of them took.
   double wait();
 
  private:
@@ -65,7 +71,13 @@ class CommandStream {
     std::vector<Owned> reached;
   };
 
-  void close() noexcept;
+  // Makes a command buffer where there is none that is encoded.
+  void open();
+  void close();
+  // The command buffer that was encoded, and is committed, is one of those that run.
+  void follow();
+  // The command buffer that is encoded, after one that was committed by somebody else.
+  void go_on_in(Id buffer);
   // Takes out the oldest command buffer, which has ended; its seconds.
   double finish_oldest();
   std::string failure(const Running& running) const;
@@ -75,11 +87,12 @@ class CommandStream {
   const Chip chip_;
   const std::string name_;
   const Owned queue_;
-  Owned buffer_;  // that is encoded
-  Owned encoder_;
+  Owned buffer_;                     // that is encoded
+  Owned encoder_;                    // of buffer_; null where none is open
   std::vector<KernelName> kernels_;  // of buffer_
   Load load_;                        // of buffer_
   ReachedBuffers reached_;           // of encoder_
+  std::vector<Owned> kept_;          // that ended encoders of buffer_ reached
   std::int64_t committed_ = 0;
   std::int64_t done_ = 0;
   std::deque<Running> running_;  // the oldest first

@@ -30,6 +30,9 @@ const MetalKernel& kernel_of(const Command& command) {
   return static_cast<const MetalKernel&>(*command.function);
 }
 
+// A call of a library, which has no source, and encodes itself.
+bool is_call(const Command& command) { return command.function->source() == nullptr; }
+
 Size size_of(const runtime::Size3& size) { return {size.x, size.y, size.z}; }
 
 Load load_of(const Command& command) {
@@ -75,10 +78,11 @@ std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device) {
 }
 
 MetalDriver::MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system,
-                         std::shared_ptr<Capture> capture)
+                         std::shared_ptr<Capture> capture, std::unique_ptr<MpsLibrary> mps)
     : objc_(std::move(objc)),
       device_(std::move(device)),
       capture_(std::move(capture)),
+      mps_(std::move(mps)),
       properties_(device_properties(*objc_, device_.get(), system)),
       argument_bytes_(most_argument_bytes(*objc_, device_.get())),
       pipelines_(*objc_, device_.get()),
@@ -105,6 +109,15 @@ std::unique_ptr<runtime::Function> MetalDriver::load(const runtime::KernelSource
   return std::make_unique<MetalKernel>(*objc_, pipelines_, source,
                                        compiler_.load(source.name, image),
                                        properties_.threadgroup_memory);
+}
+
+bool MetalDriver::has_library(std::string_view function) const {
+  return mps_ != nullptr && mps_->has(function);
+}
+
+std::unique_ptr<runtime::Function> MetalDriver::library_function(
+    const runtime::LibraryCall& call, const runtime::KernelCache& cache) {
+  return mps_ == nullptr ? Driver::library_function(call, cache) : mps_->function(call);
 }
 
 void MetalDriver::submit(std::span<const Command> commands) {
@@ -162,20 +175,48 @@ void MetalDriver::submit_groups(std::span<const Command> commands) {
 void MetalDriver::submit_group(std::span<const Command> group, Load& left) {
   places_.clear();
   for (const Command& command : group) find_places(command);
-  const Id encoder = stream_.encoder();
-  wait_for_earlier(encoder);
-  const BufferPlace* places = places_.data();
-  for (const Command& command : group) {
-    encode(encoder, command, places);
-    places += command.arguments.size();
-    const Load load = load_of(command);
-    stream_.note(kernel_of(command).shared_name(), load.bytes);
-    left.commands -= load.commands;
-    left.bytes -= load.bytes;
+  // Kernels first: calls end their encoder.
+  const bool has_kernels = !std::all_of(group.begin(), group.end(), is_call);
+  const Id encoder = has_kernels ? stream_.encoder() : nullptr;
+  if (has_kernels) wait_for_earlier(encoder);
+  for (const bool calls : {false, true}) {
+    const BufferPlace* places = places_.data();
+    for (const Command& command : group) {
+      if (is_call(command) == calls) {
+        const Load load = load_of(command);
+        if (calls) {
+          encode_call(command, places);
+        } else {
+          encode(encoder, command, places);
+          stream_.note(kernel_of(command).shared_name(), load.bytes);
+        }
+        left.commands -= load.commands;
+        left.bytes -= load.bytes;
+      }
+      places += command.arguments.size();
+    }
   }
 }
 
+void MetalDriver::encode_call(const Command& command, const BufferPlace* places) {
+  const auto& call = static_cast<const MpsCall&>(*command.function);
+  barriers_.clear();  // the next encoder follows all before
+  stream_.encode_call(call.shared_name(), load_of(command).bytes,
+                      [&](Id buffer) { call.encode(buffer, places); });
+}
+
+BufferPlace MetalDriver::place_of(const Argument& argument) {
+  if (argument.constant != nullptr) return {};
+  if (argument.bytes > 0) return buffers_.find(argument.address, argument.bytes);
+  if (nothing_ == nullptr) nothing_ = buffers_.allocate(16);
+  return buffers_.find(nothing_, 0);
+}
+
 void MetalDriver::find_places(const Command& command) {
+  if (is_call(command)) {
+    for (const Argument& argument : command.arguments) places_.push_back(place_of(argument));
+    return;
+  }
   const MetalKernel& kernel = kernel_of(command);
   const std::vector<bool>& writes = kernel.writes();
   std::size_t front = 0, members = 1;
@@ -200,15 +241,10 @@ void MetalDriver::find_places(const Command& command) {
   for (std::size_t i = front; i < command.arguments.size();) {
     for (std::size_t k = 0; k < writes.size(); ++k, ++i) {
       const Argument& argument = command.arguments[i];
-      BufferPlace& place = places_.emplace_back();
-      if (argument.constant != nullptr) continue;
-      if (argument.bytes > 0) {
-        place = buffers_.find(argument.address, argument.bytes);
+      const BufferPlace& place = places_.emplace_back(place_of(argument));
+      if (argument.constant == nullptr && argument.bytes > 0) {
         barriers_.use(place.buffer, writes[k]);
-        continue;
       }
-      if (nothing_ == nullptr) nothing_ = buffers_.allocate(16);
-      place = buffers_.find(nothing_, 0);
     }
   }
 }

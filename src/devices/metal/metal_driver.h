@@ -14,6 +14,7 @@
 #include "devices/metal/compiler.h"
 #include "devices/metal/device_copies.h"
 #include "devices/metal/metal_kernel.h"
+#include "devices/metal/mps_library.h"
 #include "devices/metal/pipelines.h"
 #include "devices/metal/residency.h"
 #include "runtime/driver.h"
@@ -29,10 +30,10 @@ std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device);
 // What the host does to memory is done at once where the queue is idle, and queued otherwise.
 class MetalDriver final : public runtime::Driver {
  public:
-  // `capture`: of the first commands that are submitted or launched; may be null. Throws
-  // Error{device} where the device gives no queue.
+  // `capture`: of the first commands that are submitted or launched; may be null, and so may `mps`,
+  // the library of the device. Throws Error{device} where the device gives no queue.
   MetalDriver(std::shared_ptr<const ObjectiveC> objc, Owned device, SystemVersion system,
-              std::shared_ptr<Capture> capture);
+              std::shared_ptr<Capture> capture, std::unique_ptr<MpsLibrary> mps);
   ~MetalDriver() override = default;
 
   const runtime::Properties& properties() const override { return properties_; }
@@ -55,6 +56,10 @@ class MetalDriver final : public runtime::Driver {
                                           std::span<const std::byte> image) override;
 
   std::int64_t argument_bytes() const override { return argument_bytes_; }
+
+  bool has_library(std::string_view function) const override;
+  std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
+                                                      const runtime::KernelCache& cache) override;
 
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
@@ -79,8 +84,10 @@ class MetalDriver final : public runtime::Driver {
   void submit_groups(std::span<const runtime::Command> commands);
   // Takes what it encodes from `left`.
   void submit_group(std::span<const runtime::Command> group, Load& left);
+  BufferPlace place_of(const runtime::Argument& argument);
   void find_places(const runtime::Command& command);
   void wait_for_earlier(Id encoder);
+  void encode_call(const runtime::Command& command, const BufferPlace* places);
   void encode(Id encoder, const runtime::Command& command, const BufferPlace* places);
   // Of a constant that is too long for the encoder to copy: where its bytes are to be written.
   std::byte* set_large(Id encoder, std::int64_t bytes, UInteger index);
@@ -90,6 +97,7 @@ class MetalDriver final : public runtime::Driver {
   const std::shared_ptr<const ObjectiveC> objc_;
   const Owned device_;
   const std::shared_ptr<Capture> capture_;
+  const std::unique_ptr<MpsLibrary> mps_;
   const runtime::Properties properties_;
   const std::int64_t argument_bytes_;
   Pipelines pipelines_;

@@ -51,7 +51,8 @@ class Libraries {
 
 }  // namespace
 
-ObjectiveC::ObjectiveC(const Functions& functions) : functions_(functions) {
+ObjectiveC::ObjectiveC(const Functions& functions, bool is_system)
+    : functions_(functions), is_system_(is_system) {
   for (std::size_t i = 0; i < kMessages; ++i) {
     selectors_[i] = functions_.sel_registerName(message_table()[i].selector);
   }
@@ -88,7 +89,7 @@ std::shared_ptr<const ObjectiveC> ObjectiveC::open(const std::string& library,
     notes.push_back("no Metal: the system's libraries lack" + missing);
     return nullptr;
   }
-  std::shared_ptr<const ObjectiveC> objc(new ObjectiveC(functions));
+  std::shared_ptr<const ObjectiveC> objc(new ObjectiveC(functions, library.empty()));
   bool fits = true;
   for (const char* name : {"NSString", "NSArray", "NSURL", "NSProcessInfo", "MTLCompileOptions",
                            "MTLComputePipelineDescriptor"}) {
@@ -111,6 +112,23 @@ void ObjectiveC::release(Id object) const noexcept { send(object, messages::rele
 
 Id ObjectiveC::string(const std::string& text) const {
   return send(type_named("NSString"), messages::string_with_utf8, text.c_str());
+}
+
+Id ObjectiveC::array(std::span<const Id> objects) const {
+  return send(type_named("NSArray"), messages::array_with, objects.data(), objects.size());
+}
+
+Id ObjectiveC::numbers(std::span<const UInteger> values) const {
+  const Id type = type_named("NSNumber");
+  std::vector<Id> objects;
+  for (const UInteger value : values) {
+    objects.push_back(send(type, messages::number_with, value));
+  }
+  return array(objects);
+}
+
+bool ObjectiveC::open_framework(const char* path, std::vector<std::string>& notes) const {
+  return !is_system_ || Libraries(notes).open(path);
 }
 
 std::string ObjectiveC::text(Id string) const {
@@ -156,7 +174,22 @@ std::string ObjectiveC::system_name() const {
 
 bool ObjectiveC::check(Id object, std::string_view owner, MessageInfo::Receiver receiver,
                        std::vector<std::string>& lines) const {
-  const Id type = functions_.object_getClass(object);
+  return check_methods(functions_.object_getClass(object), object, owner, receiver, lines);
+}
+
+bool ObjectiveC::check_class(const char* name, std::vector<std::string>& lines) const {
+  const Id type = type_named(name);
+  if (type == nullptr) {
+    lines.push_back(std::string("no class ") + name);
+    return false;
+  }
+  const bool makes = check(type, name, MessageInfo::Receiver::type, lines);
+  return check_methods(type, nullptr, name, MessageInfo::Receiver::object, lines) && makes;
+}
+
+bool ObjectiveC::check_methods(Id type, Id object, std::string_view owner,
+                               MessageInfo::Receiver receiver,
+                               std::vector<std::string>& lines) const {
   const SystemVersion system =
       receiver == MessageInfo::Receiver::object ? system_version() : SystemVersion();
   bool fits = true;
@@ -169,7 +202,7 @@ bool ObjectiveC::check(Id object, std::string_view owner, MessageInfo::Receiver 
     void* const method = functions_.class_getInstanceMethod(type, selectors_[i]);
     if (method == nullptr) {
       // An object may pass on what its class has no method for, as those of Metal's debugger do.
-      if (send(object, messages::responds_to, selectors_[i]) != 0) continue;
+      if (object != nullptr && send(object, messages::responds_to, selectors_[i]) != 0) continue;
       lines.push_back(name + " is missing");
       fits = false;
       continue;

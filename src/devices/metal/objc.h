@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -31,6 +32,8 @@ class Owned {
 
   Id get() const noexcept { return object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
+  // The object, which is the caller's from now on.
+  Id give() noexcept { return std::exchange(object_, nullptr); }
   void swap(Owned& other) noexcept {
     std::swap(objc_, other.objc_);
     std::swap(object_, other.object_);
@@ -63,6 +66,13 @@ class ObjectiveC {
       return function(receiver, selectors_[message.index], arguments...);
     }
   }
+  // What `alloc` to the type makes, initialised: it belongs to the second message, which gives it or
+  // another in its place.
+  template <class R, class... A>
+  Owned make(Id type, Message<Id(), true> alloc, Message<R(A...), true> init,
+             std::type_identity_t<A>... arguments) const {
+    return send(send(type, alloc).give(), init, arguments...);
+  }
   template <class Signature, bool kOwned>
   bool understands(Id receiver, Message<Signature, kOwned> message) const {
     return receiver != nullptr &&
@@ -76,9 +86,16 @@ class ObjectiveC {
   Id type_named(const char* name) const { return functions_.objc_getClass(name); }
   // An autoreleased NSString.
   Id string(const std::string& text) const;
+  // Autoreleased NSArrays.
+  Id array(std::span<const Id> objects) const;
+  Id numbers(std::span<const UInteger> values) const;  // of NSNumbers
   // Empty for nil.
   std::string text(Id string) const;
   std::string error_text(Id error) const;
+
+  // Opens another of the system's frameworks; false, for the reason that `notes` gives, where there is
+  // none.
+  bool open_framework(const char* path, std::vector<std::string>& notes) const;
 
   // Those of MTLCopyAllDevices, or the default one.
   std::vector<Owned> devices() const;
@@ -92,9 +109,15 @@ class ObjectiveC {
   // `object`.
   bool check(Id object, std::string_view owner, MessageInfo::Receiver receiver,
              std::vector<std::string>& lines) const;
+  // The same for a class by its name and for its objects, without one of them.
+  bool check_class(const char* name, std::vector<std::string>& lines) const;
 
  private:
   friend class AutoreleasePool;
+
+  // Of what objects of a class understand; `object`: one of them, or null.
+  bool check_methods(Id type, Id object, std::string_view owner, MessageInfo::Receiver receiver,
+                     std::vector<std::string>& lines) const;
 
   struct Functions {
     void (*objc_msgSend)();
@@ -109,9 +132,10 @@ class ObjectiveC {
     Id (*MTLCopyAllDevices)();  // null on iOS
   };
 
-  explicit ObjectiveC(const Functions& functions);
+  ObjectiveC(const Functions& functions, bool is_system);
 
   Functions functions_;
+  bool is_system_;
   std::array<Selector, kMessages> selectors_;
 };
 

@@ -56,7 +56,7 @@ bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& 
 
 std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const ObjectiveC>& objc,
                                              Owned device, SystemVersion system,
-                                             const std::shared_ptr<Capture>& capture,
+                                             const std::shared_ptr<Capture>& capture, bool mpsgraph,
                                              const std::string& prefix,
                                              std::vector<std::string>& notes) {
   if (!check_objects(*objc, device.get(), notes)) {
@@ -71,7 +71,9 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
     return nullptr;
   }
   try {
-    auto driver = std::make_unique<MetalDriver>(objc, std::move(device), system, capture);
+    auto mps = mpsgraph ? MpsLibrary::open(*objc, device.get(), system, notes) : nullptr;
+    auto driver =
+        std::make_unique<MetalDriver>(objc, std::move(device), system, capture, std::move(mps));
     notes.push_back(name + (driver->has_bfloat() ? "" : kNoBfloat));
     return driver;
   } catch (const Error& error) {
@@ -82,7 +84,8 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
 
 }  // namespace
 
-gpu::FoundDevices find_devices(const std::string& library, const std::string& capture) {
+gpu::FoundDevices find_devices(const std::string& library, const std::string& capture,
+                               bool mpsgraph) {
   gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
@@ -97,8 +100,8 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
       devices.empty() ? nullptr : Capture::open(objc, capture, found.notes);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string prefix = "device " + std::to_string(i) + ": ";
-    if (auto driver =
-            open_device(objc, std::move(devices[i]), system, captured, prefix, found.notes)) {
+    if (auto driver = open_device(objc, std::move(devices[i]), system, captured, mpsgraph, prefix,
+                                  found.notes)) {
       found.drivers.push_back(std::move(driver));
     }
   }
@@ -106,8 +109,9 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
 }
 
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
+  const runtime::Environment& environment = runtime::environment();
   return last_search().keep(
-      find_devices(runtime::environment().metal_path, runtime::environment().metal_capture));
+      find_devices(environment.metal_path, environment.metal_capture, environment.metal_mpsgraph));
 }
 
 std::vector<std::string> notes() { return last_search().notes(); }

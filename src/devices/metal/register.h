@@ -11,8 +11,10 @@ namespace hearth::metal {
 
 // A driver for each device that can be used; none on another system. `library`: what stands for the
 // Objective-C runtime and all frameworks; empty: the system's own. `capture`: the file that gets what
-// a GPU does for the first commands, or empty. Never throws for what a machine lacks.
-gpu::FoundDevices find_devices(const std::string& library, const std::string& capture = "");
+// a GPU does for the first commands, or empty. `mpsgraph`: drivers have MPSGraph as a library, if the
+// system has it. Never throws for what a machine lacks.
+gpu::FoundDevices find_devices(const std::string& library, const std::string& capture = "",
+                               bool mpsgraph = false);
 
 // The same for what the environment names.
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers();

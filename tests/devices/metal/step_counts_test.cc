@@ -24,6 +24,7 @@ constexpr char kBuffers[] = "commandBuffer";
 constexpr char kEncoders[] = "computeCommandEncoderWithDispatchType:";
 constexpr char kEnds[] = "endEncoding";
 constexpr char kWaits[] = "waitUntilCompleted";
+constexpr char kGraphs[] = "encodeToCommandBuffer:inputsArray:resultsArray:executionDescriptor:";
 
 // The demo's is four layers deep, and wider.
 models::TransformerConfig demo_model(std::int64_t layers) {
@@ -76,14 +77,15 @@ struct WatchedGpu {
   WatchedDriver* driver = nullptr;
   gpu::GpuDevice* device = nullptr;
 };
-WatchedGpu make_gpu() {
-  gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
+WatchedGpu make_gpu(bool mpsgraph) {
+  gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph);
   if (found.drivers.empty()) return {};
   auto watched = std::make_unique<WatchedDriver>(std::move(found.drivers[0]));
   WatchedGpu made{watched.get(), nullptr};
   KernelTable table = gpu::gpu_kernel_table();
   gpu::add_driver_kernels(*watched, table);
-  made.device = new gpu::GpuDevice("metal", 1, std::move(watched), std::move(table));
+  made.device = new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
+                                   std::move(watched), std::move(table));
   return made;
 }
 // It has the kernels that every GPU has, and launches take as many arguments as on CUDA.
@@ -95,11 +97,13 @@ gpu::GpuDevice* simulator() {
   return device;
 }
 
-class MetalSteps : public MetalDoubleTest {
+// By kernels alone, or with MPSGraph as a library.
+class MetalSteps : public MetalDoubleTest, public testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     MetalDoubleTest::SetUp();
-    static const WatchedGpu watched = make_gpu();
+    static const WatchedGpu both[] = {make_gpu(false), make_gpu(true)};
+    const WatchedGpu& watched = both[GetParam() ? 1 : 0];
     ASSERT_NE(watched.device, nullptr);
     gpu_ = watched.device;
     watched_ = watched.driver;
@@ -113,6 +117,7 @@ class MetalSteps : public MetalDoubleTest {
   void forget() {
     gpu_->synchronize();
     double_->calls.clear();
+    double_->continued = 0;
     watched_->forget();
   }
   int calls(const char* selector) { return double_->calls[selector]; }
@@ -120,6 +125,7 @@ class MetalSteps : public MetalDoubleTest {
     return calls("dispatchThreadgroups:threadsPerThreadgroup:") +
            calls("dispatchThreads:threadsPerThreadgroup:");
   }
+  int command_buffers_used() { return calls(kBuffers) + double_->continued; }
   int barriers() {
     return calls("memoryBarrierWithScope:") + calls("memoryBarrierWithResources:count:");
   }
@@ -132,20 +138,24 @@ class MetalSteps : public MetalDoubleTest {
     }
     RecordProperty("merged", merged);
     std::printf(
-        "%s: %d command buffers, %d dispatches (simulator: %d, none merged: %d), %d barriers "
-        "(needed: %d)\n",
-        step, calls(kBuffers), dispatches(), static_cast<int>(dispatches_elsewhere),
-        dispatches() + merged, barriers(), watched_->needed_barriers());
-    RecordProperty("command_buffers", calls(kBuffers));
+        "%s: %d command buffers, %d dispatches and %d graphs (simulator: %d, none merged: %d), %d "
+        "barriers (needed: %d)\n",
+        step, command_buffers_used(), dispatches(), calls(kGraphs),
+        static_cast<int>(dispatches_elsewhere), dispatches() + merged, barriers(),
+        watched_->needed_barriers());
+    RecordProperty("command_buffers", command_buffers_used());
+    RecordProperty("graphs", calls(kGraphs));
     RecordProperty("dispatches", dispatches());
     RecordProperty("barriers", barriers());
     RecordProperty("needed_barriers", watched_->needed_barriers());
-    EXPECT_GT(calls(kBuffers), 0);
-    EXPECT_LE(calls(kBuffers), command_buffers);
-    EXPECT_EQ(calls(kEncoders), calls(kBuffers));
-    EXPECT_EQ(calls(kEnds), calls(kBuffers));
-    EXPECT_EQ(dispatches(), watched_->commands()) << "copies in between";
-    EXPECT_LE(dispatches(), dispatches_elsewhere);
+    EXPECT_GT(command_buffers_used(), 0);
+    EXPECT_LE(command_buffers_used(), command_buffers);
+    // A graph ends an encoder, and what follows it begins one.
+    EXPECT_LE(calls(kEncoders), calls(kBuffers) + calls(kGraphs));
+    EXPECT_EQ(calls(kEnds), calls(kEncoders));
+    EXPECT_EQ(dispatches() + calls(kGraphs), watched_->commands()) << "copies in between";
+    // Batches of two axes are several graphs.
+    if (!GetParam()) EXPECT_LE(dispatches(), dispatches_elsewhere);
     EXPECT_LE(barriers(), watched_->needed_barriers());
     // Each of the command buffers, by the final read.
     EXPECT_LE(calls(kWaits), calls(kBuffers));
@@ -155,7 +165,7 @@ class MetalSteps : public MetalDoubleTest {
   gpu::GpuDevice* gpu_ = nullptr;
 };
 
-TEST_F(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
+TEST_P(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
   const auto launches = [](Training& training) {
     const std::int64_t before = statistics().launches;
     training.step();
@@ -178,9 +188,10 @@ TEST_F(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
   training.read_loss();
   expect_counts("training step", 2, elsewhere);
   EXPECT_FALSE(watched_->batches().empty());
+  EXPECT_EQ(calls(kGraphs) > 0, GetParam());
 }
 
-TEST_F(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {
+TEST_P(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {
   const std::vector<std::int32_t> prompt = {1, 2, 3};
   std::int64_t elsewhere = 0;
   {
@@ -200,7 +211,7 @@ TEST_F(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {
   expect_counts("step of generation", 1, elsewhere);
 }
 
-TEST_F(MetalSteps, StepsLeaveNothingBehind) {
+TEST_P(MetalSteps, StepsLeaveNothingBehind) {
   Training training(Device(gpu_), 1);
   const auto run = [&](int steps) {
     for (int i = 0; i < steps; ++i) {
@@ -214,6 +225,11 @@ TEST_F(MetalSteps, StepsLeaveNothingBehind) {
   EXPECT_EQ(double_->live(), before);
 }
 
+INSTANTIATE_TEST_SUITE_P(Libraries, MetalSteps, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& each) {
+                           return std::string(each.param ? "MpsGraph" : "None");
+                         });
+
 // Memory of the process that is in use, where the system can tell.
 std::int64_t host_bytes() {
 #if defined(__GLIBC__)
@@ -224,10 +240,25 @@ std::int64_t host_bytes() {
 }
 
 // Judging every access of so many launches would take minutes.
-TEST_F(MetalSteps, TenThousandStepsLeaveNothingBehind) {
-  fake::Gpu* const judging = std::exchange(double_->gpu, new SimulatedGpu(false));
-  double_->keeps_released = false;
-  const WatchedGpu quick = make_gpu();
+class MetalLongRun : public MetalDoubleTest {
+ protected:
+  void SetUp() override {
+    MetalDoubleTest::SetUp();
+    judging_ = std::exchange(double_->gpu, new SimulatedGpu(false));
+    double_->keeps_released = false;
+  }
+  void TearDown() override {
+    double_->gpu = judging_;
+    EXPECT_EQ(double_->faults, Lines());
+    double_->reset();
+  }
+
+ private:
+  fake::Gpu* judging_ = nullptr;
+};
+
+TEST_F(MetalLongRun, TenThousandStepsLeaveNothingBehind) {
+  const WatchedGpu quick = make_gpu(false);
   ASSERT_NE(quick.device, nullptr);
   const Device device(quick.device);
   const Array x = Array::from_data(std::vector<float>(32, 0.5f), {32}, device);
@@ -262,7 +293,6 @@ TEST_F(MetalSteps, TenThousandStepsLeaveNothingBehind) {
   EXPECT_LE(host_bytes() - host, 4096);
   EXPECT_LT(loss, 1e-6);
   device.synchronize();
-  double_->gpu = judging;
 }
 
 // A batch as a small plan has it, launched again and again.

@@ -16,6 +16,9 @@ inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
 // No call: a driver has it where both of them take heads of 256 columns. Else they take 128.
 inline constexpr std::string_view kWideAttention = "attention_wide";
+// No call: a driver has it where attention is without a bias and without bounds, of f32 as well, and
+// does not give the sums of rows.
+inline constexpr std::string_view kPlainAttention = "attention_plain";
 // What a library needs beside what the problem says, at most.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 
@@ -36,7 +39,7 @@ struct AttentionProblem {
   };
 
   std::int64_t backward = 0;
-  std::int64_t dtype = 0;  // a DType: f16 or bf16
+  std::int64_t dtype = 0;  // a DType: f16 or bf16, or f32 where it is plain
   std::int64_t batch = 0, heads = 0, kv_heads = 0, rows = 0, keys = 0, d = 0, dv = 0;
   double scale = 1;
   std::int64_t causal = 0;

@@ -6,6 +6,7 @@
 #include "devices/gpu/ops/matmul_epilogue.h"
 #include "devices/gpu/ops/matmul_problem.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/gpu/ops/simdgroup_matmul.h"
 #include "devices/gpu/step_plan.h"
 #include "graph/switches.h"
 #include "ops/defs.h"
@@ -53,20 +54,21 @@ Matrix matrix_of(const TensorSpec& spec) {
   return {1, cols == 1 ? rows : col_step, 0};
 }
 
-// The batch axes of the result, the longest last: that one is the library's, the others are calls
-// of their own.
+// The batch axes of the result. The last is the library's, the others are calls of their own: it is
+// the longest one, or where results are `packed` the one that steps from matrix to matrix.
 struct Batch {
   Shape shape;
   Strides a, b, c;
 };
 
-Batch batch_of(const Signature& signature) {
+Batch batch_of(const Signature& signature, bool packed) {
   const TensorSpec& c = signature.output;
   const int rank = c.shape.rank() - 2;
   Batch batch{c.shape, batch_strides(signature.inputs[0], rank),
               batch_strides(signature.inputs[1], rank), batch_strides(c, rank)};
   batch.shape.resize(rank);
   merge_axes(&batch.shape, {&batch.a, &batch.b, &batch.c});
+  if (packed) return batch;
   const int last = batch.shape.rank() - 1;
   const auto longest = std::max_element(batch.shape.begin(), batch.shape.end());
   const int at = static_cast<int>(longest - batch.shape.begin());
@@ -146,32 +148,61 @@ bool accepts(const Signature& signature) {
   return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
 }
 
+// A library whose results are packed has no f64, and is told how gelu is worked out.
+bool accepts_packed(const Signature& signature) {
+  return accepts(signature) && signature.output.dtype != DType::f64;
+}
+
+// Of a product that is no batch.
+bool fuses_one(const Signature& signature) {
+  const TensorSpec& c = signature.output;
+  return switches().library_epilogues &&
+         element_count(c.shape) == c.shape.back() * c.shape[c.shape.rank() - 2] &&
+         fuses_matmul(signature);
+}
+
 // What the library's own epilogues take: rows of whole packets.
 bool fuses(const Signature& signature) {
-  if (!switches().library_epilogues) return false;
   const TensorSpec& c = signature.output;
-  if (c.dtype == DType::f64 ||
-      element_count(c.shape) != c.shape.back() * c.shape[c.shape.rank() - 2] ||
-      c.shape.back() * size_of(c.dtype) % kPacketBytes != 0) {
+  if (c.dtype == DType::f64 || c.shape.back() * size_of(c.dtype) % kPacketBytes != 0 ||
+      !fuses_one(signature)) {
     return false;
   }
-  if (!fuses_matmul(signature)) return false;
   // How exact the library's gelu is nobody says; 16 bits do not see more.
   return size_of(c.dtype) == 2 ||
          matmul_epilogue(signature)->activation != MatmulEpilogue::Activation::gelu_tanh;
 }
 
+// Whether all that a call reads and writes is within reach of 31 bits.
+bool is_within_reach(const MatmulProblem& problem) {
+  const auto reaches = [&](const Matrix& matrix, std::int64_t rows, std::int64_t columns) {
+    if (matrix.transposed != 0) std::swap(rows, columns);
+    return (problem.batches - 1) * matrix.batch_stride + (rows - 1) * matrix.stride + columns;
+  };
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  return reaches(problem.a, problem.m, problem.k) < kMost &&
+         reaches(problem.b, problem.k, problem.n) < kMost &&
+         reaches(problem.c, problem.m, problem.n) < kMost;
+}
+
 bool wants_padding(const Signature& signature) { return is_large(signature, kLarge); }
 
-Prepared prepare(const Signature& signature) { return library_matmul(signature, kLarge); }
+// What a library with packed results does not take: GPUs that have one have simdgroup matrices.
+Prepared packed_otherwise(const Signature& signature) {
+  constexpr std::int64_t kCores = 16;
+  if (!accepts_simdgroup_matmul(signature)) return portable_matmul(signature);
+  return simdgroup_matmul(signature, simdgroup_tiles(signature, kCores).front(),
+                          simdgroup_shares(signature, kCores));
+}
 
-}  // namespace
-
-Prepared library_matmul(const Signature& signature, std::int64_t large) {
+// `packed`: for a library whose results are.
+Prepared prepare_calls(const Signature& signature, std::int64_t large, bool packed) {
   if (auto vector = matvec(signature)) return std::move(*vector);
   if (is_matvec_few(signature)) return matvec_few(signature);
-  Batch batch = batch_of(signature);
-  if (!is_for_library(batch)) return portable_matmul(signature);
+  Batch batch = batch_of(signature, packed);
+  if (!is_for_library(batch)) {
+    return packed ? packed_otherwise(signature) : portable_matmul(signature);
+  }
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];
   const TensorSpec& c = signature.output;
@@ -192,7 +223,8 @@ Prepared library_matmul(const Signature& signature, std::int64_t large) {
   problem.has_bias = epilogue.bias >= 0 ? 1 : 0;
   problem.has_residual = epilogue.residual >= 0 ? 1 : 0;
   problem.activation = static_cast<std::int64_t>(epilogue.activation);
-  problem.workspace_bytes = workspace_bytes(problem);
+  if (packed && !is_within_reach(problem)) return packed_otherwise(signature);
+  problem.workspace_bytes = packed ? 0 : workspace_bytes(problem);
 
   auto plan = std::make_shared<StepPlan>();
   const std::int64_t workspace = plan->add_workspace(problem.workspace_bytes);
@@ -235,13 +267,24 @@ Prepared library_matmul(const Signature& signature, std::int64_t large) {
       plan->add_step(std::move(step));
     }
   };
-  const Cuts parts = cuts_of(signature, problem, large);
+  const Cuts parts = packed ? Cuts{{{0, problem.m}}, {{0, problem.n}}, {{0, problem.k}}}
+                            : cuts_of(signature, problem, large);
   for (const Part& m : parts.m) {
     for (const Part& n : parts.n) {
       for (const Part& k : parts.k) add_part(m, n, k);
     }
   }
   return prepared_steps(std::move(plan));
+}
+
+Prepared prepare(const Signature& signature) { return library_matmul(signature, kLarge); }
+
+Prepared prepare_packed(const Signature& signature) { return prepare_calls(signature, 0, true); }
+
+}  // namespace
+
+Prepared library_matmul(const Signature& signature, std::int64_t large) {
+  return prepare_calls(signature, large, false);
 }
 
 void add_library_matmul(KernelTable& table) {
@@ -254,6 +297,16 @@ void add_library_matmul(KernelTable& table) {
              .launch = launch_steps,
              .wants_padding = wants_padding,
              .writes_padded = true});
+}
+
+void add_packed_library_matmul(KernelTable& table) {
+  table.add({.op = &defs::matmul_op,
+             .accepts = accepts_packed,
+             .layout = LayoutNeed::matrices,
+             .priority = 2,  // before our own for the same GPUs
+             .fuses = fuses_one,
+             .prepare = prepare_packed,
+             .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

@@ -31,11 +31,15 @@ const KernelTable& gpu_kernel_table() {
 }
 
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
-  if (driver.has_library(kMatmulFunction)) {
+  if (driver.has_library(kStridedMatmul)) {
     add_library_matmul(table);
     add_composed_attention(table);
+  } else if (driver.has_library(kMatmulFunction)) {
+    add_packed_library_matmul(table);
   }
-  if (driver.has_library(kAttentionFunction)) {
+  if (driver.has_library(kPlainAttention)) {
+    add_plain_library_attention(table);
+  } else if (driver.has_library(kAttentionFunction)) {
     add_library_attention(table, driver.has_library(kWideAttention));
   }
   if (driver.properties().has_tile_products) {

@@ -42,6 +42,8 @@ Prepared portable_attention(const Signature& signature);
 const KernelTable& gpu_kernel_table();
 
 void add_library_matmul(KernelTable& table);
+// The same where the driver lacks kStridedMatmul.
+void add_packed_library_matmul(KernelTable& table);
 // What it prepares, with launch_steps(). Products of `large` multiplications or more are cut where
 // that makes them faster.
 Prepared library_matmul(const Signature& signature, std::int64_t large);
@@ -51,6 +53,8 @@ void add_simdgroup_matmul(KernelTable& table, int cores);
 void add_composed_attention(KernelTable& table);
 // `wide`: heads of up to 256 columns.
 void add_library_attention(KernelTable& table, bool wide);
+// Where the driver has kPlainAttention.
+void add_plain_library_attention(KernelTable& table);
 void add_matrix_attention(KernelTable& table);
 void add_short_attention(KernelTable& table);
 // attention of many rows by simdgroup matrices.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,6 +68,8 @@ struct Step {
   bool is_barrier = false;
   // Of a command.
   GpuLaunch launch;
+  std::function<void(std::vector<Touched>&)>
+      graph;                                      // what runs in place of the launch, if it is one
   std::vector<std::vector<std::byte>> constants;  // that launch.arguments point into
   // Whose memory a command may touch; what a barrier is for, or empty: all memory.
   std::vector<const Buffer*> buffers;
@@ -105,13 +108,14 @@ struct CommandBuffer final : Object {
 
 struct Queue final : Object {
   static constexpr const char* kType = "MTLCommandQueue";
-  Queue() : Object(class_named(kType)) {}
+  explicit Queue(Id of) : Object(class_named(kType)), device(of) {}
   void dispose() override;
   Id command_buffer();
   void add_set(Id set);
   // Runs what was committed up to this one; null: all.
   void finish(const CommandBuffer* last);
 
+  Id device;
   std::deque<CommandBuffer*> committed;  // and not done
   std::vector<ResidencySet*> sets;
 };

@@ -32,7 +32,7 @@ struct Device final : Object {
   UInteger working_set_size() { return state().memory; }
   UInteger max_buffer_length() { return state().longest_buffer; }
   UInteger max_threadgroup_memory() { return 32 * 1024; }
-  Id new_queue() { return new Queue; }
+  Id new_queue() { return new Queue(this); }
   Id new_buffer(UInteger length, UInteger options) {
     if (length == 0) fault("a buffer of no bytes");
     if (length > state().longest_buffer) fault("a buffer of more bytes than there may be");

@@ -1,5 +1,7 @@
 #include "devices/metal/double/foundation.h"
 
+#include <algorithm>
+
 #include "devices/metal/double/state.h"
 
 namespace hearth::metal::fake {
@@ -42,6 +44,11 @@ Id file_url(Id path) {
   return autorelease(new Url(given->text));
 }
 
+Id array_with(const Id* objects, UInteger count) {
+  if (std::find(objects, objects + count, nullptr) != objects + count) fault("an array of nil");
+  return autorelease(new Array({objects, objects + count}));
+}
+
 Id array_of(Id object) {
   if (object == nullptr) fault("an array of nil");
   return autorelease(new Array({object}));
@@ -72,6 +79,7 @@ void define_foundation() {
   define<messages::array_count, &Array::count>();
   define<messages::object_at, &Array::at>();
   define<messages::array_of, &array_of>();
+  define<messages::array_with, &array_with>();
   define<messages::file_url, &file_url>();
   define<messages::process_info, &ProcessInfo::shared>();
   define<messages::version_string, &ProcessInfo::version>();

@@ -108,6 +108,7 @@ struct MetalDouble {
   bool may_capture = false;  // as MTL_CAPTURE_ENABLED says
   bool gives_residency_sets = true;
   bool gives_buffers_in_place = true;
+  int graph_commits = 0;  // before a graph of MPSGraph is encoded, which may commit what there is
   bool archives_fail = false;  // where pipelines are added
   // Messages that objects do not understand, by selector; and those whose types are given here.
   std::map<std::string, bool> missing;
@@ -126,6 +127,8 @@ struct MetalDouble {
   std::vector<std::string> captured;  // kernels
   int pipelines_compiled = 0;
   int pipelines_from_archives = 0;
+  int graphs_compiled = 0;
+  int continued = 0;             // command buffers that MPSGraph committed
   std::vector<std::string> ran;  // kernels, in the order in which they ran
   UInteger resident = 0;         // buffers in sets of queues; stays when all else is forgotten
 

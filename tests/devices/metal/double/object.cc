@@ -178,6 +178,8 @@ EXPORT Id objc_getClass(const char* name) {
     define_libraries();
     define_commands();
     define_capture();
+    define_mps_arrays();
+    define_mps_graphs();
   });
   const auto found = all_classes().find(name);
   return found == all_classes().end() ? nullptr : found->second;

@@ -32,5 +32,7 @@ void define_devices();
 void define_libraries();
 void define_commands();
 void define_capture();
+void define_mps_arrays();
+void define_mps_graphs();
 
 }  // namespace hearth::metal::fake

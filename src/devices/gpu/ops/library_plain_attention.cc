@@ -1,0 +1,75 @@
+// attention by the vendor's library, where it has that without bias and bounds only:
+// gpu/attention_problem.h.
+#include <algorithm>
+#include <memory>
+
+#include "devices/gpu/ops/attention_inputs.h"
+#include "devices/gpu/ops/attention_problem.h"
+#include "devices/gpu/ops/library_attention_plan.h"
+#include "devices/gpu/ops/op_kernels.h"
+#include "ops/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+constexpr std::int64_t kMostColumns = 256;
+
+bool accepts(const Signature& signature) {
+  const AttentionInputs a(signature, kQ);
+  const auto fits = [](std::int64_t columns) { return columns > 0 && columns <= kMostColumns; };
+  return a.dtype() != DType::f64 && !a.has_mask && !a.has_bias && !a.has_softcap && !a.bounded &&
+         a.rows > kFewAttentionRows && a.keys > 0 && (a.rows <= a.keys || !a.causal) &&
+         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
+}
+
+AttentionProblem::Steps steps_of(const TensorSpec& spec) {
+  return {spec.strides[0], spec.strides[1], spec.strides[2]};
+}
+
+Prepared prepare(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const AttentionInputs a(signature, kQ);
+  AttentionProblem problem;
+  problem.dtype = static_cast<std::int64_t>(a.dtype());
+  problem.batch = a.batch;
+  problem.heads = a.heads;
+  problem.kv_heads = a.kv_heads;
+  problem.rows = a.rows;
+  problem.keys = a.keys;
+  problem.d = a.d;
+  problem.dv = a.dv;
+  problem.scale = a.scale;
+  problem.causal = a.causal ? 1 : 0;
+  problem.q = steps_of(a.input(kQ));
+  problem.k = steps_of(a.input(kK));
+  problem.v = steps_of(a.input(kV));
+  problem.out = dense_steps(signature.output.shape);
+  const runtime::LazyKernel& call = plan->add_library_call(attention_call(problem));
+  const StepArgument nothing{StepArgument::From::workspace, 0, 0, 0};
+  Step step;
+  step.kernel = &call;
+  step.arguments = {
+      a.arguments[kQ],
+      a.arguments[kK],
+      a.arguments[kV],
+      strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
+      nothing,
+      nothing};
+  plan->add_step(std::move(step));
+  Prepared portable = portable_attention(signature);
+  const std::int64_t bytes = std::max(plan->workspace_bytes(), portable.workspace_bytes);
+  return prepared(std::make_shared<LibraryAttentionPlan>(plan, call, std::move(portable)), bytes);
+}
+
+}  // namespace
+
+void add_plain_library_attention(KernelTable& table) {
+  table.add({.op = &defs::attention_op,
+             .accepts = accepts,
+             .layout = LayoutNeed::aligned_rows,
+             .priority = 2,
+             .prepare = prepare,
+             .launch = launch_library_attention});
+}
+
+}  // namespace hearth::gpu
