@@ -146,12 +146,13 @@ std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature)
   const AttentionInputs a(signature, kQ);
   const Sizes sizes(a);
   std::vector<AttentionTile> tiles;
-  std::copy_if(std::begin(kTiles), std::end(kTiles), std::back_inserter(tiles),
-               [&](const AttentionTile& tile) { return sizes.fits(tile); });
-  std::stable_sort(tiles.begin(), tiles.end(),
-                   [&](const AttentionTile& one, const AttentionTile& other) {
-                     return predicted(a, sizes, one) < predicted(a, sizes, other);
-                   });
+  for (const AttentionTile& tile : kTiles) {
+    if (!sizes.fits(tile)) continue;
+    const auto is_faster = [&](const AttentionTile& one, const AttentionTile& other) {
+      return predicted(a, sizes, one) < predicted(a, sizes, other);
+    };
+    tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), tile, is_faster), tile);
+  }
   return tiles;
 }
 
