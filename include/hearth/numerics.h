@@ -1,4 +1,5 @@
-// How results may be rounded where a device has a faster way.
+// How results may be rounded where a device has a faster way, and how they are where a slower one is
+// worth it.
 #pragma once
 
 #include "hearth/error.h"
@@ -11,12 +12,17 @@ struct Numerics {
   bool tf32 = false;
   // Equal runs give equal bits. Without, sums may be taken in an order that changes from run to run.
   bool deterministic = true;
+  // Sums of f32 (sum() and what is made of it, as mean() and the gradient of a broadcast) are kept to
+  // 48 bits and rounded once: what an f64 sum gives in nearly all cases, on devices without f64 as
+  // well. Partial sums beyond the range of f32 are infinite there. Other dtypes and other ops are as
+  // ever.
+  bool precise_sums = false;
 
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-// Of the ops that the calling thread records. A thread starts with what HEARTH_TF32 and
-// HEARTH_DETERMINISTIC say.
+// Of the ops that the calling thread records. A thread starts with what HEARTH_TF32,
+// HEARTH_DETERMINISTIC and HEARTH_PRECISE_SUMS say.
 HEARTH_API Numerics numerics() noexcept;
 
 // What was recorded before is submitted as it was; nothing is waited for.

@@ -8,7 +8,7 @@ inline namespace v0 {
 
 Numerics numerics() noexcept {
   const Switches& mine = switches();
-  return {mine.tf32, mine.deterministic};
+  return {mine.tf32, mine.deterministic, mine.precise_sums};
 }
 
 void set_numerics(Numerics wanted) noexcept {
@@ -16,6 +16,7 @@ void set_numerics(Numerics wanted) noexcept {
   Tape::submit_all();
   switches().tf32 = wanted.tf32;
   switches().deterministic = wanted.deterministic;
+  switches().precise_sums = wanted.precise_sums;
 }
 
 }  // namespace v0

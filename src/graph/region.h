@@ -50,6 +50,7 @@ struct RegionReduction {
   std::uint32_t axes = 0;
   DType dtype = DType::f32;  // of the result
   Strides strides;           // of the result over Region::shape; 0 on reduced axes
+  bool precise = false;      // a sum of f32 is kept in twice its digits
 };
 
 struct Region {

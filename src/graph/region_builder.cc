@@ -108,6 +108,7 @@ BuiltRegion RegionBuilder::build(PlanItem& item) {
     RegionReduction& reduction = region.reduction;
     reduction.op = end->op;
     reduction.dtype = end->dtype;
+    reduction.precise = planner_.switches_.precise_sums;
     reduction.value = argument(*end, 0, self);
     ParamReader statics(end->statics);
     const Dims axes = statics.list();

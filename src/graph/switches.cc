@@ -15,6 +15,7 @@ Switches from_environment() {
   switches.exact = environment.exact;
   switches.tf32 = environment.tf32;
   switches.deterministic = environment.deterministic;
+  switches.precise_sums = environment.precise_sums;
   switches.composites = environment.composites;
   return switches;
 }

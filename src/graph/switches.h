@@ -13,13 +13,15 @@ struct Switches {
   bool donate = true;             // outputs may take over storage that is no longer wanted
   bool tf32 = false;              // HEARTH_TF32=1: f32 products may round their factors to TF32
   bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
+  bool precise_sums = false;      // HEARTH_PRECISE_SUMS=1: sums of f32 are kept in twice its digits
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
   bool composites = false;  // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
   std::uint64_t word() const noexcept {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
            (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u) |
-           (fuse_epilogues ? 64u : 0u) | (library_epilogues ? 128u : 0u);
+           (fuse_epilogues ? 64u : 0u) | (library_epilogues ? 128u : 0u) |
+           (precise_sums ? 256u : 0u);
   }
 };
 

@@ -70,6 +70,7 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.flag("HEARTH_EXACT", out.exact);
   read.flag("HEARTH_TF32", out.tf32);
   read.flag("HEARTH_DETERMINISTIC", out.deterministic);
+  read.flag("HEARTH_PRECISE_SUMS", out.precise_sums);
   read.flag("HEARTH_LIBRARY_EPILOGUES", out.library_epilogues);
   read.flag("HEARTH_COMPOSITES", out.composites);
   read.text("HEARTH_CACHE", out.cache);

@@ -18,6 +18,7 @@ struct Environment {
   bool exact = false;             // HEARTH_EXACT
   bool tf32 = false;              // HEARTH_TF32
   bool deterministic = true;      // HEARTH_DETERMINISTIC
+  bool precise_sums = false;      // HEARTH_PRECISE_SUMS
   bool composites = false;        // HEARTH_COMPOSITES
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.

@@ -121,6 +121,20 @@ StoreFunction store_of(const ReducePlan& plan) {
   return tile_table().store[static_cast<int>(plan.dtype)];
 }
 
+// Stores values of the class that is accumulated in; a precise sum of f32 is rounded from f64 here.
+void store_values(const ReducePlan& plan, std::byte* to, const std::byte* values, std::int64_t n,
+                  std::int64_t stride) {
+  if (plan.type == class_of(plan.dtype)) return store_of(plan)(to, values, n, stride);
+  const auto* wide = reinterpret_cast<const double*>(values);
+  float rounded[256];
+  for (std::int64_t first = 0; first < n; first += std::ssize(rounded)) {
+    const std::int64_t count = std::min<std::int64_t>(n - first, std::ssize(rounded));
+    for (std::int64_t i = 0; i < count; ++i) rounded[i] = static_cast<float>(wide[first + i]);
+    store_of(plan)(to + first * stride * size_of(plan.dtype),
+                   reinterpret_cast<const std::byte*>(rounded), count, stride);
+  }
+}
+
 // Where result `index` (in the order of the kept axes) is stored.
 std::byte* result_at(const ReducePlan& plan, std::byte* base, std::int64_t index) {
   for (std::size_t axis = plan.kept.size(); axis-- > 0;) {
@@ -133,14 +147,13 @@ std::byte* result_at(const ReducePlan& plan, std::byte* base, std::int64_t index
 // Stores results [first, first + n), converting. Runs along the last kept axis go at once.
 void store_results(const ReducePlan& plan, const std::byte* values, std::int64_t first,
                    std::int64_t n, std::byte* base) {
-  const StoreFunction store = store_of(plan);
   const std::int64_t size = class_size(plan.type);
-  if (plan.kept.empty()) return store(base, values, n, 1);
+  if (plan.kept.empty()) return store_values(plan, base, values, n, 1);
   const std::int64_t extent = plan.kept.back();
   const std::int64_t stride = plan.kept_strides.back() / size_of(plan.dtype);
   while (n > 0) {
     const std::int64_t run = std::min(n, extent - first % extent);
-    store(result_at(plan, base, first), values, run, stride);
+    store_values(plan, result_at(plan, base, first), values, run, stride);
     values += run * size;
     first += run;
     n -= run;
@@ -214,7 +227,7 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
         fold.columns(lanes.bytes, lanes.bytes + half * size, half, 1, 0);
       }
       if (plan.chunks == 1) {
-        store_of(plan)(result_at(plan, base, result), lanes.bytes, 1, 1);
+        store_values(plan, result_at(plan, base, result), lanes.bytes, 1, 1);
       } else {
         std::memcpy(launch.workspace + (chunk * plan.results + result) * size, lanes.bytes,
                     static_cast<std::size_t>(size));
@@ -348,7 +361,9 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
 std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
   plan->combine = combine_of(*region.reduction.op);
   plan->dtype = region.reduction.dtype;
-  plan->type = class_of(plan->dtype);
+  const bool widens =
+      region.reduction.precise && plan->combine == Combine::sum && plan->dtype == DType::f32;
+  plan->type = widens ? TileClass::f64 : class_of(plan->dtype);
   plan->identity = identity_of(plan->combine, plan->dtype, plan->type);
   plan->result = static_cast<int>(region.inputs.size() + region.outputs.size());
   const TileSpace space = tile_space(region);
@@ -390,7 +405,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
     }
   }
   // Without steps the values are read where they lie, in long runs.
-  const bool plain = region.instructions.empty() && region.outputs.empty() &&
+  const bool plain = !widens && region.instructions.empty() && region.outputs.empty() &&
                      region.reduction.value < region.first_scalar() &&
                      is_native(region.value_dtype(region.reduction.value)) && last != nullptr &&
                      last->strides[static_cast<std::size_t>(region.reduction.value)] == 1;
@@ -399,7 +414,13 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
     if (plan->way == ReducePlan::Way::columns) layout.tile = kTileElements;
     layout.tile = layout.tile / plan->segment * plan->segment;
   }
-  plan->program = compile_tiles(region, space, layout, true);
+  if (widens) {
+    Region wide = region;
+    wide.reduction.dtype = DType::f64;
+    plan->program = compile_tiles(wide, space, layout, true);
+  } else {
+    plan->program = compile_tiles(region, space, layout, true);
+  }
   TileProgram& program = plan->program;
   if (plan->segment > 0) {
     program.tile = std::max(plan->segment, program.tile / plan->segment * plan->segment);
@@ -461,7 +482,7 @@ void launch_reduction(const ReducePlan& plan, const Launch& launch) {
     std::byte* base = launch.operands[plan.result] + plan.program.operands.back().offset;
     std::uint64_t value = plan.identity;
     for (std::int64_t i = 0; i < plan.results; ++i) {
-      store_of(plan)(result_at(plan, base, i), reinterpret_cast<std::byte*>(&value), 1, 1);
+      store_values(plan, result_at(plan, base, i), reinterpret_cast<std::byte*>(&value), 1, 1);
     }
     return;
   }

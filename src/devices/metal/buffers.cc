@@ -51,12 +51,16 @@ Address Buffers::allocate(std::int64_t bytes) {
                                               std::to_string(bytes) + " bytes, expected at most " +
                                               std::to_string(longest_) + " of what is free");
   }
-  const std::uint64_t gpu_address =
-      has_gpu_addresses_ ? objc_.send(made.get(), messages::gpu_address) : 0;
   const std::lock_guard lock(mutex_);
-  residency_.add(made.get());
-  blocks_[address] = {static_cast<std::int64_t>(length), std::move(made), gpu_address};
+  keep(address, static_cast<std::int64_t>(length), std::move(made));
   return address;
+}
+
+void Buffers::keep(Address address, std::int64_t bytes, Owned buffer) {
+  const std::uint64_t gpu_address =
+      has_gpu_addresses_ ? objc_.send(buffer.get(), messages::gpu_address) : 0;
+  residency_.add(buffer.get());
+  blocks_[address] = {bytes, std::move(buffer), gpu_address};
 }
 
 void Buffers::free(Address address) noexcept {
@@ -82,8 +86,7 @@ bool Buffers::adopt(const std::byte* pages, std::int64_t bytes) {
   const AutoreleasePool pool(objc_);
   Owned made = objc_.send(device_, messages::new_buffer_no_copy, address, length, kShared, nullptr);
   if (!made || objc_.send(made.get(), messages::contents) != address) return false;
-  residency_.add(made.get());
-  blocks_[address] = {bytes, std::move(made)};
+  keep(address, bytes, std::move(made));
   return true;
 }
 

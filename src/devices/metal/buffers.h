@@ -63,6 +63,9 @@ class Buffers {
     BufferPlace place;
   };
 
+  // With mutex_ held.
+  void keep(Address address, std::int64_t bytes, Owned buffer);
+
   const ObjectiveC& objc_;
   const Id device_;
   Residency& residency_;

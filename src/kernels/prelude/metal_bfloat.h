@@ -13,9 +13,8 @@ using namespace metal;
 #endif
 
 constexpr inline ushort hearth_bfloat_bits(uint word) {
-  return (word & 0x7fffffffu) > 0x7f800000u
-             ? ushort((word >> 16) | 0x40u)
-             : ushort((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+  return (word & 0x7fffffffu) > 0x7f800000u ? ushort((word >> 16) | 0x40u)
+                                            : ushort((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
 }
 
 // Metal wants a constructor for every address space that has variables, and a member function for
@@ -37,33 +36,33 @@ inline hearth_bfloat hearth_bfloat_of(ushort bits) {
   return made;
 }
 
-#define HEARTH_BFLOAT_WITH_INTEGER(op, N)                                             \
+#define HEARTH_BFLOAT_WITH_INTEGER(op, N)                                                         \
   inline hearth_bfloat operator op(hearth_bfloat a, N b) { return a op hearth_bfloat(float(b)); } \
   inline hearth_bfloat operator op(N a, hearth_bfloat b) { return hearth_bfloat(float(a)) op b; }
-#define HEARTH_BFLOAT_OPERATOR(op)                                                 \
-  inline hearth_bfloat operator op(hearth_bfloat a, hearth_bfloat b) {             \
-    return hearth_bfloat(float(a) op float(b));                                    \
-  }                                                                                \
-  inline float operator op(hearth_bfloat a, float b) { return float(a) op b; }     \
-  inline float operator op(float a, hearth_bfloat b) { return a op float(b); }     \
-  HEARTH_BFLOAT_WITH_INTEGER(op, int)                                              \
-  HEARTH_BFLOAT_WITH_INTEGER(op, uint)                                             \
-  HEARTH_BFLOAT_WITH_INTEGER(op, long)                                             \
-  HEARTH_BFLOAT_WITH_INTEGER(op, ulong)                                            \
-  template <class N>                                                               \
-  inline thread hearth_bfloat& operator op##=(thread hearth_bfloat & a, N b) {     \
-    a = hearth_bfloat(a op b);                                                     \
-    return a;                                                                      \
-  }                                                                                \
-  template <class N>                                                               \
-  inline device hearth_bfloat& operator op##=(device hearth_bfloat & a, N b) {     \
-    a = hearth_bfloat(hearth_bfloat(a) op b);                                      \
-    return a;                                                                      \
-  }                                                                                \
-  template <class N>                                                               \
+#define HEARTH_BFLOAT_OPERATOR(op)                                                       \
+  inline hearth_bfloat operator op(hearth_bfloat a, hearth_bfloat b) {                   \
+    return hearth_bfloat(float(a) op float(b));                                          \
+  }                                                                                      \
+  inline float operator op(hearth_bfloat a, float b) { return float(a) op b; }           \
+  inline float operator op(float a, hearth_bfloat b) { return a op float(b); }           \
+  HEARTH_BFLOAT_WITH_INTEGER(op, int)                                                    \
+  HEARTH_BFLOAT_WITH_INTEGER(op, uint)                                                   \
+  HEARTH_BFLOAT_WITH_INTEGER(op, long)                                                   \
+  HEARTH_BFLOAT_WITH_INTEGER(op, ulong)                                                  \
+  template <class N>                                                                     \
+  inline thread hearth_bfloat& operator op##=(thread hearth_bfloat & a, N b) {           \
+    a = hearth_bfloat(a op b);                                                           \
+    return a;                                                                            \
+  }                                                                                      \
+  template <class N>                                                                     \
+  inline device hearth_bfloat& operator op##=(device hearth_bfloat & a, N b) {           \
+    a = hearth_bfloat(hearth_bfloat(a) op b);                                            \
+    return a;                                                                            \
+  }                                                                                      \
+  template <class N>                                                                     \
   inline threadgroup hearth_bfloat& operator op##=(threadgroup hearth_bfloat & a, N b) { \
-    a = hearth_bfloat(hearth_bfloat(a) op b);                                      \
-    return a;                                                                      \
+    a = hearth_bfloat(hearth_bfloat(a) op b);                                            \
+    return a;                                                                            \
   }
 HEARTH_BFLOAT_OPERATOR(+)
 HEARTH_BFLOAT_OPERATOR(-)
@@ -75,9 +74,9 @@ inline hearth_bfloat operator-(hearth_bfloat a) {
   return hearth_bfloat_of(ushort(a.bits ^ 0x8000u));
 }
 
-#define HEARTH_BFLOAT_SHUFFLE(name)                                    \
-  inline hearth_bfloat name(hearth_bfloat value, ushort lane) {        \
-    return hearth_bfloat_of(metal::name(value.bits, lane));            \
+#define HEARTH_BFLOAT_SHUFFLE(name)                             \
+  inline hearth_bfloat name(hearth_bfloat value, ushort lane) { \
+    return hearth_bfloat_of(metal::name(value.bits, lane));     \
   }
 HEARTH_BFLOAT_SHUFFLE(simd_shuffle)
 HEARTH_BFLOAT_SHUFFLE(simd_broadcast)

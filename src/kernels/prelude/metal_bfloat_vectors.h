@@ -6,25 +6,25 @@
 #define HEARTH_BFLOAT_ELEMENTS(space)                                     \
   inline space hearth_bfloat& operator[](int i) space { return (&x)[i]; } \
   inline space const hearth_bfloat& operator[](int i) const space { return (&x)[i]; }
-#define HEARTH_BFLOAT_VECTOR(type, kBytes, N, ...)                                              \
-  struct alignas(kBytes) type {                                                                 \
-    hearth_bfloat __VA_ARGS__;                                                                  \
-    HEARTH_BFLOAT_ELEMENTS(thread)                                                              \
-    HEARTH_BFLOAT_ELEMENTS(device)                                                              \
-    HEARTH_BFLOAT_ELEMENTS(threadgroup)                                                         \
-    inline constant const hearth_bfloat& operator[](int i) const constant { return (&x)[i]; }   \
-    type() = default;                                                                           \
-    type() threadgroup = default;                                                               \
-    explicit inline operator vec<float, N>() const thread {                                     \
-      vec<float, N> made;                                                                       \
-      for (int i = 0; i < N; ++i) made[i] = float((*this)[i]);                                  \
-      return made;                                                                              \
-    }                                                                                           \
-    HEARTH_BFLOAT_MADE_OF_##N(type)                                                       \
-  };                                                                                            \
-  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, +)                                                     \
-  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, -)                                                     \
-  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, *)                                                     \
+#define HEARTH_BFLOAT_VECTOR(type, kBytes, N, ...)                                            \
+  struct alignas(kBytes) type {                                                               \
+    hearth_bfloat __VA_ARGS__;                                                                \
+    HEARTH_BFLOAT_ELEMENTS(thread)                                                            \
+    HEARTH_BFLOAT_ELEMENTS(device)                                                            \
+    HEARTH_BFLOAT_ELEMENTS(threadgroup)                                                       \
+    inline constant const hearth_bfloat& operator[](int i) const constant { return (&x)[i]; } \
+    type() = default;                                                                         \
+    type() threadgroup = default;                                                             \
+    explicit inline operator vec<float, N>() const thread {                                   \
+      vec<float, N> made;                                                                     \
+      for (int i = 0; i < N; ++i) made[i] = float((*this)[i]);                                \
+      return made;                                                                            \
+    }                                                                                         \
+    HEARTH_BFLOAT_MADE_OF_##N(type)                                                           \
+  };                                                                                          \
+  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, +)                                                   \
+  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, -)                                                   \
+  HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, *)                                                   \
   HEARTH_BFLOAT_VECTOR_OPERATOR(type, N, /)
 #define HEARTH_BFLOAT_MADE_OF_2(type)                               \
   inline type(hearth_bfloat all) : x(all), y(all) {}                \

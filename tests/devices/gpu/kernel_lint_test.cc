@@ -72,10 +72,11 @@ TEST_F(KernelLint, KernelsPassWithABfloatOfTheirOwn) {
 TEST_F(KernelLint, ABfloatOfTheirOwnIsWhatKernelsUse) {
   const auto check = [](const std::string& body) {
     const KernelSource kernel{.name = "uses",
-                              .text = "inline void f(device const bfloat* x, device bfloat* y, "
-                                      "threadgroup bfloat* shared, threadgroup bfloat4* fours, "
-                                      "Ctx ctx) {\n" +
-                                      body + "\n}\n",
+                              .text =
+                                  "inline void f(device const bfloat* x, device bfloat* y, "
+                                  "threadgroup bfloat* shared, threadgroup bfloat4* fours, "
+                                  "Ctx ctx) {\n" +
+                                  body + "\n}\n",
                               .function = "f",
                               .parameters = {{Kind::read, "bfloat", "x"},
                                              {Kind::write, "bfloat", "y"},

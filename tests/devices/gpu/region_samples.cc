@@ -78,6 +78,15 @@ std::vector<BuiltKernel> region_samples() {
   add(chain(DType::f16, {35, 80}, {1, 35}, {1, 35}));
   add(sum(DType::f32, {64, 256}, 2, {1, 0}));
   add(sum(DType::u8, {64, 256}, 1, {0, 1}));
+  for (const Shape& shape : {Shape{64, 4096}, Shape{4096, 64}, Shape{64, 40}, Shape{1 << 20}}) {
+    for (std::uint32_t axes = 1; axes < 1u << shape.rank() && axes < 3; ++axes) {
+      Strides result = Strides::filled(shape.rank(), 0);
+      if (shape.rank() > 1) result[axes == 1 ? 1 : 0] = 1;
+      Region precise = sum(DType::f32, shape, axes, result);
+      precise.reduction.precise = true;
+      add(precise);
+    }
+  }
   add(sum(DType::u32, {1 << 20}, 1, {0}), true);
   // Vectors of 16 elements, along rows long and short.
   for (const std::int64_t length : {8192, 256}) {

@@ -61,10 +61,8 @@ TEST_F(OwnBfloat, RoundsToNearestEvenAndKeepsNan) {
   while (words.size() < 4096) words.push_back(random());
   std::vector<float> x;
   for (const std::uint32_t word : words) x.push_back(std::bit_cast<float>(word));
-  const auto got =
-      run<float, std::uint16_t>(source_of("y[i] = as_type<ushort>(bfloat(x[i]));", "float",
-                                          "ushort"),
-                                x);
+  const auto got = run<float, std::uint16_t>(
+      source_of("y[i] = as_type<ushort>(bfloat(x[i]));", "float", "ushort"), x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     EXPECT_EQ(got[i], bfloat16(x[i]).bits) << std::hex << words[i];
   }
@@ -91,15 +89,15 @@ std::vector<bfloat16> random_values(std::size_t count) {
 // Every result is rounded, those with a float are not.
 TEST_F(OwnBfloat, ArithmeticRounds) {
   const auto x = random_values(32);
-  const auto got = run<bfloat16, bfloat16>(
-      source_of("  bfloat a = x[i], b = x[i ^ 1u];\n"
-                "  shared[i] = a * b;\n"
-                "  shared[i] += b;\n"
-                "  y[i] = (shared[i] - a / b) * 2;\n"
-                "  y[i] -= a + 0.001f;\n"
-                "  y[i] = -y[i] + simd_shuffle_xor(a, ushort(1));",
-                "bfloat", "bfloat"),
-      x);
+  const auto got =
+      run<bfloat16, bfloat16>(source_of("  bfloat a = x[i], b = x[i ^ 1u];\n"
+                                        "  shared[i] = a * b;\n"
+                                        "  shared[i] += b;\n"
+                                        "  y[i] = (shared[i] - a / b) * 2;\n"
+                                        "  y[i] -= a + 0.001f;\n"
+                                        "  y[i] = -y[i] + simd_shuffle_xor(a, ushort(1));",
+                                        "bfloat", "bfloat"),
+                              x);
   const auto round = [](float value) { return static_cast<float>(bfloat16(value)); };
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto a = static_cast<float>(x[i]), b = static_cast<float>(x[i ^ 1]);

@@ -67,18 +67,23 @@ struct Accumulation {
       : op(*region.reduction.op),
         dtype(region.reduction.dtype),
         reduced(reduced_dtype(region)),
-        finds(finds_index(op)) {}
+        finds(finds_index(op)),
+        pairs(region.reduction.precise && dtype == DType::f32 &&
+              std::string_view(op.name.text) == "sum") {}
   const OpDef& op;
   DType dtype;    // of the result
   DType reduced;  // of the values
   bool finds;     // an index, which is kept beside the value
+  bool pairs;     // two floats (kernels/region_sum.h)
 
   // Of an accumulator in memory.
   std::int64_t bytes(bool wide) const {
     const std::int64_t value = size_of(class_dtype(reduced));
+    if (pairs) return 2 * value;
     return finds ? (wide || value == 8 ? 16 : 8) : value;
   }
   std::string kept(bool wide) const {
+    if (pairs) return "float2";
     if (!finds) return value_type(dtype);
     return bytes(wide) == 16 ? "ulong2" : "uint2";
   }
@@ -185,6 +190,10 @@ std::string Accumulation::text(bool wide, bool partial, bool within_words) const
                   "; }\n#include \"kernels/region_arg.h\"\n", "typedef ",
                   partial ? "Partial" : "Found", " Target;\n");
   }
+  if (pairs) {
+    return joined("#include \"kernels/region_sum.h\"\ntypedef ", partial ? "Partial" : "Rounded",
+                  " Target;\n");
+  }
   const DType target = partial ? class_dtype(dtype) : dtype;
   return joined(
       "typedef ", value_type(dtype), " Accumulator;\ntypedef ", dtype_struct(target),
@@ -204,7 +213,8 @@ BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std
   const Accumulation accumulation(region);
   const DType dtype = accumulation.dtype;
   BuiltKernel built;
-  built.source.name = joined("region_combine_", accumulation.op.name.text, "_", name(dtype));
+  built.source.name = joined("region_combine_", accumulation.op.name.text, "_", name(dtype),
+                             accumulation.pairs ? "_precise" : "");
   built.source.text = joined(kIncludes, "typedef ", layout.wide ? "ulong" : "uint", " position;\n",
                              accumulation.text(layout.wide, false, false),
                              "#include \"kernels/region_combine.h\"\n");
@@ -300,7 +310,8 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
     built.reduce.source.parameters.push_back({Kind::threadgroup, accumulation.kept(layout.wide),
                                               "shared", axes.columns ? kThreads * width : kSimd});
   }
-  built.reduce.source.name = region_name(region, axes.columns ? "columns" : "rows");
+  built.reduce.source.name = joined(region_name(region, axes.columns ? "columns" : "rows"),
+                                    accumulation.pairs ? "_precise" : "");
   const char* const body = axes.columns       ? "region_columns"
                            : split.short_rows ? "region_short_rows"
                                               : "region_rows";

@@ -119,7 +119,8 @@ class RegionPlan final : public KernelPlan {
     if (built.has_f64 && !encoder.properties().has_f64) {
       throw Error(ErrorCode::unsupported, built.source.name + ": this device has no f64; got " +
                                               encoder.properties().name +
-                                              ", expected another device or dtype");
+                                              ", expected another device or dtype; sums of f32 "
+                                              "keep 48 bits with Numerics::precise_sums");
     }
     std::vector<runtime::Argument> arguments;
     arguments.reserve(built.operands.size() + 2);

@@ -10,8 +10,9 @@ namespace {
 bool says_bfloat(const runtime::KernelSource& source) {
   const auto says = [](const std::string& text) { return text.find("bfloat") != text.npos; };
   return says(source.function) || says(source.text) ||
-         std::any_of(source.parameters.begin(), source.parameters.end(),
-                     [&](const runtime::KernelParameter& parameter) { return says(parameter.type); });
+         std::any_of(
+             source.parameters.begin(), source.parameters.end(),
+             [&](const runtime::KernelParameter& parameter) { return says(parameter.type); });
 }
 
 std::string file(const std::string& name) {

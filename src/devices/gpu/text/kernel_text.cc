@@ -169,8 +169,10 @@ std::string assemble(const KernelSource& source, Target target) {
   if (!source.metal) check_dialect(source.text, source.name);
   const bool f64 = says_double(source);
   if (f64 && target == Target::metal) {
-    throw Error(ErrorCode::unsupported, "kernel: Metal has no f64; got " + source.name +
-                                            ", which says double, expected float");
+    throw Error(ErrorCode::unsupported,
+                "kernel: Metal has no f64; got " + source.name +
+                    ", which says double, expected float (sums of f32 keep " +
+                    "48 bits with Numerics::precise_sums)");
   }
   Assembly assembly;
   const bool has_f64 = target == Target::cuda || target == Target::host || f64;

@@ -50,8 +50,8 @@ void SimulatedGpu::adopt(std::byte* memory, std::int64_t bytes) {
   blocks_[memory] = {nullptr, bytes};
 }
 
-std::shared_ptr<fake::GpuLibrary> SimulatedGpu::compile(const std::string& text,
-                                                        UInteger language, std::string& messages) {
+std::shared_ptr<fake::GpuLibrary> SimulatedGpu::compile(const std::string& text, UInteger language,
+                                                        std::string& messages) {
   try {
     return std::make_shared<SimulatedLibrary>(text, language, check_);
   } catch (const Error& error) {
