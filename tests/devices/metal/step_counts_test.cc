@@ -155,7 +155,9 @@ class MetalSteps : public MetalDoubleTest, public testing::WithParamInterface<bo
     EXPECT_EQ(calls(kEnds), calls(kEncoders));
     EXPECT_EQ(dispatches() + calls(kGraphs), watched_->commands()) << "copies in between";
     // Batches of two axes are several graphs.
-    if (!GetParam()) EXPECT_LE(dispatches(), dispatches_elsewhere);
+    if (!GetParam()) {
+      EXPECT_LE(dispatches(), dispatches_elsewhere);
+    }
     EXPECT_LE(barriers(), watched_->needed_barriers());
     // Each of the command buffers, by the final read.
     EXPECT_LE(calls(kWaits), calls(kBuffers));
