@@ -42,8 +42,9 @@ MpsOperand mps_operand(std::size_t parameter, const std::vector<std::int64_t>& e
     if (extent(axis) > 1) steps.push_back(axis);
   }
   std::vector<std::size_t> sorted = steps;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
+  std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    return strides[a] != strides[b] ? strides[a] > strides[b] : a < b;
+  });
   for (std::size_t i = 0; i < steps.size(); ++i) operand.axes[steps[i]] = sorted[i];
   // The last of them has a stride of 1, be it an axis of one element.
   if (!sorted.empty() && strides[sorted.back()] != 1 && sorted.back() == operand.axes.back()) {
