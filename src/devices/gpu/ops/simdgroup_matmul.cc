@@ -117,11 +117,14 @@ bool accepts_simdgroup_matmul(const Signature& signature) {
 }
 
 std::vector<SimdgroupTile> simdgroup_tiles(const Signature& signature, std::int64_t cores) {
-  std::vector<SimdgroupTile> tiles(std::begin(kTiles), std::end(kTiles));
   const std::int64_t shares = simdgroup_shares(signature, cores);
-  std::stable_sort(tiles.begin(), tiles.end(), [&](const auto& one, const auto& other) {
+  const auto is_faster = [&](const SimdgroupTile& one, const SimdgroupTile& other) {
     return predicted(signature, one, shares, cores) < predicted(signature, other, shares, cores);
-  });
+  };
+  std::vector<SimdgroupTile> tiles;
+  for (const SimdgroupTile& tile : kTiles) {
+    tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), tile, is_faster), tile);
+  }
   return tiles;
 }
 
