@@ -2,6 +2,7 @@
 #include "devices/cpu/device.h"
 #include "devices/cuda/register.h"
 #include "devices/gpu/gpu_device.h"
+#include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/metal/register.h"
 
@@ -20,7 +21,10 @@ void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver
   for (std::unique_ptr<runtime::Driver>& driver : drivers) {
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*driver, table);
-    register_device(new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table)));
+    gpu::GpuOptions options;
+    options.choices = gpu::contraction_choices();
+    register_device(
+        new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table), options));
   }
 }
 

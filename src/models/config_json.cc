@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "io/json.h"
+#include "core/json.h"
 
 namespace hearth::models {
 namespace {
 
-using io::JsonObject;
-using io::JsonValue;
 
 [[noreturn]] void fail(ErrorCode code, const std::string& source, const std::string& what) {
   throw Error(code, source + ": " + what);
@@ -37,7 +35,7 @@ T optional(const JsonObject& object, const char* key, T fallback, const std::str
                                     : std::is_same_v<T, std::int64_t> ? "an integer"
                                                                       : "a text";
   fail(ErrorCode::invalid_argument, source,
-       std::string(key) + " is of the wrong type; got " + io::json_text(*found) + ", expected " +
+       std::string(key) + " is of the wrong type; got " + json_text(*found) + ", expected " +
            kExpected);
 }
 
@@ -52,7 +50,7 @@ std::int64_t integer(const JsonObject& object, const char* key, const std::strin
 }  // namespace
 
 TransformerConfig parse_config(const std::string& text, const std::string& source) {
-  const std::optional<JsonValue> document = io::parse_json(text);
+  const std::optional<JsonValue> document = parse_json(text);
   if (!document || !std::holds_alternative<JsonObject>(*document)) {
     fail(ErrorCode::corrupt_file, source, "not a configuration; expected one JSON object");
   }
@@ -92,7 +90,7 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
 std::string config_json(const TransformerConfig& given) {
   const TransformerConfig config = given.resolved();
   const JsonObject object = {
-      {"architectures", io::JsonArray{"LlamaForCausalLM"}},
+      {"architectures", JsonArray{"LlamaForCausalLM"}},
       {"model_type", "llama"},
       {"vocab_size", config.vocabulary},
       {"hidden_size", config.dim},
@@ -110,7 +108,7 @@ std::string config_json(const TransformerConfig& given) {
       {"mlp_bias", false},
       {"torch_dtype", "float32"},
   };
-  return io::json_text(object, 2) + "\n";
+  return json_text(object, 2) + "\n";
 }
 
 }  // namespace hearth::models

@@ -17,6 +17,7 @@ namespace runtime {
 struct DriverCounters {
   std::atomic<std::int64_t> launches{0}, replays{0}, waits{0}, to_device{0}, to_host{0},
       on_device{0};
+  std::atomic<std::int64_t> tuned{0}, tuning_nanoseconds{0};  // measurements, in no other counter
 };
 DriverCounters& driver_counters() noexcept;
 

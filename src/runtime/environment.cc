@@ -80,6 +80,8 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.flag("HEARTH_METAL_MPSGRAPH", out.metal_mpsgraph);
   read.text("HEARTH_TRACE", out.trace);
   read.flag("HEARTH_CHECK_ORDER", out.check_order);
+  read.text("HEARTH_CHOICES", out.choices);
+  read.flag("HEARTH_TUNE", out.tune);
   return out;
 }
 

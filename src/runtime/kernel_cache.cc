@@ -1,14 +1,12 @@
 #include "runtime/kernel_cache.h"
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "runtime/environment.h"
+#include "runtime/whole_file.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -22,13 +20,6 @@ struct Header {
   std::uint64_t checksum;
 };
 constexpr char kMagic[8] = {'H', 'e', 'a', 'r', 't', 'h', 'K', '1'};
-
-// No two writers, in this process or another, choose the same name.
-std::string unique_suffix() {
-  static std::atomic<std::uint64_t> count{std::random_device{}()};
-  std::random_device device;
-  return "." + std::to_string(device()) + "." + std::to_string(count.fetch_add(1)) + ".new";
-}
 
 }  // namespace
 
@@ -70,35 +61,13 @@ std::optional<std::vector<std::byte>> KernelCache::find(const SourceHash& hash) 
   return std::nullopt;
 }
 
-bool KernelCache::keep(const SourceHash& hash, std::span<const std::byte> image) const noexcept
-    try {
+bool KernelCache::keep(const SourceHash& hash, std::span<const std::byte> image) const noexcept {
   if (folder_.empty()) return false;
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) return false;
-  const std::string path = path_of(hash);
-  const std::string fresh = path + unique_suffix();
-  {
-    std::ofstream file(fresh, std::ios::binary);
-    Header header{};
-    std::memcpy(header.magic, kMagic, sizeof kMagic);
-    header.bytes = image.size();
-    header.checksum = checksum(image.data(), image.size());
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.write(reinterpret_cast<const char*>(image.data()),
-               static_cast<std::streamsize>(image.size()));
-    file.close();
-    if (!file) {
-      std::filesystem::remove(fresh, error);
-      return false;
-    }
-  }
-  std::filesystem::rename(fresh, path, error);
-  if (!error) return true;
-  std::filesystem::remove(fresh, error);
-  return false;
-} catch (const std::exception&) {
-  return false;
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.bytes = image.size();
+  header.checksum = checksum(image.data(), image.size());
+  return write_whole_file(path_of(hash), {std::as_bytes(std::span(&header, 1)), image});
 }
 
 }  // namespace runtime

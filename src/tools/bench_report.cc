@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "hearth/device.h"
-#include "io/json.h"
+#include "core/json.h"
 #include "tools/bench_training.h"
 
 namespace hearth::tools {
@@ -72,11 +72,11 @@ std::string bench_table(const std::vector<BenchRow>& rows) {
 }
 
 std::string bench_json(const Bench& bench) {
-  io::JsonArray rows;
+  JsonArray rows;
   for (const std::string& name : bench.names()) rows.emplace_back(name);
   for (const BenchRow& row : bench.rows()) {
     const bool has_reference = !row.reference.empty();
-    io::JsonObject out = {
+    JsonObject out = {
         {"row", row.row},
         {"unit", row.unit},
         {"median", row.value.median},
@@ -100,7 +100,7 @@ std::string bench_json(const Bench& bench) {
     rows.emplace_back(std::move(out));
   }
   const TrainingShape shape;
-  const io::JsonObject model = {
+  const JsonObject model = {
       {"vocabulary", shape.vocabulary},
       {"dim", shape.dim},
       {"hidden", shape.config().resolved().hidden},
@@ -110,9 +110,9 @@ std::string bench_json(const Bench& bench) {
       {"context", shape.context},
       {"batch", shape.batch},
   };
-  const io::JsonObject all = {
+  const JsonObject all = {
       {"device", bench.device().description()}, {"model", model}, {"rows", std::move(rows)}};
-  return io::json_text(all, 2) + "\n";
+  return json_text(all, 2) + "\n";
 }
 
 }  // namespace hearth::tools

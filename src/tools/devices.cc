@@ -1,20 +1,55 @@
+#include <cstdio>
 #include <memory>
+#include <string>
 
+#include "devices/gpu/gpu_device.h"
 #include "hearth/device.h"
+#include "runtime/choices.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
+namespace {
+
+std::string text_of(const runtime::ChoiceTime& time) {
+  if (!time.seconds) return time.name + " not measured";
+  char microseconds[32];
+  std::snprintf(microseconds, sizeof microseconds, " %.4g us", *time.seconds * 1e6);
+  return time.name + microseconds;
+}
+
+// What was measured to choose between implementations.
+void write_choices(Device device) {
+  const auto* const gpu = dynamic_cast<const gpu::GpuDevice*>(&device.impl());
+  if (gpu == nullptr) return;
+  const std::vector<runtime::KeptChoice> kept = gpu->choices().read();
+  if (kept.empty()) return;
+  for (const runtime::KeptChoice& choice : kept) {
+    std::string line = "  " + choice.op + " " + choice.problem + ": " + choice.chosen;
+    const char* separator = " (";
+    for (const runtime::ChoiceTime& time : choice.times) {
+      line += separator + text_of(time);
+      separator = ", ";
+    }
+    write_out(line + ")\n");
+  }
+  write_out("  kept in " + gpu->choices().path() + "\n");
+}
+
+}  // namespace
 
 void add_devices(CommandLine& line) {
   Command command = line.add_command("devices", "List the devices of this machine");
   const auto verbose = std::make_shared<bool>(false);
   command.flag("-v,--verbose", *verbose, "Say what was tried to find them");
-  command.action([verbose] {
+  const auto choices = std::make_shared<bool>(false);
+  command.flag("--choices", *choices, "Show which implementations were chosen, and their times");
+  command.action([verbose, choices] {
     const Device chosen;
     for (const Device device : Device::all()) {
       write_out(device.name() + (device == chosen ? " (default): " : ": ") + device.description() +
                 "\n");
+      if (*choices) write_choices(device);
     }
     if (!*verbose) return;
     for (const std::string& note : Device::search_notes()) write_out("  " + note + "\n");

@@ -1,7 +1,7 @@
 #include <memory>
 #include <string>
 
-#include "io/json.h"
+#include "core/json.h"
 #include "ops/defs.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -9,8 +9,6 @@
 namespace hearth::tools {
 namespace {
 
-using io::JsonArray;
-using io::JsonObject;
 
 const char* kind_name(OpKind kind) {
   switch (kind) {
@@ -86,7 +84,7 @@ void add_ops(CommandLine& line) {
     if (*json) {
       JsonArray list;
       for (const OpDef* op : all_ops()) list.emplace_back(describe(*op));
-      write_out(io::json_text(JsonObject{{"format", 1}, {"ops", std::move(list)}}, 2) + "\n");
+      write_out(json_text(JsonObject{{"format", 1}, {"ops", std::move(list)}}, 2) + "\n");
       return;
     }
     for (const OpDef* op : all_ops()) {

@@ -9,7 +9,7 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "core/json.h"
 #include "models/config_json.h"
 #include "runtime/timeline.h"
 
@@ -87,7 +87,7 @@ Trainer::Trainer(const TrainingOptions& options)
 }
 
 std::string Trainer::run_description() const {
-  const io::JsonObject run = {
+  const JsonObject run = {
       {"text_bytes", dataset_.train().size() + dataset_.held_out().size()},
       {"text", fingerprint(dataset_.train()) ^ fingerprint(dataset_.held_out())},
       {"dim", options_.model.dim},
@@ -105,7 +105,7 @@ std::string Trainer::run_description() const {
       {"steps", options_.seconds > 0 ? 0 : options_.steps},
       {"seconds", options_.seconds},
   };
-  return io::json_text(run);
+  return json_text(run);
 }
 
 // With a budget of time: as many steps as fit at the pace so far.

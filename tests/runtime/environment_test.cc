@@ -21,6 +21,7 @@ TEST(Environment, NothingSet) {
   EXPECT_TRUE(none.fusion);
   EXPECT_FALSE(none.exact);
   EXPECT_EQ(none.cache, std::nullopt);
+  EXPECT_TRUE(none.tune);
 }
 
 TEST(Environment, ValuesAreTaken) {
@@ -32,7 +33,9 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
                                 {"HEARTH_METAL_MPSGRAPH", "1"},
-                                {"HEARTH_CHECK_ORDER", ""}});
+                                {"HEARTH_CHECK_ORDER", ""},
+                                {"HEARTH_CHOICES", "matmul=portable"},
+                                {"HEARTH_TUNE", "0"}});
   EXPECT_EQ(all.problem, "");
   EXPECT_EQ(all.threads, 3);
   EXPECT_FALSE(all.fusion);
@@ -43,6 +46,8 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_EQ(all.metal_capture, "plan.gputrace");
   EXPECT_TRUE(all.metal_mpsgraph);
   EXPECT_FALSE(all.check_order);
+  EXPECT_EQ(all.choices, "matmul=portable");
+  EXPECT_FALSE(all.tune);
 }
 
 TEST(Environment, ValuesWithoutMeaningAreProblems) {

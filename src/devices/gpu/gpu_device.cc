@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/gpu/choice.h"
 #include "devices/gpu/kernel_plan.h"
 #include "runtime/driver_calls.h"
 #include "runtime/timeline.h"
@@ -26,6 +27,7 @@ GpuDevice::GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Drive
       driver_(std::move(driver)),
       table_(std::move(table)),
       registry_(*driver_, runtime::KernelCache(options.cache_folder)),
+      chooser_(*driver_, registry_, options.cache_folder, options.choices),
       pool_(*driver_,
             static_cast<std::int64_t>(static_cast<double>(driver_->properties().memory) *
                                       options.memory_share),
@@ -80,6 +82,7 @@ void GpuDevice::end_plan() {
   if (!pending_.empty()) {
     upload_dynamics();
     if (!replay_.launch(plan_, operands_)) {
+      settle_choices();
       compile_kernels();
       encode();
       replay_.run(plan_, operands_, batch_);
@@ -94,10 +97,20 @@ void GpuDevice::abandon_plan() noexcept {
   plan_ = nullptr;
 }
 
+void GpuDevice::settle_choices() {
+  for (Pending& pending : pending_) {
+    const ChoicePlan* const choice = choice_of(pending.launch);
+    if (choice == nullptr || choice->is_settled()) continue;
+    const runtime::HostSpan span("choose");
+    pending.launch.operands = operands_.data() + pending.first_operand;
+    chooser_.settle(*choice, pending.launch, runtime::memory(dynamics_, dynamics_bytes_));
+  }
+}
+
 void GpuDevice::compile_kernels() {
   std::vector<const runtime::KernelSource*> sources;
   for (const Pending& pending : pending_) {
-    for (const runtime::LazyKernel* kernel : plan_of(pending.launch).kernels) {
+    for (const runtime::LazyKernel* kernel : running_plan(pending.launch).kernels) {
       if (!kernel->is_ready() && kernel->source() != nullptr) {
         sources.push_back(kernel->source());
       }

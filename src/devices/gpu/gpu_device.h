@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/gpu/chooser.h"
 #include "devices/gpu/plan_replay.h"
 #include "graph/kernel.h"
 #include "runtime/device_pool.h"
@@ -19,6 +20,7 @@ struct GpuOptions {
   bool recycles_memory = true;  // see runtime::DevicePool
   double memory_share = 0.94;   // of the device's memory, at most for arrays and arena
   std::string cache_folder = runtime::KernelCache::default_folder();
+  ChooserOptions choices = {};
 };
 
 // Launches of a plan are collected while it runs and queued together at its end: encoded anew, or,
@@ -59,6 +61,8 @@ class GpuDevice final : public DeviceImpl {
 
   runtime::Driver* driver() noexcept override { return driver_.get(); }
   runtime::KernelRegistry* registry() noexcept override { return &registry_; }
+  // What was kept of choices between implementations.
+  const runtime::ChoiceFile& choices() const { return chooser_.file(); }
   const ReplayStatistics& replays() const noexcept { return replay_.statistics(); }
 
  private:
@@ -68,6 +72,7 @@ class GpuDevice final : public DeviceImpl {
     std::size_t first_operand;
   };
 
+  void settle_choices();
   void compile_kernels();
   void upload_dynamics();
   void encode();
@@ -75,6 +80,7 @@ class GpuDevice final : public DeviceImpl {
   std::unique_ptr<runtime::Driver> driver_;
   const KernelTable table_;
   runtime::KernelRegistry registry_;
+  Chooser chooser_;
   runtime::DevicePool pool_;
   Address arena_ = nullptr;
   std::int64_t arena_bytes_ = 0;

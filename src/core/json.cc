@@ -1,10 +1,10 @@
-#include "io/json.h"
+#include "core/json.h"
 
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
 
-namespace hearth::io {
+namespace hearth {
 namespace {
 
 using nlohmann::ordered_json;
@@ -81,4 +81,4 @@ std::optional<JsonValue> parse_json(const std::string& text) {
   return from_library(value);
 }
 
-}  // namespace hearth::io
+}  // namespace hearth

@@ -1,5 +1,5 @@
-// JSON documents of configurations and reports. The library behind them is included by one source
-// for all; untrusted headers of tensors have their own reader (safetensors.h).
+// JSON documents of configurations, reports and kept choices. The library behind them is included by
+// one source for all; untrusted headers of tensors have their own reader (io/safetensors.h).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace hearth::io {
+namespace hearth {
 
 struct JsonValue;
 using JsonArray = std::vector<JsonValue>;
@@ -32,4 +32,4 @@ std::string json_text(const JsonValue& value, int indent = -1);
 // Nothing for what is no JSON, or nests deeper than any configuration.
 std::optional<JsonValue> parse_json(const std::string& text);
 
-}  // namespace hearth::io
+}  // namespace hearth

@@ -1,0 +1,36 @@
+// Measuring the alternatives of a choice.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "devices/gpu/choice.h"
+#include "runtime/driver.h"
+#include "runtime/encoder.h"
+#include "runtime/kernel_registry.h"
+
+namespace hearth::gpu {
+
+struct TrialLimits {
+  int rounds = 5;  // after the first, in which a kernel meets its memory for the first time
+  // Of the device's time, for all alternatives: no run begins after it.
+  double seconds = 50e-3;
+  // An alternative that took so many times as long as the fastest is not run again.
+  double far_behind = 1.5;
+  std::int64_t bytes = std::int64_t{1} << 30;  // of memory
+};
+
+// The middle of what each alternative takes, on memory of its own that is filled with harmless
+// numbers: nothing that `launch` names is read or written but its dynamic block, which is read.
+// Alternatives run in turn, `first` at first, and those that are not supported or not reached have no
+// time. Empty where there is not memory enough, or the driver cannot tell. What else goes wrong is
+// thrown. The caller holds the device's queue.
+std::optional<std::vector<std::optional<double>>> measure(runtime::Driver& driver,
+                                                          runtime::KernelRegistry& registry,
+                                                          const ChoicePlan& choice,
+                                                          const Launch& launch,
+                                                          runtime::Argument dynamics,
+                                                          std::size_t first,
+                                                          const TrialLimits& limits = {});
+
+}  // namespace hearth::gpu

@@ -1,0 +1,20 @@
+// Files of a cache: they appear whole or not at all, whoever writes them at the same time.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+
+// Replaces the file by the pieces, one behind the other, through a file of another name in the same
+// folder, which is made if need be. False where that fails: the old file is then as it was.
+bool write_whole_file(const std::string& path,
+                      std::initializer_list<std::span<const std::byte>> pieces) noexcept;
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

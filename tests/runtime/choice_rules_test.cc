@@ -1,0 +1,82 @@
+#include "runtime/choice_rules.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "hearth/error.h"
+
+namespace hearth::runtime {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    read_choice_rules(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ChoiceRules, InOneLine) {
+  EXPECT_TRUE(read_choice_rules("").empty());
+  const std::vector<ChoiceRule> rules = read_choice_rules("matmul=simdgroup/64x64,attention=tiles");
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[0].op, "matmul");
+  EXPECT_EQ(rules[0].pattern, "*");
+  EXPECT_EQ(rules[0].name, "simdgroup/64x64");
+  EXPECT_EQ(rules[1].op, "attention");
+  for (const char* bad : {"=a", "matmul=", "matmul=a,,attention=b", "matmul=a,attention"}) {
+    EXPECT_NE(error_of(bad).find("HEARTH_CHOICES: no rule"), std::string::npos) << bad;
+  }
+}
+
+TEST(ChoiceRules, InAFile) {
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("hearth_rules_" + std::to_string(getpid()) + ".json"))
+                               .string();
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write(R"([{"op": "matmul", "class": "f32 * k4096", "choose": "mps"},
+            {"op": "matmul", "choose": "portable"}])");
+  const std::vector<ChoiceRule> rules = read_choice_rules(path);
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[0].pattern, "f32 * k4096");
+  EXPECT_EQ(rules[0].name, "mps");
+  EXPECT_EQ(rules[1].pattern, "*");
+  write("[{");
+  EXPECT_EQ(error_of(path), "environment: HEARTH_CHOICES: no JSON; got '" + path +
+                                "', expected a list of "
+                                R"({"op": "...", "class": "...", "choose": "..."})");
+  for (const char* bad : {R"([1])", R"([{"op": "matmul"}])", R"([{"choose": "a"}])",
+                          R"([{"op": "matmul", "choose": 1}])",
+                          R"([{"op": "matmul", "choose": "a", "when": "b"}])"}) {
+    write(bad);
+    EXPECT_NE(error_of(path).find("HEARTH_CHOICES: no rule; got "), std::string::npos) << bad;
+  }
+  write("{}");
+  EXPECT_NE(error_of(path).find("no JSON"), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_EQ(error_of(path), "environment: HEARTH_CHOICES: the file cannot be read; got '" + path +
+                                "', expected a path, or op=name");
+}
+
+TEST(ChoiceRules, PatternsAndFamilies) {
+  EXPECT_TRUE(fits_pattern("f32 nt m64", "*"));
+  EXPECT_TRUE(fits_pattern("f32 nt m64", "f32*m64"));
+  EXPECT_TRUE(fits_pattern("f32 nt m64 m64", "*m64"));
+  EXPECT_TRUE(fits_pattern("aab", "*ab"));
+  EXPECT_TRUE(fits_pattern("", "**"));
+  EXPECT_FALSE(fits_pattern("f32 nt m64", "f16*"));
+  EXPECT_FALSE(fits_pattern("f32 nt m64", "f32"));
+  EXPECT_FALSE(fits_pattern("f32", "f32*4"));
+  EXPECT_TRUE(is_wanted("simdgroup/64x64", "simdgroup"));
+  EXPECT_TRUE(is_wanted("simdgroup/64x64", "simdgroup/64x64"));
+  EXPECT_FALSE(is_wanted("simdgroup/64x64", "simd"));
+  EXPECT_FALSE(is_wanted("simdgroup", "simdgroup/64x64"));
+}
+
+}  // namespace
+}  // namespace hearth::runtime
