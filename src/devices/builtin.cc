@@ -16,13 +16,16 @@ void register_builtin_devices() { cpu::register_cpu_device(); }
 
 namespace {
 
-void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver>> drivers) {
+// `system`: see ChooserOptions.
+void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver>> drivers,
+                   const std::string& system = "") {
   int index = 0;
   for (std::unique_ptr<runtime::Driver>& driver : drivers) {
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*driver, table);
     gpu::GpuOptions options;
     options.choices = gpu::contraction_choices();
+    options.choices.system = system;
     register_device(
         new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table), options));
   }
@@ -32,7 +35,8 @@ void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver
 
 void discover_attached_devices() {
   register_gpus("cuda", cuda::open_drivers());
-  register_gpus("metal", metal::open_drivers());
+  auto drivers = metal::open_drivers();
+  register_gpus("metal", std::move(drivers), metal::system_name());
 }
 
 std::vector<std::string> discovery_notes() {

@@ -304,9 +304,10 @@ TEST_F(Choices, OperandsAreNeitherReadNorWritten) {
 }
 
 TEST_F(Choices, ScratchIsGivenBack) {
+  options_.recycles_memory = false;
+  fresh_device();
   says(3e-3, 2e-3, 1e-3);
-  const Array small = numbers(10);  // the arena and the block of dynamic values
-  added(10);
+  added(10);  // the arena and the block of dynamic values
   const std::int64_t before = driver_->memory_in_use();
   added(1000);
   driver_->wait();

@@ -16,6 +16,12 @@ gpu::LastSearch& last_search() {
   return *search;
 }
 
+// Of the last search that found Metal.
+SystemVersion& last_system() {
+  static SystemVersion system;
+  return system;
+}
+
 // Whether objects of all kinds that the device makes without a kernel take the messages that they
 // will be sent.
 bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& notes) {
@@ -89,7 +95,7 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
   gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
-  const SystemVersion system = objc->system_version();
+  const SystemVersion system = last_system() = objc->system_version();
   if (!(system >= kOldest)) {
     found.notes.emplace_back("no Metal: the system is too old; got one before macOS 13");
     return found;
@@ -112,6 +118,11 @@ std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
   const runtime::Environment& environment = runtime::environment();
   return last_search().keep(
       find_devices(environment.metal_path, environment.metal_capture, environment.metal_mpsgraph));
+}
+
+std::string system_name() {
+  const SystemVersion system = last_system();
+  return "macOS " + std::to_string(system.major) + "." + std::to_string(system.minor);
 }
 
 std::vector<std::string> notes() { return last_search().notes(); }

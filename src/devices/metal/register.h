@@ -18,6 +18,8 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
 
 // The same for what the environment names.
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers();
+// "macOS 15.1", of the last search that found Metal.
+std::string system_name();
 // The notes of the last open_drivers(). Thread-safe.
 std::vector<std::string> notes();
 

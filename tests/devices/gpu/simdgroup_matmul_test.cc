@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "devices/element.h"
+#include "devices/gpu/choice.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/step_plan.h"
 #include "devices/sim/sim_driver.h"
@@ -408,7 +409,10 @@ TEST_F(SimdgroupMatmul, OthersAreNone) {
   add_simdgroup_matmul(table, 8);
   const auto launches = [&](const Signature& signature) {
     const Prepared prepared = table.find(signature)->prepare(signature);
-    const auto* const plan = static_cast<const KernelPlan*>(prepared.state.get());
+    const auto* plan = static_cast<const KernelPlan*>(prepared.state.get());
+    if (const auto* const choice = dynamic_cast<const ChoicePlan*>(plan)) {
+      plan = static_cast<const KernelPlan*>(choice->chosen().prepared.state.get());
+    }
     return static_cast<const StepPlan*>(plan)->steps()[0].kernel->source()->name;
   };
   EXPECT_TRUE(launches(signature_of(64, 64, 64)).starts_with("matmul_simdgroup_"));

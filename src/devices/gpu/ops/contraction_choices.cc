@@ -1,13 +1,77 @@
 #include "devices/gpu/ops/contraction_choices.h"
 
+#include "devices/gpu/choice.h"
+#include "devices/gpu/ops/matmul_epilogue.h"
+#include "devices/gpu/ops/op_kernels.h"
+#include "devices/gpu/ops/simdgroup_matmul.h"
 #include "runtime/environment.h"
 
 namespace hearth::gpu {
+namespace {
+
+// The first that fits counts; see DefaultRule. Of a family, the tile that should be fastest goes first.
+constexpr DefaultRule kRules[] = {
+    {.op = "matmul", .name = "simdgroup"},
+};
+
+constexpr const char* kPortable = "portable";
+
+std::string name_of(const SimdgroupTile& tile) {
+  return "simdgroup/" + std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
+         std::to_string(tile.depth);
+}
+
+// n: rows are dense, t: columns are, s: neither.
+char layout_of(const TensorSpec& spec) {
+  const int row = spec.shape.rank() - 2, column = row + 1;
+  if (spec.strides[column] == 1 || spec.shape[column] == 1) return 'n';
+  return spec.strides[row] == 1 || spec.shape[row] == 1 ? 't' : 's';
+}
+
+std::string sized(const char* name, std::int64_t extent) {
+  return " " + std::string(name) + std::to_string(size_class(extent));
+}
+
+ChoiceClass matmul_class(const Signature& signature) {
+  const TensorSpec& a = signature.inputs[0];
+  const TensorSpec& b = signature.inputs[1];
+  const Shape& c = signature.output.shape;
+  const std::int64_t m = c[c.rank() - 2], n = c.back(), k = a.shape.back();
+  const std::int64_t results = element_count(c);
+  ChoiceClass made;
+  made.op = "matmul";
+  made.work = static_cast<double>(results) * static_cast<double>(k);
+  made.problem = std::string(name(signature.output.dtype)) + " " + layout_of(a) + layout_of(b) +
+                 sized("m", m) + sized("n", n) + sized("k", k) + sized("b", results / (m * n));
+  const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
+  constexpr const char* kActivations[] = {"", " relu", " gelu"};
+  if (epilogue.bias >= 0) made.problem += " bias";
+  if (epilogue.residual >= 0) made.problem += " residual";
+  made.problem += kActivations[static_cast<int>(epilogue.activation)];
+  return made;
+}
+
+}  // namespace
+
+Prepared matmul_choice(const Signature& signature, std::int64_t cores) {
+  std::vector<Alternative> alternatives;
+  const std::int64_t shares = simdgroup_shares(signature, cores);
+  for (const SimdgroupTile& tile : simdgroup_tiles(signature, cores)) {
+    alternatives.push_back({name_of(tile), simdgroup_matmul(signature, tile, shares)});
+  }
+  alternatives.push_back({kPortable, portable_matmul(signature)});
+  return prepared_choice(matmul_class(signature), std::move(alternatives));
+}
 
 ChooserOptions contraction_choices() {
   ChooserOptions options;
   options.choices = runtime::environment().choices;
   options.tunes = runtime::environment().tune;
+  options.table.rules.assign(std::begin(kRules), std::end(kRules));
+  for (const SimdgroupTile& tile : all_simdgroup_tiles()) {
+    options.table.names.push_back({"matmul", name_of(tile)});
+  }
+  options.table.names.push_back({"matmul", kPortable});
   return options;
 }
 

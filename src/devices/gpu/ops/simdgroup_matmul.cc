@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "devices/gpu/choice.h"
+#include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/matmul_epilogue.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/regions/region_values.h"
@@ -105,8 +107,7 @@ Prepared prepare(const Signature& signature) {
   if (auto vector = matvec(signature)) return std::move(*vector);
   if (is_matvec_few(signature)) return matvec_few(signature);
   if (element_count(signature.output.shape) == 0) return portable_matmul(signature);
-  return simdgroup_matmul(signature, simdgroup_tiles(signature, kCores).front(),
-                          simdgroup_shares(signature, kCores));
+  return matmul_choice(signature, kCores);
 }
 
 }  // namespace
@@ -114,6 +115,10 @@ Prepared prepare(const Signature& signature) {
 bool accepts_simdgroup_matmul(const Signature& signature) {
   const DType dtype = signature.output.dtype;
   return is_float(dtype) && dtype != DType::f64;
+}
+
+std::vector<SimdgroupTile> all_simdgroup_tiles() {
+  return {std::begin(kTiles), std::end(kTiles)};
 }
 
 std::vector<SimdgroupTile> simdgroup_tiles(const Signature& signature, std::int64_t cores) {
@@ -263,7 +268,7 @@ void add_simdgroup_matmul(KernelTable& table, int cores) {
                         : cores < 24 ? prepare<16>
                         : cores < 48 ? prepare<32>
                                      : prepare<64>,
-             .launch = launch_steps,
+             .launch = launch_choice,
              .writes_padded = true});
 }
 

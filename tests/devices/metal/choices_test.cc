@@ -1,0 +1,117 @@
+// Choices on the Metal device: the times of command buffers decide, as the double says them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "devices/gpu/gpu_device.h"
+#include "devices/gpu/ops/contraction_choices.h"
+#include "devices/gpu/ops/op_kernels.h"
+#include "devices/metal/metal_fixture.h"
+#include "hearth/ops.h"
+#include "runtime/choices.h"
+
+namespace hearth::metal {
+namespace {
+
+constexpr std::int64_t kSide = 72;
+
+class MetalChoices : public MetalDoubleTest {
+ protected:
+  void SetUp() override {
+    MetalDoubleTest::SetUp();
+    folder_ = (std::filesystem::temp_directory_path() /
+               ("hearth_metal_choices_" + std::to_string(getpid())))
+                  .string();
+    options_.cache_folder = folder_;
+    options_.choices = gpu::contraction_choices();
+    options_.choices.choices = "";
+    options_.choices.tunes = true;
+    options_.choices.least_work = 1000;
+    options_.choices.system = "macOS 15.0";
+  }
+  void TearDown() override {
+    for (const auto& device : devices_) device->synchronize();
+    EXPECT_EQ(double_->faults, Lines());
+    double_->reset();
+    std::filesystem::remove_all(folder_);
+  }
+  // Devices stay as long as the process, since plans that they ran are kept.
+  gpu::GpuDevice* make_gpu() {
+    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
+    EXPECT_EQ(found.drivers.size(), 1u);
+    KernelTable table = gpu::gpu_kernel_table();
+    gpu::add_driver_kernels(*found.drivers[0], table);
+    devices_.push_back(new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]),
+                                          std::move(table), options_));
+    double_->ran.clear();
+    return devices_.back();
+  }
+  // Multiplies and compares; returns the kernel that ran last.
+  std::string product(gpu::GpuDevice* gpu, std::int64_t m = kSide) {
+    std::mt19937 bits(std::random_device{}());
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<float> a(static_cast<std::size_t>(m * kSide)), b(kSide * kSide);
+    for (float& value : a) value = uniform(bits);
+    for (float& value : b) value = uniform(bits);
+    const Device device(gpu);
+    const std::vector<float> c = matmul(Array::from_data(a, {m, kSide}, device),
+                                        Array::from_data(b, {kSide, kSide}, device))
+                                     .to_vector<float>();
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < kSide; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < kSide; ++l) {
+          sum += double{a[static_cast<std::size_t>(i * kSide + l)]} *
+                 double{b[static_cast<std::size_t>(l * kSide + j)]};
+        }
+        EXPECT_NEAR(c[static_cast<std::size_t>(i * kSide + j)], sum, 1e-4);
+      }
+    }
+    return double_->ran.back();
+  }
+
+  std::string folder_;
+  gpu::GpuOptions options_;
+  std::vector<gpu::GpuDevice*> devices_;
+};
+
+TEST_F(MetalChoices, ProductsRunWhatCommandBuffersSayIsFastest) {
+  double_->seconds = {{"matmul_", 1e-3}, {"_64_32_32_", -0.5e-3}};
+  gpu::GpuDevice* const gpu = make_gpu();
+  EXPECT_TRUE(contains(product(gpu), "_64_32_32_"));
+  const std::vector<runtime::KeptChoice> kept = gpu->choices().read();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].problem, "f32 nn m128 n128 k128 b1");
+  EXPECT_EQ(kept[0].chosen, "simdgroup/64x32x32");
+  // Nothing is measured for another of the class, nor by another process.
+  EXPECT_GT(double_->ran.size(), 8u);
+  double_->ran.clear();
+  EXPECT_TRUE(contains(product(gpu, kSide + 1), "_64_32_32_"));
+  EXPECT_EQ(double_->ran.size(), 1u);
+  gpu::GpuDevice* const again = make_gpu();
+  EXPECT_TRUE(contains(product(again), "_64_32_32_"));
+  EXPECT_EQ(double_->ran.size(), 1u);
+}
+
+TEST_F(MetalChoices, ThePortableKernelTooIfItIsFastest) {
+  double_->seconds = {{"matmul_", 1e-3}, {"matmul_float", -0.9e-3}};
+  EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
+}
+
+TEST_F(MetalChoices, TheUserDecides) {
+  options_.choices.choices = "matmul=portable";
+  EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
+  EXPECT_EQ(double_->ran.size(), 1u);
+  options_.choices.choices = "matmul=simdgroup/32x32x16";
+  EXPECT_TRUE(contains(product(make_gpu()), "_32_32_16_"));
+  options_.choices.choices = "matmul=tensor_cores";
+  gpu::GpuDevice* const gpu = make_gpu();
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { product(gpu); }),
+                       "no implementation of matmul; got 'tensor_cores', expected one of portable, "
+                       "simdgroup/"));
+}
+
+}  // namespace
+}  // namespace hearth::metal
