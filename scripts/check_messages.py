@@ -30,7 +30,9 @@ CRATES = {
         "3733321d6edbaa799a59b3f2c82b9e83abfa7577eae0274d3c02f9e879eab1aa",
 }
 RUNTIME = "of the runtime itself: the bindings call its functions instead"
-UNKNOWN = {"retain": RUNTIME, "release": RUNTIME, "responds_to": RUNTIME}
+UNKNOWN = dict.fromkeys(
+    ["retain", "release", "responds_to", "alloc_array", "alloc_shaped_type", "alloc_tensor_data"],
+    RUNTIME)  # fmt: skip
 
 # C++ types of the table as codes: those of the Objective-C runtime, structs by their members.
 TABLE_TYPES = {
