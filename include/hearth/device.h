@@ -75,6 +75,9 @@ struct Statistics {
   std::int64_t bytes_to_device = 0;  // copied
   std::int64_t bytes_to_host = 0;
   std::int64_t bytes_on_device = 0;
+  std::int64_t tuned = 0;  // classes of problems whose implementations were measured
+  double tuning_seconds =
+      0;  // what that took, with launches and waits that are counted nowhere else
 };
 HEARTH_API Statistics statistics() noexcept;
 

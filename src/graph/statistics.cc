@@ -25,6 +25,8 @@ Statistics statistics() noexcept {
   out.bytes_to_device = calls.to_device.load(relaxed);
   out.bytes_to_host = calls.to_host.load(relaxed);
   out.bytes_on_device = calls.on_device.load(relaxed);
+  out.tuned = calls.tuned.load(relaxed);
+  out.tuning_seconds = static_cast<double>(calls.tuning_nanoseconds.load(relaxed)) * 1e-9;
   return out;
 }
 

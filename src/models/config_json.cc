@@ -8,7 +8,6 @@
 namespace hearth::models {
 namespace {
 
-
 [[noreturn]] void fail(ErrorCode code, const std::string& source, const std::string& what) {
   throw Error(code, source + ": " + what);
 }

@@ -92,7 +92,8 @@ std::optional<KeptChoice> choice_of(const std::string& line) {
   const auto* const object = value ? std::get_if<JsonObject>(&*value) : nullptr;
   KeptChoice choice;
   if (object == nullptr || !read_text(*object, "op", choice.op) ||
-      !read_text(*object, "class", choice.problem) || !read_text(*object, "chosen", choice.chosen)) {
+      !read_text(*object, "class", choice.problem) ||
+      !read_text(*object, "chosen", choice.chosen)) {
     return std::nullopt;
   }
   const JsonValue* const times = member(*object, "microseconds");

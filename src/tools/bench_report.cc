@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "hearth/device.h"
 #include "core/json.h"
+#include "hearth/device.h"
 #include "tools/bench_training.h"
 
 namespace hearth::tools {

@@ -9,7 +9,6 @@
 namespace hearth::tools {
 namespace {
 
-
 const char* kind_name(OpKind kind) {
   switch (kind) {
     case OpKind::leaf:

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/json.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "io/file.h"
-#include "core/json.h"
 #include "models/config_json.h"
 #include "runtime/timeline.h"
 

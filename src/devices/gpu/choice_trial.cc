@@ -55,8 +55,9 @@ class Scratch {
         operands_.push_back(is_there ? make(signature.inputs[i], real, true) : nullptr);
       }
       // Where an op overwrites an input, it does so here.
-      const auto same = std::find(launch.operands, launch.operands + operands_.size(),
-                                  launch.output()) - launch.operands;
+      const auto same =
+          std::find(launch.operands, launch.operands + operands_.size(), launch.output()) -
+          launch.operands;
       operands_.push_back(static_cast<std::size_t>(same) < operands_.size()
                               ? operands_[static_cast<std::size_t>(same)]
                               : make(signature.output, launch.output(), false));
@@ -151,8 +152,7 @@ class Trial {
 void compile_all(runtime::KernelRegistry& registry, const ChoicePlan& choice) {
   std::vector<const runtime::KernelSource*> sources;
   for (const Alternative& each : choice.alternatives()) {
-    for (const auto* kernel :
-         static_cast<const KernelPlan*>(each.prepared.state.get())->kernels) {
+    for (const auto* kernel : static_cast<const KernelPlan*>(each.prepared.state.get())->kernels) {
       if (!kernel->is_ready() && kernel->source() != nullptr) sources.push_back(kernel->source());
     }
   }
@@ -188,8 +188,8 @@ std::optional<std::vector<std::optional<double>>> measure(
       if (spent >= limits.seconds) break;
       try {
         if (round == 0) {
-          trials[i] = std::make_unique<Trial>(driver, registry, alternatives[i], elsewhere,
-                                              dynamics);
+          trials[i] =
+              std::make_unique<Trial>(driver, registry, alternatives[i], elsewhere, dynamics);
         }
         Trial* const trial = trials[i].get();
         if (trial == nullptr) continue;

@@ -25,12 +25,9 @@ struct TrialLimits {
 // Alternatives run in turn, `first` at first, and those that are not supported or not reached have no
 // time. Empty where there is not memory enough, or the driver cannot tell. What else goes wrong is
 // thrown. The caller holds the device's queue.
-std::optional<std::vector<std::optional<double>>> measure(runtime::Driver& driver,
-                                                          runtime::KernelRegistry& registry,
-                                                          const ChoicePlan& choice,
-                                                          const Launch& launch,
-                                                          runtime::Argument dynamics,
-                                                          std::size_t first,
-                                                          const TrialLimits& limits = {});
+std::optional<std::vector<std::optional<double>>> measure(
+    runtime::Driver& driver, runtime::KernelRegistry& registry, const ChoicePlan& choice,
+    const Launch& launch, runtime::Argument dynamics, std::size_t first,
+    const TrialLimits& limits = {});
 
 }  // namespace hearth::gpu

@@ -96,11 +96,10 @@ void Chooser::read_rules() {
     }
     if (is_known) continue;
     throw Error(ErrorCode::invalid_argument,
-                names.empty()
-                    ? "environment: HEARTH_CHOICES: no op that has a choice; got '" + rule.op +
-                          "', expected one of " + listed(ops)
-                    : "environment: HEARTH_CHOICES: no implementation of " + rule.op + "; got '" +
-                          rule.name + "', expected one of " + listed(names));
+                names.empty() ? "environment: HEARTH_CHOICES: no op that has a choice; got '" +
+                                    rule.op + "', expected one of " + listed(ops)
+                              : "environment: HEARTH_CHOICES: no implementation of " + rule.op +
+                                    "; got '" + rule.name + "', expected one of " + listed(names));
   }
   rules_ = std::move(rules);
 }
@@ -184,8 +183,7 @@ const Chooser::Known& Chooser::known(const ChoicePlan& choice, const Launch& lau
 Chooser::Known Chooser::measured(const ChoicePlan& choice, const Launch& launch,
                                  runtime::Argument dynamics) {
   const ChoiceClass& problem = choice.problem();
-  if (problem.work < options_.least_work || options_.system.empty() ||
-      runtime::wants_commands()) {
+  if (problem.work < options_.least_work || options_.system.empty() || runtime::wants_commands()) {
     return std::nullopt;
   }
   const auto begin = std::chrono::steady_clock::now();
@@ -198,8 +196,8 @@ Chooser::Known Chooser::measured(const ChoicePlan& choice, const Launch& launch,
   counters.tuning_nanoseconds.fetch_add(took.count(), std::memory_order_relaxed);
   if (!seconds) return std::nullopt;
   counters.tuned.fetch_add(1, std::memory_order_relaxed);
-  runtime::KeptChoice kept{problem.op, problem.problem,
-                           choice.alternatives()[fastest(*seconds, all, usual)].name, {}};
+  runtime::KeptChoice kept{
+      problem.op, problem.problem, choice.alternatives()[fastest(*seconds, all, usual)].name, {}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     kept.times.push_back({choice.alternatives()[i].name, (*seconds)[i]});
   }

@@ -43,8 +43,8 @@ class MetalChoices : public MetalDoubleTest {
     EXPECT_EQ(found.drivers.size(), 1u);
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*found.drivers[0], table);
-    devices_.push_back(new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]),
-                                          std::move(table), options_));
+    devices_.push_back(
+        new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), std::move(table), options_));
     double_->ran.clear();
     return devices_.back();
   }
@@ -56,9 +56,9 @@ class MetalChoices : public MetalDoubleTest {
     for (float& value : a) value = uniform(bits);
     for (float& value : b) value = uniform(bits);
     const Device device(gpu);
-    const std::vector<float> c = matmul(Array::from_data(a, {m, kSide}, device),
-                                        Array::from_data(b, {kSide, kSide}, device))
-                                     .to_vector<float>();
+    const std::vector<float> c =
+        matmul(Array::from_data(a, {m, kSide}, device), Array::from_data(b, {kSide, kSide}, device))
+            .to_vector<float>();
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < kSide; ++j) {
         double sum = 0;

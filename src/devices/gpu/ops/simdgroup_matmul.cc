@@ -117,9 +117,7 @@ bool accepts_simdgroup_matmul(const Signature& signature) {
   return is_float(dtype) && dtype != DType::f64;
 }
 
-std::vector<SimdgroupTile> all_simdgroup_tiles() {
-  return {std::begin(kTiles), std::end(kTiles)};
-}
+std::vector<SimdgroupTile> all_simdgroup_tiles() { return {std::begin(kTiles), std::end(kTiles)}; }
 
 std::vector<SimdgroupTile> simdgroup_tiles(const Signature& signature, std::int64_t cores) {
   const std::int64_t shares = simdgroup_shares(signature, cores);
