@@ -72,6 +72,19 @@ class MetalChoices : public MetalDoubleTest {
     return double_->ran.back();
   }
 
+  // Causal attention of 20 rows, of the same numbers every time.
+  static std::vector<float> attended(gpu::GpuDevice* gpu) {
+    std::mt19937 bits(7);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    const auto draw = [&] {
+      std::vector<float> values(2 * 20 * 16);
+      for (float& value : values) value = uniform(bits);
+      return Array::from_data(values, {1, 2, 20, 16}, Device(gpu));
+    };
+    const Array q = draw(), k = draw(), v = draw();
+    return attention(q, k, v, {.causal = true}).to_vector<float>();
+  }
+
   std::string folder_;
   gpu::GpuOptions options_;
   std::vector<gpu::GpuDevice*> devices_;
@@ -98,6 +111,20 @@ TEST_F(MetalChoices, ProductsRunWhatCommandBuffersSayIsFastest) {
 TEST_F(MetalChoices, ThePortableKernelTooIfItIsFastest) {
   double_->seconds = {{"matmul_", 1e-3}, {"matmul_float", -0.9e-3}};
   EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
+}
+
+TEST_F(MetalChoices, AttentionRunsWhatIsFastestToo) {
+  double_->seconds = {{"attention_", 1e-3}, {"attention_tiles", -0.9e-3}};
+  gpu::GpuDevice* const gpu = make_gpu();
+  const std::vector<float> portable = attended(gpu);
+  EXPECT_TRUE(contains(double_->ran.back(), "attention_tiles"));
+  ASSERT_EQ(gpu->choices().read().size(), 1u);
+  EXPECT_EQ(gpu->choices().read()[0].problem, "f32 q32 k32 h2 g2 b1 d16 v16 causal");
+  options_.choices.choices = "attention=simdgroup";
+  gpu::GpuDevice* const other = make_gpu();
+  const std::vector<float> matrices = attended(other);
+  EXPECT_TRUE(contains(double_->ran.back(), "attention_simdgroup"));
+  for (std::size_t i = 0; i < portable.size(); ++i) EXPECT_NEAR(portable[i], matrices[i], 1e-5);
 }
 
 TEST_F(MetalChoices, TheUserDecides) {

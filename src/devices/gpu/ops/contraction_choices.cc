@@ -1,8 +1,10 @@
 #include "devices/gpu/ops/contraction_choices.h"
 
 #include "devices/gpu/choice.h"
+#include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/matmul_epilogue.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/gpu/ops/simdgroup_attention.h"
 #include "devices/gpu/ops/simdgroup_matmul.h"
 #include "runtime/environment.h"
 
@@ -12,6 +14,7 @@ namespace {
 // The first that fits counts; see DefaultRule. Of a family, the tile that should be fastest goes first.
 constexpr DefaultRule kRules[] = {
     {.op = "matmul", .name = "simdgroup"},
+    {.op = "attention", .name = "simdgroup"},
 };
 
 constexpr const char* kPortable = "portable";
@@ -19,6 +22,11 @@ constexpr const char* kPortable = "portable";
 std::string name_of(const SimdgroupTile& tile) {
   return "simdgroup/" + std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
          std::to_string(tile.depth);
+}
+
+std::string name_of(const AttentionTile& tile) {
+  return "simdgroup/" + std::to_string(tile.simdgroups) + "x" + std::to_string(tile.blocks) + "x" +
+         std::to_string(tile.keys) + (tile.held ? "_held" : "");
 }
 
 // n: rows are dense, t: columns are, s: neither.
@@ -51,7 +59,34 @@ ChoiceClass matmul_class(const Signature& signature) {
   return made;
 }
 
+ChoiceClass attention_class(const Signature& signature) {
+  const AttentionInputs a(signature, kQ);
+  ChoiceClass made;
+  made.op = "attention";
+  made.work = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.rows) *
+              static_cast<double>(a.keys) * static_cast<double>(a.d + a.dv);
+  // Columns are exact: which tiles fit depends on them.
+  made.problem = std::string(name(a.dtype())) + sized("q", a.rows) + sized("k", a.keys) +
+                 sized("h", a.heads) + sized("g", a.kv_heads) + sized("b", a.batch) + " d" +
+                 std::to_string(a.d) + " v" + std::to_string(a.dv);
+  if (a.causal) made.problem += " causal";
+  if (a.has_mask) made.problem += " mask";
+  if (a.has_bias) made.problem += " bias";
+  if (a.has_softcap) made.problem += " softcap";
+  if (a.bounded) made.problem += " bounded";
+  return made;
+}
+
 }  // namespace
+
+Prepared attention_choice(const Signature& signature) {
+  std::vector<Alternative> alternatives;
+  for (const AttentionTile& tile : simdgroup_attention_tiles(signature)) {
+    alternatives.push_back({name_of(tile), simdgroup_attention(signature, tile)});
+  }
+  alternatives.push_back({kPortable, portable_attention(signature)});
+  return prepared_choice(attention_class(signature), std::move(alternatives));
+}
 
 Prepared matmul_choice(const Signature& signature, std::int64_t cores) {
   std::vector<Alternative> alternatives;
@@ -72,6 +107,10 @@ ChooserOptions contraction_choices() {
     options.table.names.push_back({"matmul", name_of(tile)});
   }
   options.table.names.push_back({"matmul", kPortable});
+  for (const AttentionTile& tile : all_attention_tiles()) {
+    options.table.names.push_back({"attention", name_of(tile)});
+  }
+  options.table.names.push_back({"attention", kPortable});
   return options;
 }
 

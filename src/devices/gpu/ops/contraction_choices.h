@@ -15,4 +15,9 @@ ChooserOptions contraction_choices();
 // dense rows, t for dense columns, s for neither.
 Prepared matmul_choice(const Signature& signature, std::int64_t cores);
 
+// For attention that simdgroup_attention() takes: the tiles that fit, and the portable kernel. With
+// launch_choice(). Its class is "f16 q1024 k1024 h16 g4 b8 d64 v64 causal": rows, keys, heads, heads of
+// keys, items, columns, and what else scores are changed by.
+Prepared attention_choice(const Signature& signature);
+
 }  // namespace hearth::gpu

@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "devices/gpu/choice.h"
 #include "devices/gpu/ops/attention_inputs.h"
+#include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
@@ -130,10 +132,6 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
   return step;
 }
 
-Prepared prepare(const Signature& signature) {
-  return simdgroup_attention(signature, simdgroup_attention_tiles(signature).front());
-}
-
 }  // namespace
 
 bool accepts_simdgroup_attention(const Signature& signature) {
@@ -141,6 +139,8 @@ bool accepts_simdgroup_attention(const Signature& signature) {
   return a.dtype() != DType::f64 && a.rows > kFewAttentionRows &&
          std::max(a.d, a.dv) <= kMostColumns && !simdgroup_attention_tiles(signature).empty();
 }
+
+std::vector<AttentionTile> all_attention_tiles() { return {std::begin(kTiles), std::end(kTiles)}; }
 
 std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
@@ -170,8 +170,8 @@ void add_simdgroup_attention(KernelTable& table) {
   table.add({.op = &defs::attention_op,
              .accepts = accepts_simdgroup_attention,
              .priority = 2,
-             .prepare = prepare,
-             .launch = launch_steps});
+             .prepare = attention_choice,
+             .launch = launch_choice});
 }
 
 }  // namespace hearth::gpu

@@ -21,6 +21,7 @@ struct AttentionTile {
 
 // More rows than go to the kernels for few, of f32 and the 16-bit floats, that a tile fits.
 bool accepts_simdgroup_attention(const Signature& signature);
+std::vector<AttentionTile> all_attention_tiles();
 // All tiles whose memory and registers suffice, the one that should be fastest first. Each gives the
 // same result but for rounding. Not empty where the signature is accepted.
 std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature);
