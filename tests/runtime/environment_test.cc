@@ -32,7 +32,7 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_DEVICE", "cuda:1"},
                                 {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
-                                {"HEARTH_METAL_MPSGRAPH", "1"},
+                                {"HEARTH_METAL_MPSGRAPH", "0"},
                                 {"HEARTH_CHECK_ORDER", ""},
                                 {"HEARTH_CHOICES", "matmul=portable"},
                                 {"HEARTH_TUNE", "0"}});
@@ -44,7 +44,7 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_EQ(all.device, "cuda:1");
   EXPECT_EQ(all.metal_path, "/a/library");
   EXPECT_EQ(all.metal_capture, "plan.gputrace");
-  EXPECT_TRUE(all.metal_mpsgraph);
+  EXPECT_FALSE(all.metal_mpsgraph);
   EXPECT_FALSE(all.check_order);
   EXPECT_EQ(all.choices, "matmul=portable");
   EXPECT_FALSE(all.tune);

@@ -406,7 +406,7 @@ TEST_F(SimdgroupMatmul, TheTileAndTheSharesFitTheGpu) {
 TEST_F(SimdgroupMatmul, OthersAreNone) {
   KernelTable table;
   add_matmul_kernels(table);
-  add_simdgroup_matmul(table, 8);
+  add_simdgroup_matmul(table, 8, false);
   const auto launches = [&](const Signature& signature) {
     const Prepared prepared = table.find(signature)->prepare(signature);
     const auto* plan = static_cast<const KernelPlan*>(prepared.state.get());

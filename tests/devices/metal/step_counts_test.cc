@@ -6,6 +6,7 @@
 #endif
 
 #include "devices/gpu/gpu_device.h"
+#include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/watched_driver.h"
@@ -84,8 +85,12 @@ WatchedGpu make_gpu(bool mpsgraph) {
   WatchedGpu made{watched.get(), nullptr};
   KernelTable table = gpu::gpu_kernel_table();
   gpu::add_driver_kernels(*watched, table);
+  gpu::GpuOptions options;
+  options.choices = gpu::contraction_choices();
+  options.choices.choices = mpsgraph ? "matmul=library,attention=library" : "";
+  options.choices.tunes = false;
   made.device = new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
-                                   std::move(watched), std::move(table));
+                                   std::move(watched), std::move(table), options);
   return made;
 }
 // It has the kernels that every GPU has, and launches take as many arguments as on CUDA.

@@ -18,6 +18,7 @@ constexpr DefaultRule kRules[] = {
 };
 
 constexpr const char* kPortable = "portable";
+constexpr const char* kLibrary = "library";
 
 std::string name_of(const SimdgroupTile& tile) {
   return "simdgroup/" + std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
@@ -79,22 +80,32 @@ ChoiceClass attention_class(const Signature& signature) {
 
 }  // namespace
 
-Prepared attention_choice(const Signature& signature) {
+Prepared attention_choice(const Signature& signature, bool library) {
   std::vector<Alternative> alternatives;
   for (const AttentionTile& tile : simdgroup_attention_tiles(signature)) {
     alternatives.push_back({name_of(tile), simdgroup_attention(signature, tile)});
   }
   alternatives.push_back({kPortable, portable_attention(signature)});
+  if (library) {
+    if (auto call = plain_library_attention(signature)) {
+      alternatives.push_back({kLibrary, std::move(*call)});
+    }
+  }
   return prepared_choice(attention_class(signature), std::move(alternatives));
 }
 
-Prepared matmul_choice(const Signature& signature, std::int64_t cores) {
+Prepared matmul_choice(const Signature& signature, std::int64_t cores, bool library) {
   std::vector<Alternative> alternatives;
   const std::int64_t shares = simdgroup_shares(signature, cores);
   for (const SimdgroupTile& tile : simdgroup_tiles(signature, cores)) {
     alternatives.push_back({name_of(tile), simdgroup_matmul(signature, tile, shares)});
   }
   alternatives.push_back({kPortable, portable_matmul(signature)});
+  if (library) {
+    if (auto calls = packed_library_matmul(signature)) {
+      alternatives.push_back({kLibrary, std::move(*calls)});
+    }
+  }
   return prepared_choice(matmul_class(signature), std::move(alternatives));
 }
 
@@ -106,11 +117,13 @@ ChooserOptions contraction_choices() {
   for (const SimdgroupTile& tile : all_simdgroup_tiles()) {
     options.table.names.push_back({"matmul", name_of(tile)});
   }
-  options.table.names.push_back({"matmul", kPortable});
   for (const AttentionTile& tile : all_attention_tiles()) {
     options.table.names.push_back({"attention", name_of(tile)});
   }
-  options.table.names.push_back({"attention", kPortable});
+  for (const char* op : {"matmul", "attention"}) {
+    options.table.names.push_back({op, kPortable});
+    options.table.names.push_back({op, kLibrary});
+  }
   return options;
 }
 

@@ -6,7 +6,6 @@
 #include "devices/gpu/ops/attention_around.h"
 #include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/attention_problem.h"
-#include "devices/gpu/ops/library_attention_plan.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
@@ -74,6 +73,28 @@ bool accepts(const Signature& signature, int first) {
 StepArgument part_of(int operand, DType dtype, std::int64_t first, std::int64_t count) {
   return {From::operand, operand, first * size_of(dtype), count * size_of(dtype)};
 }
+
+// What a library's steps are where it takes the call, and the portable kernel where it does not.
+class LibraryAttentionPlan final : public KernelPlan {
+ public:
+  LibraryAttentionPlan(std::shared_ptr<const StepPlan> library, const runtime::LazyKernel& call,
+                       Prepared portable)
+      : library_(std::move(library)), call_(call), portable_(std::move(portable)) {
+    kernels = library_->kernels;
+  }
+  void launch(Launch launch) const {
+    if (launch.encoder->takes(call_)) return launch_steps(*library_, launch);
+    launch.state = portable_.state.get();
+    launch_steps(launch);
+  }
+
+ private:
+  std::shared_ptr<const StepPlan> library_;
+  const runtime::LazyKernel& call_;
+  Prepared portable_;
+};
+
+void launch_forward(const Launch& launch) { plan_as<LibraryAttentionPlan>(launch).launch(launch); }
 
 Prepared prepare_forward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -259,7 +280,7 @@ void add_kernels(KernelTable& table) {
                .prepare = prepare,
                .launch = launch});
   };
-  add(defs::attention_op, accepts_forward<kWide>, prepare_forward, launch_library_attention);
+  add(defs::attention_op, accepts_forward<kWide>, prepare_forward, launch_forward);
   add(defs::attention_with_sums_op, accepts_with_sums<kWide>, prepare_forward, launch_steps);
   add(defs::attention_backward_op, accepts_backward<kWide>, prepare_backward, launch_steps);
 }

@@ -6,7 +6,6 @@
 #include "devices/gpu/ops/matmul_epilogue.h"
 #include "devices/gpu/ops/matmul_problem.h"
 #include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/ops/simdgroup_matmul.h"
 #include "devices/gpu/step_plan.h"
 #include "graph/switches.h"
 #include "ops/defs.h"
@@ -148,11 +147,6 @@ bool accepts(const Signature& signature) {
   return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
 }
 
-// A library whose results are packed has no f64, and is told how gelu is worked out.
-bool accepts_packed(const Signature& signature) {
-  return accepts(signature) && signature.output.dtype != DType::f64;
-}
-
 // Of a product that is no batch.
 bool fuses_one(const Signature& signature) {
   const TensorSpec& c = signature.output;
@@ -187,22 +181,22 @@ bool is_within_reach(const MatmulProblem& problem) {
 
 bool wants_padding(const Signature& signature) { return is_large(signature, kLarge); }
 
-// What a library with packed results does not take: GPUs that have one have simdgroup matrices.
-Prepared packed_otherwise(const Signature& signature) {
-  constexpr std::int64_t kCores = 16;
-  if (!accepts_simdgroup_matmul(signature)) return portable_matmul(signature);
-  return simdgroup_matmul(signature, simdgroup_tiles(signature, kCores).front(),
-                          simdgroup_shares(signature, kCores));
+// What a library whose results are packed takes. It has no f64, and is told how gelu is worked out.
+bool is_for_packed(const Signature& signature) {
+  const TensorSpec& c = signature.output;
+  const auto is_dense = [&](int input) {
+    const TensorSpec& spec = signature.inputs[static_cast<std::size_t>(input)];
+    return has_dense_matrices(spec.shape, spec.strides);
+  };
+  return accepts(signature) && c.dtype != DType::f64 && is_dense(0) && is_dense(1) &&
+         c.strides == contiguous_strides(c.shape) &&
+         (signature.epilogue.empty() || fuses_one(signature));
 }
 
-// `packed`: for a library whose results are.
-Prepared prepare_calls(const Signature& signature, std::int64_t large, bool packed) {
-  if (auto vector = matvec(signature)) return std::move(*vector);
-  if (is_matvec_few(signature)) return matvec_few(signature);
+// Empty for what is no library's. `packed`: for a library whose results are.
+std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t large, bool packed) {
   Batch batch = batch_of(signature, packed);
-  if (!is_for_library(batch)) {
-    return packed ? packed_otherwise(signature) : portable_matmul(signature);
-  }
+  if (!is_for_library(batch)) return std::nullopt;
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];
   const TensorSpec& c = signature.output;
@@ -223,7 +217,7 @@ Prepared prepare_calls(const Signature& signature, std::int64_t large, bool pack
   problem.has_bias = epilogue.bias >= 0 ? 1 : 0;
   problem.has_residual = epilogue.residual >= 0 ? 1 : 0;
   problem.activation = static_cast<std::int64_t>(epilogue.activation);
-  if (packed && !is_within_reach(problem)) return packed_otherwise(signature);
+  if (packed && !is_within_reach(problem)) return std::nullopt;
   problem.workspace_bytes = packed ? 0 : workspace_bytes(problem);
 
   auto plan = std::make_shared<StepPlan>();
@@ -279,12 +273,18 @@ Prepared prepare_calls(const Signature& signature, std::int64_t large, bool pack
 
 Prepared prepare(const Signature& signature) { return library_matmul(signature, kLarge); }
 
-Prepared prepare_packed(const Signature& signature) { return prepare_calls(signature, 0, true); }
-
 }  // namespace
 
 Prepared library_matmul(const Signature& signature, std::int64_t large) {
-  return prepare_calls(signature, large, false);
+  if (auto vector = matvec(signature)) return std::move(*vector);
+  if (is_matvec_few(signature)) return matvec_few(signature);
+  if (auto calls = prepare_calls(signature, large, false)) return std::move(*calls);
+  return portable_matmul(signature);
+}
+
+std::optional<Prepared> packed_library_matmul(const Signature& signature) {
+  if (!is_for_packed(signature)) return std::nullopt;
+  return prepare_calls(signature, 0, true);
 }
 
 void add_library_matmul(KernelTable& table) {
@@ -297,16 +297,6 @@ void add_library_matmul(KernelTable& table) {
              .launch = launch_steps,
              .wants_padding = wants_padding,
              .writes_padded = true});
-}
-
-void add_packed_library_matmul(KernelTable& table) {
-  table.add({.op = &defs::matmul_op,
-             .accepts = accepts_packed,
-             .layout = LayoutNeed::matrices,
-             .priority = 2,  // before our own for the same GPUs
-             .fuses = fuses_one,
-             .prepare = prepare_packed,
-             .launch = launch_steps});
 }
 
 }  // namespace hearth::gpu

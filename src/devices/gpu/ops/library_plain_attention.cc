@@ -1,11 +1,9 @@
 // attention by the vendor's library, where it has that without bias and bounds only:
 // gpu/attention_problem.h.
-#include <algorithm>
 #include <memory>
 
 #include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/attention_problem.h"
-#include "devices/gpu/ops/library_attention_plan.h"
 #include "devices/gpu/ops/op_kernels.h"
 #include "ops/defs.h"
 
@@ -14,19 +12,25 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 256;
 
+bool has_rows(const TensorSpec& spec) { return has_aligned_rows(spec, spec.strides, 0); }
+
 bool accepts(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const auto fits = [](std::int64_t columns) { return columns > 0 && columns <= kMostColumns; };
   return a.dtype() != DType::f64 && !a.has_mask && !a.has_bias && !a.has_softcap && !a.bounded &&
          a.rows > kFewAttentionRows && a.keys > 0 && (a.rows <= a.keys || !a.causal) &&
-         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
+         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv) &&
+         has_rows(a.input(kQ)) && has_rows(a.input(kK)) && has_rows(a.input(kV));
 }
 
 AttentionProblem::Steps steps_of(const TensorSpec& spec) {
   return {spec.strides[0], spec.strides[1], spec.strides[2]};
 }
 
-Prepared prepare(const Signature& signature) {
+}  // namespace
+
+std::optional<Prepared> plain_library_attention(const Signature& signature) {
+  if (!accepts(signature)) return std::nullopt;
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, kQ);
   AttentionProblem problem;
@@ -56,20 +60,7 @@ Prepared prepare(const Signature& signature) {
       nothing,
       nothing};
   plan->add_step(std::move(step));
-  Prepared portable = portable_attention(signature);
-  const std::int64_t bytes = std::max(plan->workspace_bytes(), portable.workspace_bytes);
-  return prepared(std::make_shared<LibraryAttentionPlan>(plan, call, std::move(portable)), bytes);
-}
-
-}  // namespace
-
-void add_plain_library_attention(KernelTable& table) {
-  table.add({.op = &defs::attention_op,
-             .accepts = accepts,
-             .layout = LayoutNeed::aligned_rows,
-             .priority = 2,
-             .prepare = prepare,
-             .launch = launch_library_attention});
+  return prepared_steps(std::move(plan));
 }
 
 }  // namespace hearth::gpu

@@ -34,12 +34,8 @@ void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
   if (driver.has_library(kStridedMatmul)) {
     add_library_matmul(table);
     add_composed_attention(table);
-  } else if (driver.has_library(kMatmulFunction)) {
-    add_packed_library_matmul(table);
   }
-  if (driver.has_library(kPlainAttention)) {
-    add_plain_library_attention(table);
-  } else if (driver.has_library(kAttentionFunction)) {
+  if (driver.has_library(kAttentionFunction) && !driver.has_library(kPlainAttention)) {
     add_library_attention(table, driver.has_library(kWideAttention));
   }
   if (driver.properties().has_tile_products) {
@@ -47,8 +43,9 @@ void add_driver_kernels(const runtime::Driver& driver, KernelTable& table) {
     add_short_attention(table);
   }
   if (driver.properties().has_simdgroup_matrix) {
-    add_simdgroup_matmul(table, driver.properties().processors);
-    add_simdgroup_attention(table);
+    add_simdgroup_matmul(table, driver.properties().processors,
+                         driver.has_library(kMatmulFunction));
+    add_simdgroup_attention(table, driver.has_library(kPlainAttention));
   }
 }
 

@@ -42,23 +42,25 @@ Prepared portable_attention(const Signature& signature);
 const KernelTable& gpu_kernel_table();
 
 void add_library_matmul(KernelTable& table);
-// The same where the driver lacks kStridedMatmul.
-void add_packed_library_matmul(KernelTable& table);
 // What it prepares, with launch_steps(). Products of `large` multiplications or more are cut where
 // that makes them faster.
 Prepared library_matmul(const Signature& signature, std::int64_t large);
-// matmul by simdgroup matrices, on a GPU of so many cores.
-void add_simdgroup_matmul(KernelTable& table, int cores);
+// The same by a library without kStridedMatmul, where it takes the product with its epilogue.
+std::optional<Prepared> packed_library_matmul(const Signature& signature);
+// matmul by simdgroup matrices on a GPU of so many cores, or by packed_library_matmul() if there is
+// a `library`, whichever is faster.
+void add_simdgroup_matmul(KernelTable& table, int cores, bool library);
 // Where products are a library's: attention is composed of them as far as memory allows.
 void add_composed_attention(KernelTable& table);
 // `wide`: heads of up to 256 columns.
 void add_library_attention(KernelTable& table, bool wide);
-// Where the driver has kPlainAttention.
-void add_plain_library_attention(KernelTable& table);
+// The same by a library that has kPlainAttention, where it takes it, with launch_steps().
+std::optional<Prepared> plain_library_attention(const Signature& signature);
 void add_matrix_attention(KernelTable& table);
 void add_short_attention(KernelTable& table);
-// attention of many rows by simdgroup matrices.
-void add_simdgroup_attention(KernelTable& table);
+// attention of many rows by simdgroup matrices, or by plain_library_attention() if there is a `library`,
+// whichever is faster.
+void add_simdgroup_attention(KernelTable& table, bool library);
 // The kernels for what not every GPU has: the vendor's libraries, tensor cores and simdgroup
 // matrices. Where they accept, they go before the others.
 void add_driver_kernels(const runtime::Driver& driver, KernelTable& table);

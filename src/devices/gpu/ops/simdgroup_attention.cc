@@ -132,6 +132,11 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
   return step;
 }
 
+template <bool kLibrary>
+Prepared prepare(const Signature& signature) {
+  return attention_choice(signature, kLibrary);
+}
+
 }  // namespace
 
 bool accepts_simdgroup_attention(const Signature& signature) {
@@ -166,11 +171,11 @@ Prepared simdgroup_attention(const Signature& signature, const AttentionTile& ti
   return prepared_steps(std::move(plan));
 }
 
-void add_simdgroup_attention(KernelTable& table) {
+void add_simdgroup_attention(KernelTable& table, bool library) {
   table.add({.op = &defs::attention_op,
              .accepts = accepts_simdgroup_attention,
              .priority = 2,
-             .prepare = attention_choice,
+             .prepare = library ? prepare<true> : prepare<false>,
              .launch = launch_choice});
 }
 

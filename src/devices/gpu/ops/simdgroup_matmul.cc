@@ -102,12 +102,20 @@ double predicted(const Signature& signature, const SimdgroupTile& tile, std::int
 std::string word(std::int64_t value) { return std::to_string(value); }
 
 // Cores of GPUs are rounded to one of these: what a kernel is prepared for is part of its entry.
-template <std::int64_t kCores>
+template <std::int64_t kCores, bool kLibrary>
 Prepared prepare(const Signature& signature) {
   if (auto vector = matvec(signature)) return std::move(*vector);
   if (is_matvec_few(signature)) return matvec_few(signature);
   if (element_count(signature.output.shape) == 0) return portable_matmul(signature);
-  return matmul_choice(signature, kCores);
+  return matmul_choice(signature, kCores, kLibrary);
+}
+
+template <bool kLibrary>
+auto prepare_on(int cores) {
+  return cores < 12   ? prepare<8, kLibrary>
+         : cores < 24 ? prepare<16, kLibrary>
+         : cores < 48 ? prepare<32, kLibrary>
+                      : prepare<64, kLibrary>;
 }
 
 }  // namespace
@@ -257,15 +265,12 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
   return prepared_steps(std::move(plan));
 }
 
-void add_simdgroup_matmul(KernelTable& table, int cores) {
+void add_simdgroup_matmul(KernelTable& table, int cores, bool library) {
   table.add({.op = &defs::matmul_op,
              .accepts = accepts_simdgroup_matmul,
              .priority = 1,
              .fuses = fuses_matmul,
-             .prepare = cores < 12   ? prepare<8>
-                        : cores < 24 ? prepare<16>
-                        : cores < 48 ? prepare<32>
-                                     : prepare<64>,
+             .prepare = library ? prepare_on<true>(cores) : prepare_on<false>(cores),
              .launch = launch_choice,
              .writes_padded = true});
 }
