@@ -155,7 +155,7 @@ TEST_F(MetalDoubleFinds, ThreadgroupsOfTheWrongSize) {
   dispatch();
   EXPECT_EQ(fault(), "share: too much threadgroup memory; got 33792 bytes");
   double_->static_threadgroup_memory = 31 * 1024;
-  const Owned declares = pipeline("share");
+  const Owned declares = pipeline(kShift, "share");
   objc_->send(encoder_.get(), messages::set_pipeline, declares.get());
   objc_->send(encoder_.get(), messages::set_threadgroup_memory, 2048, 0);
   dispatch();
