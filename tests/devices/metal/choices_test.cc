@@ -136,8 +136,8 @@ TEST_F(MetalChoices, TheUserDecides) {
   options_.choices.choices = "matmul=tensor_cores";
   gpu::GpuDevice* const gpu = make_gpu();
   EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { product(gpu); }),
-                       "no implementation of matmul; got 'tensor_cores', expected one of portable, "
-                       "simdgroup/"));
+                       "no implementation of matmul; got 'tensor_cores', expected one of library, "
+                       "portable, simdgroup/"));
 }
 
 }  // namespace

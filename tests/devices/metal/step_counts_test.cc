@@ -93,12 +93,15 @@ WatchedGpu make_gpu(bool mpsgraph) {
                                    std::move(watched), std::move(table), options);
   return made;
 }
-// It has the kernels that every GPU has, and launches take as many arguments as on CUDA.
+// It has the same kernels, and launches take as many arguments as on CUDA.
 gpu::GpuDevice* simulator() {
-  static auto* const device = new gpu::GpuDevice(
-      "sim", 3,
-      std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 32764}),
-      gpu::gpu_kernel_table());
+  static auto* const device = [] {
+    auto driver =
+        std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 32764});
+    KernelTable table = gpu::gpu_kernel_table();
+    gpu::add_driver_kernels(*driver, table);
+    return new gpu::GpuDevice("sim", 3, std::move(driver), std::move(table));
+  }();
   return device;
 }
 

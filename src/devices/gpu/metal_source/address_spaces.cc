@@ -98,7 +98,7 @@ class Eraser {
         break;
       }
       if (text == "(" || text == "[") {
-        has_call |= text == "(";
+        has_call |= text == "(" && !is(at - 1, "alignas");
         at = behind_bracket(tokens_, at);
       } else {
         ++at;
