@@ -23,13 +23,14 @@ set(texts "")
 foreach(file IN LISTS FILES)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${FOLDER}" OUTPUT_VARIABLE path)
   file(READ "${file}" text)
-  string(APPEND texts "    {\"${path}\", R\"embedded(${text})embedded\"},\n")
+  string(APPEND texts "    {\"${path}\", R\"embedded(${text})embedded\"sv},\n")
 endforeach()
 file(WRITE "${OUTPUT}" "#include \"devices/gpu/text/embedded_texts.h\"
 
 namespace hearth::gpu {
 
 std::span<const EmbeddedText> embedded_texts() noexcept {
+  using namespace std::string_view_literals;  // their lengths are not counted while compiling
   static constexpr EmbeddedText kTexts[] = {
 ${texts}  };
   return kTexts;

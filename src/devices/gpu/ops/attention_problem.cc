@@ -1,5 +1,6 @@
 #include "devices/gpu/ops/attention_problem.h"
 
+#include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/text/dialect_types.h"
 
 namespace hearth::gpu {
@@ -8,6 +9,37 @@ namespace {
 using Kind = runtime::KernelParameter::Kind;
 
 }  // namespace
+
+AttentionProblem::Steps steps_of(const TensorSpec& spec) {
+  const AttentionProblem::Steps dense = dense_steps(spec.shape);
+  return {spec.shape[0] == 1 ? dense.item : spec.strides[0],
+          spec.shape[1] == 1 ? dense.head : spec.strides[1],
+          spec.shape[2] == 1 ? dense.row : spec.strides[2]};
+}
+
+AttentionProblem attention_problem_of(const AttentionInputs& a) {
+  AttentionProblem problem;
+  problem.dtype = static_cast<std::int64_t>(a.dtype());
+  problem.batch = a.batch;
+  problem.heads = a.heads;
+  problem.kv_heads = a.kv_heads;
+  problem.rows = a.rows;
+  problem.keys = a.keys;
+  problem.d = a.d;
+  problem.dv = a.dv;
+  problem.scale = a.scale;
+  // Beside a bias the library counts a row's own key from the first, so where that is not the same
+  // the bias hides the keys behind it.
+  const bool added = a.has_mask || a.has_bias;
+  problem.causal = a.causal && (!added || (a.rows == a.keys && !a.bounded)) ? 1 : 0;
+  problem.bounded = a.bounded ? 1 : 0;
+  problem.q = steps_of(a.input(kQ));
+  problem.k = steps_of(a.input(kK));
+  problem.v = steps_of(a.input(kV));
+  problem.out = dense_steps({a.batch, a.heads, a.rows, a.dv});
+  problem.workspace_bytes = kAttentionWorkspace;
+  return problem;
+}
 
 runtime::LibraryCall attention_call(const AttentionProblem& problem) {
   const auto dtype = static_cast<DType>(problem.dtype);

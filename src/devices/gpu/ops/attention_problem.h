@@ -11,6 +11,8 @@
 
 namespace hearth::gpu {
 
+struct AttentionInputs;
+
 // LibraryCall::function of an AttentionProblem.
 inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
@@ -56,6 +58,11 @@ inline AttentionProblem::Steps dense_steps(const Shape& shape) {
   return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
+// The stride of an axis of one element says nothing: such steps are those of dense rows.
+AttentionProblem::Steps steps_of(const TensorSpec& spec);
+
+// What the inputs of a forward pass ask for, with a workspace, and without a bias.
+AttentionProblem attention_problem_of(const AttentionInputs& a);
 runtime::LibraryCall attention_call(const AttentionProblem& problem);
 // Which of the call's parameters the workspace is.
 std::size_t workspace_parameter(const AttentionProblem& problem);

@@ -25,38 +25,6 @@ constexpr std::int64_t kLeastRows = 5;
 // own.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 30;
 
-// The stride of an axis of one element says nothing.
-AttentionProblem::Steps steps_of(const TensorSpec& spec) {
-  const AttentionProblem::Steps dense = dense_steps(spec.shape);
-  return {spec.shape[0] == 1 ? dense.item : spec.strides[0],
-          spec.shape[1] == 1 ? dense.head : spec.strides[1],
-          spec.shape[2] == 1 ? dense.row : spec.strides[2]};
-}
-
-AttentionProblem problem_of(const AttentionInputs& a) {
-  AttentionProblem problem;
-  problem.dtype = static_cast<std::int64_t>(a.dtype());
-  problem.batch = a.batch;
-  problem.heads = a.heads;
-  problem.kv_heads = a.kv_heads;
-  problem.rows = a.rows;
-  problem.keys = a.keys;
-  problem.d = a.d;
-  problem.dv = a.dv;
-  problem.scale = a.scale;
-  // Beside a bias the library counts a row's own key from the first, so where that is not the same
-  // the bias hides the keys behind it.
-  const bool added = a.has_mask || a.has_bias;
-  problem.causal = a.causal && (!added || (a.rows == a.keys && !a.bounded)) ? 1 : 0;
-  problem.bounded = a.bounded ? 1 : 0;
-  problem.q = steps_of(a.input(kQ));
-  problem.k = steps_of(a.input(kK));
-  problem.v = steps_of(a.input(kV));
-  problem.out = dense_steps({a.batch, a.heads, a.rows, a.dv});
-  problem.workspace_bytes = kAttentionWorkspace;
-  return problem;
-}
-
 template <bool kWide>
 bool accepts(const Signature& signature, int first) {
   const AttentionInputs a(signature, first);
@@ -99,7 +67,7 @@ void launch_forward(const Launch& launch) { plan_as<LibraryAttentionPlan>(launch
 Prepared prepare_forward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, 0);
-  AttentionProblem problem = problem_of(a);
+  AttentionProblem problem = attention_problem_of(a);
   const std::int64_t lines = a.batch * a.heads * a.rows;
   const int output = static_cast<int>(signature.inputs.size());
   const StepArgument out = part_of(output, a.dtype(), 0, lines * a.dv);
@@ -214,7 +182,7 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
 Prepared prepare_backward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, 2);
-  AttentionProblem problem = problem_of(a);
+  AttentionProblem problem = attention_problem_of(a);
   problem.backward = 1;
   problem.out = steps_of(signature.inputs[1]);
   problem.grad = steps_of(signature.inputs[0]);

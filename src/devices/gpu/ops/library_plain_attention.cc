@@ -23,31 +23,14 @@ bool accepts(const Signature& signature) {
          has_rows(a.input(kQ)) && has_rows(a.input(kK)) && has_rows(a.input(kV));
 }
 
-AttentionProblem::Steps steps_of(const TensorSpec& spec) {
-  return {spec.strides[0], spec.strides[1], spec.strides[2]};
-}
-
 }  // namespace
 
 std::optional<Prepared> plain_library_attention(const Signature& signature) {
   if (!accepts(signature)) return std::nullopt;
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, kQ);
-  AttentionProblem problem;
-  problem.dtype = static_cast<std::int64_t>(a.dtype());
-  problem.batch = a.batch;
-  problem.heads = a.heads;
-  problem.kv_heads = a.kv_heads;
-  problem.rows = a.rows;
-  problem.keys = a.keys;
-  problem.d = a.d;
-  problem.dv = a.dv;
-  problem.scale = a.scale;
-  problem.causal = a.causal ? 1 : 0;
-  problem.q = steps_of(a.input(kQ));
-  problem.k = steps_of(a.input(kK));
-  problem.v = steps_of(a.input(kV));
-  problem.out = dense_steps(signature.output.shape);
+  AttentionProblem problem = attention_problem_of(a);
+  problem.workspace_bytes = 0;
   const runtime::LazyKernel& call = plan->add_library_call(attention_call(problem));
   const StepArgument nothing{StepArgument::From::workspace, 0, 0, 0};
   Step step;
