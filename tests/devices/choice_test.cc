@@ -198,8 +198,16 @@ TEST_F(Choices, TheDefaultStaysUnlessAnotherIsClearlyFaster) {
   EXPECT_EQ(driver_->timed.front(), "ten_a");
 }
 
-TEST_F(Choices, TimeIsBounded) {
+TEST_F(Choices, EachIsMeasuredOnceAtLeast) {
   options_.choices.limits.seconds = 5e-3;
+  fresh_device();
+  says(4e-3, 2e-3, 1e-3);
+  EXPECT_EQ(added(1000), 20);
+  EXPECT_EQ(driver_->timed, (std::vector<std::string>{"one", "ten_a", "ten_b"}));
+}
+
+TEST_F(Choices, TimeIsBounded) {
+  options_.choices.limits.first_seconds = options_.choices.limits.seconds = 5e-3;
   fresh_device();
   says(4e-3, 2e-3, 1e-3);
   EXPECT_EQ(added(1000), 10);  // the third was not reached

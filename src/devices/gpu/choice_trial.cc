@@ -185,7 +185,7 @@ std::optional<std::vector<std::optional<double>>> measure(
   double spent = 0, fastest = std::numeric_limits<double>::infinity();
   for (int round = 0; round <= limits.rounds; ++round) {
     for (const std::size_t i : order) {
-      if (spent >= limits.seconds) break;
+      if (spent >= (round == 0 ? limits.first_seconds : limits.seconds)) break;
       try {
         if (round == 0) {
           trials[i] =

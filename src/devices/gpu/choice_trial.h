@@ -13,8 +13,9 @@ namespace hearth::gpu {
 
 struct TrialLimits {
   int rounds = 5;  // after the first, in which a kernel meets its memory for the first time
-  // Of the device's time, for all alternatives: no run begins after it.
-  double seconds = 50e-3;
+  // Of the device's time, for all alternatives: no run begins after it, but for the first of each,
+  // which none begins after `first_seconds`: large problems are worth that much.
+  double seconds = 50e-3, first_seconds = 2;
   // An alternative that took so many times as long as the fastest is not run again.
   double far_behind = 1.5;
   std::int64_t bytes = std::int64_t{1} << 30;  // of memory
