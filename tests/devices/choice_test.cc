@@ -12,6 +12,7 @@
 #include "devices/gpu/choice.h"
 #include "devices/gpu/gpu_device.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/ops.h"
 #include "ops/defs.h"
@@ -120,7 +121,7 @@ class Choices : public testing::Test {
                .prepare = prepare_adding,
                .launch = launch_choice});
     options_.cache_folder = folder();
-    device_ = new GpuDevice("sim", 7, std::move(driver), std::move(table), options_);
+    device_ = kept_device(new GpuDevice("sim", 7, std::move(driver), std::move(table), options_));
   }
   void says(double one, double ten_a, double ten_b) {
     driver_->seconds = {{"one", {one}}, {"ten_a", {ten_a}}, {"ten_b", {ten_b}}};

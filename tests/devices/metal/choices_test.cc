@@ -8,6 +8,7 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/kept_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "hearth/ops.h"
 #include "runtime/choices.h"
@@ -43,8 +44,8 @@ class MetalChoices : public MetalDoubleTest {
     EXPECT_EQ(found.drivers.size(), 1u);
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*found.drivers[0], table);
-    devices_.push_back(
-        new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), std::move(table), options_));
+    devices_.push_back(gpu::kept_device(
+        new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), std::move(table), options_)));
     double_->ran.clear();
     return devices_.back();
   }

@@ -8,6 +8,7 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
+#include "devices/kept_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/watched_driver.h"
 #include "devices/sim/sim_driver.h"
@@ -89,8 +90,9 @@ WatchedGpu make_gpu(bool mpsgraph) {
   options.choices = gpu::contraction_choices();
   options.choices.choices = mpsgraph ? "matmul=library,attention=library" : "";
   options.choices.tunes = false;
-  made.device = new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
-                                   std::move(watched), std::move(table), options);
+  made.device =
+      gpu::kept_device(new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
+                                          std::move(watched), std::move(table), options));
   return made;
 }
 // It has the same kernels, and launches take as many arguments as on CUDA.
@@ -254,7 +256,8 @@ class MetalLongRun : public MetalDoubleTest {
  protected:
   void SetUp() override {
     MetalDoubleTest::SetUp();
-    judging_ = std::exchange(double_->gpu, new SimulatedGpu(false));
+    static auto* const quick = new SimulatedGpu(false);  // devices that stay have memory of it
+    judging_ = std::exchange(double_->gpu, quick);
     double_->keeps_released = false;
   }
   void TearDown() override {
