@@ -19,9 +19,11 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   find_program(HEARTH_CCACHE ccache)
   if(HEARTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # It takes no source with a precompiled header without these; none uses __TIME__ and its like.
+    # It takes no source with a precompiled header without the sloppiness; none uses __TIME__ and its
+    # like. Clones in other folders share what they compile.
     set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${HEARTH_CCACHE}")
+      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${HEARTH_CCACHE}")
   endif()
 endif()
 
