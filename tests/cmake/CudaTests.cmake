@@ -1,7 +1,7 @@
 # What the tests of src/devices/cuda need: a driver library and a cuBLASLt without a card, once as it is and once as
 # an old one, and the toolkit's headers where there are any. devices_tests exists.
 set(fakes "${CMAKE_CURRENT_BINARY_DIR}/cuda")
-file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/fake/*.cc")
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/machines/cuda_fake/*.cc")
 foreach(kind current old)
   set(target hearth_fake_cuda_${kind})
   add_library(${target} MODULE ${sources})

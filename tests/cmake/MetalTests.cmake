@@ -1,5 +1,5 @@
 # The library that stands for the Objective-C runtime and Metal where there is none of them.
-file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/metal/double/*.cc")
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/machines/metal_double/*.cc")
 add_library(hearth_metal_double MODULE ${sources}
   "${PROJECT_SOURCE_DIR}/src/devices/metal/objc/messages.cc"
   "${PROJECT_SOURCE_DIR}/src/devices/metal/driver/encoding.cc")
@@ -8,9 +8,14 @@ set_target_properties(hearth_metal_double PROPERTIES
 target_include_directories(hearth_metal_double PRIVATE
   "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
 target_link_libraries(hearth_metal_double PRIVATE hearth_compile Threads::Threads)
+foreach(area devices kernels machines)
+  if(TARGET ${area}_tests)
+    add_dependencies(${area}_tests hearth_metal_double)
+  endif()
+endforeach()
 if(TARGET devices_tests)
-  add_dependencies(devices_tests hearth_metal_double)
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/metal/*_test.cc")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/devices/metal/*_test.cc"
+    "${CMAKE_CURRENT_SOURCE_DIR}/machines/*_test.cc")
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_DEFINITIONS
     HEARTH_METAL_DOUBLE="$<TARGET_FILE:hearth_metal_double>")
 endif()

@@ -14,10 +14,10 @@
 // once; bound by memory, and by the sectors that scattered entries touch. Indices outside the axis
 // are dropped.
 
-#include "kernels/blocks/match_any.h"
 #include "kernels/blocks/elements.h"
-#include "kernels/indexing/ordered_warp_add.metal"
+#include "kernels/blocks/match_any.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/indexing/ordered_warp_add.metal"
 
 template <int kRank>
 struct BinParams {

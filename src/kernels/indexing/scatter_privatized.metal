@@ -13,8 +13,8 @@
 // memory, and by instructions where a line has many ranges. Indices outside the axis are dropped.
 
 #include "kernels/blocks/elements.h"
-#include "kernels/indexing/ordered_warp_add.metal"
 #include "kernels/blocks/strided.h"
+#include "kernels/indexing/ordered_warp_add.metal"
 
 template <int kRank>
 struct ShareParams {

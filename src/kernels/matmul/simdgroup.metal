@@ -23,9 +23,9 @@
 // Numerics: products and sums in f32, as the hardware adds eight products to a sum, eights of k in
 // ascending order; the tile does not change a bit, sharing k does. Then as in matmul.h.
 
-#include "kernels/formulas/activation.h"
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/formulas/activation.h"
 
 template <int kRank>
 struct SimdgroupMatmulParams {

@@ -8,8 +8,8 @@
 // float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
 // they do it better; this is for what they do not take.
 
-#include "kernels/formulas/activation.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/formulas/activation.h"
 
 template <int kRank>
 struct MatmulParams {

@@ -5,8 +5,8 @@
 // is aligned (kPacked): lanes that store one element each of four would write every sector four times.
 // Bound by memory; normal values by arithmetic as much.
 
-#include "kernels/formulas/formulas.h"
 #include "kernels/blocks/elements.h"
+#include "kernels/formulas/formulas.h"
 
 struct Words {
   uint word[4];

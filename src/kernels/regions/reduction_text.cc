@@ -312,15 +312,13 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   }
   built.reduce.source.name = joined(region_name(region, axes.columns ? "columns" : "rows"),
                                     accumulation.pairs ? "_precise" : "");
-  const char* const body = axes.columns       ? "region_columns"
-                           : split.short_rows ? "region_short_rows"
-                                              : "region_rows";
+  const std::string body = axes.columns ? "columns" : split.short_rows ? "short_rows" : "rows";
   built.reduce.source.text =
       joined(kIncludes, access.text(), functions, "#define HEARTH_REGION_TAIL ", tail ? 1 : 0,
-             "\n#include \"kernels/", body, ".metal\"\n",
+             "\n#include \"kernels/reduce/", body, ".metal\"\n",
              access.entry_begin(joined("device ", result.type, "* result"),
                                 split.short_rows ? "" : "threadgroup Kept* shared, "),
-             "  ", body, "<", width, ", ", unroll, ">(o, p, result, ",
+             "  region_", body, "<", width, ", ", unroll, ">(o, p, result, ",
              split.short_rows ? "" : "shared, ", "ctx);\n}\n");
   built.reduce.source.function = "region";
   built.reduce.source.max_threads = static_cast<int>(kThreads);

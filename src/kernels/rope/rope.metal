@@ -11,8 +11,8 @@
 // base^(-i / pairs) / 2 pi, are products of the powers of two of base^(-1 / pairs), each rounded to
 // 2^-64. The offset comes from the dynamic block.
 
-#include "kernels/formulas/formulas.h"
 #include "kernels/blocks/rows.h"
+#include "kernels/formulas/formulas.h"
 
 template <int kRank>
 struct RopeParams {
