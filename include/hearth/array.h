@@ -91,8 +91,11 @@ class HEARTH_API Array {
   HostView<const T> host_view() const {
     return HostView<const T>(host_bytes(dtype_of_v<T>));
   }
-  // The only element of an array of size 1, converted. Throws Error{shape} for other sizes.
-  double item() const;
+  // The only element of an array of size 1, converted: rounded for a float T, exact for an integer
+  // (std::int8_t to std::uint64_t) or bool. Throws Error{shape} for other sizes, Error{dtype} for a
+  // value that an integer T cannot hold.
+  template <class T = double>
+  T item() const;
   // Copies the elements in row-major order to `target`, which holds exactly `bytes` bytes.
   void read(void* target, std::int64_t bytes, DType dtype) const;
   // What host_view() is made of.
@@ -125,7 +128,8 @@ class HEARTH_API Array {
 template <>
 HEARTH_API std::vector<bool> Array::to_vector<bool>() const;
 
-// Shape, dtype and at most a few elements a side. Evaluates.
+// Dtype and shape, then the elements as nested rows: `Array f32 [3] [1, 2.5, nan]`. Of more than 1000
+// elements three are shown at each end of an axis, and no others are read. Evaluates.
 HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.

@@ -33,8 +33,11 @@ class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();
 
-  // Parameters without a gradient are left alone. Gradients that are moved in need no memory of
-  // their own past the plan. Throws Error{shape} for a gradient that does not fit its parameter.
+  // Parameters without a gradient are left alone. One array in several places (tied weights: equal
+  // ids) is updated once, with the state of its first name, and all places get the new value.
+  // Gradients that are moved in need no memory of their own past the plan. Throws Error{shape} for a
+  // gradient or an array of state that does not fit its parameter, Error{invalid_argument} for two
+  // parameters of one name; then nothing has changed.
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate);
   template <class Module>
     requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
@@ -46,7 +49,8 @@ class HEARTH_API Optimizer {
 
   // The state for a checkpoint: "<parameter>.<array>" and "steps" (i64 [1]), in order of names.
   NamedArrays state_dict() const;
-  // The inverse. Throws Error{invalid_argument} for names that this optimizer does not keep.
+  // The inverse. Throws Error{invalid_argument} for names that this optimizer does not keep, for a
+  // parameter whose arrays are not all there, and for steps that are no count.
   void load_state_dict(const NamedArrays& state);
 
  protected:
@@ -65,8 +69,16 @@ class HEARTH_API Optimizer {
   virtual Array update(const Update& at) const = 0;
 
  private:
+  struct State {
+    std::vector<Array> slots;  // one for each slot name, once the parameter has been updated
+    std::int64_t checked = 0;  // by the check() of this number
+  };
+
+  std::vector<State*> check(const std::vector<Parameter>& parameters, const Gradients& gradients);
+
   std::vector<std::string> slot_names_;
-  std::map<std::string, std::vector<Array>> slots_;  // by parameter
+  std::map<std::string, State> states_;  // by parameter
+  std::int64_t checks_ = 0;
   std::int64_t steps_ = 0;
 };
 
@@ -133,7 +145,8 @@ class HEARTH_API AdamW : public Optimizer {
 };
 
 // Scales all gradients by one factor so that their common 2-norm is at most `limit`; nothing is
-// read back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN.
+// read back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN:
+// so does one whose square is beyond f32 (f64, where all gradients are).
 HEARTH_API Array clip_by_norm(Gradients& gradients, double limit);
 // Limits every element to [-limit, limit].
 HEARTH_API void clip_by_value(Gradients& gradients, double limit);

@@ -335,7 +335,7 @@ class Tensor {
     return array_.template host_view<T>();
   }
   // The only element. Throws Error{shape} where there are more or none.
-  Item into_scalar() const { return static_cast<Item>(array_.item()); }
+  Item into_scalar() const { return array_.template item<Item>(); }
   Item item() const { return into_scalar(); }
 
   // ---- Kinds and dtypes
@@ -378,8 +378,26 @@ class Tensor {
   HEARTH_TENSOR_BINARY(mul, mul)
   HEARTH_TENSOR_BINARY(div, div)
   HEARTH_TENSOR_BINARY(remainder, remainder)
-  HEARTH_TENSOR_BINARY(powi, pow)
 #undef HEARTH_TENSOR_BINARY
+
+  // To the power of whole numbers; powf() takes any.
+  Tensor powi(const Tensor& exponent) const
+    requires NumericKind<K>
+  {
+    return Tensor(hearth::pow(array_, exponent.array_));
+  }
+  template <std::integral N>
+    requires NumericKind<K>
+  Tensor powi(N exponent) const {
+    return Tensor(hearth::pow(array_, tensor_detail::scalar(exponent)));
+  }
+  template <std::floating_point N>
+  Tensor powi(N exponent) const = delete;  // powf() takes fractions
+  template <std::integral N>
+    requires NumericKind<K>
+  Tensor powi_scalar(N exponent) const {
+    return powi(exponent);
+  }
 
   Tensor powf(const Tensor& exponent) const
     requires std::same_as<K, Float>

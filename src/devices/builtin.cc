@@ -10,7 +10,8 @@ namespace hearth {
 
 void register_builtin_devices();
 void discover_attached_devices();
-std::vector<std::string> discovery_notes();
+std::vector<std::string> discovery_notes(std::string_view kind);
+std::vector<std::string> searched_kinds();
 
 void register_builtin_devices() { cpu::register_cpu_device(); }
 
@@ -39,10 +40,12 @@ void discover_attached_devices() {
   register_gpus("metal", std::move(drivers), metal::system_name());
 }
 
-std::vector<std::string> discovery_notes() {
-  std::vector<std::string> all = cuda::notes();
-  for (std::string& note : metal::notes()) all.push_back(std::move(note));
-  return all;
+std::vector<std::string> searched_kinds() { return {"cuda", "metal"}; }
+
+std::vector<std::string> discovery_notes(std::string_view kind) {
+  if (kind == "cuda") return cuda::notes();
+  if (kind == "metal") return metal::notes();
+  return {};
 }
 
 }  // namespace hearth

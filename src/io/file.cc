@@ -117,6 +117,10 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   if (file.get() < 0) throw_io("open", path, errno);
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw_io("open", path, errno);
+  // Some, such as /dev/zero, have no end.
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    throw_io("read", path, std::string("a device, not a file or a pipe"));
+  }
   const auto too_large = [&] {
     throw_io("read", path, "larger than the limit of " + std::to_string(limit) + " bytes");
   };

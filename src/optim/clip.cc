@@ -49,7 +49,8 @@ Array clip_by_norm(Gradients& gradients, double limit) {
   }
   if (!total.defined()) return Array(0.0);
   const Array norm = sqrt(total);
-  const Array factor = clamp_max(limit / (norm + kTiny), 1.0);
+  // The product is NaN where the norm is not finite, and else 0.
+  const Array factor = clamp_max(limit / (norm + kTiny), 1.0) + norm * 0.0;
   for (const auto& [id, gradient] : all) {
     const DType dtype = gradient->dtype();
     gradients.set(id,

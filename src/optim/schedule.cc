@@ -23,7 +23,7 @@ Schedule cosine(double rate, std::int64_t steps, double minimum) {
 Schedule linear_warm_up(std::int64_t steps, Schedule then) {
   return [steps, then = std::move(then)](std::int64_t step) {
     if (step >= steps) return then(step - steps);
-    return then(0) * static_cast<double>(step + 1) / static_cast<double>(steps + 1);
+    return then(0) * (static_cast<double>(step) + 1) / (static_cast<double>(steps) + 1);
   };
 }
 

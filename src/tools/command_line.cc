@@ -1,11 +1,13 @@
 #include "tools/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "core/closest.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -18,9 +20,12 @@ std::string refuse_nan(const std::string& text) {
   return {};
 }
 
-// An unsigned number would wrap.
-std::string refuse_minus(const std::string& text) {
-  return text.starts_with('-') ? text + " is negative" : std::string();
+// An unsigned number would wrap below 0, and stop at the largest above it.
+std::string refuse_wrapping(const std::string& text) {
+  if (text.starts_with('-')) return text + " is negative";
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc::result_out_of_range ? text + " is beyond 2^64 - 1" : std::string();
 }
 
 }  // namespace
@@ -77,7 +82,7 @@ Option Command::option(const std::string& flags, std::int64_t& value, const std:
 
 Option Command::option(const std::string& flags, std::uint64_t& value, const std::string& summary) {
   CLI::Option* const option = command_->add_option(flags, value, summary);
-  option->check(refuse_minus, "");
+  option->check(refuse_wrapping, "");
   return Option(option);
 }
 
@@ -112,9 +117,25 @@ void CommandLine::run(int argc, char** argv) {
     app_->exit(asked, text, text);
     write_out(text.str());
   } catch (const CLI::ParseError& error) {
+    if (app_->get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
+      return unknown_command(argv[1]);
+    }
     throw std::runtime_error(std::string(error.what()) + " (" + app_->get_name() +
                              " --help lists what there is)");
   }
+}
+
+void CommandLine::unknown_command(const std::string& word) const {
+  if (word == "help") return write_out(app_->help());
+  std::vector<std::string> names;
+  std::string all;
+  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+    names.push_back(command->get_name());
+    all += (all.empty() ? "" : ", ") + names.back();
+  }
+  const std::string meant = closest(word, names);
+  throw std::runtime_error("no such subcommand; got \"" + word + "\", expected one of " + all +
+                           (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
 }
 
 }  // namespace hearth::tools

@@ -74,11 +74,13 @@ class CommandLine {
 
   Command add_command(const std::string& name, const std::string& summary);
 
-  // Runs the command that was asked for, or prints help or the version where these were. Throws
+  // Runs the command that was asked for, or prints help (`help` too) or the version. Throws
   // std::runtime_error for arguments that were not declared so, and whatever the command throws.
   void run(int argc, char** argv);
 
  private:
+  void unknown_command(const std::string& word) const;
+
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "devices/gpu/gpu_device.h"
@@ -45,14 +46,23 @@ void add_devices(CommandLine& line) {
   const auto choices = std::make_shared<bool>(false);
   command.flag("--choices", *choices, "Show which implementations were chosen, and their times");
   command.action([verbose, choices] {
-    const Device chosen;
+    // The answer does not depend on whether HEARTH_DEVICE names a device.
+    std::optional<Device> chosen;
+    std::string problem;
+    try {
+      chosen = Device();
+    } catch (const Error& error) {
+      problem = error.what();
+    }
     for (const Device device : Device::all()) {
       write_out(device.name() + (device == chosen ? " (default): " : ": ") + device.description() +
                 "\n");
       if (*choices) write_choices(device);
     }
-    if (!*verbose) return;
-    for (const std::string& note : Device::search_notes()) write_out("  " + note + "\n");
+    if (*verbose) {
+      for (const std::string& note : Device::search_notes()) write_out("  " + note + "\n");
+    }
+    if (!problem.empty()) write_out("no default: " + problem + "\n");
   });
 }
 

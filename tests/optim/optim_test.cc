@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "hearth/ops.h"
 
@@ -158,6 +159,88 @@ TEST(Optimizer, StateGoesOnBitForBit) {
   EXPECT_THROW(three.load_state_dict({}), Error);
 }
 
+struct Tied {
+  Model a, b;
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("a", self.a);
+    visitor("b", self.b);
+  }
+};
+
+TEST(Optimizer, TiedParametersStayOne) {
+  const auto train = [](auto optimizer) {
+    Tied model;
+    model.b.w = model.a.w;
+    // One use each: the gradient is the sum of both.
+    Model alone;
+    auto other = optimizer;
+    for (int step = 0; step < 3; ++step) {
+      optimizer.step(model, backward(sum(square(model.a.w)) + sum(model.b.w * 3.0)), 0.1);
+      other.step(alone, backward(sum(square(alone.w)) + sum(alone.w * 3.0)), 0.1);
+    }
+    EXPECT_EQ(model.a.w.to_doubles(), alone.w.to_doubles());
+    EXPECT_EQ(model.b.w.to_doubles(), alone.w.to_doubles());
+    EXPECT_EQ(gradient_id(model.a.w), gradient_id(model.b.w));
+  };
+  train(optim::Sgd({.momentum = 0.9}));
+  train(optim::Adam());
+}
+
+TEST(Optimizer, RefusesTwoParametersOfOneName) {
+  Model a, b;
+  std::vector<Parameter> both = parameters(a);
+  for (const Parameter& parameter : parameters(b)) both.push_back(parameter);
+  optim::Sgd optimizer({.momentum = 0.9});
+  const auto step = [&](const std::vector<Parameter>& of) {
+    optimizer.step(of, backward(a.loss() + b.loss()), 0.1);
+  };
+  EXPECT_THROW(step(both), Error);
+  EXPECT_EQ(optimizer.steps(), 0);
+  expect_near(a.w, {1, -2});
+  step(parameters(a));  // the refusal has left nothing behind
+  expect_near(a.w, {0.8, -1.6});
+}
+
+TEST(Optimizer, RefusesStateThatIsNotWhole) {
+  Model model;
+  optim::Adam optimizer;
+  optimizer.step(model, backward(model.loss()), 0.1);
+  const NamedArrays whole = optimizer.state_dict();
+  const auto refused = [&](const NamedArrays& state) {
+    EXPECT_THROW(optimizer.load_state_dict(state), Error);
+    EXPECT_EQ(optimizer.steps(), 1);
+  };
+  NamedArrays part = whole;
+  part.erase(part.begin());
+  refused(part);
+  const auto with_steps = [&](Array steps) {
+    NamedArrays state = whole;
+    state.back().array = std::move(steps);
+    return state;
+  };
+  refused(with_steps(Array::from_data(std::vector<float>{7.9F}, {1})));
+  refused(with_steps(Array::from_data(std::vector<std::int64_t>{-1}, {1})));
+  refused(with_steps(Array::from_data(std::vector<std::int64_t>{INT64_MAX}, {1})));
+  refused(with_steps(Array::from_data(std::vector<std::int64_t>{1, 2}, {2})));
+  optimizer.load_state_dict(with_steps(Array::from_data(std::vector<std::int32_t>{5}, {1})));
+  EXPECT_EQ(optimizer.steps(), 5);
+}
+
+TEST(Optimizer, RefusesStateOfAnotherShape) {
+  Model model;
+  optim::Adam optimizer;
+  optimizer.step(model, backward(model.loss()), 0.1);
+  NamedArrays state = optimizer.state_dict();
+  for (NamedArray& named : state) {
+    if (named.name == "w.exp_avg") named.array = zeros({1});  // would broadcast
+  }
+  optimizer.load_state_dict(state);
+  EXPECT_THROW(optimizer.step(model, backward(model.loss()), 0.1), Error);
+  EXPECT_EQ(optimizer.steps(), 1);
+}
+
 TEST(Optimizer, HalfParametersAreRoundedOnce) {
   Half model;
   optim::Sgd optimizer;
@@ -184,12 +267,34 @@ TEST(Clip, ByNormScalesAllAlike) {
   EXPECT_THROW(optim::clip_by_norm(gradients, 0), Error);
 }
 
+TEST(Clip, ANormThatIsNotFiniteMakesAllGradientsNaN) {
+  const std::vector<std::vector<float>> cases = {
+      {INFINITY, 1}, {-INFINITY, 0}, {NAN, 1}, {1e30F, 1e30F}};  // the last: squares overflow
+  for (const std::vector<float>& values : cases) {
+    Model model;
+    Gradients gradients;
+    gradients.set(model.w, Array::from_data(values, {2}));
+    gradients.set(model.b, ones({1}));
+    optim::clip_by_norm(gradients, 1);
+    for (const Array& of : {model.w, model.b}) {
+      for (const double value : gradients.get(of).to_doubles()) {
+        EXPECT_TRUE(std::isnan(value)) << values[0] << " gives " << value;
+      }
+    }
+  }
+}
+
 TEST(Clip, ByValueLimitsElements) {
   Model model;
   Gradients gradients = backward(model.loss());
   optim::clip_by_value(gradients, 2.5);
   expect_near(gradients.get(model.w), {2, -2.5}, 0);
   expect_near(gradients.get(model.b), {2.5}, 0);
+}
+
+TEST(Schedule, WarmUpOfAnyLength) {
+  const double rate = optim::linear_warm_up(INT64_MAX, optim::constant(1))(5);
+  EXPECT_NEAR(rate * 9223372036854775808.0, 6, 1e-9);
 }
 
 TEST(Schedule, WarmUpThenCosine) {

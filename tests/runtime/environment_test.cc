@@ -50,6 +50,22 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_FALSE(all.tune);
 }
 
+TEST(Environment, MisspeltVariablesAreProblems) {
+  const auto problem = [](const std::string& variable) {
+    const std::vector<std::string> variables = {"PATH", "HEARTH_THREADS", variable};
+    return read_environment([](const char*) { return nullptr; }, variables).problem;
+  };
+  EXPECT_EQ(problem("HEARTH_FUSIN"),
+            "environment: unknown variable; got HEARTH_FUSIN, expected perhaps HEARTH_FUSION");
+  EXPECT_NE(problem("HEARTH_DETERMINSTIC"), "");
+  EXPECT_NE(problem("HEARTH_DEVCIE"), "");
+  // A program's own.
+  for (const char* other : {"HEARTH_FUSION", "HEARTH_TEST_DEVICES", "HEARTH_SOURCE_DIR", "FUSIN",
+                            "HEARTH_METAL_TEXTS", "HEARTH_TOOL", "HEARTH_"}) {
+    EXPECT_EQ(problem(other), "") << other;
+  }
+}
+
 TEST(Environment, ValuesWithoutMeaningAreProblems) {
   EXPECT_EQ(from({{"HEARTH_THREADS", "abc"}}).problem,
             "environment: HEARTH_THREADS has no meaning; got 'abc', expected 1 to 1024");

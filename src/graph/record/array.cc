@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <ostream>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
@@ -26,8 +28,9 @@ void settle(Node& node) {
   }
 }
 
-// One element in memory as a double.
-double element(const std::byte* at, DType dtype) {
+// f(value) of one element in memory; the floats below f32 as float, which holds them.
+template <class F>
+auto with_element(const std::byte* at, DType dtype, const F& f) {
   const auto load = [at]<class T>(T) {
     T value;
     std::memcpy(&value, at, sizeof(T));
@@ -35,32 +38,59 @@ double element(const std::byte* at, DType dtype) {
   };
   switch (dtype) {
     case DType::f64:
-      return load(double{});
+      return f(load(double{}));
     case DType::f32:
-      return static_cast<double>(load(float{}));
+      return f(load(float{}));
     case DType::f16:
-      return static_cast<double>(static_cast<float>(load(float16{})));
+      return f(static_cast<float>(load(float16{})));
     case DType::bf16:
-      return static_cast<double>(static_cast<float>(load(bfloat16{})));
+      return f(static_cast<float>(load(bfloat16{})));
     case DType::i64:
-      return static_cast<double>(load(std::int64_t{}));
+      return f(load(std::int64_t{}));
     case DType::i32:
-      return load(std::int32_t{});
+      return f(load(std::int32_t{}));
     case DType::i16:
-      return load(std::int16_t{});
+      return f(load(std::int16_t{}));
     case DType::i8:
-      return load(std::int8_t{});
+      return f(load(std::int8_t{}));
     case DType::u64:
-      return static_cast<double>(load(std::uint64_t{}));
+      return f(load(std::uint64_t{}));
     case DType::u32:
-      return load(std::uint32_t{});
+      return f(load(std::uint32_t{}));
     case DType::u16:
-      return load(std::uint16_t{});
+      return f(load(std::uint16_t{}));
     case DType::u8:
     case DType::bool_:
-      return load(std::uint8_t{});
+      break;
   }
-  return 0;
+  return f(load(std::uint8_t{}));
+}
+
+template <class To, class From>
+bool holds(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value == From(0) || value == From(1);
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return true;  // rounded
+  } else if constexpr (std::is_floating_point_v<From>) {
+    // 2^digits, which is the first value beyond To, is exact in every float dtype.
+    const From end = std::ldexp(From(1), std::numeric_limits<To>::digits);
+    const From low = std::is_signed_v<To> ? -end : From(0);
+    return value >= low && value < end && std::trunc(value) == value;
+  } else {
+    return std::in_range<To>(value);
+  }
+}
+
+// Exact, but for floats, which are rounded.
+template <class To, class From>
+To converted(From value) {
+  if (!holds<To>(value)) {
+    throw Error(ErrorCode::dtype, "item: value does not fit; got " + std::to_string(value) +
+                                      ", expected a value of " +
+                                      std::string(hearth::name(dtype_of_v<To>)));
+  }
+  return static_cast<To>(value);
 }
 
 // Copies the elements of a strided host view to row-major order.
@@ -241,23 +271,36 @@ HostBytes Array::host_bytes(DType dtype) const {
   return {copy, copy->data(), bytes, true};
 }
 
-double Array::item() const {
+template <class T>
+T Array::item() const {
   if (size() != 1) {
     throw Error(ErrorCode::shape, "item: more or less than one element; got " + to_string(shape()) +
                                       ", expected size 1");
   }
-  if (hearth::is_scalar(*node_)) return scalar_as_double(*node_);
   std::byte bytes[8];
   read(bytes, size_of(dtype()), dtype());
-  return element(bytes, dtype());
+  return with_element(bytes, dtype(), []<class From>(From value) { return converted<T>(value); });
 }
+
+template double Array::item<double>() const;
+template float Array::item<float>() const;
+template std::int64_t Array::item<std::int64_t>() const;
+template std::int32_t Array::item<std::int32_t>() const;
+template std::int16_t Array::item<std::int16_t>() const;
+template std::int8_t Array::item<std::int8_t>() const;
+template std::uint64_t Array::item<std::uint64_t>() const;
+template std::uint32_t Array::item<std::uint32_t>() const;
+template std::uint16_t Array::item<std::uint16_t>() const;
+template std::uint8_t Array::item<std::uint8_t>() const;
+template bool Array::item<bool>() const;
 
 std::vector<double> Array::to_doubles() const {
   const std::int64_t item = size_of(dtype());
   const HostBytes bytes = host_bytes(dtype());
   std::vector<double> out(static_cast<std::size_t>(size()));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = element(bytes.data + static_cast<std::int64_t>(i) * item, dtype());
+    out[i] = with_element(bytes.data + static_cast<std::int64_t>(i) * item, dtype(),
+                          [](auto value) { return static_cast<double>(value); });
   }
   return out;
 }
@@ -284,20 +327,6 @@ Array Array::detach() const {
   node_of(*this, "detach");
   retain_handle(node_);
   return Array(node_, nullptr);
-}
-
-std::ostream& operator<<(std::ostream& out, const Array& array) {
-  constexpr std::size_t kShown = 8;
-  out << "Array " << hearth::name(array.dtype()) << " " << to_string(array.shape()) << " {";
-  const std::vector<double> values = array.to_doubles();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values.size() > 2 * kShown && i == kShown) {
-      out << ", ...";
-      i = values.size() - kShown;
-    }
-    out << (i == 0 ? "" : ", ") << values[i];
-  }
-  return out << "}";
 }
 
 void eval(std::span<const Array> arrays) {

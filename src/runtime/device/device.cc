@@ -36,7 +36,9 @@ void register_device(DeviceImpl* device) {
 // Defined by the devices that are linked in: each registers devices, once.
 void register_builtin_devices();   // what every machine has
 void discover_attached_devices();  // what it takes time to look for
-std::vector<std::string> discovery_notes();
+// What the search for devices of a kind tried, the outcome last; nothing for unknown kinds.
+std::vector<std::string> discovery_notes(std::string_view kind);
+std::vector<std::string> searched_kinds();
 
 namespace {
 
@@ -65,6 +67,26 @@ DeviceImpl* find(const std::vector<DeviceImpl*>& devices, std::string_view name)
   return nullptr;
 }
 
+// `source`: where the name is from, if not from the caller.
+DeviceImpl& find_or_throw(std::string_view name, const std::string& source = "") {
+  // GPUs are looked for only when something unknown is asked for.
+  if (DeviceImpl* device = find(known_devices(), name)) return *device;
+  const std::vector<DeviceImpl*> devices = all_devices();
+  if (DeviceImpl* device = find(devices, name)) return *device;
+  const std::string_view kind = name.substr(0, name.find(':'));
+  std::string known;
+  bool has_kind = false;
+  for (const DeviceImpl* device : devices) {
+    known += (known.empty() ? "" : ", ") + full_name(*device);
+    has_kind = has_kind || device->kind() == kind;
+  }
+  const std::vector<std::string> notes = discovery_notes(kind);
+  const std::string problem =
+      has_kind || notes.empty() ? "unknown name" : "not found: " + notes.back();
+  throw Error(ErrorCode::device, "device: " + problem + "; got \"" + std::string(name) + "\"" +
+                                     source + ", expected one of " + known);
+}
+
 }  // namespace
 
 inline namespace v0 {
@@ -72,23 +94,13 @@ inline namespace v0 {
 Device::Device() : impl_(default_device.load(std::memory_order_acquire)) {
   if (impl_ != nullptr) return;
   const std::string& asked = runtime::environment().device;
-  set_default(asked.empty() ? cpu() : named(asked));
+  set_default(asked.empty() ? cpu() : Device(&find_or_throw(asked, " in HEARTH_DEVICE")));
   impl_ = default_device.load(std::memory_order_acquire);
 }
 
 Device Device::cpu() { return named("cpu"); }
 
-Device Device::named(std::string_view name) {
-  // GPUs are looked for only when something unknown is asked for.
-  if (DeviceImpl* device = find(known_devices(), name)) return Device(device);
-  const std::vector<DeviceImpl*> devices = all_devices();
-  if (DeviceImpl* device = find(devices, name)) return Device(device);
-  std::string known;
-  for (const DeviceImpl* device : devices)
-    known += (known.empty() ? "" : ", ") + full_name(*device);
-  throw Error(ErrorCode::device,
-              "device: unknown name; got \"" + std::string(name) + "\", expected one of " + known);
-}
+Device Device::named(std::string_view name) { return Device(&find_or_throw(name)); }
 
 std::vector<Device> Device::all() {
   std::vector<Device> all;
@@ -98,7 +110,11 @@ std::vector<Device> Device::all() {
 
 std::vector<std::string> Device::search_notes() {
   all_devices();
-  return discovery_notes();
+  std::vector<std::string> all;
+  for (const std::string& kind : searched_kinds()) {
+    for (std::string& note : discovery_notes(kind)) all.push_back(std::move(note));
+  }
+  return all;
 }
 
 void Device::set_default(Device device) {

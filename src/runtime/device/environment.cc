@@ -1,9 +1,13 @@
 #include "runtime/device/environment.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
+#include "core/closest.h"
 #include "hearth/error.h"
 #include "runtime/device/worker_pool.h"
 
@@ -17,14 +21,14 @@ class Reader {
   Reader(const std::function<const char*(const char*)>& lookup, std::string& problem)
       : lookup_(lookup), problem_(problem) {}
 
-  void text(const char* name, std::string& value) const {
-    if (const char* found = lookup_(name)) value = found;
+  void text(const char* name, std::string& value) {
+    if (const char* found = looked_up(name)) value = found;
   }
-  void text(const char* name, std::optional<std::string>& value) const {
-    if (const char* found = lookup_(name)) value = found;
+  void text(const char* name, std::optional<std::string>& value) {
+    if (const char* found = looked_up(name)) value = found;
   }
   // An unset or empty variable leaves the value as it is.
-  void flag(const char* name, bool& value) const {
+  void flag(const char* name, bool& value) {
     const std::string_view found = given(name);
     if (found == "0" || found == "1") {
       value = found == "1";
@@ -32,7 +36,7 @@ class Reader {
       refuse(name, found, "0 or 1");
     }
   }
-  void number(const char* name, int low, int high, std::optional<int>& value) const {
+  void number(const char* name, int low, int high, std::optional<int>& value) {
     const std::string_view found = given(name);
     if (found.empty()) return;
     int parsed = 0;
@@ -44,9 +48,27 @@ class Reader {
     value = parsed;
   }
 
+  // Refuses a variable that looks like one of those that were read. Others may belong to programs.
+  void refuse_misspelt(std::span<const std::string> variables) const {
+    for (const std::string& variable : variables) {
+      if (!problem_.empty()) return;
+      if (!variable.starts_with(kPrefix)) continue;
+      const std::string meant = closest(variable.substr(kPrefix.size()), names_);
+      if (meant.empty() || kPrefix + meant == variable) continue;
+      problem_ = "environment: unknown variable; got " + variable + ", expected perhaps " +
+                 kPrefix + meant;
+    }
+  }
+
  private:
-  std::string_view given(const char* name) const {
-    const char* found = lookup_(name);
+  static inline const std::string kPrefix = "HEARTH_";  // of all variables
+
+  const char* looked_up(const char* name) {
+    names_.emplace_back(name + kPrefix.size());
+    return lookup_(name);
+  }
+  std::string_view given(const char* name) {
+    const char* found = looked_up(name);
     return found == nullptr ? std::string_view() : found;
   }
   void refuse(const char* name, std::string_view got, const std::string& expected) const {
@@ -57,13 +79,24 @@ class Reader {
 
   const std::function<const char*(const char*)>& lookup_;
   std::string& problem_;
+  std::vector<std::string> names_;  // that were read, without the prefix
 };
+
+std::vector<std::string> process_variables() {
+  std::vector<std::string> names;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
 
 }  // namespace
 
-Environment read_environment(const std::function<const char*(const char*)>& lookup) {
+Environment read_environment(const std::function<const char*(const char*)>& lookup,
+                             std::span<const std::string> variables) {
   Environment out;
-  const Reader read(lookup, out.problem);
+  Reader read(lookup, out.problem);
   read.text("HEARTH_DEVICE", out.device);
   read.number("HEARTH_THREADS", 1, WorkerPool::kMaxThreads, out.threads);
   read.flag("HEARTH_FUSION", out.fusion);
@@ -82,12 +115,14 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.flag("HEARTH_CHECK_ORDER", out.check_order);
   read.text("HEARTH_CHOICES", out.choices);
   read.flag("HEARTH_TUNE", out.tune);
+  read.refuse_misspelt(variables);
   return out;
 }
 
 const Environment& environment() noexcept {
   static const auto* read = new Environment(read_environment(
-      [](const char* name) { return std::getenv(name); }));  // NOLINT(concurrency-mt-unsafe)
+      [](const char* name) { return std::getenv(name); },  // NOLINT(concurrency-mt-unsafe)
+      process_variables()));
   return *read;
 }
 

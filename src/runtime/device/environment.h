@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace hearth {
@@ -32,12 +33,15 @@ struct Environment {
   std::string choices;         // HEARTH_CHOICES: see choice_rules.h
   bool tune = true;            // HEARTH_TUNE: whether implementations are chosen by times
 
-  // The first variable whose value means nothing, as the text of an error. It counts as unset.
+  // The first variable that is misspelt, or whose value means nothing, as the text of an error. It
+  // counts as unset.
   std::string problem;
 };
 
-// `lookup`: the value of a variable, or null.
-Environment read_environment(const std::function<const char*(const char*)>& lookup);
+// `lookup`: the value of a variable, or null. `variables`: the names of all there are, among which one
+// that looks like a misspelt name of the above is a problem.
+Environment read_environment(const std::function<const char*(const char*)>& lookup,
+                             std::span<const std::string> variables = {});
 
 const Environment& environment() noexcept;
 
