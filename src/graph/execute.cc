@@ -1,6 +1,7 @@
 // Submission: sample what is wanted, find the plan, acquire memory, launch, publish results.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "graph/mix.h"
 #include "graph/plan.h"
@@ -304,17 +305,36 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
   add_to(count.donations, plan->donations);
 }
 
-bool any_failed(const std::vector<Node*>& externals) {
-  return std::any_of(externals.begin(), externals.end(), [](const Node* node) {
-    return node->state.load(std::memory_order_acquire) == NodeState::failed;
-  });
+bool has_failed(const Node* node) {
+  return node->state.load(std::memory_order_acquire) == NodeState::failed;
+}
+
+// What reads an external that has failed fails with it. A number that nothing reads takes its place,
+// since it has no memory.
+void fail_readers_of_failed(DeviceImpl& device, Recording& recording, FailedValues& failed) {
+  std::vector<Node*>& externals = recording.externals;
+  if (std::none_of(externals.begin(), externals.end(), has_failed)) return;
+  failed.add_readers_of_failed();
+  // Its own reference keeps the storage from being freed or donated.
+  static Storage* const nothing = [] {
+    auto* const storage = new Storage;
+    storage->address = reinterpret_cast<Address>(storage);
+    return storage;
+  }();
+  retain(nothing);
+  const Array number = make_ready(device, nothing, DType::f32, Shape());
+  for (Node*& external : externals) {
+    if (!has_failed(external)) continue;
+    number.node()->counts.fetch_add(kReference, std::memory_order_relaxed);
+    release(std::exchange(external, number.node()), kReference);
+  }
 }
 
 }  // namespace
 
 void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noexcept try {
   const std::size_t described = recording.words.size();
-  if (any_failed(recording.externals)) failed.add_readers_of_failed();
+  fail_readers_of_failed(device, recording, failed);
   // Twice as many each time: a recording of thousands of values is planned again a dozen times.
   for (std::size_t most_blamed = 1;; most_blamed *= 2) {
     try {

@@ -51,6 +51,11 @@ bool FailedValues::add(std::span<const std::uint32_t> nodes, const Error& error)
 
 void FailedValues::add_readers_of_failed() {
   failures_.resize(recording_.nodes.size(), nullptr);
+  for (const Node* external : recording_.externals) {
+    if (external->state.load(std::memory_order_acquire) != NodeState::failed) continue;
+    owned_.push_back(external->failure);
+    external->failure->references.fetch_add(1, std::memory_order_relaxed);
+  }
   spread();
 }
 
