@@ -137,6 +137,19 @@ TEST(Failure, EachFailureHasItsOwnError) {
   EXPECT_THROW(both.eval(), Error);
 }
 
+// A user's op runs in memory of the host: the simulator has no kernel for it, as no GPU has.
+TEST(Failure, WhatADeviceHasNoKernelForFailsAlone) {
+  const Device sim = Device::named("sim");
+  Array x = iota({4}, sim).eval();
+  const Array bad = unlucky()({x});
+  const Array after = add(bad, x);
+  x = add(x, 1.0);
+  submit();
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(code_of([&] { bad.eval(); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { after.eval(); }), ErrorCode::unsupported);
+}
+
 TEST(Failure, WhatIsNoErrorIsInternal) {
   static const CustomOp rude({
       .name = "test.rude",
