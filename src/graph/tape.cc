@@ -274,11 +274,12 @@ void Tape::submit_locked() noexcept {
   count.submissions.fetch_add(1, std::memory_order_relaxed);
   FailedValues failed(recording_);
   execute(device_, recording_, failed);
+  const bool some_failed = failed.any();
   const std::vector<Node*>& nodes = recording_.nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node* const node = nodes[i];
     prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
-    Failure* const failure = failed.of(i);
+    Failure* const failure = some_failed ? failed.of(i) : nullptr;
     if (failure != nullptr && node->state.load(std::memory_order_relaxed) == NodeState::pending) {
       failure->references.fetch_add(1, std::memory_order_relaxed);
       node->failure = failure;
