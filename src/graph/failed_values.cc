@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "graph/tape.h"
+#include "graph/record/tape.h"
 
 namespace hearth {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/node.h"
+#include "graph/record/node.h"
 
 namespace hearth {
 

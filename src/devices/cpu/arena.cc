@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/buffer_pool.h"
+#include "runtime/memory/buffer_pool.h"
 
 namespace hearth::cpu {
 namespace {
