@@ -72,15 +72,16 @@ class HEARTH_API Array {
   bool is_scalar() const noexcept;  // a scalar without a device, made from a number
 
   // Submits everything recorded so far by this array's thread and waits until this value exists.
+  // Throws the Error that this value, or one that it is made of, has failed with; see submit().
   const Array& eval() const;
   // True once the value is in memory.
   bool is_evaluated() const noexcept;
 
   // Evaluates and copies the elements in row-major order. T must store the array's dtype, or the
-  // call throws Error{dtype}.
+  // call throws Error{dtype}; Error{out_of_memory} where the host has no room for the copy.
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> out(static_cast<std::size_t>(size()));
+    std::vector<T> out = host_vector<T>("to_vector", size());
     read(out.data(), static_cast<std::int64_t>(out.size() * sizeof(T)), dtype_of_v<T>);
     return out;
   }
@@ -93,7 +94,9 @@ class HEARTH_API Array {
   }
   // The only element of an array of size 1, converted: rounded for a float T, exact for an integer
   // (std::int8_t to std::uint64_t) or bool. Throws Error{shape} for other sizes, Error{dtype} for a
-  // value that an integer T cannot hold.
+  // value that an integer T cannot hold. Every handle that lives at the call is a value to keep, and
+  // temporaries live until its end: in `sum(exp(x)).item()` exp(x) is written to memory, in
+  // `Array s = sum(exp(x)); s.item();` it is not.
   template <class T = double>
   T item() const;
   // Copies the elements in row-major order to `target`, which holds exactly `bytes` bytes.
@@ -150,8 +153,16 @@ HEARTH_API std::vector<Array> arrays_in_place(std::span<const HostElements> elem
                                               const std::shared_ptr<const void>& keeper,
                                               Device device = Device());
 
-// Starts everything that this thread has recorded, on all devices, and waits for nothing. What
-// fails is thrown when it is read.
+// Starts everything that this thread has recorded, on all devices, and waits for nothing.
+//
+// What fails, here or in eval(), fails alone: an op that throws or that a device has no kernel for,
+// and values that find no memory (of what is recorded the largest, as many as it takes), and what is
+// made of those. Everything else recorded beside them is computed, updates in place too. Memory is
+// acquired before anything runs, so running out of it changes no value. A value that has failed
+// throws its Error whenever it is read, and passes it on to what is recorded from it: it is not tried
+// again. Record it anew when there is room. Where the device itself fails, all that was recorded with
+// it fails; on a device that runs later the next wait throws that once, and what it touched has no
+// certain value.
 HEARTH_API void submit();
 
 // While one lives, ops recorded on this thread are not tracked for differentiation.

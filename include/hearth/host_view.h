@@ -4,8 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "hearth/error.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -51,6 +57,20 @@ class HostView {
   std::int64_t size_ = 0;
   bool is_copy_ = false;
 };
+
+// `count` elements for `op` to fill with what a device has. Throws Error{out_of_memory} where the host
+// has no room. For Hearth itself.
+template <class T>
+std::vector<T> host_vector(const char* op, std::int64_t count) {
+  try {
+    return std::vector<T>(static_cast<std::size_t>(count));
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw Error(ErrorCode::out_of_memory,
+              std::string(op) + ": the host is out of memory; got " + std::to_string(count) +
+                  " elements of " + std::to_string(sizeof(T)) + " bytes, expected room for them");
+}
 
 }  // namespace v0
 }  // namespace hearth

@@ -164,7 +164,7 @@ class HEARTH_API Buffer {
   void read(std::span<std::byte> data) const;
   template <class T>
   std::vector<T> to_vector() const {
-    std::vector<T> out(static_cast<std::size_t>(bytes()) / sizeof(T));
+    std::vector<T> out = host_vector<T>("Buffer::to_vector", bytes() / std::int64_t{sizeof(T)});
     read(std::as_writable_bytes(std::span<T>(out)));
     return out;
   }

@@ -39,7 +39,7 @@ Array to_device(const Array& x, Device device) {
                 "to_device: no value; got an undefined Array, expected a defined one");
   }
   if (x.is_scalar() || x.device() == device) return x;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
+  std::vector<std::byte> bytes = host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()));
   x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
   return track_made(to_device_op, x, Params().i64(place_of(x.device())),
                     Array::from_bytes(bytes, x.dtype(), x.shape(), device));

@@ -117,7 +117,7 @@ HostBytes Buffer::host_bytes(DType dtype, bool writes) const {
   if (shared) {
     owner.impl().synchronize();
   } else {
-    view->copy.resize(static_cast<std::size_t>(bytes()));
+    view->copy = host_vector<std::byte>("Buffer::host_view", bytes());
     read(view->copy);
     seen.data = view->copy.data();
   }

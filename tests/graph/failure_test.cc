@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <new>
 #include <thread>
 
 #include "graph/counted.h"
@@ -70,6 +71,97 @@ TEST(Failure, KernelErrorsAreKeptAndThrownByEveryRead) {
   EXPECT_EQ(code_of([&] { bad.to_vector<float>(); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { sum(after).item(); }), ErrorCode::invalid_argument) << "derived later";
   EXPECT_EQ(unlucky()({full({4}, 14.0)}).to_vector<float>()[3], 28) << "the same plan works";
+}
+
+// Values of one recording, beside one that fails.
+TEST(Failure, WhatDoesNotDependOnItRuns) {
+  Array weight = iota({3}).eval();
+  const Array constant = full({2}, 5.0);
+  weight.assign(mul(weight.detach(), 2.0));
+  const Array bad = unlucky()({full({4}, 13.0)});
+  const Array after = add(bad, slice(weight, {{0, 1}}));
+  const Array beside = add(constant, 1.0);
+  weight.assign(add(weight.detach(), 1.0));
+  submit();
+  EXPECT_EQ(weight.to_vector<float>(), (std::vector<float>{1, 3, 5}));
+  EXPECT_EQ(constant.to_vector<float>()[1], 5);
+  EXPECT_EQ(beside.to_vector<float>()[1], 6);
+  EXPECT_EQ(code_of([&] { bad.eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { after.eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(add(constant, beside).to_vector<float>()[0], 11) << "recorded after the failure";
+}
+
+// One region computes both results, and only one of them reads what failed.
+TEST(Failure, ARegionKeepsItsOtherResults) {
+  const Array a = iota({4}).eval();
+  Array good;
+  Array lost;
+  const Statistics count = counted([&] {
+    const Array bad = unlucky()({full({4}, 13.0)});
+    good = add(a, 1.0);
+    lost = mul(good, bad);
+    submit();
+  });
+  EXPECT_EQ(count.dispatches, 3) << "the constant, the user's op and one region";
+  EXPECT_EQ(good.to_vector<float>()[3], 4);
+  EXPECT_EQ(code_of([&] { lost.eval(); }), ErrorCode::invalid_argument);
+}
+
+// The update has overwritten its input when the next op throws.
+TEST(Failure, UpdatesInPlaceBeforeItAreKept) {
+  Array x = iota({1000}).eval();
+  const Statistics count = counted([&] {
+    x = slice_assign(x, {{0, 1}}, full({1}, 7.0));
+    const Array bad = unlucky()({add(slice(x, {{13, 14}}), 0.0)});
+    x = add(x, 1.0);
+    EXPECT_EQ(code_of([&] { bad.eval(); }), ErrorCode::invalid_argument);
+  });
+  EXPECT_EQ(count.donations, 1);
+  EXPECT_EQ(x.to_vector<float>()[0], 8);
+  EXPECT_EQ(x.to_vector<float>()[999], 999 % 97 + 1);
+}
+
+TEST(Failure, EachFailureHasItsOwnError) {
+  static const CustomOp other({
+      .name = "test.never",
+      .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()}; },
+      .compute = [](std::span<const HostTensor>,
+                    HostTensor) { throw Error(ErrorCode::io, "never: got a call"); },
+  });
+  const Array first = unlucky()({full({4}, 13.0)});
+  const Array second = add(other({full({4}, 1.0)}), 1.0);
+  const Array both = add(second, first);
+  submit();
+  EXPECT_EQ(code_of([&] { first.eval(); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { second.eval(); }), ErrorCode::io);
+  EXPECT_THROW(both.eval(), Error);
+}
+
+// A user's op runs in memory of the host: the simulator has no kernel for it, as no GPU has.
+TEST(Failure, WhatADeviceHasNoKernelForFailsAlone) {
+  const Device sim = Device::named("sim");
+  Array x = iota({4}, sim).eval();
+  const Array bad = unlucky()({x});
+  const Array after = add(bad, x);
+  x = add(x, 1.0);
+  submit();
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(code_of([&] { bad.eval(); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { after.eval(); }), ErrorCode::unsupported);
+}
+
+TEST(Failure, WhatIsNoErrorIsInternal) {
+  static const CustomOp rude({
+      .name = "test.rude",
+      .infer = [](std::span<const Array> in) { return TensorType{in[0].dtype(), in[0].shape()}; },
+      .compute =
+          [](std::span<const HostTensor> in, HostTensor) {
+            if (reinterpret_cast<const float*>(in[0].data)[0] == 1) throw 1;
+            throw std::bad_alloc();
+          },
+  });
+  EXPECT_EQ(code_of([&] { rude({full({1}, 1.0)}).eval(); }), ErrorCode::internal);
+  EXPECT_EQ(code_of([&] { rude({full({1}, 2.0)}).eval(); }), ErrorCode::out_of_memory);
 }
 
 TEST(Failure, AutomaticSubmissionsKeepTheirError) {

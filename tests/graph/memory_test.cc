@@ -192,6 +192,96 @@ TEST(Memory, DonatedInputsSurviveRunningOutOfMemory) {
   EXPECT_EQ(kept.to_vector<float>()[7], 7);
 }
 
+// Leaves room for `bytes` more while it lives.
+class MemoryLimit {
+ public:
+  MemoryLimit(Device device, std::int64_t bytes) : device_(device) {
+    device.trim();
+    device.set_memory_limit(device.memory().in_use + bytes);
+  }
+  ~MemoryLimit() { device_.set_memory_limit(std::int64_t{4} << 30); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  Device device_;
+};
+
+ErrorCode code_of(const Array& array) {
+  try {
+    array.eval();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+TEST(Memory, WhatHasRoomRunsBesideWhatHasNone) {
+  for (const Device device : devices_under_test()) {
+    for (const bool submits : {false, true}) {
+      Array weight = iota({3}, device).eval();
+      Array early = add(iota({3}, device), 1.0);
+      Array big;
+      Array summary;
+      {
+        const MemoryLimit limit(device, 1 << 20);
+        weight.assign(mul(weight.detach(), 2.0));
+        big = add(random_uniform({1 << 22}, 0, 1, DType::f32, device), 1.0);
+        summary = add(sum(big), weight);
+        weight.assign(add(weight.detach(), early));
+        if (submits) {
+          submit();
+        } else {
+          EXPECT_EQ(code_of(big), ErrorCode::out_of_memory);
+        }
+        EXPECT_EQ(weight.to_vector<float>(), (std::vector<float>{1, 4, 7})) << device.name();
+        EXPECT_EQ(early.to_vector<float>(), (std::vector<float>{1, 2, 3}));
+      }
+      EXPECT_EQ(code_of(big), ErrorCode::out_of_memory) << "kept when there is room again";
+      EXPECT_EQ(code_of(summary), ErrorCode::out_of_memory);
+      EXPECT_EQ(weight.to_vector<float>(), (std::vector<float>{1, 4, 7}));
+    }
+  }
+}
+
+// Of values of one size those recorded last fail, about as many as have no room.
+TEST(Memory, TheLargestFailFirst) {
+  for (const Device device : devices_under_test()) {
+    const Array a = iota({1 << 16}, device).eval();
+    std::vector<Array> values;
+    const MemoryLimit limit(device, (10 << 18) + (1 << 16));
+    Array small = full({8}, 3.0, DType::f32, device);
+    for (int i = 0; i < 12; ++i) values.push_back(add(a, static_cast<double>(i)));
+    small = add(small, 1.0);
+    submit();
+    EXPECT_EQ(small.to_vector<float>()[7], 4);
+    int ready = 0;
+    for (int i = 0; i < 12; ++i) {
+      const Array& value = values[static_cast<std::size_t>(i)];
+      if (code_of(value) == ErrorCode::out_of_memory) continue;
+      EXPECT_EQ(ready++, i) << "those before it have values";
+      EXPECT_EQ(value.to_vector<float>()[1], static_cast<float>(1 + i));
+    }
+    EXPECT_GE(ready, 8) << device.name();
+    EXPECT_LE(ready, 10) << device.name();
+  }
+}
+
+// Updates in place need no memory: they are neither lost nor left out.
+TEST(Memory, UpdatesInPlaceRunWhereNothingElseHasRoom) {
+  for (const Device device : devices_under_test()) {
+    Array x = iota({1 << 16}, device).eval();
+    const MemoryLimit limit(device, 1000);
+    const Array copy = add(x, 5.0);
+    x = add(x, 1.0);
+    x = add(x, 1.0);
+    const Statistics count = counted([&] { x.eval(); });
+    EXPECT_EQ(count.donations, 1);
+    EXPECT_EQ(x.to_vector<float>()[96], 98);
+    EXPECT_EQ(code_of(copy), ErrorCode::out_of_memory);
+  }
+}
+
 TEST(Memory, AbsurdShapesAreErrors) {
   for (const std::int64_t extent : {std::int64_t{1} << 40, std::int64_t{1} << 50}) {
     try {

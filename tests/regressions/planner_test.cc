@@ -1,6 +1,7 @@
 // Programs that were once planned wrongly.
 #include <gtest/gtest.h>
 
+#include "devices_under_test.h"
 #include "hearth/ops.h"
 
 namespace hearth {
@@ -10,10 +11,15 @@ Array counted(const Shape& shape) { return linear_ramp(element_count(shape), 0, 
 
 // A part that starts where the whole starts and has its strides was taken for the whole.
 TEST(Planner, PartOfAFusedValueBesideTheWhole) {
-  Array x = reshape(counted({60}), {6, 10}).eval();
-  x = mul(x, 2.0);
-  const Array difference = sub(x, slice(x, {{0, 1}}));
-  EXPECT_EQ(difference.to_vector<float>()[25], 40);
+  for (const Device device : testing::devices_under_test()) {
+    const Array sixty = to_device(counted({60}), device);
+    const Array x = mul(reshape(sixty, {6, 10}).eval(), 2.0);
+    const Array difference = sub(x, slice(x, {{0, 1}}));
+    EXPECT_EQ(difference.to_vector<float>()[25], 40);
+    const Array y = mul(reshape(sixty, {6, 1, 10}).eval(), 2.0);
+    const Array again = sub(expand(y, {6, 2, 10}), slice(y, {{0, 1}}));
+    EXPECT_EQ(again.to_vector<float>()[45], 2 * (25 - 5));
+  }
 }
 
 // A number whose handle lives was read from memory that was filled only at the end of the plan.

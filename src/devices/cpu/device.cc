@@ -1,10 +1,9 @@
 #include "devices/cpu/device.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <fstream>
 
+#include "devices/cpu/arena.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/regions/tile_kernel.h"
 #include "runtime/device/worker_pool.h"
@@ -23,41 +22,9 @@ std::string processor_name() {
   return "CPU";
 }
 
-// A range of addresses as large as the memory, reserved once and touched as plans need it.
-class Arena {
- public:
-  explicit Arena(std::int64_t reserve) : reserved_(reserve) {
-    void* raw = mmap(nullptr, static_cast<std::size_t>(reserve), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (raw == MAP_FAILED) return;
-    base_ = static_cast<std::byte*>(raw);
-#ifdef MADV_HUGEPAGE
-    madvise(raw, static_cast<std::size_t>(reserve), MADV_HUGEPAGE);
-#endif
-  }
-  std::byte* at_least(std::int64_t bytes) const {
-    if (base_ == nullptr || bytes > reserved_) {
-      throw Error(ErrorCode::out_of_memory,
-                  "arena: out of memory; got a plan of " + std::to_string(bytes) +
-                      " bytes, expected at most " + std::to_string(reserved_));
-    }
-    return base_;
-  }
-  void trim() noexcept {
-    if (base_ != nullptr) madvise(base_, static_cast<std::size_t>(reserved_), MADV_DONTNEED);
-  }
-
- private:
-  std::byte* base_ = nullptr;
-  std::int64_t reserved_;
-};
-
 class CpuDevice final : public DeviceImpl {
  public:
-  CpuDevice()
-      : DeviceImpl("cpu", 0),
-        pool_(physical_memory() / 16 * 15),
-        arena_((physical_memory() + (1 << 21)) & ~std::int64_t{(1 << 21) - 1}) {}
+  CpuDevice() : DeviceImpl("cpu", 0), pool_(physical_memory() / 16 * 15) {}
 
   std::string description() const override {
     return processor_name() + ", " + std::to_string(WorkerPool::global().threads()) + " threads";
@@ -79,7 +46,17 @@ class CpuDevice final : public DeviceImpl {
 
   Address arena(std::int64_t bytes) override {
     pool_.note_arena(bytes);
-    return arena_.at_least(bytes);
+    Address base = arena_.at_least(bytes);
+    if (base == nullptr) {
+      pool_.trim();
+      base = arena_.at_least(bytes);
+    }
+    if (base != nullptr) return base;
+    arena_.trim();
+    pool_.forget_arena();
+    throw Error(ErrorCode::out_of_memory, "arena: out of memory; got a plan of " +
+                                              std::to_string(bytes) + " bytes, expected " +
+                                              what_system_gives());
   }
 
   void dispatch(LaunchFunction function, const Launch& launch) override { function(launch); }

@@ -60,7 +60,13 @@ Address GpuDevice::arena(std::int64_t bytes) {
   if (arena_ != nullptr) driver_->free(arena_);
   arena_ = nullptr;
   arena_bytes_ = 0;
-  arena_ = driver_->allocate(capacity);
+  try {
+    arena_ = driver_->allocate(capacity);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    pool_.trim();
+    arena_ = driver_->allocate(capacity);
+  }
   arena_bytes_ = capacity;
   return arena_;
 }

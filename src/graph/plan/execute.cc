@@ -1,6 +1,7 @@
 // Submission: sample what is wanted, find the plan, acquire memory, launch, publish results.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "graph/hash.h"
 #include "graph/plan/plan.h"
@@ -35,8 +36,9 @@ bool is_donatable(const Node& node) {
              std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
 }
 
-// Appends to the recording's words which nodes are wanted, a bit each; false where none is.
-bool describe_wanted(Recording& recording) {
+// Appends to the recording's words which nodes are wanted and have not failed, a bit each; false
+// where there is none.
+bool describe_wanted(Recording& recording, const FailedValues& failed) {
   const std::vector<Node*>& nodes = recording.nodes;
   std::uint64_t* word = recording.words.reserve(nodes.size() / 64 + 1);
   std::uint64_t any = 0;
@@ -46,6 +48,11 @@ bool describe_wanted(Recording& recording) {
     for (std::size_t i = first; i < end; ++i) {
       prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
       bits |= std::uint64_t{has_handles(*nodes[i])} << (i - first);
+    }
+    if (failed.any()) {
+      for (std::size_t i = first; i < end; ++i) {
+        bits &= ~(std::uint64_t{failed.has(i)} << (i - first));
+      }
     }
     any |= bits;
     *word++ = bits;
@@ -98,22 +105,27 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   }
 }
 
-[[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan) {
-  // Names the largest values, since those are what the caller can change.
-  std::vector<const Node*> largest;
-  for (const PlanEscape& escape : plan.escapes) largest.push_back(recording.nodes[escape.node]);
-  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
-    return element_count(a->shape) * size_of(a->dtype) >
-           element_count(b->shape) * size_of(b->dtype);
+// The `count` largest values have no room: they fail, and whoever reads the error learns of them,
+// since they are what the caller can change. Of equal ones the last recorded.
+[[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan,
+                                std::size_t count) {
+  std::vector<PlanTaker> takers = plan.takers;
+  std::sort(takers.begin(), takers.end(), [](const PlanTaker& a, const PlanTaker& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.node > b.node;
   });
   std::string text = std::string(error.what()) + "; the plan needs " +
                      std::to_string(plan.arena_bytes) + " bytes of arena and " +
                      std::to_string(plan.storage_bytes) + " bytes of results";
-  for (std::size_t i = 0; i < largest.size() && i < 3; ++i) {
-    text += (i == 0 ? ", largest: " : ", ") + std::string(largest[i]->op->name.text) + " " +
-            std::string(name(largest[i]->dtype)) + " " + to_string(largest[i]->shape);
+  for (std::size_t i = 0; i < takers.size() && i < 3; ++i) {
+    const Node& node = *recording.nodes[takers[i].node];
+    text += (i == 0 ? ", largest: " : ", ") + std::string(node.op->name.text) + " " +
+            std::string(name(node.dtype)) + " " + to_string(node.shape);
   }
-  throw Error(ErrorCode::out_of_memory, text);
+  const Error full(ErrorCode::out_of_memory, text);
+  if (takers.empty()) throw full;
+  std::vector<std::uint32_t> nodes;
+  for (std::size_t i = 0; i < takers.size() && i < count; ++i) nodes.push_back(takers[i].node);
+  throw NodesFailed(full, std::move(nodes));
 }
 
 // Storage of the results; released again if anything throws.
@@ -137,12 +149,25 @@ Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bas
   return address;
 }
 
-void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Scratch& scratch) {
+// True if nothing that the step computes is left to be computed. A region may have other results
+// too: it runs all the same, and what its lost operands give is never read.
+bool is_lost(const Plan& plan, const Step& step, const FailedValues& failed) {
+  const std::span<const std::uint32_t> made = plan.made_by(step);
+  return !made.empty() && std::all_of(made.begin(), made.end(),
+                                      [&](std::uint32_t node) { return failed.has(node); });
+}
+
+// Launches the steps from `next` on; where one throws, `next` is that step.
+void launch_steps(DeviceImpl& device, const Plan& plan, const Recording& recording,
+                  Scratch& scratch, const FailedValues& failed, std::size_t& next) {
   const Address* bases = scratch.bases.data();
   const std::uint64_t* dynamics = recording.dynamics.data();
   // GPUs time their kernels themselves: they run later.
   const bool is_timed = device.host_visible() && runtime::Timeline::is_recording();
-  for (const Step& step : plan.steps) {
+  const bool some_failed = failed.any();
+  for (; next < plan.steps.size(); ++next) {
+    const Step& step = plan.steps[next];
+    if (some_failed && is_lost(plan, step, failed)) continue;
     const auto count = static_cast<std::size_t>(step.operand_count);
     if (scratch.operands.size() < count) scratch.operands.resize(count);
     const PlanOperand* operands = plan.operands.data() + step.first_operand;
@@ -170,8 +195,24 @@ void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Sc
   }
 }
 
-void publish(const Plan& plan, const Recording& recording, Scratch& scratch) {
+// Donated inputs may be overwritten by the time a step throws: what does not need its result is
+// computed by the other steps of the same plan.
+void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Scratch& scratch,
+            FailedValues& failed) {
+  for (std::size_t next = 0; next < plan.steps.size();) {
+    try {
+      launch_steps(device, plan, recording, scratch, failed, next);
+    } catch (...) {
+      if (!failed.add(plan.made_by(plan.steps[next]), caught_error())) throw;
+      ++next;
+    }
+  }
+}
+
+void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
+             const FailedValues& failed) {
   for (const PlanEscape& escape : plan.escapes) {
+    if (failed.has(escape.node)) continue;
     Node& node = *recording.nodes[escape.node];
     Storage* storage = nullptr;
     std::int64_t offset = escape.layout.offset;
@@ -196,17 +237,12 @@ void publish(const Plan& plan, const Recording& recording, Scratch& scratch) {
   }
 }
 
-}  // namespace
-
-void execute(DeviceImpl& device, Recording& recording) {
+// Runs what has not failed. Throws what went wrong before the first launch; then no node has
+// changed. `most_blamed` values at most fail where memory is short.
+void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::size_t most_blamed) {
   thread_local Scratch scratch;
   const std::size_t described = recording.words.size();
-  if (!describe_wanted(recording)) return;
-  for (const Node* node : recording.externals) {
-    if (node->state.load(std::memory_order_acquire) == NodeState::failed) {
-      throw Error(node->failure->error);
-    }
-  }
+  if (!describe_wanted(recording, failed)) return;
   describe(device, recording, scratch.facts);
   const std::span<const std::uint64_t> key = recording.words.span();
   const std::uint64_t hash = hash_words(key);
@@ -248,23 +284,68 @@ void execute(DeviceImpl& device, Recording& recording) {
       // Last, so that the device sees what the plan needs in all: its results and its arena.
       if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::out_of_memory) out_of_memory(error, recording, *plan);
+      if (error.code() == ErrorCode::out_of_memory) {
+        out_of_memory(error, recording, *plan, most_blamed);
+      }
       throw;
     }
     device.begin_plan(plan, plan->arena_bytes);
     try {
-      launch(device, *plan, recording, scratch);
+      launch(device, *plan, recording, scratch, failed);
       device.end_plan();
     } catch (...) {
       device.abandon_plan();
       throw;
     }
   }
-  publish(*plan, recording, scratch);
+  publish(*plan, recording, scratch, failed);
   add_to(count.dispatches, static_cast<std::int64_t>(plan->steps.size()));
   add_to(count.fused, plan->fused);
   add_to(count.copies, plan->copies);
   add_to(count.donations, plan->donations);
+}
+
+bool has_failed(const Node* node) {
+  return node->state.load(std::memory_order_acquire) == NodeState::failed;
+}
+
+// What reads an external that has failed fails with it. A number that nothing reads takes its place,
+// since it has no memory.
+void fail_readers_of_failed(DeviceImpl& device, Recording& recording, FailedValues& failed) {
+  std::vector<Node*>& externals = recording.externals;
+  if (std::none_of(externals.begin(), externals.end(), has_failed)) return;
+  failed.add_readers_of_failed();
+  // Its own reference keeps the storage from being freed or donated.
+  static Storage* const nothing = [] {
+    auto* const storage = new Storage;
+    storage->address = reinterpret_cast<Address>(storage);
+    return storage;
+  }();
+  retain(nothing);
+  const Array number = make_ready(device, nothing, DType::f32, Shape());
+  for (Node*& external : externals) {
+    if (!has_failed(external)) continue;
+    number.node()->counts.fetch_add(kReference, std::memory_order_relaxed);
+    release(std::exchange(external, number.node()), kReference);
+  }
+}
+
+}  // namespace
+
+void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noexcept try {
+  const std::size_t described = recording.words.size();
+  fail_readers_of_failed(device, recording, failed);
+  // Twice as many each time: a recording of thousands of values is planned again a dozen times.
+  for (std::size_t most_blamed = 1;; most_blamed *= 2) {
+    try {
+      return run(device, recording, failed, most_blamed);
+    } catch (const NodesFailed& error) {
+      if (!failed.add(error.nodes(), error)) throw;
+    }
+    recording.words.set_end(recording.words.data() + described);
+  }
+} catch (...) {
+  failed.add_all(caught_error());
 }
 
 }  // namespace hearth

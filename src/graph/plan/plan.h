@@ -38,6 +38,8 @@ struct Step {
   int first_operand = 0;
   int operand_count = 0;
   PlanOperand workspace;
+  int first_made = 0;  // in Plan::made
+  int made_count = 0;  // none for a copy
 };
 
 // Storage that outlives the plan. Taken over from an external, or allocated at launch.
@@ -55,6 +57,12 @@ struct PlanEscape {
   int dynamic_count = 0;
 };
 
+// A value that takes memory while the plan runs, or the workspace of what computes it.
+struct PlanTaker {
+  std::uint32_t node;
+  std::int64_t bytes;
+};
+
 struct Plan {
   std::vector<std::uint64_t> key;  // the whole description, compared on a hit
   std::vector<Step> steps;
@@ -62,6 +70,8 @@ struct Plan {
   std::vector<DynamicOffset> dynamic_offsets;
   std::vector<PlanStorage> storages;
   std::vector<PlanEscape> escapes;
+  std::vector<std::uint32_t> made;  // nodes by the step that computes them
+  std::vector<PlanTaker> takers;
   int external_count = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t storage_bytes = 0;
@@ -69,6 +79,9 @@ struct Plan {
   int copies = 0;
   int donations = 0;
 
+  std::span<const std::uint32_t> made_by(const Step& step) const {
+    return {made.data() + step.first_made, static_cast<std::size_t>(step.made_count)};
+  }
   int storage_base(int storage) const { return 1 + external_count + storage; }
 };
 

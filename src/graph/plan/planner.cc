@@ -35,7 +35,12 @@ std::shared_ptr<const Plan> Planner::build() {
   count_uses();
   find_padded();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].needed) trace(i);
+    if (!nodes_[i].needed) continue;
+    try {
+      trace(i);
+    } catch (const Error& error) {
+      throw NodesFailed(error, {i});
+    }
   }
   want_escapes();
   order_items();
@@ -75,8 +80,7 @@ void Planner::decode() {
     node.ref_count = counts.inputs;
     int scalars = 0;
     for (std::uint32_t k = 0; k < counts.inputs; ++k) {
-      const std::uint64_t pair = word[1 + (k + 1) / 2];
-      const OperandRef ref{static_cast<std::uint32_t>((k + 1) % 2 == 1 ? pair >> 32 : pair)};
+      const OperandRef ref = operand_ref(word, k);
       refs_.push_back(ref);
       if (ref.tag() == OperandRef::scalar) ++scalars;
     }
@@ -453,6 +457,49 @@ void Planner::order_items() {
 
 // Pass 5
 
+void Planner::note_made(const PlanItem& item) {
+  Step& step = plan_->steps.back();
+  step.first_made = static_cast<int>(plan_->made.size());
+  plan_->made.insert(plan_->made.end(), item.members.begin(), item.members.end());
+  if (item.reduction >= 0) plan_->made.push_back(static_cast<std::uint32_t>(item.reduction));
+  step.made_count = static_cast<int>(plan_->made.size()) - step.first_made;
+}
+
+Prepared Planner::prepared(FunctionRef<Prepared()> prepare) const {
+  try {
+    return prepare();
+  } catch (const Error& error) {
+    const std::span<const std::uint32_t> made = plan_->made_by(plan_->steps.back());
+    if (made.empty()) throw;
+    throw NodesFailed(error, {made.begin(), made.end()});
+  }
+}
+
+void Planner::note_memory() {
+  const auto takes_memory = [this](int root) {
+    const PlanRoot& place = roots_[static_cast<std::size_t>(resolve(root))];
+    return place.external < 0 && place.in_memory && place.first_step >= 0;
+  };
+  for (std::size_t r = 0; r < roots_.size(); ++r) {
+    const PlanRoot& root = roots_[r];
+    if (root.bytes == 0 || !takes_memory(static_cast<int>(r))) continue;
+    std::int64_t node = root.node;
+    // A copy is made for the node at its place.
+    if (node < 0) node = items_[static_cast<std::size_t>(root.item)].position / 2;
+    if (node >= static_cast<std::int64_t>(nodes_.size())) continue;
+    plan_->takers.push_back({static_cast<std::uint32_t>(node), root.bytes});
+  }
+  // Numbers that are wanted as arrays are stored at the end.
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].wanted || nodes_[i].value.scalar < 0) continue;
+    plan_->takers.push_back({i, roots_[static_cast<std::size_t>(nodes_[i].escaped.root)].bytes});
+  }
+  for (const Step& step : plan_->steps) {
+    if (step.workspace.base != 0 || step.made_count == 0) continue;
+    plan_->takers.push_back({plan_->made_by(step).back(), step.workspace.offset_bytes});
+  }
+}
+
 int Planner::push_operand(const PlanValue& value, DType dtype) {
   PlanOperand operand;
   if (value.root >= 0) {
@@ -484,6 +531,7 @@ void Planner::encode() {
     plan_->steps.emplace_back();
     Step& step = plan_->steps.back();
     step.first_operand = static_cast<int>(plan_->operands.size());
+    note_made(item);
     if (item.kind == PlanItem::Kind::kernel) {
       const PlanNode& node = nodes_[item.members[0]];
       step.statics.assign(node.statics.begin(), node.statics.end());
@@ -497,9 +545,9 @@ void Planner::encode() {
       push_operand(item.root);
       step.launch = item.kernel->launch;
       if (item.kernel->prepare != nullptr) {
-        Prepared prepared = item.kernel->prepare(signature);
-        step.state = std::move(prepared.state);
-        step.workspace.offset_bytes = prepared.workspace_bytes;  // placed below
+        Prepared made = prepared([&] { return item.kernel->prepare(signature); });
+        step.state = std::move(made.state);
+        step.workspace.offset_bytes = made.workspace_bytes;  // placed below
       }
     } else {
       BuiltRegion& built = built_[s];
@@ -510,9 +558,9 @@ void Planner::encode() {
       if (built.reduction_root >= 0) push_operand(built.reduction_root);
       const RegionKernel& kernel = device_.kernels().region;
       step.launch = kernel.launch;
-      Prepared prepared = kernel.prepare(built.region);
-      step.state = std::move(prepared.state);
-      step.workspace.offset_bytes = prepared.workspace_bytes;
+      Prepared made = prepared([&] { return kernel.prepare(built.region); });
+      step.state = std::move(made.state);
+      step.workspace.offset_bytes = made.workspace_bytes;
     }
     step.operand_count = static_cast<int>(plan_->operands.size()) - step.first_operand;
     if (step.workspace.offset_bytes > 0) {
@@ -520,6 +568,7 @@ void Planner::encode() {
       step.workspace.base = 0;
     }
   }
+  note_memory();
   std::int64_t workspace = 0;
   for (Step& step : plan_->steps) {
     if (step.workspace.base != 0) continue;

@@ -143,6 +143,11 @@ class Planner {
   void take_over_in_region(const struct BuiltRegion& built, int step);
   void assign_storage();
   void encode();
+  // The nodes that the last step computes.
+  void note_made(const PlanItem& item);
+  // Throws NodesFailed for the nodes of the last step.
+  Prepared prepared(FunctionRef<Prepared()> prepare) const;
+  void note_memory();
   int push_operand(const PlanValue& value, DType dtype);
   int push_operand(int root);
 

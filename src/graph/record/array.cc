@@ -1,5 +1,6 @@
 #include "hearth/array.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -130,7 +131,7 @@ void read_elements(const Node& node, std::byte* target) {
     return;
   }
   const std::int64_t bytes = (high - low + 1) * item;
-  std::vector<std::byte> window(static_cast<std::size_t>(bytes));
+  std::vector<std::byte> window = host_vector<std::byte>("read", bytes);
   device.copy_to_host(window.data(), address + low * item, bytes);
   gather(target, window.data() - low * item, node.shape, node.layout.strides, item, 0);
 }
@@ -266,7 +267,8 @@ HostBytes Array::host_bytes(DType dtype) const {
               node.storage->address + node.layout.offset * size_of(node.dtype), bytes, false};
     }
   }
-  auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
+  const auto copy =
+      std::make_shared<std::vector<std::byte>>(host_vector<std::byte>("host_view", bytes));
   read(copy->data(), bytes, dtype);
   return {copy, copy->data(), bytes, true};
 }
@@ -297,7 +299,7 @@ template bool Array::item<bool>() const;
 std::vector<double> Array::to_doubles() const {
   const std::int64_t item = size_of(dtype());
   const HostBytes bytes = host_bytes(dtype());
-  std::vector<double> out(static_cast<std::size_t>(size()));
+  std::vector<double> out = host_vector<double>("to_doubles", size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = with_element(bytes.data + static_cast<std::int64_t>(i) * item, dtype(),
                           [](auto value) { return static_cast<double>(value); });
@@ -307,9 +309,11 @@ std::vector<double> Array::to_doubles() const {
 
 template <>
 std::vector<bool> Array::to_vector<bool>() const {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size()));
+  std::vector<std::uint8_t> bytes = host_vector<std::uint8_t>("to_vector", size());
   read(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::bool_);
-  return {bytes.begin(), bytes.end()};
+  std::vector<bool> out = host_vector<bool>("to_vector", size());
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return out;
 }
 
 Array Array::require_grad() const {

@@ -1,7 +1,6 @@
 #include "graph/record/tape.h"
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -273,18 +272,14 @@ void Tape::submit_locked() noexcept {
   count.recorded.fetch_add(static_cast<std::int64_t>(recording_.nodes.size()),
                            std::memory_order_relaxed);
   count.submissions.fetch_add(1, std::memory_order_relaxed);
-  Failure* failure = nullptr;
-  try {
-    execute(device_, recording_);
-  } catch (const Error& error) {
-    failure = new Failure{{1}, error};
-  } catch (const std::exception& error) {
-    failure = new Failure{{1}, Error(ErrorCode::internal, error.what())};
-  }
+  FailedValues failed(recording_);
+  execute(device_, recording_, failed);
+  const bool some_failed = failed.any();
   const std::vector<Node*>& nodes = recording_.nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node* const node = nodes[i];
     prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
+    Failure* const failure = some_failed ? failed.of(i) : nullptr;
     if (failure != nullptr && node->state.load(std::memory_order_relaxed) == NodeState::pending) {
       failure->references.fetch_add(1, std::memory_order_relaxed);
       node->failure = failure;
@@ -293,7 +288,6 @@ void Tape::submit_locked() noexcept {
     release(node, kReference);
   }
   for (Node* node : recording_.externals) release(node, kReference);
-  if (failure != nullptr) release(failure);
   recording_.clear();
   ++epoch_;
   last_external_ = nullptr;

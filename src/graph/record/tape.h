@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/plan/failed_values.h"
 #include "graph/record/node.h"
 #include "graph/record/tape_lock.h"
 #include "graph/switches.h"
@@ -47,6 +48,12 @@ struct DescriptorCounts {
     return {word & kMax, (word >> 12) & kMax, word >> 24};
   }
 };
+
+// Operand i of the node whose descriptor begins at `words`.
+inline OperandRef operand_ref(const std::uint64_t* words, std::uint32_t i) noexcept {
+  const std::uint64_t pair = words[1 + (i + 1) / 2];
+  return {static_cast<std::uint32_t>((i + 1) % 2 == 1 ? pair >> 32 : pair)};
+}
 
 // A growing array of words whose space is asked for before it is filled.
 class WordStream {
@@ -144,9 +151,10 @@ class Tape {
   std::uint32_t last_slot_ = 0;
 };
 
-// Looks up or builds the plan of `recording` and runs it; sets the state of every escaping node.
-// Throws what went wrong before the first launch; then no node has changed.
-void execute(DeviceImpl& device, Recording& recording);
+// Looks up or builds the plan of `recording` and runs it; makes every escaping node ready but those
+// that it adds to `failed`. Where what fails is found out before the first launch, the others are
+// planned again without it, so that memory it would have taken is theirs.
+void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noexcept;
 
 // Process-wide counters behind statistics().
 struct Counters {

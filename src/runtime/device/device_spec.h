@@ -74,7 +74,7 @@ class DeviceImpl {
   virtual void set_memory_limit(std::int64_t bytes) = 0;
   virtual void trim() = 0;
 
-  // The arena for values that die inside a plan: at least `bytes` long, its base never moves.
+  // The arena for values that die inside a plan: at least `bytes` long, until the next call.
   // Throws Error{out_of_memory}. Called with queue_mutex() held.
   virtual Address arena(std::int64_t bytes) = 0;
 

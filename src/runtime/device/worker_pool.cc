@@ -1,12 +1,15 @@
 #include "runtime/device/worker_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "runtime/device/environment.h"
+#include "runtime/memory/buffer_pool.h"
 
 namespace hearth {
 namespace {
@@ -52,6 +55,21 @@ int initial_threads() {
   if (const std::optional<int> asked = runtime::environment().threads) return *asked;
   const unsigned cores = std::thread::hardware_concurrency();
   return static_cast<int>(std::clamp<unsigned>(cores, 1, WorkerPool::kMaxThreads));
+}
+
+// As many threads as take half of the process's addresses: each has a stack, and memory of its own
+// that malloc reserves.
+int affordable_helpers() {
+  constexpr std::int64_t kMallocReserves = std::int64_t{64} << 20;
+  pthread_attr_t attributes;
+  std::size_t stack = 0;
+  if (pthread_attr_init(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_destroy(&attributes);
+  }
+  const std::int64_t each = kMallocReserves + static_cast<std::int64_t>(stack);
+  const std::int64_t most = address_space_limit() / 2 / each;
+  return static_cast<int>(std::min<std::int64_t>(most, WorkerPool::kMaxThreads));
 }
 
 // Marks the thread as inside a loop while it lives.
@@ -161,9 +179,10 @@ void WorkerPool::parallel_for_range(std::int64_t n, std::int64_t grain,
 }
 
 void WorkerPool::spawn(int helpers) {
+  static const int most = affordable_helpers();
   try {
-    for (; spawned_ < helpers; ++spawned_) std::thread([this] { work(); }).detach();
-  } catch (const std::system_error&) {
+    for (; spawned_ < std::min(helpers, most); ++spawned_) std::thread([this] { work(); }).detach();
+  } catch (const std::exception&) {
     // The machine has no more threads to give: the ones there are share the work.
   }
 }

@@ -1,11 +1,13 @@
 #include "runtime/memory/buffer_pool.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <string>
 
@@ -22,9 +24,16 @@ std::int64_t round_up(std::int64_t bytes, std::int64_t to) { return (bytes + to 
 
 std::byte* map_pages(std::int64_t bytes) noexcept {
   const bool huge = bytes >= 2 * kHugePage;
-  const std::int64_t mapped = huge ? bytes + kHugePage : bytes;
-  void* raw = mmap(nullptr, static_cast<std::size_t>(mapped), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto map = [](std::int64_t size) {
+    return mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  void* raw = map(huge ? bytes + kHugePage : bytes);
+  if (raw == MAP_FAILED && huge) {
+    // The last of the addresses: not aligned to huge pages.
+    raw = map(bytes);
+    return raw == MAP_FAILED ? nullptr : static_cast<std::byte*>(raw);
+  }
   if (raw == MAP_FAILED) return nullptr;
   auto* address = static_cast<std::byte*>(raw);
   if (!huge) return address;
@@ -53,6 +62,23 @@ std::int64_t physical_memory() noexcept {
   return bytes;
 }
 
+std::int64_t address_space_limit() noexcept {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNone;
+  return static_cast<std::int64_t>(
+      std::min<std::uint64_t>(limit.rlim_cur, static_cast<std::uint64_t>(kNone)));
+}
+
+std::string what_system_gives() {
+  const std::int64_t addresses = address_space_limit();
+  if (addresses == std::numeric_limits<std::int64_t>::max()) {
+    return "what the system gives: it refuses more";
+  }
+  return "what the system gives: the process may use " + std::to_string(addresses) +
+         " bytes of addresses in all (ulimit -v)";
+}
+
 BufferPool::BufferPool(std::int64_t limit_bytes) : limit_(limit_bytes) {}
 
 // Class c holds blocks of kSmallest * 2^(c / 4) * (1 + (c % 4) / 4), rounded up to 64 bytes.
@@ -69,16 +95,19 @@ std::int64_t BufferPool::class_bytes(int size_class) {
   return base + base / 4 * (size_class % 4);
 }
 
-void BufferPool::fail(std::int64_t bytes) const {
+void BufferPool::fail(std::int64_t bytes, const std::string& expected) const {
   throw Error(ErrorCode::out_of_memory,
               "allocate: out of memory; got a request of " + std::to_string(bytes) +
                   " bytes with " + std::to_string(stats_.in_use) + " in use and " +
-                  std::to_string(arena_) + " of arena, expected at most " + std::to_string(limit_) +
-                  " in all");
+                  std::to_string(arena_) + " of arena, expected " + expected);
+}
+
+void BufferPool::fail_limit(std::int64_t bytes) const {
+  fail(bytes, "at most " + std::to_string(limit_) + " in all");
 }
 
 void BufferPool::check_limit(std::int64_t bytes) {
-  if (bytes > limit_ - stats_.in_use - arena_) fail(bytes);
+  if (bytes > limit_ - stats_.in_use - arena_) fail_limit(bytes);
   if (stats_.in_use + stats_.cached + arena_ + bytes > limit_) trim_locked();
 }
 
@@ -90,7 +119,7 @@ std::byte* BufferPool::allocate_small(int size_class) {
     void* slab =
         ::operator new(static_cast<std::size_t>(count * block),
                        std::align_val_t{static_cast<std::size_t>(kAlignment)}, std::nothrow);
-    if (slab == nullptr) fail(block);
+    if (slab == nullptr) fail(block, what_system_gives());
     slabs_.push_back(slab);
     ++stats_.fresh;
     for (std::int64_t i = count; i > 0; --i) {
@@ -117,7 +146,7 @@ std::byte* BufferPool::allocate_large(std::int64_t bytes) {
   if (address == nullptr) {
     trim_locked();
     address = map_pages(needed);
-    if (address == nullptr) fail(bytes);
+    if (address == nullptr) fail(bytes, what_system_gives());
   }
   ++stats_.fresh;
   capacity_[address] = needed;
@@ -185,7 +214,7 @@ std::int64_t BufferPool::limit() const {
 void BufferPool::note_arena(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > arena_) {
-    if (bytes > limit_ - stats_.in_use) fail(bytes);
+    if (bytes > limit_ - stats_.in_use) fail_limit(bytes);
     arena_ = bytes;
     stats_.arena = bytes;
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -47,7 +48,8 @@ class BufferPool {
   std::byte* allocate_large(std::int64_t bytes);
   void check_limit(std::int64_t bytes);
   void trim_locked() noexcept;
-  [[noreturn]] void fail(std::int64_t bytes) const;
+  [[noreturn]] void fail(std::int64_t bytes, const std::string& expected) const;
+  [[noreturn]] void fail_limit(std::int64_t bytes) const;
 
   mutable std::mutex mutex_;
   std::int64_t limit_;
@@ -65,5 +67,10 @@ void unmap_pages(std::byte* address, std::int64_t bytes) noexcept;
 
 // Physical memory of the machine, or of the control group if that is less.
 std::int64_t physical_memory() noexcept;
+// How many bytes of addresses the process may use (ulimit -v); the largest number where there is no
+// limit.
+std::int64_t address_space_limit() noexcept;
+// For errors: "what the system gives", and which limit that is.
+std::string what_system_gives();
 
 }  // namespace hearth
