@@ -1,7 +1,7 @@
 // Reductions over axes: sum, prod, max, min, any, all, argmax, argmin, and what is made of them.
 #include <vector>
 
-#include "graph/grad_record.h"
+#include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/call.h"
 #include "ops/defs.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "graph/grad_record.h"
+#include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {
