@@ -10,7 +10,7 @@
 // - Integers wrap on overflow, division truncates, remainder floors. f16 and bf16 compute in f32
 // and
 //   round once.
-// - Index arrays are i64 or i32; indices out of range are undefined unless said.
+// - Index arrays are i64 or i32, or Error{dtype}; indices out of range are undefined unless said.
 // - Floats are differentiable everywhere unless said. All functions are thread-safe.
 #pragma once
 
@@ -108,7 +108,8 @@ HEARTH_API Array to_device(const Array& x, Device device);
 
 HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
 HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
-// Integers truncate. The mean of nothing is NaN; of integers, Error{invalid_argument}.
+// Integers truncate, and no sum overflows (of i64 and u64: of up to 2^30 elements). The mean of
+// nothing is NaN; of integers, Error{invalid_argument}.
 HEARTH_API Array mean(const Array& x);
 HEARTH_API Array mean(const Array& x, const Dims& axes, bool keepdim = false);
 HEARTH_API Array prod(const Array& x);
@@ -124,6 +125,7 @@ HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
 HEARTH_API Array all(const Array& x);
 HEARTH_API Array all(const Array& x, const Dims& axes, bool keepdim = false);
 // The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
+// Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
 HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
@@ -248,12 +250,13 @@ struct AttentionOptions {
 // softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
 // v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length on do not
 // exist (it may change without a new plan). Scale, softcap, mask, causal, bias, in this order; a
-// row that is masked out completely gives 0.
+// row that is masked out completely gives 0. Keys that mask or causal order hide weigh 0, which makes
+// values there that are not finite NaN (0 * inf); only what kv_length hides is never used.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
 
 enum class Reduction : std::uint8_t { none, mean, sum };
-// -log softmax(logits)[target] in nats: logits [..., classes], integer targets [...]. Rows whose
+// -log softmax(logits)[target] in nats: logits [..., classes], index targets [...]. Rows whose
 // target is `ignore_index` give 0 and do not count in the mean. Half logits give f32. A target out
 // of range gives NaN. `label_smoothing` (0 to 1) of the target is spread evenly over all classes.
 HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,

@@ -32,14 +32,15 @@ HEARTH_API void seed(std::uint64_t value);
 // The ops below take `source`, or the thread's generator where it is null. float dtypes only,
 // unless said.
 
-// Uniform in [low, high).
+// Uniform in [low, high). Error{invalid_argument} unless low <= high and `dtype` holds both and, but
+// for f16, their distance.
 HEARTH_API Array random_uniform(const Shape& shape, double low = 0, double high = 1,
                                 DType dtype = DType::f32, Device device = Device(),
                                 Generator* source = nullptr);
 HEARTH_API Array random_normal(const Shape& shape, double mean = 0, double deviation = 1,
                                DType dtype = DType::f32, Device device = Device(),
                                Generator* source = nullptr);
-// 1 (true) with `probability`, else 0, in any dtype.
+// 1 (true) with `probability`, else 0, in any dtype; exact to 2^-24, below 2^-12 to 2^-64.
 HEARTH_API Array random_bernoulli(const Shape& shape, double probability,
                                   DType dtype = DType::bool_, Device device = Device(),
                                   Generator* source = nullptr);

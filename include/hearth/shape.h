@@ -94,7 +94,7 @@ inline std::int64_t element_count(const Shape& shape) noexcept {
   return count;
 }
 
-// Checks that every extent is at least 0 and that elements * 8 bytes fits in 63 bits.
+// Checks that every extent is at least 0 and that the product of those that are not 0 is below 2^60.
 // Throws Error{shape} with `op` in front.
 HEARTH_API void check_shape(const char* op, const Shape& shape);
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -224,9 +225,8 @@ class Tensor {
     }
     const Uniform& uniform = std::get<Uniform>(distribution);
     if constexpr (std::same_as<K, Int>) {
-      return Tensor(random_integers(extents, static_cast<std::int64_t>(uniform.low),
-                                    static_cast<std::int64_t>(uniform.high), dtype, options.device,
-                                    source));
+      return Tensor(random_integers(extents, first_integer(uniform.low),
+                                    first_integer(uniform.high), dtype, options.device, source));
     } else {
       return Tensor(
           random_uniform(extents, uniform.low, uniform.high, dtype, options.device, source));
@@ -823,6 +823,15 @@ class Tensor {
   static Tensor from_inner(const Tensor& tensor) { return tensor; }
 
  private:
+  // The least integer of [bound, ...).
+  static std::int64_t first_integer(double bound) {
+    if (!(bound >= -0x1p63 && bound < 0x1p63)) {
+      throw Error(ErrorCode::invalid_argument, "random: bound out of range; got " +
+                                                   std::to_string(bound) +
+                                                   ", expected a number that i64 holds");
+    }
+    return static_cast<std::int64_t>(std::ceil(bound));
+  }
   static DType dtype_for(const char* op, const TensorOptions& options) {
     return tensor_detail::dtype_for(op, options, K::kKind, K::kDefault);
   }

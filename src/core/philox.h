@@ -4,7 +4,8 @@
 //
 // A tensor is drawn with a (seed, counter) of its own. Block b of its stream is
 // philox(seed, b, counter): four words. An element takes
-//   one word:  uniform and normal of f32, f16, bf16; bits below 64; bernoulli of every dtype:
+//   one word:  uniform and normal of f32, f16, bf16; bits below 64; bernoulli of every dtype (but
+//              for rare ones, see philox_bernoulli):
 //              element i takes word i % 4 of block i / 4
 //   two words: uniform and normal of f64, 64-bit bits, integers of every dtype:
 //              element i takes words 2 * (i % 2), + 1 (low word first) of block i / 2
@@ -83,8 +84,21 @@ inline void philox_normal(std::uint64_t first, std::uint64_t second, double* val
   values[1] = radius * std::sin(angle);
 }
 
-inline bool philox_bernoulli(std::uint32_t word, double p) noexcept {
-  return static_cast<double>(philox_unit(word)) < p;
+// True with probability p: by the top 24 bits of element i's word, or below kPhiloxRare by 64 bits, of
+// which the lower half is the word at the same place of block i / 4 + 2^63. Only an upper half equal
+// to that of p needs it.
+inline constexpr double kPhiloxRare = 0x1p-12;
+inline std::uint32_t philox_second_word(std::uint64_t seed, std::uint64_t i,
+                                        std::uint64_t counter) noexcept {
+  return philox(seed, i / 4 | std::uint64_t{1} << 63, counter)[i % 4];
+}
+// ceil(p * 2^64), for p below kPhiloxRare.
+inline std::uint64_t philox_rare_limit(double p) noexcept {
+  return static_cast<std::uint64_t>(std::ceil(p * 0x1p64));
+}
+inline bool philox_bernoulli(std::uint32_t word, std::uint32_t second_word, double p) noexcept {
+  if (p >= kPhiloxRare) return static_cast<double>(philox_unit(word)) < p;
+  return philox_pair(second_word, word) < philox_rare_limit(p);
 }
 
 // [lo, hi) by the high half of a 128-bit product; lo where the range is empty.

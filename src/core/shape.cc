@@ -43,18 +43,17 @@ std::string to_string(const Dims& dims) {
 void check_shape(const char* op, const Shape& shape) {
   std::int64_t product = 8;
   bool overflow = false;
-  bool empty = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0) {
       throw Error(ErrorCode::shape, std::string(op) + ": negative extent; got " + to_string(shape) +
                                         ", expected extents of at least 0");
     }
-    empty |= extent == 0;
-    overflow |= __builtin_mul_overflow(product, extent, &product);
+    // Strides are products without the extents of 0.
+    if (extent != 0) overflow |= __builtin_mul_overflow(product, extent, &product);
   }
-  if (overflow && !empty) {
+  if (overflow) {
     throw Error(ErrorCode::shape, std::string(op) + ": shape too large; got " + to_string(shape) +
-                                      ", expected fewer than 2^60 elements");
+                                      ", expected a product of extents below 2^60");
   }
 }
 

@@ -386,7 +386,7 @@ Array pow(const Array& a, const Array& b) {
     if (exponent == 3) return mul(square(a), a);
     if (is_float(a.node()->dtype)) {
       if (exponent == -1) return recip(a);
-      if (exponent == -2) return recip(square(a));
+      if (exponent == -2) return div(recip(a), a);  // a^2 overflows before its reciprocal is 0
     }
   }
   return binary(defs::pow_op, a, b);

@@ -91,6 +91,8 @@ Shape check_attention(const Inference& inference, int first) {
                                          ", expected heads to be a multiple of kv_heads");
   }
   const Shape scores = {q[0], q[1], q[2], k[2]};
+  const Shape out = {q[0], q[1], q[2], v[3]};
+  for (const Shape& made : {scores, out}) check_shape(inference.op.name.text, made);
   check_added(inference, first + 3, "mask", scores);
   check_added(inference, first + 4, "bias", scores);
   if (inference.has(first + 3) && !is_bool(inference.input(first + 3).dtype())) {
@@ -120,7 +122,7 @@ Shape check_attention(const Inference& inference, int first) {
                        ", expected at least " + std::to_string(s.bounded ? 0 : k[2]) +
                        " and at most " + std::to_string(k[2]));
   }
-  return {q[0], q[1], q[2], v[3]};
+  return out;
 }
 
 void infer_attention(Inference& inference) {

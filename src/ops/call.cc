@@ -18,12 +18,6 @@ Array sum_to(const Array& x, const Shape& shape) {
   return reshape(axes.empty() ? x : sum(x, axes, true), shape);
 }
 
-Array as_indices(const Array& indices) {
-  if (!indices.defined() || !is_int(indices.dtype())) return indices;
-  if (indices.dtype() == DType::i64 || indices.dtype() == DType::i32) return indices;
-  return cast(indices, DType::i64);
-}
-
 void require_float(const Inference& inference, int input, const char* what) {
   const DType dtype = inference.input(input).dtype();
   if (is_float(dtype)) return;

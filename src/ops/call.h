@@ -31,10 +31,6 @@ inline const Array* optional_input(const Array& x) { return x.defined() ? &x : n
 // `x`, of a shape that `shape` broadcasts to, summed over the stretched axes: has `shape`.
 Array sum_to(const Array& x, const Shape& shape);
 
-// Index arrays as the indexed ops take them: integers other than i32 become i64. Leaves the error
-// for everything else to the op.
-Array as_indices(const Array& indices);
-
 // Fail with Error{dtype} or Error{shape} in the house's words.
 void require_float(const Inference& inference, int input, const char* what);
 void require_numeric(const Inference& inference, int input, const char* what);

@@ -110,7 +110,8 @@ Array arange(std::int64_t start, std::int64_t end, std::int64_t step, DType dtyp
       step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const std::uint64_t count = empty ? 0 : (distance - 1) / stride + 1;
   if (count > static_cast<std::uint64_t>(INT64_MAX)) {
-    throw Error(ErrorCode::shape, "arange: too long; got " + std::to_string(count) + " elements");
+    throw Error(ErrorCode::shape, "arange: too long; got " + std::to_string(count) +
+                                      " elements, expected fewer than 2^63");
   }
   if (is_float(dtype)) {
     return linear_ramp(static_cast<std::int64_t>(count), static_cast<double>(start),
@@ -131,6 +132,7 @@ Array linear_ramp(std::int64_t count, double start, double step, DType dtype, De
                                       std::string(name(dtype)) +
                                       ", expected f64, f32, f16 or bf16");
   }
+  check_shape("linear_ramp", {count});
   return record(defs::arange_op, {},
                 Params().i64(count).dtype(dtype).dynamic_f64(start).dynamic_f64(step), &device);
 }

@@ -183,14 +183,13 @@ void infer_select_add(Inference& inference) {
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64_t axis) {
-  const Array ids = as_indices(indices);
-  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())), {&x, &ids});
+  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())), {&x, &indices});
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
                std::int64_t axis) {
-  const Array ids = as_indices(indices);
-  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())), {&x, &ids, &values});
+  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())),
+              {&x, &indices, &values});
 }
 
 // Of a reading op: the gradient is added where it was read.
@@ -400,15 +399,17 @@ Array embedding(const Array& weight, const Array& indices) {
 }
 
 Array one_hot(const Array& indices, std::int64_t classes, DType dtype) {
-  if (!is_int(indices.dtype())) {
-    throw Error(ErrorCode::dtype, "one_hot: indices are no integers; got " +
-                                      std::string(name(indices.dtype())) +
-                                      ", expected an integer dtype");
+  if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
+    throw Error(ErrorCode::dtype, "one_hot: indices are no index array; got " +
+                                      std::string(name(indices.dtype())) + ", expected i64 or i32");
   }
   if (classes < 0) {
     throw Error(ErrorCode::invalid_argument, "one_hot: negative number of classes; got " +
                                                  std::to_string(classes) + ", expected 0 or more");
   }
+  Shape shape = indices.shape();
+  shape.push_back(classes);
+  check_shape("one_hot", shape);
   const Array ids = unsqueeze(cast(indices, DType::i64), {-1});
   return cast(equal(ids, arange(0, classes, 1, DType::i64, indices.device())), dtype);
 }

@@ -181,7 +181,7 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
   }
   const std::int64_t classes = logits.shape().back();
   const Array rows = reshape(logits, {targets.size(), classes});
-  const Array ids = reshape(as_indices(targets), {targets.size()});
+  const Array ids = reshape(targets, {targets.size()});
   Array loss = call(defs::cross_entropy_op, Params().i64(ignore_index), {&rows, &ids});
   const Array counts = not_equal(cast(ids, DType::i64), ignore_index);
   if (label_smoothing > 0 && rows.size() > 0) {

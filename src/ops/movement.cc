@@ -147,7 +147,13 @@ void infer_cat(Inference& inference) {
                          " and " + to_string(inference.input(i).shape()) +
                          ", expected equal extents except along axis " + std::to_string(axis));
     }
-    inference.shape[at] += extent;
+    if (__builtin_add_overflow(inference.shape[at], extent, &inference.shape[at])) {
+      inference.fail(ErrorCode::shape, "too many elements along axis " + std::to_string(axis) +
+                                           "; got " + std::to_string(count) +
+                                           " arrays, among them " +
+                                           to_string(inference.input(i).shape()) +
+                                           ", expected a product of extents below 2^60");
+    }
   }
   check_shape("cat", inference.shape);
 }

@@ -3,6 +3,7 @@
 #include "hearth/random.h"
 
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -73,14 +74,46 @@ void infer_drawn(Inference& inference) {
                                        expected);
 }
 
+std::string text(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
+}
+
+double largest_float(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return std::numeric_limits<double>::max();
+    case DType::f16:
+      return 65504;
+    case DType::bf16:
+      return 0x1.fep127;
+    default:
+      return static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
+// Whether kernels can work out high - low, in f64 or else in f32.
+bool has_width(DType dtype, double low, double high) {
+  if (dtype == DType::f64) return std::isfinite(high - low);
+  return std::isfinite(static_cast<float>(high) - static_cast<float>(low));
+}
+
 void infer_uniform(Inference& inference) {
   infer_drawn(inference);
   const double low = real(inference, kFirstWord);
   const double high = real(inference, kSecondWord);
-  if (std::isfinite(low) && std::isfinite(high) && low <= high) return;
-  inference.fail(ErrorCode::invalid_argument, "no range; got low " + std::to_string(low) +
-                                                  " and high " + std::to_string(high) +
-                                                  ", expected numbers with low <= high");
+  const auto got = [&] { return "; got low " + text(low) + " and high " + text(high); };
+  if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "no range" + got() + ", expected numbers with low <= high");
+  }
+  const double largest = largest_float(inference.dtype);
+  if (std::abs(low) > largest || std::abs(high) > largest ||
+      !has_width(inference.dtype, low, high)) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "range does not fit " + std::string(name(inference.dtype)) + got() +
+                       ", expected finite bounds that are a finite distance apart");
+  }
 }
 
 void infer_normal(Inference& inference) {
@@ -102,22 +135,6 @@ void infer_bernoulli(Inference& inference) {
                                                   ", expected a number from 0 to 1");
 }
 
-// The least and the highest value of an integer dtype, as far as i64 holds them.
-struct Limits {
-  std::int64_t least;
-  std::int64_t highest;
-};
-
-Limits limits_of(DType dtype) {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
-  const int bits = static_cast<int>(size_of(dtype)) * 8;
-  if (!info(dtype).is_signed) {
-    return {0, bits == 64 ? kHighest : static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1)};
-  }
-  return {kLeast >> (64 - bits), kHighest >> (64 - bits)};
-}
-
 void infer_integers(Inference& inference) {
   infer_drawn(inference);
   const std::int64_t low = dynamic_i64(inference.params.dynamics()[kFirstWord]);
@@ -127,7 +144,7 @@ void infer_integers(Inference& inference) {
                                                     " and high " + std::to_string(high) +
                                                     ", expected low < high");
   }
-  const Limits limits = limits_of(inference.dtype);
+  const IntegerLimits limits = integer_limits(inference.dtype);
   if (low < limits.least || high - 1 > limits.highest) {
     inference.fail(ErrorCode::invalid_argument,
                    "range does not fit " + std::string(name(inference.dtype)) + "; got low " +
@@ -211,6 +228,7 @@ std::vector<SampleCase> uniform_samples() {
     samples.push_back({{}, with(drawn({3, 5}, dtype, 1, 2), -1, 2)});
   }
   samples.push_back({{}, with(drawn({3}, DType::f32, 1, 2), 2, -1), kArgumentError});
+  samples.push_back({{}, with(drawn({3}, DType::f32, 1, 2), -3e38, 3e38), kArgumentError});
   samples.push_back({{}, with(drawn({3}, DType::i32, 1, 2), 0, 1), kDTypeError});
   return samples;
 }
@@ -229,6 +247,7 @@ std::vector<SampleCase> bernoulli_samples() {
   for (const DType dtype : {DType::bool_, DType::f32, DType::bf16, DType::i64, DType::u8}) {
     samples.push_back({{}, drawn({3, 5}, dtype, 1, 2).dynamic_f64(0.25)});
   }
+  samples.push_back({{}, drawn({3000}, DType::u8, 1, 2).dynamic_f64(0x1p-13)});
   samples.push_back({{}, drawn({3}, DType::f32, 1, 2).dynamic_f64(1.5), kArgumentError});
   return samples;
 }
@@ -288,6 +307,7 @@ constinit const OpDef defs::random_normal_op = {
 
 constinit const OpDef defs::random_bernoulli_op = {
     .name = "random_bernoulli",
+    .revision = 2,
     .summary = "1 with a probability, else 0.",
     .kind = OpKind::random,
     .params = kBernoulli,

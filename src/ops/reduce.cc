@@ -1,4 +1,7 @@
 // Reductions over axes: sum, prod, max, min, any, all, argmax, argmin, and what is made of them.
+#include <vector>
+
+#include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/call.h"
 #include "ops/defs.h"
@@ -75,6 +78,12 @@ void infer_arg(Inference& inference) {
                                          ", expected an integer dtype");
   }
   if (shape[axis] == 0) fail_empty(inference);
+  if (shape[axis] - 1 > integer_limits(dtype).highest) {
+    inference.fail(ErrorCode::dtype, "indices do not fit; got " + std::string(name(dtype)) +
+                                         " for an extent of " + std::to_string(shape[axis]) +
+                                         ", expected a dtype that holds " +
+                                         std::to_string(shape[axis] - 1));
+  }
   inference.shape = reduced_shape(shape, 1u << axis, keepdim);
   inference.dtype = dtype;
 }
@@ -89,11 +98,63 @@ Array kept(const Vjp& v, const Array& x) {
 
 Grads sum_gradient(const Vjp& v) { return grads(expand(kept(v, v.grad), v.shape(0))); }
 
-// The product of the other elements, by division where no element is 0. Exact for up to one zero in
-// a slice to any order, and in value for any number.
+// For each element of x [rows, count] the product of the others of its row: a tree of products, gone
+// down again. Nothing is divided, so zeros do no harm to derivatives of any order.
+Array products_of_others(const Array& x) {
+  const std::int64_t rows = x.shape()[0];
+  const auto in_pairs = [rows](const Array& level) {
+    return reshape(level, {rows, level.shape()[1] / 2, 2});
+  };
+  const Array one = ones({rows, 1}, x.dtype(), x.device());
+  std::vector<Array> levels;  // of an even number of columns, the last one perhaps all 1
+  std::vector<std::int64_t> counts;
+  for (Array level = x; level.shape()[1] > 1;) {
+    const std::int64_t count = level.shape()[1];
+    if (count % 2 == 1) level = cat({level, one}, 1);
+    const Array pairs = in_pairs(level);
+    levels.push_back(level);
+    counts.push_back(count);
+    level = reshape(mul(narrow(pairs, 2, 0, 1), narrow(pairs, 2, 1, 1)), {rows, (count + 1) / 2});
+  }
+  Array others = one;
+  for (std::size_t i = levels.size(); i-- > 0;) {
+    const std::int64_t columns = levels[i].shape()[1];
+    const Array neighbours = flip(in_pairs(levels[i]), {2});
+    others = reshape(mul(neighbours, reshape(others, {rows, columns / 2, 1})), {rows, columns});
+    others = narrow(others, 1, 0, counts[i]);
+  }
+  return others;
+}
+
+// The same over any axes of x.
+Array products_of_others(const Array& x, const Dims& reduced) {
+  const Shape& shape = x.shape();
+  const std::uint32_t bits = axis_bits("prod", reduced, shape.rank());
+  Dims order;
+  std::int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if ((bits >> axis & 1u) == 0) order.push_back(axis);
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if ((bits >> axis & 1u) == 0) continue;
+    order.push_back(axis);
+    count *= shape[axis];
+  }
+  Dims back = order;
+  for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  const Array moved = permute(x, order);
+  const Array others = products_of_others(reshape(moved, {x.size() / count, count}));
+  return permute(reshape(others, moved.shape()), back);
+}
+
+// The product of the other elements: where it is differentiated again by their products, else, which
+// is faster, by division where no element is 0.
 Grads prod_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Dims axes = v.statics().list();
+  if (grad_enabled() && x.grad() != nullptr && x.size() > 0) {
+    return grads(mul(kept(v, v.grad), products_of_others(x, axes)));
+  }
   const Array zero = equal(x, 0.0);
   const Array count = sum(cast(zero, DType::i64), axes, true);
   const Array others = where(zero, 1.0, x);
@@ -151,6 +212,9 @@ std::vector<SampleCase> arg_samples() {
       make({2, 3, 4}, 1, false, DType::i64), make({0, 3}, 1, false, DType::i64),
       make({3, 0}, 1, false, DType::i64)};
   samples.back().error = kArgumentError;
+  samples.push_back(make({2, 128}, 1, false, DType::i8));
+  samples.push_back(make({129}, 0, false, DType::i8));
+  samples.back().error = kDTypeError;
   return samples;
 }
 
@@ -181,6 +245,27 @@ Array reduce(const OpDef& op, const Array& x, const Dims& axes, bool keepdim) {
   return reduce(op, x, axis_bits(op.name.text, axes, shape.rank()), keepdim);
 }
 
+// The mean of i64 or u64, whose sum may need more than 64 bits: that of the upper halves, and what is
+// left to the whole sum, which wraps. Exact for up to kMostOfWideMean elements.
+constexpr std::int64_t kMostOfWideMean = std::int64_t{1} << 30;
+Array wide_mean(const Array& x, std::uint32_t bits, bool keepdim, std::int64_t count) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 32;
+  const Array high = reduce(defs::sum_op, div(x, kHalf), bits, keepdim);
+  const Array low = sub(reduce(defs::sum_op, x, bits, keepdim), mul(high, kHalf));
+  const Array high_mean = div(high, count);
+  const Array left = add(mul(sub(high, mul(high_mean, count)), kHalf), low);
+  const Array left_mean = div(left, count);
+  const Array mean = add(mul(high_mean, kHalf), left_mean);
+  if (!info(x.dtype()).is_signed) return mean;
+  // A rest of the other sign has been rounded away from 0.
+  const std::int64_t zero = 0;
+  const Array rest = sub(left, mul(left_mean, count));
+  const Array above = logical_and(greater(mean, zero), less(rest, zero));
+  const Array below = logical_and(less(mean, zero), greater(rest, zero));
+  const DType dtype = x.dtype();
+  return add(sub(mean, cast(above, dtype)), cast(below, dtype));
+}
+
 Array mean_over(const Array& x, std::uint32_t bits, bool keepdim) {
   const Shape& shape = x.shape();
   std::int64_t count = 1;
@@ -194,6 +279,9 @@ Array mean_over(const Array& x, std::uint32_t bits, bool keepdim) {
   if (is_int(dtype) && count == 0) {
     throw Error(ErrorCode::invalid_argument, "mean: no integer is the mean of nothing; got shape " +
                                                  to_string(shape) + ", expected elements");
+  }
+  if ((dtype == DType::i64 || dtype == DType::u64) && count <= kMostOfWideMean) {
+    return wide_mean(x, bits, keepdim, count);
   }
   // Sums may overflow, and `count` be out of range, where the mean is not.
   const DType wide = !is_int(dtype)          ? compute_dtype(dtype)

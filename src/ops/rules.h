@@ -40,6 +40,13 @@ DType operand_dtype(const Inference& inference, int first, int last);
 void infer_elementwise(Inference& inference);       // the same dtype
 void infer_elementwise_bool(Inference& inference);  // bool
 
+// The least and the highest value of an integer dtype, as far as i64 holds them.
+struct IntegerLimits {
+  std::int64_t least;
+  std::int64_t highest;
+};
+IntegerLimits integer_limits(DType dtype);
+
 // The axes of a list as bits; Error{invalid_argument} if one is out of range or named twice.
 std::uint32_t axis_bits(const char* op, const Dims& axes, int rank);
 

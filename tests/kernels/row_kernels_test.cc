@@ -8,6 +8,7 @@
 #include "hearth/device.h"
 #include "ops/call.h"
 #include "ops/defs.h"
+#include "ran.h"
 
 namespace hearth {
 namespace {
@@ -153,8 +154,10 @@ TEST_F(RowKernels, AttentionWeightsOfSeveralMatrices) {
   const Values expected = by_row(x, [&](const Values& row) {
     return attention_weights_of(row, own++ % rows, rows, 0.5, true);
   });
-  const Array got = call(defs::attention_weights_op, Params().f64(0.5).boolean(true), {&x});
-  expect_rows(got, expected, "attention_weights of matrices");
+  hearth::testing::expect_ran("attention_weights_F32", [&] {
+    const Array got = call(defs::attention_weights_op, Params().f64(0.5).boolean(true), {&x});
+    expect_rows(got, expected, "attention_weights of matrices");
+  });
 }
 
 TEST_F(RowKernels, Softmax) {
@@ -166,6 +169,40 @@ TEST_F(RowKernels, Softmax) {
                 by_row(x, [](const Values& row) { return Values{logsumexp_of(row)}; }),
                 said("logsumexp", x, skip));
   });
+}
+
+// Each kernel for the rows that it is for.
+TEST_F(RowKernels, EverySoftmaxHasItsRows) {
+  Device::set_default(Device::named("sim"));
+  const auto expect_runs = [](std::string_view kernel, const Shape& shape,
+                              const std::function<Array(const Array&)>& f, const Row& expected) {
+    const Array x = random_array(shape, DType::f32, -6, 6);
+    hearth::testing::expect_ran(
+        kernel, [&] { expect_rows(f(x), by_row(x, expected), std::string(kernel)); });
+  };
+  const auto along_rows = [](const Array& x) { return softmax(x, 1); };
+  // Over columns as rows of a transposed array.
+  const auto along_columns = [](const Array& x) {
+    return contiguous(transpose(softmax(contiguous(transpose(x)).eval(), 0)));
+  };
+  const auto sums = [](const Array& x) { return logsumexp(x, 1); };
+  const Row sum_of = [](const Values& row) { return Values{logsumexp_of(row)}; };
+  expect_runs("softmax_rows", {3, 256}, along_rows, softmax_of);
+  expect_runs("softmax_long_rows", {2, kLongRow}, along_rows, softmax_of);
+  expect_runs("logsumexp_rows", {3, 256}, sums, sum_of);
+  expect_runs("softmax_columns", {3, 256}, along_columns, softmax_of);
+  const auto gradient = [](const Array& x) {
+    const Array leaf = x.detach().require_grad();
+    return backward(sum(square(softmax(leaf, 1)))).get(leaf);
+  };
+  const Row slopes = [](const Values& row) {
+    Values y = softmax_of(row);
+    double total = 0;
+    for (const double value : y) total += 2 * value * value;
+    for (double& value : y) value *= 2 * value - total;
+    return y;
+  };
+  expect_runs("softmax_backward_rows", {3, 256}, gradient, slopes);
 }
 
 TEST_F(RowKernels, SoftmaxGradients) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/host_elementwise.h"
+#include "ops/host_random.h"
 
 namespace hearth::testing {
 namespace {
@@ -317,6 +318,7 @@ double rounded(double value, DType dtype) {
 
 std::optional<HostArray> host_reference(std::string_view op, const std::vector<HostArray>& inputs,
                                         const Params& params, DType dtype) {
+  if (auto drawn = host_random(op, params)) return drawn;
   ParamReader statics(params.statics().span());
   if (const Scalar1 function = host_unary(op, dtype)) {
     return map_broadcast(inputs, [&](const std::vector<double>& v) { return function(v[0]); });
@@ -375,6 +377,7 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
     }
     return out;
   }
+  if (inputs.empty()) return std::nullopt;
   if (auto out = view(op, inputs, params)) return out;
   return indexed(op, inputs, params, is_bool(dtype));
 }

@@ -139,7 +139,23 @@ TEST(Gather, MatchesLoops) {
     expect_values(gather(x, ids, 1), {3, 2}, {v[3], v[0], v[5], v[5], v[10], v[10]});
     expect_values(gather(x, ints({2, 1, 0, 1}, {1, 4}), 0), {1, 4}, {v[8], v[5], v[2], v[7]});
     expect_values(gather(x, array({2, 0}, {1, 2}, DType::i32), -2), {1, 2}, {v[8], v[1]});
-    expect_values(gather(x, array({2, 0}, {1, 2}, DType::u8), 0), {1, 2}, {v[8], v[1]});
+  }
+}
+
+// One rule for all ops that take indices.
+TEST(Indices, AreI64OrI32) {
+  const Array x = random_array({3, 4}, DType::f32);
+  const Array rows = random_array({2, 4}, DType::f32);
+  for (const DType dtype : {DType::u8, DType::i16, DType::u64, DType::f32, DType::bool_}) {
+    const Array list = array({1, 0}, {2}, dtype);
+    const Array table = expand(unsqueeze(list, {1}), {2, 4});
+    expect_error(ErrorCode::dtype, [&] { gather(x, table, 0); });
+    expect_error(ErrorCode::dtype, [&] { scatter_add(x, table, rows, 0); });
+    expect_error(ErrorCode::dtype, [&] { select(x, list, 0); });
+    expect_error(ErrorCode::dtype, [&] { select_add(x, list, rows, 0); });
+    expect_error(ErrorCode::dtype, [&] { embedding(x, list); });
+    expect_error(ErrorCode::dtype, [&] { one_hot(list, 3); });
+    expect_error(ErrorCode::dtype, [&] { cross_entropy(rows, list); });
   }
 }
 

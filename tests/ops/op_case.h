@@ -39,9 +39,9 @@ std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device d
 // Records the case's op.
 Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
 
-// What the result should be: by host_reference(), by the op's composite in f64, or by the op itself
-// in f64. `independent` says whether it came from one of the first two.
-HostArray expected_result(const OpCase& one, bool* independent);
+// What the result should be: by host_reference(), or by the op's composite in f64. Throws
+// std::logic_error for an op that has neither.
+HostArray expected_result(const OpCase& one);
 
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);

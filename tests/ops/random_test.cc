@@ -115,6 +115,26 @@ TEST(RandomBernoulli, CountsAndLimits) {
   expect_values(random_bernoulli({100}, 1, DType::u8), {100}, Values(100, 1.0));
 }
 
+// The distance of the bounds overflowed, and every draw was the value below the higher one.
+TEST(RandomUniform, RangesThatTheirDtypeDoesNotHold) {
+  const auto refused = [](double low, double high, DType dtype) {
+    expect_error(ErrorCode::invalid_argument, [&] { random_uniform({4}, low, high, dtype); });
+  };
+  refused(-3e38, 3e38, DType::f32);
+  refused(-3e38, 3e38, DType::bf16);
+  refused(0, 1e39, DType::f32);
+  refused(-1e308, 1e308, DType::f64);
+  refused(0, 70000, DType::f16);
+  Generator source{1, 0};
+  const Values wide =
+      random_uniform({1000}, -1.7e38, 1.7e38, DType::f32, Device(), &source).to_doubles();
+  EXPECT_LT(*std::min_element(wide.begin(), wide.end()), -1.5e38);
+  EXPECT_GT(*std::max_element(wide.begin(), wide.end()), 1.5e38);
+  for (const double value : random_uniform({1000}, -65504, 65504, DType::f16).to_doubles()) {
+    EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
 TEST(RandomIntegers, CoverTheRange) {
   for (const DType dtype : {DType::i64, DType::i32, DType::i8, DType::u16}) {
     Generator source{5, 0};

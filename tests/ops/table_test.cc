@@ -48,10 +48,14 @@ std::string difference(const OpCase& one, const Array& result, const HostArray& 
   return "";
 }
 
+bool has_f64(const Device& device) {
+  const runtime::Driver* const driver = device.impl().driver();
+  return driver == nullptr || driver->properties().has_f64;
+}
+
 // Whether a device without f64 says so, where an op makes f64 whatever it is given.
 bool is_lack_of_f64(const Device& device, const Error& error) {
-  return error.code() == ErrorCode::unsupported && device.impl().driver() != nullptr &&
-         !device.impl().driver()->properties().has_f64 &&
+  return error.code() == ErrorCode::unsupported && !has_f64(device) &&
          std::string_view(error.what()).find("no f64") != std::string_view::npos;
 }
 
@@ -77,9 +81,8 @@ TEST_P(OpTable, Values) {
     for (const DType dtype : has_varying ? dtypes_of(op) : std::vector<DType>{DType::f32}) {
       const OpCase plain = make_case(op, s, dtype, false);
       const OpCase repeating = make_case(op, s, dtype, true);
-      bool independent = false;
-      const HostArray plain_expected = expected_result(plain, &independent);
-      const HostArray repeating_expected = expected_result(repeating, &independent);
+      const HostArray plain_expected = expected_result(plain);
+      const HostArray repeating_expected = expected_result(repeating);
       for (const Device device : devices_under_test()) {
         for (const MemoryLayout layout : kLayouts) {
           const bool repeats = layout == MemoryLayout::broadcast;
@@ -112,8 +115,7 @@ TEST_P(OpTable, CompositeOnTheDevice) {
   for (std::size_t s = 0; s < samples.size() && !HasFailure(); ++s) {
     if (samples[s].error != SampleCase::kValid) continue;
     const OpCase one = make_case(op, s, DType::f32, false);
-    bool independent = false;
-    const HostArray expected = expected_result(one, &independent);
+    const HostArray expected = expected_result(one);
     for (const Device device : devices_under_test()) {
       const Array result =
           record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
@@ -126,20 +128,26 @@ TEST_P(OpTable, CompositeOnTheDevice) {
 TEST_P(OpTable, NumbersStandInForArrays) {
   const OpDef& op = *GetParam();
   if (op.samples == nullptr || op.kind != OpKind::elementwise || op.max_inputs < 2) return;
-  const OpCase one = make_case(
-      op, 0,
-      op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f32) ? DType::bool_ : DType::f32,
-      false);
-  for (std::size_t number = 0; number < one.inputs.size(); ++number) {
-    OpCase scalar = one;
-    const double value = is_bool(one.input_dtype(number)) ? 1 : 1.5;
-    scalar.inputs[number] = {Shape(), {value}};
-    bool independent = false;
-    const HostArray expected = expected_result(scalar, &independent);
-    std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, Device::cpu());
-    inputs[number] = is_bool(one.input_dtype(number)) ? Array(true) : Array(value);
-    EXPECT_EQ(difference(one, record_case(one, inputs, Device::cpu()), expected), "")
-        << one.text() << " with a number as input " << number;
+  const std::vector<SampleCase> samples = op.samples();
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    if (samples[s].error != SampleCase::kValid) continue;
+    for (const DType dtype : dtypes_of(op)) {
+      const OpCase one = make_case(op, s, dtype, false);
+      for (std::size_t number = 0; number < one.inputs.size(); ++number) {
+        const DType of_number = one.input_dtype(number);
+        OpCase scalar = one;
+        const double value = is_bool(of_number) ? 1 : is_int(of_number) ? 2 : 1.5;
+        scalar.inputs[number] = {Shape(), {value}};
+        const HostArray expected = expected_result(scalar);
+        for (const Device device : devices_under_test()) {
+          if (dtype == DType::f64 && !has_f64(device)) continue;
+          std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, device);
+          inputs[number] = is_bool(of_number) ? Array(true) : Array(value);
+          ASSERT_EQ(difference(scalar, record_case(one, inputs, device), expected), "")
+              << one.text() << " with a number as input " << number << " on " << device.name();
+        }
+      }
+    }
   }
 }
 
@@ -190,19 +198,50 @@ TEST_P(OpTable, TooFewInputs) {
   EXPECT_THROW(record(op, nulls, Params()), Error);
 }
 
-// sum(op(inputs) * weights) as a function of one input's elements.
-struct Slope {
-  OpCase one;
-  Array weights;
-
-  double at(std::size_t input, std::size_t element, double value) const {
-    OpCase moved = one;
-    moved.inputs[input].values[element] = value;
-    const std::vector<Array> inputs = build_inputs(moved, MemoryLayout::contiguous, Device::cpu());
-    return sum(mul(record_case(moved, inputs, Device::cpu()), weights)).item();
+// sum(result * weights), where the weights say something else of every element.
+Array weighted_sum(const Array& result) {
+  HostArray weights{result.shape(), {}};
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) -
+                             0.05 * static_cast<double>(i % 3));
   }
-};
+  return sum(
+      mul(result, build_array(weights, result.dtype(), MemoryLayout::contiguous, result.device())));
+}
 
+// Of a case, as a function of one input's elements, on the CPU.
+double weighted_sum_at(const OpCase& one, std::size_t input, std::size_t element, double value) {
+  OpCase moved = one;
+  moved.inputs[input].values[element] = value;
+  const std::vector<Array> inputs = build_inputs(moved, MemoryLayout::contiguous, Device::cpu());
+  return weighted_sum(record_case(moved, inputs, Device::cpu())).item();
+}
+
+// The gradients of weighted_sum() of a case, one for each input; none for inputs that are no floats, and none at all where the
+// result is not of the case's dtype: what was rounded on the way has no slope.
+std::vector<std::vector<double>> gradients_of(const OpCase& one, MemoryLayout layout,
+                                              Device device) {
+  std::vector<Array> inputs = build_inputs(one, layout, device);
+  for (Array& input : inputs) {
+    if (is_float(input.dtype())) input = input.require_grad();
+  }
+  const Array result = record_case(one, inputs, device);
+  if (result.dtype() != one.dtype) return {};
+  const Gradients gradients = backward(weighted_sum(result));
+  std::vector<std::vector<double>> out;
+  for (const Array& input : inputs) {
+    out.emplace_back();
+    if (!input.is_require_grad()) continue;
+    Array gradient = gradients.get(input);
+    if (!gradient.defined()) gradient = zeros_like(input);  // does not depend on it
+    EXPECT_EQ(gradient.shape(), input.shape()) << one.text() << " on " << device.name();
+    out.back() = gradient.to_doubles();
+  }
+  return out;
+}
+
+// On the CPU against finite differences; on every device, in f64 or in the widest float that it has,
+// against the CPU's in f64.
 TEST_P(OpTable, Gradients) {
   const OpDef& op = *GetParam();
   if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
@@ -210,42 +249,37 @@ TEST_P(OpTable, Gradients) {
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f64)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    if (samples[s].error != SampleCase::kValid) continue;
+    if (samples[s].error != SampleCase::kValid || samples[s].inputs.empty()) continue;
+    const MemoryLayout layout = s % 2 == 0 ? MemoryLayout::contiguous : MemoryLayout::transposed;
     const OpCase one = make_case(op, s, DType::f64, false);
-    if (one.inputs.empty()) continue;
+    const auto analytic = gradients_of(one, layout, Device::cpu());
+    for (std::size_t i = 0; i < analytic.size(); ++i) {
+      const std::size_t count = analytic[i].size();
+      for (std::size_t e = 0; e < count; ++e) {
+        if (count > 60 && e % (count / 40) != 0) continue;
+        const double x = one.inputs[i].values[e];
+        constexpr double kStep = 1e-5;
+        const double numeric =
+            (weighted_sum_at(one, i, e, x + kStep) - weighted_sum_at(one, i, e, x - kStep)) /
+            (2 * kStep);
+        ASSERT_NEAR(analytic[i][e], numeric, 2e-6 * std::max(1.0, std::abs(numeric)))
+            << one.text() << " input " << i << " element " << e;
+      }
+    }
     for (const Device device : devices_under_test()) {
-      std::vector<Array> inputs = build_inputs(
-          one, s % 2 == 0 ? MemoryLayout::contiguous : MemoryLayout::transposed, device);
-      for (Array& input : inputs) {
-        if (is_float(input.dtype())) input = input.require_grad();
-      }
-      const Array result = record_case(one, inputs, device);
-      if (result.dtype() != DType::f64) continue;  // what was rounded on the way has no slope
-      HostArray weights{result.shape(), {}};
-      for (std::int64_t i = 0; i < result.size(); ++i) {
-        weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) -
-                                 0.05 * static_cast<double>(i % 3));
-      }
-      const Array weighted =
-          mul(result, build_array(weights, DType::f64, MemoryLayout::contiguous, device));
-      const Gradients gradients = backward(sum(weighted));
-      const Slope slope{one,
-                        build_array(weights, DType::f64, MemoryLayout::contiguous, Device::cpu())};
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (!inputs[i].is_require_grad()) continue;
-        Array gradient = gradients.get(inputs[i]);
-        if (!gradient.defined()) gradient = zeros_like(inputs[i]);  // does not depend on it
-        ASSERT_EQ(gradient.shape(), inputs[i].shape()) << one.text() << " input " << i;
-        const std::vector<double> analytic = gradient.to_doubles();
-        if (device != Device::cpu()) continue;
-        for (std::size_t e = 0; e < analytic.size(); ++e) {
-          if (analytic.size() > 60 && e % (analytic.size() / 40) != 0) continue;
-          const double x = one.inputs[i].values[e];
-          constexpr double kStep = 1e-5;
-          const double numeric =
-              (slope.at(i, e, x + kStep) - slope.at(i, e, x - kStep)) / (2 * kStep);
-          ASSERT_NEAR(analytic[e], numeric, 2e-6 * std::max(1.0, std::abs(numeric)))
-              << one.text() << " input " << i << " element " << e;
+      const DType dtype = has_f64(device) ? DType::f64 : DType::f32;
+      OpCase own = make_case(op, s, dtype, false);
+      const auto got = gradients_of(own, layout, device);
+      own.dtype = DType::f64;  // of the same elements
+      const auto want = dtype == DType::f64 ? analytic : gradients_of(own, layout, Device::cpu());
+      ASSERT_EQ(got.size(), want.size()) << one.text() << " on " << device.name();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i].size(), want[i].size()) << one.text() << " on " << device.name();
+        double magnitude = 1;
+        for (const double value : want[i]) magnitude = std::max(magnitude, std::abs(value));
+        for (std::size_t e = 0; e < got[i].size(); ++e) {
+          ASSERT_NEAR(got[i][e], want[i][e], 8 * tolerance_of(dtype) * magnitude)
+              << one.text() << " input " << i << " element " << e << " on " << device.name();
         }
       }
     }

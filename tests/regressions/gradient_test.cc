@@ -11,6 +11,7 @@ namespace {
 using check::array;
 using check::expect_close;
 using check::expect_values;
+using check::Values;
 
 // Rules that combined numbers with numbers got f32, which then met arrays of other dtypes.
 TEST(Gradient, NumbersBesideArraysOfEveryFloatDtype) {
@@ -23,6 +24,28 @@ TEST(Gradient, NumbersBesideArraysOfEveryFloatDtype) {
     expect_values(backward(sum(clamp(3.0, x, 5.0))).get(x), {3}, {0, 0, 1});
     expect_values(backward(sum(clamp(3.0, 1.0, x))).get(x), {3}, {1, 1, 0});
   }
+}
+
+// Two zeros in a slice made every second derivative 0.
+TEST(Gradient, OfProductsWithZerosToAnyOrder) {
+  const auto second = [](const Array& x) {
+    return backward(sum(backward(prod(x), true, true).get(x)), true, true).get(x);
+  };
+  const Array zeros_and_two = array({0, 0, 2}, {3}).require_grad();
+  // The rows of the Hessian of x0 x1 x2, added.
+  expect_values(second(zeros_and_two), {3}, {2, 2, 0});
+  const Array third = array({0, 0, 0, 5}, {4}).require_grad();
+  const Array by_pairs = second(third);
+  expect_values(by_pairs, {4}, {0, 0, 0, 0});
+  // Of each, two pairs of others leave the 5.
+  expect_values(backward(sum(by_pairs)).get(third), {4}, {10, 10, 10, 0});
+  for (const Dims& axes : {Dims{0}, Dims{1}, Dims{0, 2}, Dims{2, 1, 0}}) {
+    Values values = check::random_values(2 * 3 * 5, 0.5, 1.5);
+    for (const std::size_t i : {0u, 1u, 7u, 11u, 20u}) values[i] = 0;
+    check::check_second_gradients([&](std::span<const Array> x) { return prod(x[0], axes, true); },
+                                  {array(values, {2, 3, 5})});
+  }
+  EXPECT_EQ(second(array({}, {0}).require_grad()).size(), 0);
 }
 
 // clamp_min and clamp_max shared the gradient of a tie with the bound, clamp did not.

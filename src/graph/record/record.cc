@@ -1,6 +1,7 @@
 // record(): the one way into the graph. Checks, infers, appends to the tape, keeps what a gradient
 // needs.
 #include <array>
+#include <bit>
 
 #include "graph/kernel.h"
 #include "graph/op_def.h"
@@ -44,6 +45,30 @@ void check_count(const OpDef& op, std::span<const Array* const> inputs) {
       throw Error(ErrorCode::invalid_argument, std::string(op.name.text) + ": input " +
                                                    std::to_string(i) +
                                                    " has no value; got an undefined Array");
+    }
+  }
+}
+
+[[noreturn]] void fail_too_large(const Inference& inference) {
+  std::string shapes;
+  for (const Array* input : inference.inputs) {
+    if (is_given(input)) shapes += to_string(input->shape()) + " ";
+  }
+  inference.fail(ErrorCode::shape, "result too large; got " +
+                                       (shapes.empty() ? shapes : shapes + "for a result of ") +
+                                       to_string(inference.shape) +
+                                       ", expected a product of extents below 2^60");
+}
+
+// Elements of what is recorded can be counted, whatever infer() made of its inputs.
+void check_extents(const Inference& inference) {
+  std::uint64_t bits = 0;
+  for (const std::int64_t extent : inference.shape) bits |= static_cast<std::uint64_t>(extent);
+  if (std::bit_width(bits) * inference.shape.rank() <= 60) return;
+  std::int64_t product = 8;
+  for (const std::int64_t extent : inference.shape) {
+    if (extent < 0 || (extent != 0 && __builtin_mul_overflow(product, extent, &product))) {
+      fail_too_large(inference);
     }
   }
 }
@@ -145,6 +170,7 @@ class Untracked {
 bool has_kernel(const OpDef& op, const Composite& arguments) {
   Inference inference{op, arguments.inputs, arguments.params, Shape(), DType::f32, DType::f32};
   op.infer(inference);
+  check_extents(inference);
   return has_kernel(arguments.device.impl(), inference);
 }
 
@@ -154,6 +180,7 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
   DeviceImpl& device = device_of(op, inputs, asked);
   Inference inference{op, inputs, params, Shape(), DType::f32, DType::f32};
   op.infer(inference);
+  check_extents(inference);
 
   bool tracked = false;
   Tape& tape = Tape::of(device);

@@ -13,6 +13,7 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kMostColumns = 256;  // of a row of q, k or v
+constexpr std::int64_t kMatrixColumns = 8;  // of a vector of attention_matrix()
 constexpr std::int64_t kMostMatrixColumns = 128;
 constexpr std::int64_t kMostCombining = 1024;  // threads
 
@@ -187,8 +188,9 @@ bool accepts_matrix(const Signature& signature) {
   const DType dtype = signature.inputs[kQ].dtype;
   const std::int64_t d = signature.inputs[kQ].shape[3], dv = signature.inputs[kV].shape[3];
   return (dtype == DType::f16 || dtype == DType::bf16) && accepts_few(signature) &&
-         element_count(signature.output.shape) > 0 && signature.inputs[kK].shape[2] > 0 && d > 0 &&
-         std::max(d, dv) <= kMostMatrixColumns && AttentionInputs(signature, kQ).rows_fit_vectors();
+         element_count(signature.output.shape) > 0 && signature.inputs[kK].shape[2] > 0 &&
+         d % kMatrixColumns == 0 && dv % kMatrixColumns == 0 &&
+         std::max(d, dv) <= kMostMatrixColumns;
 }
 
 Prepared prepare_few(const Signature& signature) {
@@ -201,7 +203,7 @@ Prepared prepare_few(const Signature& signature) {
 
 Prepared prepare_matrix(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
-  return FewPlan::prepare(matrix_steps(a), few_steps(a, false));
+  return FewPlan::prepare(a.rows_fit_vectors() ? matrix_steps(a) : nullptr, few_steps(a, false));
 }
 
 void launch_few(const Launch& launch) { plan_as<FewPlan>(launch).launch(launch); }

@@ -148,15 +148,17 @@ void random_normal(device typename D::memory* y, device const ulong* dynamics,
   store_block<D, 4, kPacked>(y, block, p.count, values);
 }
 
-// ceil(p * 2^24) for p in [0, 1], given as the bits of an f64.
-inline uint probability_limit(ulong bits) {
-  int exponent = int((bits >> 52) & 0x7ff);
+inline int exponent_of(ulong bits) { return int((bits >> 52) & 0x7ff); }
+
+// ceil(p * 2^scale) for p in [0, 1], given as the bits of an f64; at most 2^52.
+inline ulong probability_limit(ulong bits, int scale) {
+  int exponent = exponent_of(bits);
   ulong mantissa = (bits & 0xfffffffffffffl) | (exponent != 0 ? 0x10000000000000l : 0l);
   if (mantissa == 0) return 0;
-  int shift = 1051 - metal::max(exponent, 1);
+  int shift = 1075 - scale - metal::max(exponent, 1);
   if (shift >= 64) return 1;
   ulong whole = mantissa >> shift;
-  return uint(whole) + ((whole << shift) != mantissa ? 1u : 0u);
+  return whole + ((whole << shift) != mantissa ? 1 : 0);
 }
 
 template <typename D, bool kPacked>
@@ -166,10 +168,25 @@ void random_bernoulli(device typename D::memory* y, device const ulong* dynamics
   ulong block = ctx.gid.x;
   if (block * 4 >= p.count) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
-  uint limit = probability_limit(dynamics[p.dynamic + 2]);
+  ulong probability = dynamics[p.dynamic + 2];
+  bool rare = exponent_of(probability) < 1011;  // below 2^-12
+  ulong limit = probability_limit(probability, rare ? 64 : 24);
+  uint first = rare ? uint(limit >> 32) : uint(limit);
+  int shift = rare ? 0 : 8;
+  bool undecided = false;
   T values[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) values[i] = (words.word[i] >> 8) < limit ? T(1.0f) : T(0.0f);
+  for (int i = 0; i < 4; ++i) {
+    values[i] = (words.word[i] >> shift) < first ? T(1.0f) : T(0.0f);
+    undecided = undecided || words.word[i] == first;
+  }
+  if (rare && undecided) {
+    Words second =
+        philox(dynamics[p.dynamic], block | 0x8000000000000000ul, dynamics[p.dynamic + 1]);
+    for (int i = 0; i < 4; ++i) {
+      if (words.word[i] == first && second.word[i] < uint(limit)) values[i] = T(1.0f);
+    }
+  }
   store_block<D, 4, kPacked>(y, block, p.count, values);
 }
 

@@ -533,7 +533,7 @@ TEST(CpuKernels, Random) {
     wide.push_back(static_cast<double>(pair(i)));
     uniform.push_back(philox_uniform(philox_unit(word(i)), -2.0f, 3.0f));
     uniform64.push_back(philox_uniform(philox_unit(pair(i)), -2.0, 3.0));
-    ones.push_back(philox_bernoulli(word(i), 0.3));
+    ones.push_back(philox_bernoulli(word(i), 0, 0.3));
     integers.push_back(static_cast<double>(philox_integer(pair(i), -5, 12)));
     float z[2];
     philox_normal(word(i / 2 * 2), word(i / 2 * 2 + 1), z);

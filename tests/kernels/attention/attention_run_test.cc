@@ -7,6 +7,7 @@
 #include "hearth/device.h"
 #include "kernels/launch/op_kernels.h"
 #include "machines/sim/sim_driver.h"
+#include "ran.h"
 
 namespace hearth {
 namespace {
@@ -78,6 +79,25 @@ void expect_matches(Device device, const Inputs& in, const AttentionOptions& opt
         << device.name() << " " << what << ": element " << i << " is " << got[i] << ", expected "
         << expected[i];
   }
+}
+
+// Each kernel for the attention that it is for, on the simulator, which has what CUDA cards have.
+TEST(AttentionRun, EveryKernelHasItsCases) {
+  const auto expect_runs = [](std::initializer_list<std::string_view> kernels, Device device,
+                              const Case& c, const AttentionOptions& options = {}) {
+    hearth::testing::expect_ran(
+        kernels, [&] { expect_matches(device, Inputs(c, c.keys), options, "this case"); });
+  };
+  const Device sim = Device::named("sim");
+  expect_runs({"attention_few", "attention_combine"}, sim, {2, 8, 2, 1, 700, 128, 128, DType::f32});
+  expect_runs({"attention_few"}, sim, {1, 3, 3, 3, 150, 17, 61, DType::f16});
+  expect_runs({"attention_matrix", "attention_combine"}, sim,
+              {2, 6, 2, 3, 150, 96, 72, DType::bf16}, {.causal = true});
+  expect_runs({"attention_short"}, sim, {2, 4, 2, 64, 64, 64, 64, DType::f16});
+  expect_runs({"attention_simdgroup"}, sim, {2, 4, 2, 130, 200, 40, 72, DType::f32},
+              {.causal = true});
+  expect_runs({"attention_tiles"}, portable(), {2, 4, 2, 130, 200, 40, 72, DType::f32},
+              {.causal = true});
 }
 
 TEST(AttentionRun, FewQueriesOverLongKeys) {

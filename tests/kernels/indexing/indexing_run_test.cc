@@ -4,14 +4,21 @@
 
 #include <random>
 
+#include "devices/gpu/gpu_device.h"
+#include "devices/kept_device.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
+#include "kernels/launch/op_kernels.h"
+#include "machines/sim/sim_driver.h"
+#include "ran.h"
 
 namespace hearth::gpu_test {
 namespace {
 
-class IndexingRun : public testing::Test {
+using testing::expect_ran;
+
+class IndexingRun : public ::testing::Test {
  protected:
   Array values(const Shape& shape, DType dtype) {
     std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
@@ -54,6 +61,7 @@ class IndexingRun : public testing::Test {
 };
 
 TEST_F(IndexingRun, RowsInEveryDtype) {
+  expect_ran({"selection_keys", "scatter_sums"}, [&] { check_rows({20, 48}, 0, 100, DType::f32); });
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
         DType::i8, DType::u64, DType::u32, DType::u16, DType::u8, DType::bool_}) {
@@ -73,6 +81,7 @@ TEST_F(IndexingRun, RowsOfEveryShape) {
 }
 
 TEST_F(IndexingRun, Elements) {
+  expect_ran("scatter_add_float", [&] { check_elements({5, 300}, 1, {5, 20}, DType::f32); });
   check_elements({5, 300}, 1, {5, 200}, DType::f32);
   check_elements({300, 5}, 0, {150, 4}, DType::f16);
   check_elements({3, 60, 4}, 1, {2, 100, 4}, DType::i16);
@@ -84,6 +93,7 @@ TEST_F(IndexingRun, Elements) {
 }
 
 TEST_F(IndexingRun, ElementsByShares) {
+  expect_ran("scatter_shares", [&] { check_elements({3, 700}, 1, {3, 2300}, DType::f32); });
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::i64, DType::u8, DType::bool_}) {
     check_elements({3, 700}, 1, {3, 2300}, dtype);
@@ -98,6 +108,9 @@ TEST_F(IndexingRun, ElementsByShares) {
 
 // Extents that shares do not look through, and lines too long for them.
 TEST_F(IndexingRun, ElementsByBins) {
+  expect_ran({"bin_sums"}, [&] { check_elements({13000, 5}, 0, {1000, 5}, DType::f32); });
+  expect_ran({"element_keys", "scatter_sums"},
+             [&] { check_elements({100000, 2}, 0, {3200, 2}, DType::f32); });
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::i64, DType::u64, DType::u8,
                             DType::i16, DType::bool_}) {
     check_elements({13000, 5}, 0, {1000, 5}, dtype);
@@ -183,6 +196,7 @@ TEST_F(IndexingRun, SelectedRows) {
 TEST_F(IndexingRun, AtomicAdditions) {
   const Switches before = switches();
   switches().deterministic = false;
+  expect_ran("scatter_atomics", [&] { check_elements({3, 60, 4}, 1, {2, 100, 4}, DType::f32); });
   for (const DType dtype : {DType::f32, DType::i32, DType::u32, DType::f16}) {
     check_rows({20, 48}, 0, 100, dtype);
     check_rows({3, 10, 6}, 1, 9, dtype, true);
@@ -239,13 +253,29 @@ TEST_F(IndexingRun, Concatenated) {
   }
 }
 
-TEST_F(IndexingRun, TheSameEveryTime) {
-  const Device device = Device::named("sim");
-  const Array rows = random_normal({500, 8}, 0, 1, DType::f32, device).eval();
-  const Array ids = random_integers({500}, 0, 3, DType::i64, device).eval();
-  const Array x = random_normal({3, 8}, 0, 1, DType::f32, device).eval();
-  EXPECT_EQ(select_add(x, ids, rows, 0).to_vector<float>(),
-            select_add(x, ids, rows, 0).to_vector<float>());
+// Whatever threads and threadgroups come first.
+TEST_F(IndexingRun, TheSameInEveryOrder) {
+  const Device cpu = Device::named("cpu");
+  const Array rows = random_normal({500, 8}, 0, 1, DType::f32, cpu).eval();
+  const Array ids = random_integers({500}, 0, 3, DType::i64, cpu).eval();
+  const Array x = random_normal({3, 8}, 0, 1, DType::f32, cpu).eval();
+  const Array places = random_integers({500, 8}, 0, 3, DType::i64, cpu).eval();
+  std::vector<std::vector<float>> by_row, by_element;
+  int number = 0;
+  for (const sim::Schedule schedule :
+       {sim::Schedule{sim::Order::forward}, sim::Schedule{sim::Order::reverse},
+        sim::Schedule{sim::Order::greedy}, sim::Schedule{sim::Order::shuffled, 1},
+        sim::Schedule{sim::Order::shuffled, 2}}) {
+    sim::SimOptions options;
+    options.schedule = schedule;
+    const Device device(gpu::kept_device(new gpu::GpuDevice(
+        "sim", 10 + number++, std::make_unique<sim::SimDriver>(options), gpu::gpu_kernel_table())));
+    const auto moved = [&](const Array& array) { return to_device(array, device); };
+    by_row.push_back(select_add(moved(x), moved(ids), moved(rows), 0).to_vector<float>());
+    by_element.push_back(scatter_add(moved(x), moved(places), moved(rows), 0).to_vector<float>());
+    EXPECT_EQ(by_row.back(), by_row.front()) << "schedule " << number;
+    EXPECT_EQ(by_element.back(), by_element.front()) << "schedule " << number;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
+#include "ran.h"
 
 namespace hearth {
 namespace {
@@ -47,6 +48,14 @@ TEST_F(MatvecRuns, RowsOfAnyNumberAndLength) {
       expect_close(matmul(w, unsqueeze(x, {1})), expected(w, x), allowed);
     }
   }
+}
+
+TEST_F(MatvecRuns, AreNoProductsOfMatrices) {
+  Device::set_default(Device::named("sim"));
+  const Array w = random_array({33, 96}, DType::f32, -1, 1, 1);
+  const Array x = random_array({96}, DType::f32, -1, 1, 2);
+  hearth::testing::expect_ran(
+      "matvec_F32", [&] { expect_close(matmul(w, unsqueeze(x, {1})), expected(w, x), 1e-5); });
 }
 
 TEST_F(MatvecRuns, Batches) {

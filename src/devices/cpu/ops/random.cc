@@ -142,8 +142,28 @@ void launch_normal(const Launch& launch) {
   });
 }
 
+// philox_bernoulli() below kPhiloxRare.
+void launch_rare_bernoulli(const Launch& launch, double p) {
+  const std::uint64_t limit = philox_rare_limit(p);
+  const auto high = static_cast<std::uint32_t>(limit >> 32);
+  const auto low = static_cast<std::uint32_t>(limit);
+  const std::uint64_t seed = dynamic_of(launch, 0), counter = dynamic_of(launch, 1);
+  with_output(launch, [&]<class E>(E* out) {
+    draw(launch, 1, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        bool hit = words[i] < high;
+        if (words[i] == high && low > 0) [[unlikely]] {
+          hit = philox_second_word(seed, static_cast<std::uint64_t>(begin + i), counter) < low;
+        }
+        out[begin + i] = element<E>(hit ? 1 : 0);
+      }
+    });
+  });
+}
+
 void launch_bernoulli(const Launch& launch) {
   const double p = dynamic_f64(dynamic_of(launch, 2));
+  if (p < kPhiloxRare) return launch_rare_bernoulli(launch, p);
   // unit(word) < p compares integers: the top 24 bits against p * 2^24, rounded up.
   const double scaled = std::ceil(p * 0x1p24);
   const auto limit = static_cast<std::int32_t>(scaled > 0 ? std::min(scaled, 0x1p24) : 0);
