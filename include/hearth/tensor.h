@@ -73,16 +73,19 @@ struct Bernoulli {
 };
 using Distribution = std::variant<Uniform, Normal, Bernoulli>;
 
+template <int Rank>
+using ExtentArray = std::array<std::int64_t, static_cast<std::size_t>(Rank)>;
+
 // Exactly Rank extents: {2, 3} for a Tensor<2>.
 template <int Rank>
 struct Extents {
   template <class... I>
     requires(sizeof...(I) == Rank && (std::convertible_to<I, std::int64_t> && ...))
-  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}     // NOLINT
-  Extents(const std::array<std::int64_t, Rank>& extents) : values(extents) {}  // NOLINT
+  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}  // NOLINT
+  Extents(const ExtentArray<Rank>& extents) : values(extents) {}            // NOLINT
   Shape shape() const { return Shape(values); }
 
-  std::array<std::int64_t, Rank> values;
+  ExtentArray<Rank> values;
 };
 
 // Where a tensor is made and in which dtype; the default is the kind's (f32, i64, bool).
@@ -252,7 +255,7 @@ class Tensor {
         std::conditional_t<std::same_as<K, Float>, float,
                            std::conditional_t<std::same_as<K, Int>, std::int64_t, std::uint8_t>>;
     std::vector<typename K::Item> items;
-    std::array<std::int64_t, Rank> extents{};
+    ExtentArray<Rank> extents{};
     tensor_detail::flatten_list<Rank>(lists, extents.data(), true, items);
     const std::vector<Stored> stored(items.begin(), items.end());
     return Tensor(Array::from_bytes(std::as_bytes(std::span<const Stored>(stored)), K::kDefault,
@@ -311,8 +314,8 @@ class Tensor {
   // ----------------------------------------------------------------------------
 
   static constexpr int rank() noexcept { return Rank; }
-  std::array<std::int64_t, Rank> dims() const {
-    std::array<std::int64_t, Rank> out;
+  ExtentArray<Rank> dims() const {
+    ExtentArray<Rank> out;
     for (int i = 0; i < Rank; ++i) out[static_cast<std::size_t>(i)] = array_.shape()[i];
     return out;
   }
@@ -592,19 +595,19 @@ class Tensor {
   // -------------------------------------------------------------------------------------
 
   // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
-  template <int R>
-  Tensor<R, K> reshape(const std::int64_t (&extents)[R]) const {
-    return Tensor<R, K>(hearth::reshape(array_, Shape(extents, R)));
+  template <std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const std::int64_t (&extents)[R]) const {
+    return Tensor<static_cast<int>(R), K>(hearth::reshape(array_, Shape(extents, R)));
   }
   template <std::size_t R>
   Tensor<static_cast<int>(R), K> reshape(const std::array<std::int64_t, R>& extents) const {
     return Tensor<static_cast<int>(R), K>(hearth::reshape(array_, Shape(extents)));
   }
   // Stretches extents of 1 and adds dimensions in front; -1 keeps an extent.
-  template <int R>
+  template <std::size_t R>
     requires(R >= Rank)
-  Tensor<R, K> expand(const std::int64_t (&extents)[R]) const {
-    return Tensor<R, K>(hearth::expand(array_, Shape(extents, R)));
+  Tensor<static_cast<int>(R), K> expand(const std::int64_t (&extents)[R]) const {
+    return Tensor<static_cast<int>(R), K>(hearth::expand(array_, Shape(extents, R)));
   }
   template <std::size_t R>
     requires(R >= Rank)
@@ -682,7 +685,7 @@ class Tensor {
   // -------------------------------------------------------------------------------------
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
-  template <int N>
+  template <std::size_t N>
     requires(N <= Rank)
   Tensor slice(const Slice (&slices)[N]) const {
     return Tensor(hearth::slice(array_, std::vector<Slice>(slices, slices + N)));
@@ -690,13 +693,13 @@ class Tensor {
   Tensor slice_dim(std::int64_t dim, const Slice& part) const {
     return Tensor(hearth::slice(array_, only_along("slice_dim", dim, part)));
   }
-  template <int N>
+  template <std::size_t N>
     requires(N <= Rank)
   Tensor slice_assign(const Slice (&slices)[N], const Tensor& value) const {
     return Tensor(
         hearth::slice_assign(array_, std::vector<Slice>(slices, slices + N), value.array_));
   }
-  template <int N, ScalarOf<K> Number>
+  template <std::size_t N, ScalarOf<K> Number>
     requires(N <= Rank)
   Tensor slice_fill(const Slice (&slices)[N], Number value) const {
     return Tensor(hearth::slice_assign(array_, std::vector<Slice>(slices, slices + N),
