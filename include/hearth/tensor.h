@@ -190,7 +190,6 @@ class Tensor {
   Array array() && noexcept { return std::move(array_); }
 
   // ---- Creation
-  // ----------------------------------------------------------------------------------
 
   static Tensor zeros(const Extents<Rank>& shape, const TensorOptions& options = {}) {
     return Tensor(hearth::zeros(shape.shape(), dtype_for("zeros", options), options.device));
@@ -311,7 +310,6 @@ class Tensor {
   }
 
   // ---- Facts and data
-  // ----------------------------------------------------------------------------
 
   static constexpr int rank() noexcept { return Rank; }
   ExtentArray<Rank> dims() const {
@@ -342,7 +340,6 @@ class Tensor {
   Item item() const { return into_scalar(); }
 
   // ---- Kinds and dtypes
-  // --------------------------------------------------------------------------
 
   Tensor cast(DType dtype) const {
     return Tensor(hearth::cast(array_, dtype_for("cast", TensorOptions(dtype))));
@@ -358,7 +355,6 @@ class Tensor {
   }
 
   // ---- Arithmetic
-  // --------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_BINARY(method, function)                              \
   Tensor method(const Tensor& other) const                                  \
@@ -472,7 +468,6 @@ class Tensor {
   }
 
   // ---- Comparison and logic
-  // ----------------------------------------------------------------------
 
 #define HEARTH_TENSOR_COMPARE(method, function, kinds)                                  \
   Tensor<Rank, Bool> method(const Tensor& other) const                                  \
@@ -533,7 +528,6 @@ class Tensor {
   }
 
   // ---- Reductions
-  // --------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_REDUCE(method)                                   \
   Tensor<1, K> method() const                                          \
@@ -592,7 +586,6 @@ class Tensor {
   }
 
   // ---- Shape
-  // -------------------------------------------------------------------------------------
 
   // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
   template <std::size_t R>
@@ -682,7 +675,6 @@ class Tensor {
   }
 
   // ---- Parts
-  // -------------------------------------------------------------------------------------
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
   template <std::size_t N>
@@ -740,7 +732,6 @@ class Tensor {
   }
 
   // ---- Indexing
-  // ----------------------------------------------------------------------------------
 
   Tensor gather(std::int64_t dim, const Tensor<Rank, Int>& indices) const {
     return Tensor(hearth::gather(array_, indices.array(), dim));
@@ -766,7 +757,6 @@ class Tensor {
   }
 
   // ---- Differentiation
-  // ---------------------------------------------------------------------------
 
   // Marks a leaf; see Array::require_grad.
   Tensor require_grad() const
@@ -843,7 +833,6 @@ std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
 }
 
 // ---- Operators
-// -----------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_OPERATOR(symbol, method)                                          \
   template <int Rank, NumericKind K>                                                    \
@@ -871,7 +860,6 @@ Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
 }
 
 // ---- Activations
-// ---------------------------------------------------------------------------------
 
 namespace activation {
 
@@ -912,7 +900,6 @@ Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim) {
 }  // namespace activation
 
 // ---- Functions of layers
-// -------------------------------------------------------------------------
 
 namespace module {
 

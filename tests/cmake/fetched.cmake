@@ -7,9 +7,7 @@ file(REMOVE_RECURSE "${WORK_DIR}/off" "${WORK_DIR}/on")
 set(configure ${CMAKE_COMMAND} -G Ninja -S "${SOURCE_DIR}" -B "${build}" -DBUILD_SHARED_LIBS=ON
   "-DHEARTH_FETCH=${HEARTH_FETCH}" "-DCMAKE_CXX_COMPILER=${CXX}" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
   -DHEARTH_PRECOMPILE=${PRECOMPILE})
-if(LAUNCHER)
-  list(APPEND configure "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}")
-endif()
+string(REPLACE "|" ";" ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 run(${configure} -DHEARTH_INSTALL=OFF)
 
 file(READ "${build}/compile_commands.json" commands)
