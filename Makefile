@@ -1,6 +1,6 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check messages cross bench format clean bootstrap release
+.PHONY: help demo test check style messages cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -22,7 +22,8 @@ JSON ?=
 help:
 	@echo "make demo     train a small transformer on a text, then let it write (3 minutes)"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
-	@echo "make check    format, layers, warnings of g++ and clang"
+	@echo "make check    format, style, layers, warnings of g++ and clang"
+	@echo "make style    of these, what takes no compiler"
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
 	@echo "make cross    link for Macs with Apple's chips, on Linux"
 	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
@@ -40,20 +41,25 @@ demo: release
 	@scripts/demo
 
 test: bootstrap
-	@for build in $(BUILDS); do cmake --preset $$build && cmake --build build/$$build -j $(JOBS) || exit 1; done
-	@scripts/run_tests.py -j $(JOBS) $(addprefix build/,$(BUILDS))
+	@for build in $(BUILDS); do cmake --preset $$build && \
+	  scripts/timed "build $$build" cmake --build build/$$build -j $(JOBS) || exit 1; done
+	@scripts/timed tests scripts/run_tests.py -j $(JOBS) $(addprefix build/,$(BUILDS))
 
-check: bootstrap
+style: bootstrap
 	@scripts/format --check
+	@scripts/check_style.py
 	@scripts/check_layers.py
+
+check: style
 	@cmake --preset release && cmake --build build/release -j $(JOBS)
-	@scripts/check_clang.py -j $(JOBS) build/release
+	@scripts/timed "check clang" scripts/check_clang.py -j $(JOBS) \
+	  $(addprefix --compiled build/,$(SANITIZED)) build/release
 
 messages:
-	@scripts/check_messages.py
+	@scripts/timed messages scripts/check_messages.py
 
 cross:
-	@scripts/cross_macos -j $(JOBS)
+	@scripts/timed cross scripts/cross_macos -j $(JOBS)
 
 bench: bootstrap release
 ifeq ($(DEVICE),cpu)

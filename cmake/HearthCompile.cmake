@@ -38,6 +38,16 @@ target_compile_options(hearth_compile INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
   $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
 
+# A project around Hearth that names no build type means no unoptimised tensors; one that names Debug,
+# or an -O of its own, gets what it asks for.
+set(HEARTH_OPTIMISE_UNTYPED OFF)
+if(NOT PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES
+   AND NOT " ${CMAKE_CXX_FLAGS}" MATCHES " -O")
+  set(HEARTH_OPTIMISE_UNTYPED ON)
+  target_compile_options(hearth_compile INTERFACE -O2)
+  message(STATUS "hearth: no build type is set; compiling hearth itself with -O2")
+endif()
+
 if(HEARTH_SANITIZE)
   set(_sanitize -fsanitize=${HEARTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(hearth_compile INTERFACE ${_sanitize})

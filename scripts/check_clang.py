@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that every source compiles without warnings under clang: `check_clang.py [-j N] BUILD`.
+"""Checks that every source compiles without warnings under clang:
+`check_clang.py [-j N] [--compiled OTHER]... BUILD`.
 
 Reads BUILD/compile_commands.json, which another compiler's build has written, and runs clang's front
 end with the same includes and definitions, without precompiled headers, so that a source that leans
 on them is found. A source whose preprocessed inputs have not changed since it last passed is not
-compiled again.
+compiled again, nor is one that OTHER, a build by clang with the same warnings as errors and without
+precompiled headers, has compiled since.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -55,6 +58,44 @@ def unchanged(stamp):
     return all(file.exists() and file.stat().st_mtime < made for file in files)
 
 
+def is_strict_clang(build):
+    """Whether what `build` compiles has passed all that this program asks."""
+    cache = build / "CMakeCache.txt"
+    if not cache.exists():
+        return False
+    text = cache.read_text()
+    compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=.*clang\+\+", text, re.MULTILINE)
+    strict = re.search(r"^HEARTH_WERROR:BOOL=ON$", text, re.MULTILINE)
+    plain = re.search(r"^HEARTH_PRECOMPILE:BOOL=OFF$", text, re.MULTILINE)
+    return bool(compiler and strict and plain)
+
+
+def object_of(entry):
+    words = shlex.split(entry["command"])
+    return words[words.index("-o") + 1]
+
+
+def compiled_sources(build):
+    """The sources whose objects in `build` are newer than all they were compiled from."""
+    if not is_strict_clang(build):
+        return set()
+    entries = json.loads((build / "compile_commands.json").read_text())
+    source_of = {object_of(entry): entry["file"] for entry in entries}
+    log = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True)
+    found = set()
+    for block in log.stdout.split("\n\n"):
+        head, *inputs = block.strip().splitlines() or [""]
+        name = head.split(": #deps")[0]
+        target = build / name
+        if name not in source_of or not head.endswith("(VALID)") or not target.exists():
+            continue
+        made = target.stat().st_mtime
+        files = [build / file.strip() for file in inputs]
+        if all(file.exists() and file.stat().st_mtime < made for file in files):
+            found.add(source_of[name])
+    return found
+
+
 def check(entry, folder):
     source = pathlib.Path(entry["file"])
     stamp = folder / (str(source).strip("/").replace("/", "_") + ".d")
@@ -70,6 +111,7 @@ def check(entry, folder):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--compiled", action="append", default=[], type=pathlib.Path)
     parser.add_argument("-j", type=int, default=os.cpu_count())
     parser.add_argument("build", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -77,11 +119,16 @@ def main():
     folder.mkdir(exist_ok=True)
     entries = json.loads((arguments.build / "compile_commands.json").read_text())
     entries = [entry for entry in entries if not is_precompiled(entry["file"])]
+    total = len(entries)
+    for other in arguments.compiled:
+        passed = compiled_sources(other.resolve())
+        entries = [entry for entry in entries if entry["file"] not in passed]
     with concurrent.futures.ThreadPoolExecutor(arguments.j) as pool:
         errors = [error for error in pool.map(lambda entry: check(entry, folder), entries) if error]
     for error in errors:
         print(error, file=sys.stderr)
-    print(f"check_clang: {len(entries)} sources, {len(errors)} with warnings")
+    print(f"check_clang: {total} sources, {total - len(entries)} of them passed in other builds, "
+          f"{len(errors)} with warnings")
     return 1 if errors else 0
 
 

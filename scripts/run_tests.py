@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 
 
@@ -70,12 +71,21 @@ class Count:
             self.passed += 1
 
 
+def note_stage(name, seconds):
+    """A line for the table of .ci/run, as scripts/timed writes them."""
+    stages = os.environ.get("HEARTH_STAGES")
+    if stages:
+        with open(stages, "a") as file:
+            file.write(f"{name:16} {seconds:8.0f}\n")
+
+
 def run(build, jobs, count):
     results = build / "results"
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
     report = results / "ctest.junit"
     print(f"== {build}", flush=True)
+    start = time.monotonic()
     status = subprocess.run(
         [
             "ctest", "--test-dir", str(build), "-j", str(jobs), "--output-on-failure",
@@ -83,6 +93,7 @@ def run(build, jobs, count):
         ],
         stdin=subprocess.DEVNULL,
     ).returncode
+    note_stage(f"tests {build.name}", time.monotonic() - start)
     failures = len(count.failures)
     if report.exists():
         # ctest copies what a test printed, terminal colours too, which XML does not allow.

@@ -18,3 +18,4 @@
 #include "hearth/runtime.h"
 #include "hearth/shape.h"
 #include "hearth/tensor.h"
+#include "hearth/version.h"

@@ -25,7 +25,7 @@
 namespace hearth {
 inline namespace v0 {
 
-// ---- Arithmetic, element by element ------------------------------------------------------------
+// ---- Arithmetic, element by element
 // Numeric dtypes (not bool).
 
 HEARTH_API Array add(const Array& a, const Array& b);
@@ -69,8 +69,7 @@ HEARTH_API Array gelu(const Array& x, bool approximate = false);
 HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
 
 // ---- Comparison and logic
-// ------------------------------------------------------------------------ Results are bool; never
-// differentiable. Comparisons with NaN are false, not_equal is true.
+// Results are bool; never differentiable. Comparisons with NaN are false, not_equal is true.
 
 HEARTH_API Array equal(const Array& a, const Array& b);
 HEARTH_API Array not_equal(const Array& a, const Array& b);
@@ -102,9 +101,8 @@ HEARTH_API Array cast(const Array& x, DType dtype);
 HEARTH_API Array to_device(const Array& x, Device device);
 
 // ---- Reductions
-// ---------------------------------------------------------------------------------- Over `axes`
-// (in any order, none twice), or over everything where no axes are given. Reduced axes stay with
-// extent 1 if `keepdim`. Reducing over `{}` is the identity.
+// Over `axes` (in any order, none twice), or over everything where no axes are given. Reduced axes
+// stay with extent 1 if `keepdim`. Reducing over `{}` is the identity.
 
 HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
 HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
@@ -137,8 +135,7 @@ HEARTH_API Array log_softmax(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array logsumexp(const Array& x, std::int64_t axis = -1, bool keepdim = false);
 
 // ---- Shape
-// --------------------------------------------------------------------------------------- Views:
-// nothing is copied unless a reader needs it.
+// Views: nothing is copied unless a reader needs it.
 
 // Same elements in row-major order. One extent may be -1 and is worked out from the others.
 HEARTH_API Array reshape(const Array& x, const Shape& shape);
@@ -191,7 +188,6 @@ HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int
 HEARTH_API Array repeat(const Array& x, const Dims& times);
 
 // ---- Indexing
-// ------------------------------------------------------------------------------------
 
 // x with `value` written over slice(x, slices); value broadcasts to the slice's shape.
 // `x = slice_assign(x, ...)` reuses x's memory where nothing else holds it.
@@ -216,7 +212,6 @@ HEARTH_API Array embedding(const Array& weight, const Array& indices);
 HEARTH_API Array one_hot(const Array& indices, std::int64_t classes, DType dtype = DType::f32);
 
 // ---- Contractions and layers
-// ---------------------------------------------------------------------
 
 // a [..., m, k] x b [..., k, n] = [..., m, n]; leading axes broadcast. Rank 1 stands for a row on
 // the left and a column on the right, and that axis is dropped from the result. Numeric dtypes;
@@ -264,8 +259,7 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
                                std::int64_t ignore_index = -100, double label_smoothing = 0);
 
 // ---- Creation
-// ------------------------------------------------------------------------------------ Constants;
-// their memory is one element where readers take views.
+// Constants; their memory is one element where readers take views.
 
 HEARTH_API Array full(const Shape& shape, const Array& value, DType dtype = DType::f32,
                       Device device = Device());
@@ -293,7 +287,6 @@ HEARTH_API Array triu(const Array& x, std::int64_t diagonal = 0);
 HEARTH_API Array tril(const Array& x, std::int64_t diagonal = 0);
 
 // ---- Operators
-// -----------------------------------------------------------------------------------
 
 inline Array operator+(const Array& a, const Array& b) { return add(a, b); }
 inline Array operator-(const Array& a, const Array& b) { return sub(a, b); }

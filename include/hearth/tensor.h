@@ -74,16 +74,19 @@ struct Bernoulli {
 };
 using Distribution = std::variant<Uniform, Normal, Bernoulli>;
 
+template <int Rank>
+using ExtentArray = std::array<std::int64_t, static_cast<std::size_t>(Rank)>;
+
 // Exactly Rank extents: {2, 3} for a Tensor<2>.
 template <int Rank>
 struct Extents {
   template <class... I>
     requires(sizeof...(I) == Rank && (std::convertible_to<I, std::int64_t> && ...))
-  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}     // NOLINT
-  Extents(const std::array<std::int64_t, Rank>& extents) : values(extents) {}  // NOLINT
+  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}  // NOLINT
+  Extents(const ExtentArray<Rank>& extents) : values(extents) {}            // NOLINT
   Shape shape() const { return Shape(values); }
 
-  std::array<std::int64_t, Rank> values;
+  ExtentArray<Rank> values;
 };
 
 // Where a tensor is made and in which dtype; the default is the kind's (f32, i64, bool).
@@ -188,7 +191,6 @@ class Tensor {
   Array array() && noexcept { return std::move(array_); }
 
   // ---- Creation
-  // ----------------------------------------------------------------------------------
 
   static Tensor zeros(const Extents<Rank>& shape, const TensorOptions& options = {}) {
     return Tensor(hearth::zeros(shape.shape(), dtype_for("zeros", options), options.device));
@@ -252,7 +254,7 @@ class Tensor {
         std::conditional_t<std::same_as<K, Float>, float,
                            std::conditional_t<std::same_as<K, Int>, std::int64_t, std::uint8_t>>;
     std::vector<typename K::Item> items;
-    std::array<std::int64_t, Rank> extents{};
+    ExtentArray<Rank> extents{};
     tensor_detail::flatten_list<Rank>(lists, extents.data(), true, items);
     const std::vector<Stored> stored(items.begin(), items.end());
     return Tensor(Array::from_bytes(std::as_bytes(std::span<const Stored>(stored)), K::kDefault,
@@ -308,11 +310,10 @@ class Tensor {
   }
 
   // ---- Facts and data
-  // ----------------------------------------------------------------------------
 
   static constexpr int rank() noexcept { return Rank; }
-  std::array<std::int64_t, Rank> dims() const {
-    std::array<std::int64_t, Rank> out;
+  ExtentArray<Rank> dims() const {
+    ExtentArray<Rank> out;
     for (int i = 0; i < Rank; ++i) out[static_cast<std::size_t>(i)] = array_.shape()[i];
     return out;
   }
@@ -339,7 +340,6 @@ class Tensor {
   Item item() const { return into_scalar(); }
 
   // ---- Kinds and dtypes
-  // --------------------------------------------------------------------------
 
   Tensor cast(DType dtype) const {
     return Tensor(hearth::cast(array_, dtype_for("cast", TensorOptions(dtype))));
@@ -355,7 +355,6 @@ class Tensor {
   }
 
   // ---- Arithmetic
-  // --------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_BINARY(method, function)                              \
   Tensor method(const Tensor& other) const                                  \
@@ -487,7 +486,6 @@ class Tensor {
   }
 
   // ---- Comparison and logic
-  // ----------------------------------------------------------------------
 
 #define HEARTH_TENSOR_COMPARE(method, function, kinds)                                  \
   Tensor<Rank, Bool> method(const Tensor& other) const                                  \
@@ -548,7 +546,6 @@ class Tensor {
   }
 
   // ---- Reductions
-  // --------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_REDUCE(method)                                   \
   Tensor<1, K> method() const                                          \
@@ -607,22 +604,21 @@ class Tensor {
   }
 
   // ---- Shape
-  // -------------------------------------------------------------------------------------
 
   // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
-  template <int R>
-  Tensor<R, K> reshape(const std::int64_t (&extents)[R]) const {
-    return Tensor<R, K>(hearth::reshape(array_, Shape(extents, R)));
+  template <std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const std::int64_t (&extents)[R]) const {
+    return Tensor<static_cast<int>(R), K>(hearth::reshape(array_, Shape(extents, R)));
   }
   template <std::size_t R>
   Tensor<static_cast<int>(R), K> reshape(const std::array<std::int64_t, R>& extents) const {
     return Tensor<static_cast<int>(R), K>(hearth::reshape(array_, Shape(extents)));
   }
   // Stretches extents of 1 and adds dimensions in front; -1 keeps an extent.
-  template <int R>
+  template <std::size_t R>
     requires(R >= Rank)
-  Tensor<R, K> expand(const std::int64_t (&extents)[R]) const {
-    return Tensor<R, K>(hearth::expand(array_, Shape(extents, R)));
+  Tensor<static_cast<int>(R), K> expand(const std::int64_t (&extents)[R]) const {
+    return Tensor<static_cast<int>(R), K>(hearth::expand(array_, Shape(extents, R)));
   }
   template <std::size_t R>
     requires(R >= Rank)
@@ -697,10 +693,9 @@ class Tensor {
   }
 
   // ---- Parts
-  // -------------------------------------------------------------------------------------
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
-  template <int N>
+  template <std::size_t N>
     requires(N <= Rank)
   Tensor slice(const Slice (&slices)[N]) const {
     return Tensor(hearth::slice(array_, std::vector<Slice>(slices, slices + N)));
@@ -708,13 +703,13 @@ class Tensor {
   Tensor slice_dim(std::int64_t dim, const Slice& part) const {
     return Tensor(hearth::slice(array_, only_along("slice_dim", dim, part)));
   }
-  template <int N>
+  template <std::size_t N>
     requires(N <= Rank)
   Tensor slice_assign(const Slice (&slices)[N], const Tensor& value) const {
     return Tensor(
         hearth::slice_assign(array_, std::vector<Slice>(slices, slices + N), value.array_));
   }
-  template <int N, ScalarOf<K> Number>
+  template <std::size_t N, ScalarOf<K> Number>
     requires(N <= Rank)
   Tensor slice_fill(const Slice (&slices)[N], Number value) const {
     return Tensor(hearth::slice_assign(array_, std::vector<Slice>(slices, slices + N),
@@ -755,7 +750,6 @@ class Tensor {
   }
 
   // ---- Indexing
-  // ----------------------------------------------------------------------------------
 
   Tensor gather(std::int64_t dim, const Tensor<Rank, Int>& indices) const {
     return Tensor(hearth::gather(array_, indices.array(), dim));
@@ -781,7 +775,6 @@ class Tensor {
   }
 
   // ---- Differentiation
-  // ---------------------------------------------------------------------------
 
   // Marks a leaf; see Array::require_grad.
   Tensor require_grad() const
@@ -867,7 +860,6 @@ std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
 }
 
 // ---- Operators
-// -----------------------------------------------------------------------------------
 
 #define HEARTH_TENSOR_OPERATOR(symbol, method)                                          \
   template <int Rank, NumericKind K>                                                    \
@@ -895,7 +887,6 @@ Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
 }
 
 // ---- Activations
-// ---------------------------------------------------------------------------------
 
 namespace activation {
 
@@ -936,7 +927,6 @@ Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim) {
 }  // namespace activation
 
 // ---- Functions of layers
-// -------------------------------------------------------------------------
 
 namespace module {
 

@@ -32,7 +32,6 @@ void set_result(Inference& inference, const Shape& shape) {
 }
 
 // ---- slice_assign
-// --------------------------------------------------------------------------------
 
 void infer_slice_assign(Inference& inference) {
   const Array& x = inference.input(0);
@@ -109,7 +108,6 @@ Grads slice_assign_vjp(const Vjp& v) {
 }
 
 // ---- By index
-// ------------------------------------------------------------------------------------
 
 void check_beside(const Inference& inference, int input, int axis) {
   const Shape& x = inference.input(0).shape();
@@ -212,7 +210,6 @@ Grads scatter_add_vjp(const Vjp& v) { return adding_vjp(v, defs::gather_op); }
 Grads select_add_vjp(const Vjp& v) { return adding_vjp(v, defs::select_op); }
 
 // ---- Samples
-// -------------------------------------------------------------------------------------
 
 SampleInput indices(const Shape& shape, double highest, int dtype = kI64) {
   return {shape, 0, highest, dtype};

@@ -27,7 +27,6 @@ void keep_dtype(Inference& inference) {
 }
 
 // ---- What each op gives
-// --------------------------------------------------------------------------
 
 void infer_reshape(Inference& inference) {
   keep_dtype(inference);
@@ -159,7 +158,6 @@ void infer_cat(Inference& inference) {
 }
 
 // ---- Where the elements lie
-// ----------------------------------------------------------------------
 
 // Merges and splits axes without moving elements where every merged run has one stride. Axes of
 // extent 1 take no part: their strides mean nothing.
@@ -252,7 +250,6 @@ bool view_contiguous(std::span<const std::uint64_t>, const Shape& in_shape, cons
 }
 
 // ---- Gradients
-// -----------------------------------------------------------------------------------
 
 Grads permute_gradient(const Vjp& v) {
   const Dims axes = v.statics().list();
@@ -300,7 +297,6 @@ Grads cat_gradient(const Vjp& v) {
 }
 
 // ---- Samples
-// -------------------------------------------------------------------------------------
 
 SampleCase sample_of(const Shape& shape, const std::vector<Dims>& lists, int error = -1) {
   SampleCase sample;

@@ -175,7 +175,6 @@ Array draw(const OpDef& op, const Shape& shape, DType dtype, Device device, Gene
 }
 
 // ---- The generator of a thread
-// -------------------------------------------------------------------
 
 // A bijection of 64-bit words that leaves no trace of their order (the finalizer of SplitMix64).
 std::uint64_t scramble(std::uint64_t word) {

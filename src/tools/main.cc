@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "hearth/version.h"
 #include "tools/commands.h"
 
 namespace {

@@ -1,7 +1,7 @@
 # Tests of the house itself: headers, programs that must not compile, the installed package, the
 # layers, and the Python tests.
 set(COMPILE ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror
-  "-I${PROJECT_SOURCE_DIR}/include")
+  -Wconversion -Wsign-conversion "-I${PROJECT_SOURCE_DIR}/include")
 
 # Each public header compiles alone, and twice.
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/hearth/*.h")
@@ -26,6 +26,46 @@ hearth_test(consumer ${CMAKE_COMMAND}
   "-DBUILD_DIR=${PROJECT_BINARY_DIR}" "-DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/consumer"
   "-DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/consumer" "-DCXX=${CMAKE_CXX_COMPILER}"
   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/consumer.cmake")
+
+# A project with this checkout as a part of it, with no build type, as a shared library: its first run
+# compiles all of the library, later ones what has changed.
+list(JOIN CMAKE_CXX_COMPILER_LAUNCHER "|" launcher)
+hearth_test(fetched ${CMAKE_COMMAND}
+  "-DHEARTH_FETCH=${PROJECT_SOURCE_DIR}" "-DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/consumer"
+  "-DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/fetched" "-DCXX=${CMAKE_CXX_COMPILER}"
+  "-DLAUNCHER=${launcher}" -DPRECOMPILE=${HEARTH_PRECOMPILE}
+  -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/fetched.cmake")
+set_tests_properties(fetched PROPERTIES TIMEOUT 1500 PROCESSORS 2)
+
+# The C++ in README.md and docs/, against the library as it is built here.
+hearth_test(snippets python3 "${PROJECT_SOURCE_DIR}/scripts/check_snippets.py"
+  --work "${CMAKE_CURRENT_BINARY_DIR}/snippets"
+  ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  -Werror "-I${PROJECT_SOURCE_DIR}/include" -isystem "${PROJECT_SOURCE_DIR}/src" {source} -o {program}
+  $<TARGET_FILE:$<IF:$<BOOL:${BUILD_SHARED_LIBS}>,hearth_objects,hearth>> "${Hwy_LIBRARY}"
+  -lpthread -ldl)
+
+# The CPU device without optimisation, where intrinsics are macros and inline functions are calls. What
+# it is linked with is the library's own.
+if(TARGET devices_tests AND NOT BUILD_SHARED_LIBS)
+  get_target_property(sources hearth_devices_cpu SOURCES)
+  add_library(hearth_unoptimised OBJECT ${sources})
+  target_include_directories(hearth_unoptimised PRIVATE
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(hearth_unoptimised PRIVATE hearth_compile hwy::hwy Threads::Threads)
+  target_compile_options(hearth_unoptimised PRIVATE -O0)
+  get_property(objects GLOBAL PROPERTY HEARTH_OBJECTS)
+  list(FILTER objects EXCLUDE REGEX "hearth_devices_cpu")
+  add_executable(unoptimised_tests ${objects} $<TARGET_OBJECTS:hearth_unoptimised>
+    "$<FILTER:$<TARGET_OBJECTS:devices_tests>,INCLUDE,/(tile|cpu_kernels|cpu_attention|gemm)_test>")
+  target_link_libraries(unoptimised_tests PRIVATE
+    hearth_compile hwy::hwy Threads::Threads ${CMAKE_DL_LIBS} GTest::gtest GTest::gtest_main)
+  # Without the cases of many elements, which repeat what small ones do.
+  hearth_test(unoptimised unoptimised_tests --gtest_brief=1
+    --gtest_filter=-*.ManyBlocks:*.LongSums*:*.*PastTheCaches:*.SameBits*
+    --gtest_output=xml:${RESULTS}/unoptimised.xml)
+  set_property(TEST unoptimised APPEND PROPERTY ENVIRONMENT HEARTH_TEST_EFFORT=10)
+endif()
 
 set(PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python")
 hearth_test(layers python3 "${PROJECT_SOURCE_DIR}/scripts/check_layers.py")

@@ -1,11 +1,6 @@
-# Installs BUILD_DIR into a fresh prefix, then configures, builds and runs the consumer against it.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\n${output}")
-  endif()
-endfunction()
+# Installs BUILD_DIR into a fresh prefix, then builds and runs the consumer against it: with CMake, and
+# with pkg-config.
+include("${CMAKE_CURRENT_LIST_DIR}/consumer_steps.cmake")
 
 file(REMOVE_RECURSE "${WORK_DIR}")
 run(${CMAKE_COMMAND} --install "${BUILD_DIR}" --prefix "${WORK_DIR}/prefix")
@@ -13,3 +8,9 @@ run(${CMAKE_COMMAND} -G Ninja -S "${SOURCE_DIR}" -B "${WORK_DIR}/build" -DCMAKE_
   "-DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix" "-DCMAKE_CXX_COMPILER=${CXX}")
 run(${CMAKE_COMMAND} --build "${WORK_DIR}/build")
 run("${WORK_DIR}/build/consumer")
+run_with_pkg_config("${WORK_DIR}/prefix")
+foreach(licence MIT APACHE)
+  if(NOT EXISTS "${WORK_DIR}/prefix/share/licenses/hearth/LICENSE-${licence}")
+    message(FATAL_ERROR "LICENSE-${licence} is not installed")
+  endif()
+endforeach()

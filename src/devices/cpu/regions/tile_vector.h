@@ -36,11 +36,13 @@ inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(HWY_LANES(L));
 
 namespace scalar {
 
+// g++ gives the friends of a class template the command line's target instead of the pragma's, which
+// is seen where they are not inlined: hence HWY_ATTR.
 template <class L>
 struct Mask {
   hn::Mask<Tag<L>> raw;
-  friend HWY_INLINE Mask operator&(Mask a, Mask b) { return {hn::And(a.raw, b.raw)}; }
-  friend HWY_INLINE Mask operator|(Mask a, Mask b) { return {hn::Or(a.raw, b.raw)}; }
+  friend HWY_INLINE HWY_ATTR Mask operator&(Mask a, Mask b) { return {hn::And(a.raw, b.raw)}; }
+  friend HWY_INLINE HWY_ATTR Mask operator|(Mask a, Mask b) { return {hn::Or(a.raw, b.raw)}; }
 };
 
 template <class L>
@@ -54,23 +56,23 @@ struct Vec {
     requires(std::is_arithmetic_v<A> && !(std::is_same_v<L, float> && std::is_same_v<A, double>))
   explicit HWY_INLINE Vec(A value) : raw(hn::Set(Tag<L>(), static_cast<L>(value))) {}
 
-  friend HWY_INLINE Vec operator+(Vec a, Vec b) { return hn::Add(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator-(Vec a, Vec b) { return hn::Sub(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator*(Vec a, Vec b) { return hn::Mul(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator/(Vec a, Vec b) { return hn::Div(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator-(Vec a) {
+  friend HWY_INLINE HWY_ATTR Vec operator+(Vec a, Vec b) { return hn::Add(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator-(Vec a, Vec b) { return hn::Sub(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator*(Vec a, Vec b) { return hn::Mul(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator/(Vec a, Vec b) { return hn::Div(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator-(Vec a) {
     if constexpr (std::is_floating_point_v<L>) {
       return hn::Neg(a.raw);
     } else {
       return hn::Sub(hn::Zero(Tag<L>()), a.raw);
     }
   }
-  friend HWY_INLINE Vec operator&(Vec a, Vec b) { return hn::And(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator|(Vec a, Vec b) { return hn::Or(a.raw, b.raw); }
-  friend HWY_INLINE Vec operator^(Vec a, Vec b) { return hn::Xor(a.raw, b.raw); }
-  friend HWY_INLINE Mask<L> operator==(Vec a, Vec b) { return {hn::Eq(a.raw, b.raw)}; }
+  friend HWY_INLINE HWY_ATTR Vec operator&(Vec a, Vec b) { return hn::And(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator|(Vec a, Vec b) { return hn::Or(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Vec operator^(Vec a, Vec b) { return hn::Xor(a.raw, b.raw); }
+  friend HWY_INLINE HWY_ATTR Mask<L> operator==(Vec a, Vec b) { return {hn::Eq(a.raw, b.raw)}; }
   // True where either is NaN, which hn::Ne is not on every target.
-  friend HWY_INLINE Mask<L> operator!=(Vec a, Vec b) {
+  friend HWY_INLINE HWY_ATTR Mask<L> operator!=(Vec a, Vec b) {
 #if HEARTH_NATIVE_MASKS
     if constexpr (std::is_same_v<L, float>) {
       return {{_mm512_cmp_ps_mask(a.raw.raw, b.raw.raw, _CMP_NEQ_UQ)}};
@@ -80,16 +82,16 @@ struct Vec {
 #endif
     return {hn::Not(hn::Eq(a.raw, b.raw))};
   }
-  friend HWY_INLINE Mask<L> operator<(Vec a, Vec b) { return {hn::Lt(a.raw, b.raw)}; }
-  friend HWY_INLINE Mask<L> operator>(Vec a, Vec b) { return {hn::Gt(a.raw, b.raw)}; }
-  friend HWY_INLINE Mask<L> operator<=(Vec a, Vec b) {
+  friend HWY_INLINE HWY_ATTR Mask<L> operator<(Vec a, Vec b) { return {hn::Lt(a.raw, b.raw)}; }
+  friend HWY_INLINE HWY_ATTR Mask<L> operator>(Vec a, Vec b) { return {hn::Gt(a.raw, b.raw)}; }
+  friend HWY_INLINE HWY_ATTR Mask<L> operator<=(Vec a, Vec b) {
     if constexpr (std::is_floating_point_v<L>) {
       return {hn::Le(a.raw, b.raw)};
     } else {
       return {hn::Not(hn::Gt(a.raw, b.raw))};
     }
   }
-  friend HWY_INLINE Mask<L> operator>=(Vec a, Vec b) { return b <= a; }
+  friend HWY_INLINE HWY_ATTR Mask<L> operator>=(Vec a, Vec b) { return b <= a; }
 };
 
 template <class T>

@@ -1,0 +1,28 @@
+// What stands around an elementwise op of two inputs in src/ops/arithmetic.cc: docs/adding-an-op.md.
+// The gradient and the kernel are for the op's tests to check; here it is recorded.
+#include "hearth/hearth.h"
+#include "ops/defs.h"
+#include "ops/rules.h"
+
+namespace hearth {
+namespace snippet {
+extern const OpDef hypot_op;
+Array binary(const OpDef& op, const Array& a, const Array& b) {
+  const Array* const inputs[] = {&a, &b};
+  return record(op, inputs, kNoParams);
+}
+}  // namespace snippet
+namespace defs {
+using snippet::hypot_op;
+}
+
+namespace snippet {
+// SNIPPET
+}  // namespace snippet
+}  // namespace hearth
+
+int main() {
+  using hearth::zeros;
+  const hearth::Array z = hearth::snippet::hypot(zeros({2, 3}), zeros({3}));
+  return z.shape() == hearth::Shape{2, 3} ? 0 : 1;
+}
