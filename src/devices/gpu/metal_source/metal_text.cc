@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "devices/gpu/metal_source/absent_parameters.h"
 #include "devices/gpu/metal_source/address_spaces.h"
 #include "devices/gpu/metal_source/metal_parameters.h"
 #include "devices/gpu/text/text_builder.h"
@@ -239,8 +240,11 @@ std::string metal_text(const KernelSource& source) {
   const bool has_instance = std::any_of(
       text.instances.begin(), text.instances.end(),
       [&](const MetalInstance& instance) { return instance.function == source.function; });
-  if (!entry_of(text, source).is_template || has_instance) return source.text;
-  return joined(source.text, "\ntemplate [[host_name(\"", source.name, "\")]] [[kernel]] decltype(",
+  TextEdits edits(text.text);
+  drop_absent_parameters(text, edits);
+  const std::string own = edits.apply();
+  if (!entry_of(text, source).is_template || has_instance) return own;
+  return joined(own, "\ntemplate [[host_name(\"", source.name, "\")]] [[kernel]] decltype(",
                 source.function, ") ", source.function, ";\n");
 }
 
