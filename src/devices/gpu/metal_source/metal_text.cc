@@ -242,7 +242,9 @@ std::string metal_text(const KernelSource& source) {
       [&](const MetalInstance& instance) { return instance.function == source.function; });
   TextEdits edits(text.text);
   drop_absent_parameters(text, edits);
-  const std::string own = edits.apply();
+  // As the prelude of other kernels has it. What the text says itself comes later, and counts.
+  const std::string own =
+      joined("#pragma METAL fp contract(off)\n#line 1 \"", source.name, "\"\n", edits.apply());
   if (!entry_of(text, source).is_template || has_instance) return own;
   return joined(own, "\ntemplate [[host_name(\"", source.name, "\")]] [[kernel]] decltype(",
                 source.function, ") ", source.function, ";\n");

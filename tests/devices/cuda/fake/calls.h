@@ -6,13 +6,13 @@
 // The names are the API's, so they can have no namespace.
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
+using namespace hearth::cuda;  // NOLINT(google-build-using-namespace)
+
 // The fake is what the library under test believes the API to be: a definition of other types does
 // not compile.
-namespace hearth::cuda {
 #define HEARTH_FUNCTION(result, name, parameters) EXPORT result name parameters;
 #include "devices/cuda/driver_functions.def"
 #undef HEARTH_FUNCTION
-}  // namespace hearth::cuda
 
 namespace hearth::cuda::fake {
 

@@ -10,7 +10,6 @@
 #include "devices/cuda/fake/calls.h"
 #include "hearth/dtype.h"
 
-using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
 using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
