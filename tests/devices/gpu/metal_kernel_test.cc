@@ -383,6 +383,8 @@ TEST(MetalAbsentParameters, AreNotInMetalsText) {
   const std::string with = text_of(kGemv, "gemv", gemv_options("true"));
   EXPECT_FALSE(has(with, "function_constant(")) << with;
   EXPECT_TRUE(has(with, "device const float* bias [[buffer(2)]],")) << with;
+  // Nothing is contracted, as on other devices; the text's own pragmas come later.
+  EXPECT_EQ(with.find("#pragma METAL fp contract(off)\n"), 0u) << with;
   const std::string without = text_of(kGemv, "gemv", gemv_options("false"));
   EXPECT_FALSE(has(without, "function_constant(")) << without;
   EXPECT_FALSE(has(without, "buffer(2)")) << without;
