@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "devices/gpu/ops/contraction_choices.h"
-#include "devices/metal/metal_driver.h"
+#include "devices/metal/driver/metal_driver.h"
 #include "hearth/error.h"
-#include "runtime/choice_rules.h"
-#include "runtime/environment.h"
+#include "kernels/launch/contraction_choices.h"
+#include "runtime/device/environment.h"
+#include "runtime/tune/rules.h"
 
 namespace hearth::metal {
 namespace {

@@ -1,9 +1,9 @@
 // Which memory is in residency sets, and in how many.
-#include "devices/metal/residency.h"
+#include "devices/metal/driver/residency.h"
 
 #include <algorithm>
 
-#include "devices/metal/double_fixture.h"
+#include "machines/double_fixture.h"
 
 namespace hearth::metal {
 namespace {

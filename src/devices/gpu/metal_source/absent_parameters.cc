@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "devices/gpu/metal_source/constant_expression.h"
-#include "devices/gpu/metal_source/token_runs.h"
-#include "devices/gpu/text/text_builder.h"
+#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/token_runs.h"
+#include "codegen/text_builder.h"
 
 namespace hearth::gpu {
 namespace {

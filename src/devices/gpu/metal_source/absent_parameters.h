@@ -1,8 +1,8 @@
 // Parameters of entry points that depend on function constants whose values are pasted into the text.
 #pragma once
 
-#include "devices/gpu/metal_source/metal_entries.h"
-#include "devices/gpu/text/text_edits.h"
+#include "codegen/msl/entries.h"
+#include "codegen/text_edits.h"
 
 namespace hearth::gpu {
 
