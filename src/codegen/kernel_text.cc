@@ -19,7 +19,7 @@ using runtime::KernelSource;
 
 constexpr std::string_view kFolder = "kernels/";
 // Raised where assemble() makes other text of the same sources.
-constexpr std::uint64_t kAssembly = 1;
+constexpr std::uint64_t kAssembly = 2;
 
 // A name with template arguments: "vec<half, 4>".
 bool is_template_id(std::string_view text) {

@@ -17,15 +17,15 @@ void register_builtin_devices() { cpu::register_cpu_device(); }
 
 namespace {
 
-// `system`: see ChooserOptions.
+// `system`: see ChooserOptions; `tries_library`: see contraction_choices().
 void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver>> drivers,
-                   const std::string& system = "") {
+                   const std::string& system = "", bool tries_library = true) {
   int index = 0;
   for (std::unique_ptr<runtime::Driver>& driver : drivers) {
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*driver, table);
     gpu::GpuOptions options;
-    options.choices = gpu::contraction_choices();
+    options.choices = gpu::contraction_choices(tries_library);
     options.choices.system = system;
     register_device(
         new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table), options));
@@ -37,7 +37,7 @@ void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver
 void discover_attached_devices() {
   register_gpus("cuda", cuda::open_drivers());
   auto drivers = metal::open_drivers();
-  register_gpus("metal", std::move(drivers), metal::system_name());
+  register_gpus("metal", std::move(drivers), metal::system_name(), metal::tries_mpsgraph());
 }
 
 std::vector<std::string> searched_kinds() { return {"cuda", "metal"}; }

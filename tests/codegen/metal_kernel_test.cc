@@ -371,6 +371,91 @@ TEST_F(MetalKernels, MetalGetsTheTextItself) {
       << softmax;
 }
 
+// Apple's compiler wants a function constant in the attribute, and a pasted one is none.
+TEST(MetalAbsentParameters, AreNotInMetalsText) {
+  const auto text_of = [](const std::string& text, const std::string& name,
+                          const MetalOptions& options) {
+    return gpu::assemble(metal_kernel(text, name, options), gpu::Target::metal);
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string with = text_of(kGemv, "gemv", gemv_options("true"));
+  EXPECT_FALSE(has(with, "function_constant(")) << with;
+  EXPECT_TRUE(has(with, "device const float* bias [[buffer(2)]],")) << with;
+  // Nothing is contracted, as on other devices; the text's own pragmas come later.
+  EXPECT_EQ(with.find("#pragma METAL fp contract(off)\n"), 0u) << with;
+  const std::string without = text_of(kGemv, "gemv", gemv_options("false"));
+  EXPECT_FALSE(has(without, "function_constant(")) << without;
+  EXPECT_FALSE(has(without, "buffer(2)")) << without;
+  EXPECT_TRUE(has(without, "device float* out [[buffer(3)]]")) << without;
+  EXPECT_TRUE(has(without, "{ device const float* bias = nullptr;")) << without;
+  EXPECT_EQ(std::count(without.begin(), without.end(), '\n'),
+            std::count(with.begin(), with.end(), '\n'));
+  // The text that is left is a kernel's, of the same parameters.
+  MetalOptions plain;
+  plain.threadgroup_bytes[0] = 64 * 4;
+  const KernelSource again = metal_kernel(without, "gemv", plain);
+  ASSERT_EQ(again.parameters.size(), 6u);
+  EXPECT_EQ(again.parameters[2].name, "out");
+
+  // Templates, references, the first and the last, and attributes in brackets of their own.
+  constexpr char kTemplate[] = R"(
+constant bool has_x [[function_constant(0)]];
+constant bool has_p [[function_constant(1)]];
+template <typename T>
+kernel void f(const device T* x [[buffer(0), function_constant(has_x)]],
+              device T* y [[buffer(1)]] [[function_constant(has_x)]],
+              device T* z [[buffer(2)]],
+              constant uint& p [[function_constant(has_p)]] [[buffer(3)]]) {
+  if (has_x) z[0] = x[0];
+  if (has_p) z[1] = T(p);
+}
+template [[host_name("f_float")]] kernel void f<float>(
+    const device float* x [[buffer(0), function_constant(has_x)]],
+    device float* y [[buffer(1)]] [[function_constant(has_x)]],
+    device float* z [[buffer(2)]],
+    constant uint& p [[function_constant(has_p)]] [[buffer(3)]]);
+)";
+  MetalOptions options;
+  options.function_constants = {{"has_x", "false"}, {"has_p", "false"}};
+  const std::string none = text_of(kTemplate, "f_float", options);
+  EXPECT_TRUE(has(none, "kernel void f(")) << none;
+  EXPECT_TRUE(has(none,
+                  "const device T* x = nullptr; device T* y = nullptr; constant uint& p = "
+                  "*static_cast<constant uint*>(nullptr);"))
+      << none;
+  EXPECT_TRUE(has(none, "[[host_name(\"f_float\")]] [[kernel]] decltype(f<float>) f<float>;"))
+      << none;
+  EXPECT_EQ(metal_kernel(none, "f_float").parameters.size(), 2u) << none;
+  options.function_constants = {{"has_x", "true"}, {"has_p", "true"}};
+  const std::string all = text_of(kTemplate, "f<half>", options);
+  EXPECT_FALSE(has(all, "function_constant(")) << all;
+  EXPECT_TRUE(has(all, "constant uint& p  [[buffer(3)]]")) << all;
+  EXPECT_EQ(metal_kernel(all, "f<half>").parameters.size(), 5u) << all;
+}
+
+TEST(MetalKernelLimits, BuffersHave31Indices) {
+  const auto text = [](int index) {
+    return "kernel void f(device float* x [[buffer(" + std::to_string(index) + ")]]) { x[0] = 1; }";
+  };
+  EXPECT_EQ(metal_kernel(text(30), "f").parameters.size(), 2u);
+  const auto refused = [&](const std::string& all) {
+    try {
+      metal_kernel(all, "f");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused(text(31)).find("expected an index from 0 to 30"), std::string::npos);
+  std::string many = "kernel void f(";
+  for (int i = 0; i < 32; ++i)
+    many += (i == 0 ? "device float* x" : ", device float* x") + std::to_string(i);
+  EXPECT_NE(refused(many + ") {}").find("got no index left for x31"), std::string::npos);
+}
+
 std::string message(ErrorCode code, const std::string& text, const std::string& name,
                     const MetalOptions& options = {}) {
   try {

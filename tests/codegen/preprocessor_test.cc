@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "codegen/msl/constant_expression.h"
+#include "devices/gpu/metal_source/language_version.h"
 
 namespace hearth::gpu {
 namespace {
@@ -52,6 +53,30 @@ TEST(Preprocessor, ReadsConditions) {
       words(
           "#if __has_include(<metal_tensor>)\na\n#endif\n#if __METAL_VERSION__ >= 310\nb\n#endif"),
       "b ");
+}
+
+TEST(Preprocessor, DefinesWhatApplesCompilerDoes) {
+  EXPECT_EQ(words("#if defined(__APPLE__) && defined(__METAL_MACOS__) && __METAL__\na\n#endif"),
+            "a ");
+  EXPECT_EQ(words("#ifdef __FAST_MATH__\na\n#endif\n__HALF_MAX__ __FLT_MAX__ __INT_MAX__"),
+            "65504.0h 3.40282347e+38F 2147483647 ");
+  // The system's version of the language, and that of the user before it.
+  EXPECT_EQ(language_version(13), 300);
+  EXPECT_EQ(language_version(14), 310);
+  EXPECT_EQ(language_version(15), 320);
+  EXPECT_EQ(language_version(26), 400);
+  const std::string told = std::to_string(told_language_version());
+  EXPECT_EQ(words("__METAL_VERSION__"), told + " ");
+#if !defined(__APPLE__)
+  EXPECT_EQ(told, "310");
+#endif
+  const auto bfloat = [](const char* version) {
+    return preprocess("#if __HAVE_BFLOAT__\nyes\n#endif\n__METAL_VERSION__", "text", {},
+                      {{"__METAL_VERSION__", version}});
+  };
+  EXPECT_EQ(bfloat("300").find("yes"), std::string::npos);
+  EXPECT_NE(bfloat("320").find("yes"), std::string::npos);
+  EXPECT_NE(bfloat("320").find("320"), std::string::npos);
 }
 
 TEST(Preprocessor, IncludesFiles) {

@@ -33,6 +33,7 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
                                 {"HEARTH_METAL_MPSGRAPH", "0"},
+                                {"HEARTH_METAL_ANY", "1"},
                                 {"HEARTH_CHECK_ORDER", ""},
                                 {"HEARTH_CHOICES", "matmul=portable"},
                                 {"HEARTH_TUNE", "0"}});
@@ -44,7 +45,8 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_EQ(all.device, "cuda:1");
   EXPECT_EQ(all.metal_path, "/a/library");
   EXPECT_EQ(all.metal_capture, "plan.gputrace");
-  EXPECT_FALSE(all.metal_mpsgraph);
+  EXPECT_EQ(all.metal_mpsgraph, false);
+  EXPECT_TRUE(all.metal_any);
   EXPECT_FALSE(all.check_order);
   EXPECT_EQ(all.choices, "matmul=portable");
   EXPECT_FALSE(all.tune);
@@ -64,6 +66,16 @@ TEST(Environment, MisspeltVariablesAreProblems) {
                             "HEARTH_METAL_TEXTS", "HEARTH_TOOL", "HEARTH_"}) {
     EXPECT_EQ(problem(other), "") << other;
   }
+}
+
+// Unset, MPSGraph is neither allowed nor ruled out.
+TEST(Environment, MpsGraphMayBeLeftOpen) {
+  EXPECT_EQ(from({}).metal_mpsgraph, std::nullopt);
+  EXPECT_EQ(from({{"HEARTH_METAL_MPSGRAPH", ""}}).metal_mpsgraph, std::nullopt);
+  EXPECT_EQ(from({{"HEARTH_METAL_MPSGRAPH", "1"}}).metal_mpsgraph, true);
+  const Environment bad = from({{"HEARTH_METAL_MPSGRAPH", "yes"}});
+  EXPECT_EQ(bad.metal_mpsgraph, std::nullopt);
+  EXPECT_NE(bad.problem, "");
 }
 
 TEST(Environment, ValuesWithoutMeaningAreProblems) {

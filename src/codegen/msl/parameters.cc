@@ -34,6 +34,8 @@ constexpr std::string_view kPositions[] = {"thread_position_in_grid",
                                            "dispatch_quadgroups_per_threadgroup",
                                            "threads_per_quadgroup"};
 
+constexpr std::int64_t kLastIndex = 30;  // of buffers, and of threadgroup memory
+
 class ParameterReader {
  public:
   ParameterReader(const MetalText& text, const MetalEntry& entry) : text_(text), entry_(entry) {}
@@ -77,8 +79,8 @@ class ParameterReader {
     } else if (attribute.name == "buffer" || attribute.name == "threadgroup") {
       const auto index =
           evaluate(attribute.arguments, [&](std::string_view name) { return text_.value(name); });
-      if (!index || *index < 0 || *index > 1000) {
-        refuse(tokens, "expected an index that is a number", ErrorCode::invalid_argument);
+      if (!index || *index < 0 || *index > kLastIndex) {
+        refuse(tokens, "expected an index from 0 to 30", ErrorCode::invalid_argument);
       }
       made.index = static_cast<int>(*index);
     } else if (attribute.name == "function_constant") {
@@ -142,6 +144,11 @@ std::vector<MetalParameter> parameters_of(const MetalText& text, const MetalEntr
     if (parameter.kind == MetalParameter::Kind::position || parameter.index >= 0) continue;
     std::set<int>& indices = taken_by(parameter);
     while (!indices.insert(++parameter.index).second) {
+    }
+    if (parameter.index > kLastIndex) {
+      throw Error(ErrorCode::invalid_argument,
+                  "kernel: " + entry.name + ": too many parameters; got no index left for " +
+                      parameter.name + ", expected at most 31 of a kind");
     }
   }
   return all;

@@ -8,6 +8,7 @@
 
 #include "codegen/msl/constant_expression.h"
 #include "codegen/msl/macros.h"
+#include "devices/gpu/metal_source/language_version.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -246,18 +247,41 @@ class Preprocessor {
   int nested_ = 0;
 };
 
+// As Apple's compiler has them for macOS. Not __FAST_MATH__: kernels are compiled without.
+constexpr const char* kPredefined[] = {
+    "__METAL__ 1",
+    "__METAL_MACOS__ 1",
+    "__APPLE__ 1",
+    "__CHAR_BIT__ 8",
+    "__SCHAR_MAX__ 127",
+    "__SHRT_MAX__ 32767",
+    "__INT_MAX__ 2147483647",
+    "__LONG_MAX__ 9223372036854775807L",
+    "__FLT_MAX__ 3.40282347e+38F",
+    "__FLT_MIN__ 1.17549435e-38F",
+    "__FLT_EPSILON__ 1.19209290e-7F",
+    "__FLT_DIG__ 6",
+    "__FLT_MANT_DIG__ 24",
+    "__HALF_MAX__ 65504.0h",
+    "__HALF_MIN__ 6.103515625e-5h",
+    "__HALF_EPSILON__ 9.765625e-4h",
+    "__FLT16_MAX__ 65504.0h",
+    "__FLT16_MIN__ 6.103515625e-5h",
+    "__FLT16_EPSILON__ 9.765625e-4h",
+};
+
 }  // namespace
 
 std::string preprocess(const std::string& text, const std::string& name,
                        const std::map<std::string, std::string>& files,
                        const std::map<std::string, std::string>& defines) {
   Preprocessor preprocessor(files);
-  preprocessor.macros().define("__METAL__ 1");
-  const auto version = defines.find("__METAL_VERSION__");
-  if (version == defines.end()) preprocessor.macros().define("__METAL_VERSION__ 310");
-  if (version == defines.end() || version->second >= "310") {
-    preprocessor.macros().define("__HAVE_BFLOAT__ 1");
-  }
+  for (const char* macro : kPredefined) preprocessor.macros().define(macro);
+  const auto given = defines.find("__METAL_VERSION__");
+  const std::string version =
+      given == defines.end() ? std::to_string(told_language_version()) : given->second;
+  preprocessor.macros().define("__METAL_VERSION__ " + version);
+  if (version >= "310") preprocessor.macros().define("__HAVE_BFLOAT__ 1");
   for (const auto& [macro, value] : defines) preprocessor.macros().define(macro + " " + value);
   preprocessor.read(text, name);
   return preprocessor.take();

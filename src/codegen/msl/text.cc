@@ -7,6 +7,7 @@
 #include "codegen/msl/parameters.h"
 #include "codegen/text_builder.h"
 #include "codegen/text_edits.h"
+#include "devices/gpu/metal_source/absent_parameters.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -239,8 +240,13 @@ std::string metal_text(const KernelSource& source) {
   const bool has_instance = std::any_of(
       text.instances.begin(), text.instances.end(),
       [&](const MetalInstance& instance) { return instance.function == source.function; });
-  if (!entry_of(text, source).is_template || has_instance) return source.text;
-  return joined(source.text, "\ntemplate [[host_name(\"", source.name, "\")]] [[kernel]] decltype(",
+  TextEdits edits(text.text);
+  drop_absent_parameters(text, edits);
+  // As the prelude of other kernels has it. What the text says itself comes later, and counts.
+  const std::string own =
+      joined("#pragma METAL fp contract(off)\n#line 1 \"", source.name, "\"\n", edits.apply());
+  if (!entry_of(text, source).is_template || has_instance) return own;
+  return joined(own, "\ntemplate [[host_name(\"", source.name, "\")]] [[kernel]] decltype(",
                 source.function, ") ", source.function, ";\n");
 }
 

@@ -1,8 +1,12 @@
 #include "devices/metal/register.h"
 
+#include <algorithm>
+
 #include "devices/metal/driver/metal_driver.h"
 #include "hearth/error.h"
+#include "kernels/launch/contraction_choices.h"
 #include "runtime/device/environment.h"
+#include "runtime/tune/rules.h"
 
 namespace hearth::metal {
 namespace {
@@ -10,6 +14,12 @@ namespace {
 constexpr SystemVersion kOldest{13, 0, 0};
 constexpr const char* kNoBfloat =
     ": bf16 is computed by kernels' own conversions; from macOS 14 on Metal has bfloat";
+
+constexpr Integer kApple5 = 1005;  // MTLGPUFamilyApple5, which virtual machines have
+constexpr const char* kOther = ": no GPU of Apple's from the M1 on";
+constexpr const char* kVirtual =
+    ": the GPU of a virtual machine, which has less than the Mac's own: no simdgroup matrices";
+constexpr const char* kAnyServes = "; HEARTH_METAL_ANY=1 takes it all the same, for tests";
 
 gpu::LastSearch& last_search() {
   static auto* const search = new gpu::LastSearch;  // lives as long as the process
@@ -20,6 +30,25 @@ gpu::LastSearch& last_search() {
 SystemVersion& last_system() {
   static SystemVersion system;
   return system;
+}
+
+std::string version_text(const SystemVersion& system) {
+  std::string text = "macOS " + std::to_string(system.major) + "." + std::to_string(system.minor);
+  if (system.patch > 0) text += "." + std::to_string(system.patch);
+  return text;
+}
+
+// Opening its frameworks takes time that nobody gives for what will not run.
+bool wants_mpsgraph(const runtime::Environment& environment) {
+  if (environment.metal_mpsgraph) return *environment.metal_mpsgraph;
+  try {
+    const std::vector<runtime::ChoiceRule> rules = runtime::read_choice_rules(environment.choices);
+    return std::any_of(rules.begin(), rules.end(), [](const runtime::ChoiceRule& rule) {
+      return runtime::is_wanted(gpu::kLibrary, rule.name);
+    });
+  } catch (const Error&) {
+    return false;  // told where a choice is made
+  }
 }
 
 // Whether objects of all kinds that the device makes without a kernel take the messages that they
@@ -63,7 +92,7 @@ bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& 
 std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const ObjectiveC>& objc,
                                              Owned device, SystemVersion system,
                                              const std::shared_ptr<Capture>& capture, bool mpsgraph,
-                                             const std::string& prefix,
+                                             bool any, const std::string& prefix,
                                              std::vector<std::string>& notes) {
   if (!check_objects(*objc, device.get(), notes)) {
     notes.push_back(prefix + "its objects are not those that are known here");
@@ -72,8 +101,11 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
   const runtime::Properties properties = device_properties(*objc, device.get(), system);
   const std::string name = prefix + properties.name + ", " + properties.architecture;
   // The M1's is the first with all that kernels do in simdgroups.
-  if (!properties.unified || !properties.has_simdgroup_matrix) {
-    notes.push_back(name + ": no GPU of Apple's from the M1 on");
+  const bool is_apples =
+      properties.unified && objc->send(device.get(), messages::supports_family, kApple5) != 0;
+  if (!is_apples || (!properties.has_simdgroup_matrix && !any)) {
+    const bool is_virtual = properties.name.find("Paravirtual") != std::string::npos;
+    notes.push_back(name + (is_virtual ? kVirtual : kOther) + (is_apples ? kAnyServes : ""));
     return nullptr;
   }
   try {
@@ -91,7 +123,7 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
 }  // namespace
 
 gpu::FoundDevices find_devices(const std::string& library, const std::string& capture,
-                               bool mpsgraph) {
+                               bool mpsgraph, bool any) {
   gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
@@ -106,24 +138,23 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
       devices.empty() ? nullptr : Capture::open(objc, capture, found.notes);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string prefix = "device " + std::to_string(i) + ": ";
-    if (auto driver = open_device(objc, std::move(devices[i]), system, captured, mpsgraph, prefix,
-                                  found.notes)) {
+    if (auto driver = open_device(objc, std::move(devices[i]), system, captured, mpsgraph, any,
+                                  prefix, found.notes)) {
       found.drivers.push_back(std::move(driver));
     }
   }
   return found;
 }
 
+bool tries_mpsgraph() { return runtime::environment().metal_mpsgraph.value_or(false); }
+
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
   const runtime::Environment& environment = runtime::environment();
-  return last_search().keep(
-      find_devices(environment.metal_path, environment.metal_capture, environment.metal_mpsgraph));
+  return last_search().keep(find_devices(environment.metal_path, environment.metal_capture,
+                                         wants_mpsgraph(environment), environment.metal_any));
 }
 
-std::string system_name() {
-  const SystemVersion system = last_system();
-  return "macOS " + std::to_string(system.major) + "." + std::to_string(system.minor);
-}
+std::string system_name() { return version_text(last_system()); }
 
 std::vector<std::string> notes() { return last_search().notes(); }
 

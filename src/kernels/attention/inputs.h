@@ -40,6 +40,8 @@ struct AttentionInputs {
   const char* value_type() const;
   // Of a kernel: what `arguments` and the dynamic block are for, then `more`.
   std::vector<KernelParameter> parameters(std::initializer_list<KernelParameter> more) const;
+  // Of both products, as Step::work.
+  double work() const { return product_work(batch * heads, rows, keys, d + dv); }
   // 8, 16 or 32 lanes hold a row.
   std::int64_t lanes() const;
   // Whether rows of q, k and v can be loaded in vectors where the addresses fit.

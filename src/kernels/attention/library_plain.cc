@@ -42,6 +42,7 @@ std::optional<Prepared> plain_library_attention(const Signature& signature) {
       strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
       nothing,
       nothing};
+  step.work = a.work();
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

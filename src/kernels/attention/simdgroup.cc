@@ -129,6 +129,7 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
        strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
        kConstants});
   step.constants = a.constants;
+  step.work = a.work();
   return step;
 }
 

@@ -55,6 +55,7 @@ Prepared portable_attention(const Signature& signature) {
        strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
        kConstants});
   step.constants = a.constants;
+  step.work = a.work();
   plan->add_step(std::move(step));
   return prepared_steps(std::move(plan));
 }

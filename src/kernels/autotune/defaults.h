@@ -26,6 +26,8 @@ struct DefaultRule {
 struct ChoiceTable {
   std::vector<ChoiceName> names;
   std::vector<DefaultRule> rules;
+  // Alternatives that nothing but a rule of the user's chooses: never measured, and no default.
+  std::vector<std::string> on_request;
 };
 
 }  // namespace hearth::gpu

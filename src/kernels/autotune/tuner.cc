@@ -125,6 +125,11 @@ bool Chooser::takes(const Alternative& alternative) const {
   });
 }
 
+bool Chooser::is_on_request(const Alternative& alternative) const {
+  const std::vector<std::string>& names = options_.table.on_request;
+  return std::find(names.begin(), names.end(), alternative.name) != names.end();
+}
+
 Chooser::Indices Chooser::allowed_by_user(const ChoicePlan& choice, const Indices& offered) const {
   Indices allowed;
   for (const runtime::ChoiceRule& rule : *rules_) {
@@ -137,7 +142,10 @@ Chooser::Indices Chooser::allowed_by_user(const ChoicePlan& choice, const Indice
     }
     if (!allowed.empty()) return allowed;
   }
-  return offered;
+  for (const std::size_t i : offered) {
+    if (!is_on_request(choice.alternatives()[i])) allowed.push_back(i);
+  }
+  return allowed.empty() ? offered : allowed;
 }
 
 std::size_t Chooser::default_of(const ChoicePlan& choice, const Indices& allowed) const {
@@ -174,8 +182,11 @@ const Chooser::Known& Chooser::known(const ChoicePlan& choice, const Launch& lau
   if (found != known_.end()) return found->second;
   Known kept;
   if (options_.tunes) {
-    kept = made_file().find(problem.op, problem.problem, choice.names());
-    if (!kept) kept = measured(choice, launch, dynamics);
+    std::vector<Alternative> alternatives = choice.alternatives();
+    std::erase_if(alternatives, [&](const Alternative& each) { return is_on_request(each); });
+    const ChoicePlan measurable(problem, std::move(alternatives));
+    kept = made_file().find(problem.op, problem.problem, measurable.names());
+    if (!kept) kept = measured(measurable, launch, dynamics);
   }
   return known_.emplace(key, std::move(kept)).first->second;
 }

@@ -51,6 +51,7 @@ class Chooser {
   runtime::ChoiceFile& made_file() const;
   void read_rules();
   bool takes(const Alternative& alternative) const;
+  bool is_on_request(const Alternative& alternative) const;
   Indices allowed_by_user(const ChoicePlan& choice, const Indices& offered) const;
   std::size_t choose(const ChoicePlan& choice, const Indices& offered, const Launch& launch,
                      runtime::Argument dynamics);
@@ -58,6 +59,7 @@ class Chooser {
   // Empty where a class is left to the default.
   using Known = std::optional<runtime::KeptChoice>;
   const Known& known(const ChoicePlan& choice, const Launch& launch, runtime::Argument dynamics);
+  // All that is offered may be measured.
   Known measured(const ChoicePlan& choice, const Launch& launch, runtime::Argument dynamics);
 
   runtime::Driver& driver_;

@@ -8,7 +8,7 @@
 //
 // Branch-free, a third of the instructions; "max n ulp" is over all floats, on sm_90. NaN gives NaN;
 // infinities, zeros with their signs, subnormal arguments and results are those of the exact
-// function, rounded.
+// function, rounded. No device that flushes subnormals has these.
 
 // e^x = 2^n 2^r with n in [-126, 126], made of the last bits of a sum as power_of_word() does. Past
 // that, r takes up the rest: the last product overflows, or rounds into the subnormals, once.

@@ -3,7 +3,8 @@
 //
 // All are fma-only polynomials without branches. "max n ulp" is the largest error seen against
 // 80-bit arithmetic, over samples of all floats and of the usual range. NaN gives NaN; at
-// infinities, at zeros (with their signs) and at subnormals the results are the exact limits.
+// infinities and at zeros (with their signs) the results are the exact limits, and at subnormals
+// where the device has them: Apple's GPUs take those of f32 for zeros, and give zeros for them.
 
 // 2^n e^r for |r| <= ln 2 / 2: e^r = 1 + r + r^2 q(r).
 template <HEARTH_REAL32(T)>

@@ -18,7 +18,6 @@ constexpr DefaultRule kRules[] = {
 };
 
 constexpr const char* kPortable = "portable";
-constexpr const char* kLibrary = "library";
 
 std::string name_of(const SimdgroupTile& tile) {
   return "simdgroup/" + std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
@@ -64,8 +63,7 @@ ChoiceClass attention_class(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   ChoiceClass made;
   made.op = "attention";
-  made.work = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.rows) *
-              static_cast<double>(a.keys) * static_cast<double>(a.d + a.dv);
+  made.work = a.work();
   // Columns are exact: which tiles fit depends on them.
   made.problem = std::string(name(a.dtype())) + sized("q", a.rows) + sized("k", a.keys) +
                  sized("h", a.heads) + sized("g", a.kv_heads) + sized("b", a.batch) + " d" +
@@ -109,10 +107,11 @@ Prepared matmul_choice(const Signature& signature, std::int64_t cores, bool libr
   return prepared_choice(matmul_class(signature), std::move(alternatives));
 }
 
-ChooserOptions contraction_choices() {
+ChooserOptions contraction_choices(bool tries_library) {
   ChooserOptions options;
   options.choices = runtime::environment().choices;
   options.tunes = runtime::environment().tune;
+  if (!tries_library) options.table.on_request.emplace_back(kLibrary);
   options.table.rules.assign(std::begin(kRules), std::end(kRules));
   for (const SimdgroupTile& tile : all_simdgroup_tiles()) {
     options.table.names.push_back({"matmul", name_of(tile)});

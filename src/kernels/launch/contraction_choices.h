@@ -7,8 +7,12 @@
 
 namespace hearth::gpu {
 
-// Tables of names and rules, and what the environment says of them.
-ChooserOptions contraction_choices();
+// The alternative that is the vendor's library.
+inline constexpr const char* kLibrary = "library";
+
+// Tables of names and rules, and what the environment says of them. `tries_library`: a library's calls
+// are measured like the others; else they run only where a rule of the user's names them.
+ChooserOptions contraction_choices(bool tries_library = true);
 
 // For a product that simdgroup_matmul() takes, on a GPU of so many cores: all of its tiles, and the
 // portable kernel; of a `library` too, if it takes it. With launch_choice(). Its class is "f32 nt m1024 n1024 k512 b8 bias relu": n for

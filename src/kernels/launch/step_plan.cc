@@ -75,7 +75,7 @@ void launch_steps(const StepPlan& plan, const Launch& launch) {
     for (const StepArgument& from : step.arguments) {
       arguments.push_back(argument_of(from, launch, step));
     }
-    launch.encoder->dispatch(*step.kernel, step.groups, step.threads, arguments);
+    launch.encoder->dispatch(*step.kernel, step.groups, step.threads, arguments, step.work);
   }
 }
 

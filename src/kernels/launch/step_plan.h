@@ -37,10 +37,17 @@ struct Step {
   Size3 groups{1}, threads{32};  // left alone for a library's function
   std::vector<StepArgument> arguments;
   std::vector<std::int64_t>
-      constants;  // the words of the constant struct: all members have 8 bytes
+      constants;    // the words of the constant struct: all members have 8 bytes
+  double work = 0;  // as Command::work
   // What is launched instead where an address is not as aligned as its argument says.
   std::shared_ptr<const Step> otherwise;
 };
+
+// Of products of matrices: Step::work.
+inline double product_work(std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return static_cast<double>(batches) * static_cast<double>(m) * static_cast<double>(n) *
+         static_cast<double>(k);
+}
 
 class StepPlan final : public KernelPlan {
  public:

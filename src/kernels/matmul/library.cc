@@ -245,6 +245,7 @@ std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t l
       }
       Step step;
       step.kernel = &kernel;
+      step.work = product_work(part.batches, part.m, part.n, part.k);
       step.arguments = {argument_of(0, a.dtype, problem.a, m, k, problem.batches, first[0]),
                         argument_of(1, b.dtype, problem.b, k, n, problem.batches, first[1])};
       for (const int input : {epilogue.bias, epilogue.residual}) {

@@ -214,6 +214,7 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
                    static_cast<std::uint32_t>(shares),
                    static_cast<std::uint32_t>(std::min(of.batches, kMostLayers))};
     step.threads = {static_cast<std::uint32_t>(kGroupThreads)};
+    step.work = product_work(of.batches, of.m, of.n, of.k);
     step.constants = {of.batches,
                       of.m,
                       of.n,

@@ -78,6 +78,7 @@ Prepared portable_matmul(const Signature& signature) {
                     b.strides[b_rank - 2],
                     b.strides[b_rank - 1],
                     c.strides[rank - 2]};
+  step.work = product_work(batches, m, n, k);
   append_axes(batch, a_batch, left.base, &step.constants);
   append_axes(batch, b_batch, right.base, &step.constants);
   // What is not there is not read.

@@ -185,6 +185,7 @@ void MergedCommands::fill(const Launch& launch, const Function& function) {
     threads.x = std::max(threads.x, given_[static_cast<std::size_t>(i)].threads.x);
   }
   std::uint32_t first = 0;
+  double work = 0;
   table[0] = static_cast<std::uint32_t>(launch.members.size());
   for (std::size_t m = 0; m < launch.members.size(); ++m) {
     const Command& member = given_[static_cast<std::size_t>(launch.members[m])];
@@ -197,8 +198,10 @@ void MergedCommands::fill(const Launch& launch, const Function& function) {
     table[1 + 3 * capacity + m] = member.groups.z;
     first += x * member.groups.y * member.groups.z;
     arguments.insert(arguments.end(), member.arguments.begin(), member.arguments.end());
+    work += member.work;
   }
   Command command;
+  command.work = work;
   command.function = &function;
   command.groups = {first, 1, 1};
   command.threads = threads;

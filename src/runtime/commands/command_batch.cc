@@ -51,11 +51,13 @@ void check_arguments(const Function& function, std::span<const Argument> argumen
 }  // namespace
 
 void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
-                       std::span<const Argument> arguments, const Properties& properties) {
+                       std::span<const Argument> arguments, const Properties& properties,
+                       double work) {
   if (groups.product() == 0) return;
   check_sizes(function, threads, properties);
   const int command = static_cast<int>(items_.size());
-  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(), 0, 0};
+  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(),
+            0,         0,      work};
 
   check_arguments(function, arguments);
   std::size_t next = 0;
@@ -97,7 +99,8 @@ std::span<const Command> CommandBatch::commands() {
                          item.threads,
                          {arguments_.data() + item.first_argument, item.argument_count},
                          item.group,
-                         {after_.data() + item.first_after, item.after_count}});
+                         {after_.data() + item.first_after, item.after_count},
+                         item.work});
   }
   return commands_;
 }

@@ -20,9 +20,10 @@ class CommandBatch {
  public:
   // One argument for each parameter that is no threadgroup array, in order. A launch without
   // threads is dropped. Throws Error{invalid_argument} where arguments do not fit the parameters,
-  // sizes are not what the device takes, or a threadgroup is no multiple of 32 threads.
+  // sizes are not what the device takes, or a threadgroup is no multiple of 32 threads. `work`: see
+  // Command.
   void add(const Function& function, Size3 groups, Size3 threads,
-           std::span<const Argument> arguments, const Properties& properties);
+           std::span<const Argument> arguments, const Properties& properties, double work = 0);
 
   // The commands so far; valid until the batch changes.
   std::span<const Command> commands();
@@ -43,6 +44,7 @@ class CommandBatch {
     std::size_t first_argument, argument_count;
     std::size_t first_after, after_count;
     int group;
+    double work;
   };
 
   std::vector<Item> items_;

@@ -69,6 +69,8 @@ struct Command {
   int group = 0;                        // never falls from one command to the next
   // Earlier commands of the batch, by index, that have to be done first.
   std::span<const int> after;
+  // Multiplications and additions, of which two count as one; 0 where it is about one an element.
+  double work = 0;
 };
 
 // Commands in a form that the API runs again at little cost.

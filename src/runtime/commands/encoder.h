@@ -57,9 +57,10 @@ class Encoder {
         dynamic_bytes_(dynamic_bytes) {}
 
   // Adds a launch; arguments in the order of the kernel's parameters, without threadgroup arrays.
+  // `work`: see Command.
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
-                std::span<const Argument> arguments) {
-    batch_.add(kernel.get(registry_), groups, threads, arguments, properties_);
+                std::span<const Argument> arguments, double work = 0) {
+    batch_.add(kernel.get(registry_), groups, threads, arguments, properties_, work);
   }
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
                 std::initializer_list<Argument> arguments) {

@@ -28,7 +28,8 @@ class Reader {
     if (const char* found = looked_up(name)) value = found;
   }
   // An unset or empty variable leaves the value as it is.
-  void flag(const char* name, bool& value) {
+  template <class Flag>
+  void flag(const char* name, Flag& value) {
     const std::string_view found = given(name);
     if (found == "0" || found == "1") {
       value = found == "1";
@@ -111,6 +112,7 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.text("HEARTH_METAL_PATH", out.metal_path);
   read.text("HEARTH_METAL_CAPTURE", out.metal_capture);
   read.flag("HEARTH_METAL_MPSGRAPH", out.metal_mpsgraph);
+  read.flag("HEARTH_METAL_ANY", out.metal_any);
   read.text("HEARTH_TRACE", out.trace);
   read.flag("HEARTH_CHECK_ORDER", out.check_order);
   read.text("HEARTH_CHOICES", out.choices);

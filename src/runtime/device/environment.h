@@ -24,14 +24,17 @@ struct Environment {
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
   std::optional<std::string> cache;
-  std::string cuda_path;       // HEARTH_CUDA_PATH: folders that are searched first
-  std::string metal_path;      // HEARTH_METAL_PATH: a library in place of Apple's
-  std::string metal_capture;   // HEARTH_METAL_CAPTURE: the file that gets the first plan on Metal
-  bool metal_mpsgraph = true;  // HEARTH_METAL_MPSGRAPH: whether Metal may use MPSGraph
-  std::string trace;           // HEARTH_TRACE: the file that gets the timeline of the process
-  bool check_order = false;    // HEARTH_CHECK_ORDER: see order_check.h
-  std::string choices;         // HEARTH_CHOICES: see choice_rules.h
-  bool tune = true;            // HEARTH_TUNE: whether implementations are chosen by times
+  std::string cuda_path;      // HEARTH_CUDA_PATH: folders that are searched first
+  std::string metal_path;     // HEARTH_METAL_PATH: a library in place of Apple's
+  std::string metal_capture;  // HEARTH_METAL_CAPTURE: the file that gets the first plan on Metal
+  // HEARTH_METAL_MPSGRAPH: whether Metal measures MPSGraph beside its own kernels; unset: MPSGraph
+  // runs only where HEARTH_CHOICES names it.
+  std::optional<bool> metal_mpsgraph;
+  bool metal_any = false;    // HEARTH_METAL_ANY: Apple's GPUs before the M1's serve too
+  std::string trace;         // HEARTH_TRACE: the file that gets the timeline of the process
+  bool check_order = false;  // HEARTH_CHECK_ORDER: see order_check.h
+  std::string choices;       // HEARTH_CHOICES: see choice_rules.h
+  bool tune = true;          // HEARTH_TUNE: whether implementations are chosen by times
 
   // The first variable that is misspelt, or whose value means nothing, as the text of an error. It
   // counts as unset.

@@ -39,21 +39,13 @@ template <class R, class... A>
 struct Plain<R(A...)> {
   using type = typename Plain<R>::type(typename Plain<A>::type...);
 };
-#define SAME(name) \
-  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(Api::name)>::type>)
-SAME(cudnnGetVersion);
-SAME(cudnnGetErrorString);
-SAME(cudnnGetLastErrorString);
-SAME(cudnnCreate);
-SAME(cudnnDestroy);
-SAME(cudnnSetStream);
-SAME(cudnnBackendCreateDescriptor);
-SAME(cudnnBackendDestroyDescriptor);
-SAME(cudnnBackendFinalize);
-SAME(cudnnBackendSetAttribute);
-SAME(cudnnBackendGetAttribute);
-SAME(cudnnBackendExecute);
-#undef SAME
+#define HEARTH_FUNCTION(result, name, parameters)                                                  \
+  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
+                #name);
+struct CudnnFunctions : CudnnApi {
+#include "devices/cuda/cudnn_functions.def"
+};
+#undef HEARTH_FUNCTION
 
 #define EQUAL(ours, theirs) \
   static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))

@@ -69,80 +69,23 @@ HANDLE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
 static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
 static_assert(std::is_same_v<CUdevice, Card> && std::is_same_v<CUdeviceptr, DevicePointer>);
 
-#define SAME(name) \
-  static_assert(   \
-      std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(DriverApi::name)>::type>)
-SAME(cuInit);
-SAME(cuDriverGetVersion);
-SAME(cuGetErrorName);
-SAME(cuGetErrorString);
-SAME(cuDeviceGetCount);
-SAME(cuDeviceGet);
-SAME(cuDeviceGetName);
-SAME(cuDeviceGetAttribute);
-SAME(cuDeviceTotalMem_v2);
-SAME(cuDevicePrimaryCtxRetain);
-SAME(cuDevicePrimaryCtxRelease_v2);
-SAME(cuCtxPushCurrent_v2);
-SAME(cuCtxPopCurrent_v2);
-SAME(cuModuleLoadDataEx);
-SAME(cuModuleUnload);
-SAME(cuModuleGetFunction);
-SAME(cuFuncGetAttribute);
-SAME(cuFuncSetAttribute);
-SAME(cuLaunchKernel);
-SAME(cuMemGetInfo_v2);
-SAME(cuMemAlloc_v2);
-SAME(cuMemFree_v2);
-SAME(cuMemHostAlloc);
-SAME(cuMemFreeHost);
-SAME(cuMemcpyHtoDAsync_v2);
-SAME(cuMemcpyDtoHAsync_v2);
-SAME(cuMemcpyDtoDAsync_v2);
-SAME(cuMemsetD8Async);
-SAME(cuStreamCreate);
-SAME(cuStreamDestroy_v2);
-SAME(cuStreamSynchronize);
-SAME(cuStreamWriteValue32_v2);
-SAME(cuStreamBeginCapture_v2);
-SAME(cuStreamEndCapture);
-SAME(cuEventCreate);
-SAME(cuEventDestroy_v2);
-SAME(cuEventRecord);
-SAME(cuEventSynchronize);
-SAME(cuGraphCreate);
-SAME(cuGraphDestroy);
-SAME(cuGraphAddKernelNode_v2);
-SAME(cuGraphInstantiateWithFlags);
-SAME(cuGraphExecKernelNodeSetParams_v2);
-SAME(cuGraphAddChildGraphNode);
-SAME(cuGraphExecChildGraphNodeSetParams);
-SAME(cuGraphLaunch);
-SAME(cuGraphExecDestroy);
-#undef SAME
-// Headers of CUDA 13 rename the first version of this one away; the second has the same type.
-using EventElapsedTime = decltype(&::cuEventElapsedTime);
-#undef cuEventElapsedTime
-static_assert(std::is_same_v<Plain<EventElapsedTime>::type,
-                             Plain<decltype(DriverApi::cuEventElapsedTime)>::type>);
-
-#define SAME(name) \
-  static_assert(   \
-      std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(NvrtcApi::name)>::type>)
-SAME(nvrtcVersion);
-SAME(nvrtcGetErrorString);
-SAME(nvrtcGetNumSupportedArchs);
-SAME(nvrtcGetSupportedArchs);
-SAME(nvrtcCreateProgram);
-SAME(nvrtcDestroyProgram);
-SAME(nvrtcCompileProgram);
-SAME(nvrtcGetProgramLogSize);
-SAME(nvrtcGetProgramLog);
-SAME(nvrtcGetCUBINSize);
-SAME(nvrtcGetCUBIN);
-SAME(nvrtcGetPTXSize);
-SAME(nvrtcGetPTX);
-#undef SAME
+// In a struct, where the types of a row have the names that its API gives them. A header may rename a
+// function by a macro, to another version of the same type.
+#define HEARTH_FUNCTION(result, name, parameters)                                                  \
+  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
+                #name);
+struct DriverFunctions : DriverApi {
+#include "devices/cuda/driver_functions.def"
+};
+struct NvrtcFunctions : NvrtcApi {
+#include "devices/cuda/nvrtc_functions.def"
+};
+#ifdef HAS_CUBLAS_LT
+struct CublasLtFunctions : CublasLtApi {
+#include "devices/cuda/cublas_lt_functions.def"
+};
+#endif
+#undef HEARTH_FUNCTION
 
 #define EQUAL(ours, theirs) \
   static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
@@ -220,28 +163,6 @@ AT(context, ctx);
 #ifdef HAS_CUBLAS_LT
 // Handles of the two APIs have their tags in common.
 using Lt = CublasLtApi;
-#define SAME(name) \
-  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<decltype(Lt::name)>::type>)
-SAME(cublasLtGetVersion);
-SAME(cublasLtGetStatusString);
-SAME(cublasLtCreate);
-SAME(cublasLtDestroy);
-SAME(cublasLtMatmulDescCreate);
-SAME(cublasLtMatmulDescDestroy);
-SAME(cublasLtMatmulDescSetAttribute);
-SAME(cublasLtMatrixLayoutCreate);
-SAME(cublasLtMatrixLayoutDestroy);
-SAME(cublasLtMatrixLayoutSetAttribute);
-SAME(cublasLtMatmulPreferenceCreate);
-SAME(cublasLtMatmulPreferenceDestroy);
-SAME(cublasLtMatmulPreferenceSetAttribute);
-SAME(cublasLtMatmulAlgoGetHeuristic);
-SAME(cublasLtMatmulAlgoConfigGetAttribute);
-SAME(cublasLtMatmulAlgoConfigSetAttribute);
-SAME(cublasLtMatmulAlgoCapGetAttribute);
-SAME(cublasLtMatmulAlgoCheck);
-SAME(cublasLtMatmul);
-#undef SAME
 #define EQUAL(ours, theirs) \
   static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
 EQUAL(Lt::Status::success, CUBLAS_STATUS_SUCCESS);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -39,8 +40,8 @@ class MetalChoices : public MetalDoubleTest {
     std::filesystem::remove_all(folder_);
   }
   // Devices stay as long as the process, since plans that they ran are kept.
-  gpu::GpuDevice* make_gpu() {
-    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
+  gpu::GpuDevice* make_gpu(bool mpsgraph = false) {
+    gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph);
     EXPECT_EQ(found.drivers.size(), 1u);
     KernelTable table = gpu::gpu_kernel_table();
     gpu::add_driver_kernels(*found.drivers[0], table);
@@ -126,6 +127,32 @@ TEST_F(MetalChoices, AttentionRunsWhatIsFastestToo) {
   const std::vector<float> matrices = attended(other);
   EXPECT_TRUE(contains(double_->ran.back(), "attention_simdgroup"));
   for (std::size_t i = 0; i < portable.size(); ++i) EXPECT_NEAR(portable[i], matrices[i], 1e-5);
+}
+
+// Misuse of MPSGraph ends the process: nobody meets it who did not ask for it.
+TEST_F(MetalChoices, MpsGraphIsAskedForNotTried) {
+  double_->seconds = {{"matmul_", 1e-3}, {"MPSGraph", 1e-6}};
+  options_.choices.table = gpu::contraction_choices(false).table;
+  gpu::GpuDevice* const gpu = make_gpu(true);
+  EXPECT_TRUE(contains(product(gpu), "matmul_"));
+  EXPECT_EQ(std::count(double_->ran.begin(), double_->ran.end(), "MPSGraph"), 0);
+  ASSERT_EQ(gpu->choices().read().size(), 1u);
+  for (const runtime::ChoiceTime& time : gpu->choices().read()[0].times) {
+    EXPECT_NE(time.name, "library");
+  }
+  // Nor where nothing is measured and it is the only other one.
+  options_.choices.choices = "matmul=library";
+  EXPECT_EQ(product(make_gpu(true)), "MPSGraph");
+  EXPECT_EQ(double_->graphs_compiled, 1);
+  // What MPSGraph does not take goes on elsewhere.
+  double_->tells_feeds = false;
+  EXPECT_TRUE(contains(product(make_gpu(true), kSide + 1), "matmul_"));
+  // On request it is measured beside the others, and what was kept without it is no answer.
+  double_->tells_feeds = true;
+  options_.choices.choices = "";
+  options_.choices.table = gpu::contraction_choices(true).table;
+  EXPECT_EQ(product(make_gpu(true)), "MPSGraph");
+  EXPECT_GT(std::count(double_->ran.begin(), double_->ran.end(), "MPSGraph"), 1);
 }
 
 TEST_F(MetalChoices, TheUserDecides) {

@@ -265,6 +265,69 @@ TEST_F(MetalDriverRuns, CommitsByCommandsAndBytes) {
   driver_->free(y);
 }
 
+TEST_F(MetalDriverRuns, CommitsByWork) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  const auto add_long = [&](double work) {
+    const AxpyParams p{1, 32};
+    const Argument arguments[] = {{x, 128}, {y, 128}, {nullptr, sizeof p, &p}};
+    batch_.add(axpy, {1}, {32}, arguments, driver_->properties(), work);
+  };
+  const double most = chip_named("Apple M2 Max").work();
+  for (int i = 0; i < 6; ++i) add_long(0.4 * most);
+  submit();
+  EXPECT_EQ(calls("commit"), 1 + 2);  // every third ends a command buffer; and what is resident
+  for (int i = 0; i < 3; ++i) add_long(10 * most);
+  submit();
+  EXPECT_EQ(calls("commit"), 3 + 3);
+  // The same from an executable.
+  add_long(10 * most);
+  add_long(10 * most);
+  const auto executable = driver_->instantiate(batch_.commands());
+  batch_.clear();
+  driver_->launch(*executable);
+  EXPECT_EQ(calls("commit"), 6 + 2);
+  EXPECT_EQ(download<float>(y, 32)[0], 12);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, ExceptionsOfTheSystemAreErrors) {
+  const runtime::Function& axpy = kernel(axpy_source());
+  const Address x = upload(ramp(32)), y = upload(ramp(32));
+  add(axpy, x, y);
+  double_->raises["computeCommandEncoderWithDispatchType:"] = true;
+  EXPECT_TRUE(contains(error_of(ErrorCode::device, [&] { driver_->submit(batch_.commands()); }),
+                       "got one from [MTLCommandBuffer computeCommandEncoderWithDispatchType:]"));
+  double_->raises.clear();
+  submit();
+  EXPECT_EQ(download<float>(y, 32)[0], 2);
+  // Where nothing can be thrown the process goes on.
+  double_->raises = {{"addAllocations:count:", true}, {"removeAllocations:count:", true}};
+  const Address z = upload(ramp(32));
+  add(axpy, x, z);
+  submit();
+  EXPECT_EQ(download<float>(z, 32)[0], 2);
+  driver_->free(z);
+  driver_->wait();
+  double_->raises.clear();
+  add(axpy, x, y);
+  submit();
+  EXPECT_EQ(download<float>(y, 32)[0], 3);
+  driver_->free(x);
+  driver_->free(y);
+}
+
+TEST_F(MetalDriverRuns, TextsThatAreNoUtf8AreRefused) {
+  runtime::KernelSource source = axpy_source();
+  source.text = "// caf\xe9\n" + source.text;
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { driver_->compile(source); }),
+                       "bytes that are no UTF-8"));
+  EXPECT_TRUE(double_->compiled.empty());
+  source.text = "// caf\xc3\xa9\n" + axpy_source().text;
+  kernel(source);
+}
+
 TEST_F(MetalDriverRuns, LargeGroupsAndWhatFollowsThem) {
   const runtime::Function& axpy = kernel(axpy_source());
   const Address x = upload(ramp(32)), z = upload(ramp(32));

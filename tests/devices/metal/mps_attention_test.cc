@@ -163,5 +163,33 @@ TEST_F(MpsAttention, WhatMpsGraphIsNotAskedFor) {
   EXPECT_TRUE(contains(refused(p), "rows that see no key"));
 }
 
+// The double faults where the real one ends the process.
+TEST_F(MpsAttention, NothingNear4GiB) {
+  const auto refused = [&](const AttentionProblem& p) {
+    return error_of(ErrorCode::unsupported, [&] { function(gpu::attention_call(dense(p))); });
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    AttentionProblem p = problem(dtype);
+    p.batch = 1;
+    p.heads = p.kv_heads = 8;
+    p.rows = p.keys = 8192;
+    p.d = p.dv = 64;
+    p.causal = 1;
+    function(gpu::attention_call(dense(p)));  // 2 GiB of scores
+    p.keys = 8193;
+    EXPECT_TRUE(contains(refused(p), "too large an array for the scores; got 536936448 elements"));
+    p.rows = p.keys = 29640;
+    p.heads = p.kv_heads = 12;
+    EXPECT_TRUE(contains(refused(p), "too large an array for the scores"));
+    // Heads that share keys.
+    p.causal = 0;
+    p.rows = 2;
+    p.heads = 64;
+    p.kv_heads = 1;
+    p.keys = std::int64_t{1} << 18;
+    EXPECT_TRUE(contains(refused(p), "too large an array for k of all heads"));
+  }
+}
+
 }  // namespace
 }  // namespace hearth::metal

@@ -72,6 +72,21 @@ TEST_F(MpsCommands, KernelsAndGraphsInOneCommandBuffer) {
   EXPECT_EQ(calls("waitUntilCompleted"), 1);
 }
 
+TEST_F(MpsCommands, OneWrapperForACommandBuffer) {
+  for (const int commits : {0, 1}) {
+    double_->graph_commits = commits;
+    double_->calls.clear();
+    for (int i = 0; i < 5; ++i) copy(x_, y_);
+    submit();
+    EXPECT_EQ(calls("commandBufferWithCommandBuffer:"), 1);
+    driver_->wait();
+    copy(x_, y_);
+    submit();
+    EXPECT_EQ(calls("commandBufferWithCommandBuffer:"), 2);
+    driver_->wait();
+  }
+}
+
 TEST_F(MpsCommands, OneGroupOfKernelsAndGraphs) {
   const Address w = upload(std::vector<float>(32, 1.0f)), z = upload(std::vector<float>(32, 3.0f));
   copy(x_, y_);

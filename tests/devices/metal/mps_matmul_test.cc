@@ -168,8 +168,37 @@ TEST_F(MpsMatmul, WhatMpsGraphIsNotAskedFor) {
   p = problem(4, 4, 4);
   p.c.transposed = 1;
   EXPECT_TRUE(contains(refused(p), "a result with gaps"));
-  p = problem(1 << 16, 1, 1 << 15);
-  EXPECT_TRUE(contains(refused(p), "expected at most 2147483647"));
+}
+
+// The double faults where the real one ends the process.
+TEST_F(MpsMatmul, NothingNear4GiB) {
+  const auto refused = [&](const MatmulProblem& p) {
+    return error_of(ErrorCode::unsupported, [&] { function(gpu::matmul_call(p)); });
+  };
+  const std::int64_t side = std::int64_t{1} << 15;
+  // 2 GiB as f32, the last that is asked for, with 2 bytes an element as with 4.
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    function(gpu::matmul_call(problem(side, 1, side / 2, 1, dtype)));
+    EXPECT_TRUE(contains(refused(problem(side, 1, side, 1, dtype)),
+                         "too large an array for a; got 1073741824 elements as f32, expected at "
+                         "most 536870912"));
+    EXPECT_TRUE(contains(refused(problem(side, side, 1, 1, dtype)), "too large an array for c;"));
+  }
+  // One matrix for the whole batch.
+  MatmulProblem p = problem(1024, 1, 1024, 1024);
+  p.a.batch_stride = 0;
+  EXPECT_TRUE(contains(refused(p), "too large an array for a of the whole batch"));
+  // Gaps count.
+  p = problem(2, 2, 2);
+  p.a.stride = std::int64_t{1} << 30;
+  EXPECT_TRUE(contains(refused(p), "too large an array for a;"));
+}
+
+TEST_F(MpsMatmul, GraphsWithoutTheirInputsAreUnsupported) {
+  double_->tells_feeds = false;
+  EXPECT_TRUE(contains(
+      error_of(ErrorCode::unsupported, [&] { function(gpu::matmul_call(problem(3, 3, 3))); }),
+      "MPSGraph takes other inputs; got 0 of them, expected 2"));
 }
 
 TEST_F(MpsMatmul, ResultsOverFactorsAreFound) {
@@ -195,7 +224,7 @@ TEST_F(MpsMatmul, EqualGraphsAreCompiledOnce) {
 TEST_F(MpsMatmul, GraphsAreKeptInBounds) {
   const runtime::Function& first = function(gpu::matmul_call(problem(1, 1, 1)));
   for (std::int64_t n = 1; n < 300; ++n) function(gpu::matmul_call(problem(2, n, 1)));
-  EXPECT_EQ(double_->live().at("MPSGraphExecutable"), 256);
+  EXPECT_EQ(double_->live().at("MPSGraphExecutable"), before_["MPSGraphExecutable"] + 256);
   // One that went is compiled again.
   const int before = double_->graphs_compiled;
   const Numbers a = add(DType::f32, 1), b = add(DType::f32, 1), c = add(DType::f32, 1);

@@ -66,6 +66,49 @@ TEST_F(MetalRegister, SystemsHaveTheirOwnMessages) {
   EXPECT_TRUE(contains(found.notes.back(), "bf16 is computed by kernels")) << found.notes.back();
 }
 
+TEST_F(MetalRegister, VersionsAreThoseOfTheProduct) {
+  // As it is told to programs that were linked with an SDK before it.
+  double_->system = {26, 1, 0};
+  double_->told_system = SystemVersion{16, 0, 0};
+  EXPECT_TRUE(
+      contains(find_devices(HEARTH_METAL_DOUBLE).drivers.at(0)->compiler_version(), "metal 4.0"));
+  EXPECT_EQ(system_name(), "macOS 26.1");
+  double_->told_system.reset();
+  double_->system = {15, 6, 1};
+  EXPECT_TRUE(
+      contains(find_devices(HEARTH_METAL_DOUBLE).drivers.at(0)->compiler_version(), "metal 3.2"));
+  EXPECT_EQ(system_name(), "macOS 15.6.1");
+  // Where it is not told, the newest that NSProcessInfo knows.
+  double_->tells_product_version = false;
+  EXPECT_EQ(find_devices(HEARTH_METAL_DOUBLE).drivers.size(), 1u);
+  EXPECT_EQ(system_name(), "macOS 15.0");
+}
+
+TEST_F(MetalRegister, KernelsAreCompiledSideBySide) {
+  double_->system = {13, 2, 0};
+  EXPECT_EQ(find_devices(HEARTH_METAL_DOUBLE).drivers.size(), 1u);
+  EXPECT_FALSE(double_->compiles_concurrently);
+  double_->system = {13, 3, 0};
+  EXPECT_EQ(find_devices(HEARTH_METAL_DOUBLE).drivers.size(), 1u);
+  EXPECT_TRUE(double_->compiles_concurrently);
+}
+
+// As the runners of hosted CI are.
+TEST_F(MetalRegister, VirtualMachinesAreToldApart) {
+  double_->device_name = "Apple Paravirtual device";
+  double_->family = 1005;
+  double_->is_metal3 = false;
+  EXPECT_TRUE(contains(notes_without_device().back(),
+                       "Apple Paravirtual device, applegpu_double: the GPU of a virtual machine"));
+  EXPECT_TRUE(contains(notes_without_device().back(), "HEARTH_METAL_ANY=1"));
+  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", false, true);
+  ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
+  EXPECT_FALSE(found.drivers[0]->properties().has_simdgroup_matrix);
+  EXPECT_EQ(found.drivers[0]->argument_bytes(), 0);
+  double_->family = 1004;
+  EXPECT_TRUE(find_devices(HEARTH_METAL_DOUBLE, "", false, true).drivers.empty());
+}
+
 TEST_F(MetalRegister, MissingMessagesAreTold) {
   double_->missing["memoryBarrierWithScope:"] = true;
   const auto notes = notes_without_device();

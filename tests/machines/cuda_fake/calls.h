@@ -1,15 +1,18 @@
 // How the functions of the fake driver library are written.
 #pragma once
 
-#include <type_traits>
-
 #include "machines/cuda_fake/machine.h"
 
 // The names are the API's, so they can have no namespace.
 #define EXPORT extern "C" __attribute__((visibility("default")))
-// The fake is what the library under test believes the API to be.
-#define SAME(name) \
-  static_assert(std::is_same_v<decltype(&name), decltype(hearth::cuda::DriverApi::name)>)
+
+using namespace hearth::cuda;  // NOLINT(google-build-using-namespace)
+
+// The fake is what the library under test believes the API to be: a definition of other types does
+// not compile.
+#define HEARTH_FUNCTION(result, name, parameters) EXPORT result name parameters;
+#include "devices/cuda/driver_functions.def"
+#undef HEARTH_FUNCTION
 
 namespace hearth::cuda::fake {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <type_traits>
 
 #include "devices/cuda/cublas/cublas_lt_api.h"
 #include "hearth/dtype.h"
 #include "machines/cuda_fake/calls.h"
 
-using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
 using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -434,24 +434,10 @@ EXPORT Status cublasLtMatmul(Api::Handle library, Api::Description description, 
       true);
 }
 
-#undef SAME
-#define SAME(name) static_assert(std::is_same_v<decltype(&name), decltype(Api::name)>)
-SAME(cublasLtGetVersion);
-SAME(cublasLtGetStatusString);
-SAME(cublasLtCreate);
-SAME(cublasLtDestroy);
-SAME(cublasLtMatmulDescCreate);
-SAME(cublasLtMatmulDescDestroy);
-SAME(cublasLtMatmulDescSetAttribute);
-SAME(cublasLtMatrixLayoutCreate);
-SAME(cublasLtMatrixLayoutDestroy);
-SAME(cublasLtMatrixLayoutSetAttribute);
-SAME(cublasLtMatmulPreferenceCreate);
-SAME(cublasLtMatmulPreferenceDestroy);
-SAME(cublasLtMatmulPreferenceSetAttribute);
-SAME(cublasLtMatmulAlgoGetHeuristic);
-SAME(cublasLtMatmulAlgoConfigGetAttribute);
-SAME(cublasLtMatmulAlgoConfigSetAttribute);
-SAME(cublasLtMatmulAlgoCapGetAttribute);
-SAME(cublasLtMatmulAlgoCheck);
-SAME(cublasLtMatmul);
+// In a struct, where the types of a row have the names that the API gives them.
+#define HEARTH_FUNCTION(result, name, parameters) \
+  static_assert(std::is_same_v<decltype(&::name), result(*) parameters>, #name);
+struct Functions : Api {
+#include "devices/cuda/cublas_lt_functions.def"
+};
+#undef HEARTH_FUNCTION

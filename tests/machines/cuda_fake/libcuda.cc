@@ -3,7 +3,6 @@
 
 #include "machines/cuda_fake/calls.h"
 
-using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
 using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
 
 EXPORT FakeCuda* hearth_fake_cuda() { return &machine(); }
@@ -224,27 +223,3 @@ EXPORT Result cuMemFreeHost(void* memory) {
   return call("cuMemFreeHost",
               [&] { return expect(machine().unpin(memory), Result::invalid_value); });
 }
-
-SAME(cuInit);
-SAME(cuDriverGetVersion);
-SAME(cuGetErrorName);
-SAME(cuGetErrorString);
-SAME(cuDeviceGetCount);
-SAME(cuDeviceGet);
-SAME(cuDeviceGetName);
-SAME(cuDeviceGetAttribute);
-SAME(cuDeviceTotalMem_v2);
-SAME(cuDevicePrimaryCtxRetain);
-SAME(cuDevicePrimaryCtxRelease_v2);
-SAME(cuCtxPushCurrent_v2);
-SAME(cuCtxPopCurrent_v2);
-SAME(cuModuleLoadDataEx);
-SAME(cuModuleUnload);
-SAME(cuModuleGetFunction);
-SAME(cuFuncGetAttribute);
-SAME(cuFuncSetAttribute);
-SAME(cuMemGetInfo_v2);
-SAME(cuMemAlloc_v2);
-SAME(cuMemFree_v2);
-SAME(cuMemHostAlloc);
-SAME(cuMemFreeHost);

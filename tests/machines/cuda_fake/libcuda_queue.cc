@@ -5,7 +5,6 @@
 
 #include "machines/cuda_fake/calls.h"
 
-using namespace hearth::cuda;        // NOLINT(google-build-using-namespace)
 using namespace hearth::cuda::fake;  // NOLINT(google-build-using-namespace)
 
 namespace {
@@ -305,30 +304,5 @@ EXPORT Result cuGraphExecDestroy(GraphExec exec) {
   });
 }
 
-SAME(cuLaunchKernel);
-SAME(cuMemcpyHtoDAsync_v2);
-SAME(cuMemcpyDtoHAsync_v2);
-SAME(cuMemcpyDtoDAsync_v2);
-SAME(cuMemsetD8Async);
-SAME(cuStreamCreate);
-SAME(cuStreamDestroy_v2);
-SAME(cuStreamSynchronize);
-SAME(cuStreamWriteValue32_v2);
-SAME(cuEventCreate);
-SAME(cuEventDestroy_v2);
-SAME(cuEventRecord);
-SAME(cuEventSynchronize);
-SAME(cuEventElapsedTime);
-SAME(cuGraphCreate);
-SAME(cuGraphDestroy);
-SAME(cuGraphInstantiateWithFlags);
-SAME(cuStreamBeginCapture_v2);
-SAME(cuStreamEndCapture);
-SAME(cuGraphAddChildGraphNode);
-SAME(cuGraphExecChildGraphNodeSetParams);
-SAME(cuGraphLaunch);
-SAME(cuGraphExecDestroy);
 #ifndef HEARTH_FAKE_OLD
-SAME(cuGraphAddKernelNode_v2);
-SAME(cuGraphExecKernelNodeSetParams_v2);
 #endif

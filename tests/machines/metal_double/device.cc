@@ -32,6 +32,7 @@ struct Device final : Object {
   UInteger working_set_size() { return state().memory; }
   UInteger max_buffer_length() { return state().longest_buffer; }
   UInteger max_threadgroup_memory() { return 32 * 1024; }
+  void set_concurrent_compilation(Bool value) { state().compiles_concurrently = value != 0; }
   Id new_queue() { return new Queue(this); }
   Id new_buffer(UInteger length, UInteger options) {
     if (length == 0) fault("a buffer of no bytes");
@@ -88,6 +89,7 @@ void define_devices() {
   define<messages::working_set_size, &Device::working_set_size>();
   define<messages::max_buffer_length, &Device::max_buffer_length>();
   define<messages::max_threadgroup_memory, &Device::max_threadgroup_memory>();
+  define<messages::set_concurrent_compilation, &Device::set_concurrent_compilation>();
   define<messages::new_queue, &Device::new_queue>();
   define<messages::new_buffer, &Device::new_buffer>();
   define<messages::new_buffer_no_copy, &Device::new_buffer_no_copy>();

@@ -1,6 +1,7 @@
 #include "machines/metal_double/foundation.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "machines/metal_double/state.h"
 
@@ -29,11 +30,28 @@ struct ProcessInfo final : Object {
     return string("Version " + std::to_string(system.major) + "." + std::to_string(system.minor) +
                   " (Build " + state().build + ")");
   }
-  Bool is_at_least(SystemVersion version) { return static_cast<Bool>(state().system >= version); }
+  Bool is_at_least(SystemVersion version) {
+    return static_cast<Bool>(state().told_system.value_or(state().system) >= version);
+  }
 };
+
+// Whether bytes are sequences of UTF-8 of their right lengths.
+bool is_utf8(const char* text) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text);
+  while (*at != 0) {
+    const int more = *at < 0x80 ? 0 : *at < 0xc2 ? -1 : *at < 0xe0 ? 1 : *at < 0xf0 ? 2 : 3;
+    if (more < 0 || *at > 0xf4) return false;
+    ++at;
+    for (int i = 0; i < more; ++i, ++at) {
+      if (*at < 0x80 || *at > 0xbf) return false;
+    }
+  }
+  return true;
+}
 
 Id string_with_utf8(const char* text) {
   if (text == nullptr) fault("a string is made of nothing");
+  if (text != nullptr && !is_utf8(text)) return nullptr;
   return string(text == nullptr ? "" : text);
 }
 
@@ -87,3 +105,16 @@ void define_foundation() {
 }
 
 }  // namespace hearth::metal::fake
+
+extern "C" __attribute__((visibility("default"))) int sysctlbyname(const char* name, void* value,
+                                                                   std::size_t* bytes, void*,
+                                                                   std::size_t) {
+  const auto& state = hearth::metal::fake::state();
+  if (!state.tells_product_version || std::strcmp(name, "kern.osproductversion") != 0) return -1;
+  std::string text = std::to_string(state.system.major) + "." + std::to_string(state.system.minor);
+  if (state.system.patch > 0) text += "." + std::to_string(state.system.patch);
+  if (text.size() + 1 > *bytes) return -1;
+  *bytes = text.size() + 1;
+  std::memcpy(value, text.c_str(), *bytes);
+  return 0;
+}

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,9 @@ struct MetalDouble {
   // The machine.
   int devices = 1;
   SystemVersion system{15, 0, 0};
+  // What NSProcessInfo says, where that is not `system`.
+  std::optional<SystemVersion> told_system;
+  bool tells_product_version = true;  // as kern.osproductversion
   std::string build = "24A335";
   std::string device_name = "Apple M2 Max";
   bool unified = true;
@@ -107,12 +111,15 @@ struct MetalDouble {
   UInteger static_threadgroup_memory = 0;
   bool may_capture = false;  // as MTL_CAPTURE_ENABLED says
   bool gives_residency_sets = true;
+  bool tells_feeds = true;  // of graphs of MPSGraph
   bool gives_buffers_in_place = true;
   int graph_commits = 0;  // before a graph of MPSGraph is encoded, which may commit what there is
   bool archives_fail = false;  // where pipelines are added
   // Messages that objects do not understand, by selector; and those whose types are given here.
   std::map<std::string, bool> missing;
   std::map<std::string, std::string> other_types;
+  // Messages that raise an exception, by selector.
+  std::map<std::string, bool> raises;
   // Command buffers are done when commit returns. Otherwise when somebody waits, or when 64 are
   // under way.
   bool runs_at_once = false;
@@ -126,6 +133,7 @@ struct MetalDouble {
   std::vector<std::string> faults;
   std::map<std::string, int> calls;  // by selector
   std::vector<CompileOptions> compiled;
+  bool compiles_concurrently = false;
   bool is_capturing = false;
   std::vector<std::string> captured;  // kernels
   int pipelines_compiled = 0;

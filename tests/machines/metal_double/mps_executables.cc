@@ -51,6 +51,7 @@ void Executable::dispose() {
 }
 
 Id Executable::feed_tensors() {
+  if (!state().tells_feeds) return nullptr;
   return autorelease(new Array(std::vector<Id>(feeds.begin(), feeds.end())));
 }
 

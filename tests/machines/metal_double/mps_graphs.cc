@@ -61,8 +61,20 @@ NodePointer MpsGraphObject::node_of(Id given) const {
   return tensor->node;
 }
 
+// What ends the process that has the real one.
+void check_size(const GraphShape& shape, unsigned type) {
+  UInteger bytes = bytes_of(type);
+  for (const UInteger extent : shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) bytes = ~UInteger{0};
+  }
+  if (bytes >= UInteger{1} << 32) {
+    fault("an array of 2**32 bytes or more; got " + shape_text(shape));
+  }
+}
+
 Id MpsGraphObject::made(GraphNode node) {
   if (!is_float_type(node.type)) fault("a tensor of another dtype");
+  check_size(node.shape, node.type);
   tensors_.push_back(new GraphTensor(this, std::make_shared<const GraphNode>(std::move(node))));
   return tensors_.back();
 }
@@ -195,6 +207,7 @@ Id MpsGraphObject::attention(Id q, Id k, Id v, Id mask, float scale, Id) {
                     (mask == nullptr || broadcast_shape(node.inputs[3]->shape, scores) == scores);
   if (!fits) return fault("attention of tensors that do not fit"), nullptr;
   node.type = node.inputs[0]->type;
+  check_size(scores, node.type);
   node.shape = {of_q[0], of_q[1], of_q[2], of_v[3]};
   return made(std::move(node));
 }

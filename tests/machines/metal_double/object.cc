@@ -32,6 +32,10 @@ std::string name_of(Id object) {
 // What an unknown message, or one to nil, calls.
 long nothing() { return 0; }
 
+// An exception of Objective-C's, as a C++ program meets it.
+struct Raised {};
+long raise() { throw Raised(); }
+
 }  // namespace
 
 Class::Class(std::string called, Class* inherits, Meta)
@@ -153,6 +157,7 @@ hearth_find_method(Id object, Selector selector) {
     fault(std::string(name) + " is not understood by a " + name_of(object));
     return reinterpret_cast<Implementation>(&nothing);
   }
+  if (state().raises.contains(name)) return reinterpret_cast<Implementation>(&raise);
   if (!is_there(*method)) {
     fault(std::string(name) + " is not there before macOS " + std::to_string(method->since.major));
     return reinterpret_cast<Implementation>(&nothing);

@@ -63,45 +63,9 @@ struct CublasLtApi {
     std::array<int, 4> reserved{};
   };
 
-  std::size_t (*cublasLtGetVersion)();
-  const char* (*cublasLtGetStatusString)(Status status);
-  Status (*cublasLtCreate)(Handle* handle);
-  Status (*cublasLtDestroy)(Handle handle);
-
-  Status (*cublasLtMatmulDescCreate)(Description* description, ComputeType compute, DataType scale);
-  Status (*cublasLtMatmulDescDestroy)(Description description);
-  Status (*cublasLtMatmulDescSetAttribute)(Description description, DescriptionAttribute attribute,
-                                           const void* value, std::size_t bytes);
-  // Matrices are column by column here: `stride` elements from one column to the next.
-  Status (*cublasLtMatrixLayoutCreate)(Layout* layout, DataType type, std::uint64_t rows,
-                                       std::uint64_t columns, std::int64_t stride);
-  Status (*cublasLtMatrixLayoutDestroy)(Layout layout);
-  Status (*cublasLtMatrixLayoutSetAttribute)(Layout layout, LayoutAttribute attribute,
-                                             const void* value, std::size_t bytes);
-  Status (*cublasLtMatmulPreferenceCreate)(Preference* preference);
-  Status (*cublasLtMatmulPreferenceDestroy)(Preference preference);
-  Status (*cublasLtMatmulPreferenceSetAttribute)(Preference preference,
-                                                 PreferenceAttribute attribute, const void* value,
-                                                 std::size_t bytes);
-
-  Status (*cublasLtMatmulAlgoGetHeuristic)(Handle handle, Description description, Layout a,
-                                           Layout b, Layout c, Layout d, Preference preference,
-                                           int wanted, Candidate* candidates, int* count);
-  Status (*cublasLtMatmulAlgoConfigGetAttribute)(const Algorithm* algorithm,
-                                                 AlgorithmAttribute attribute, void* value,
-                                                 std::size_t bytes, std::size_t* written);
-  Status (*cublasLtMatmulAlgoConfigSetAttribute)(Algorithm* algorithm, AlgorithmAttribute attribute,
-                                                 const void* value, std::size_t bytes);
-  Status (*cublasLtMatmulAlgoCapGetAttribute)(const Algorithm* algorithm, Capability attribute,
-                                              void* value, std::size_t bytes, std::size_t* written);
-  Status (*cublasLtMatmulAlgoCheck)(Handle handle, Description description, Layout a, Layout b,
-                                    Layout c, Layout d, const Algorithm* algorithm,
-                                    Candidate* result);
-  Status (*cublasLtMatmul)(Handle handle, Description description, const void* alpha, const void* a,
-                           Layout a_layout, const void* b, Layout b_layout, const void* beta,
-                           const void* c, Layout c_layout, void* d, Layout d_layout,
-                           const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,
-                           Stream stream);
+#define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
+#include "devices/cuda/cublas_lt_functions.def"
+#undef HEARTH_FUNCTION
 };
 
 // The newest of the library's versions that a driver of this version runs (13000 is 13.0); null where

@@ -112,21 +112,9 @@ struct CudnnApi {
   enum class Reduction : unsigned { add = 0, max = 3 };
   enum class HeuristicsMode : unsigned { fallback = 2, a = 3 };
 
-  std::size_t (*cudnnGetVersion)();
-  const char* (*cudnnGetErrorString)(Status status);
-  void (*cudnnGetLastErrorString)(char* message, std::size_t size);
-  Status (*cudnnCreate)(Handle* handle);
-  Status (*cudnnDestroy)(Handle handle);
-  Status (*cudnnSetStream)(Handle handle, Stream stream);
-  Status (*cudnnBackendCreateDescriptor)(DescriptorType type, Descriptor* descriptor);
-  Status (*cudnnBackendDestroyDescriptor)(Descriptor descriptor);
-  Status (*cudnnBackendFinalize)(Descriptor descriptor);
-  Status (*cudnnBackendSetAttribute)(Descriptor descriptor, Attribute name, AttributeType type,
-                                     std::int64_t count, const void* elements);
-  Status (*cudnnBackendGetAttribute)(const Descriptor descriptor, Attribute name,
-                                     AttributeType type, std::int64_t wanted, std::int64_t* count,
-                                     void* elements);
-  Status (*cudnnBackendExecute)(Handle handle, Descriptor plan, Descriptor variant_pack);
+#define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
+#include "devices/cuda/cudnn_functions.def"
+#undef HEARTH_FUNCTION
 };
 
 // Null where there is no cuDNN 9, for the reason that `notes` gives then. Loads the library, which is

@@ -5,73 +5,6 @@
 namespace hearth::cuda {
 namespace {
 
-// Looks functions up by name, and remembers which are missing.
-class Lookup {
- public:
-  explicit Lookup(const Library& library) : library_(library) {}
-  template <class Function>
-  void operator()(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(library_.symbol(name));
-    if (function == nullptr) missing_ += (missing_.empty() ? "" : " ") + std::string(name);
-  }
-  const std::string& missing() const noexcept { return missing_; }
-
- private:
-  const Library& library_;
-  std::string missing_;
-};
-
-void look_up(Lookup& find, DriverApi& api) {
-  find("cuInit", api.cuInit);
-  find("cuDriverGetVersion", api.cuDriverGetVersion);
-  find("cuGetErrorName", api.cuGetErrorName);
-  find("cuGetErrorString", api.cuGetErrorString);
-  find("cuDeviceGetCount", api.cuDeviceGetCount);
-  find("cuDeviceGet", api.cuDeviceGet);
-  find("cuDeviceGetName", api.cuDeviceGetName);
-  find("cuDeviceGetAttribute", api.cuDeviceGetAttribute);
-  find("cuDeviceTotalMem_v2", api.cuDeviceTotalMem_v2);
-  find("cuDevicePrimaryCtxRetain", api.cuDevicePrimaryCtxRetain);
-  find("cuDevicePrimaryCtxRelease_v2", api.cuDevicePrimaryCtxRelease_v2);
-  find("cuCtxPushCurrent_v2", api.cuCtxPushCurrent_v2);
-  find("cuCtxPopCurrent_v2", api.cuCtxPopCurrent_v2);
-  find("cuModuleLoadDataEx", api.cuModuleLoadDataEx);
-  find("cuModuleUnload", api.cuModuleUnload);
-  find("cuModuleGetFunction", api.cuModuleGetFunction);
-  find("cuFuncGetAttribute", api.cuFuncGetAttribute);
-  find("cuFuncSetAttribute", api.cuFuncSetAttribute);
-  find("cuLaunchKernel", api.cuLaunchKernel);
-  find("cuMemGetInfo_v2", api.cuMemGetInfo_v2);
-  find("cuMemAlloc_v2", api.cuMemAlloc_v2);
-  find("cuMemFree_v2", api.cuMemFree_v2);
-  find("cuMemHostAlloc", api.cuMemHostAlloc);
-  find("cuMemFreeHost", api.cuMemFreeHost);
-  find("cuMemcpyHtoDAsync_v2", api.cuMemcpyHtoDAsync_v2);
-  find("cuMemcpyDtoHAsync_v2", api.cuMemcpyDtoHAsync_v2);
-  find("cuMemcpyDtoDAsync_v2", api.cuMemcpyDtoDAsync_v2);
-  find("cuMemsetD8Async", api.cuMemsetD8Async);
-  find("cuStreamCreate", api.cuStreamCreate);
-  find("cuStreamDestroy_v2", api.cuStreamDestroy_v2);
-  find("cuStreamSynchronize", api.cuStreamSynchronize);
-  find("cuStreamWriteValue32_v2", api.cuStreamWriteValue32_v2);
-  find("cuStreamBeginCapture_v2", api.cuStreamBeginCapture_v2);
-  find("cuStreamEndCapture", api.cuStreamEndCapture);
-  find("cuEventCreate", api.cuEventCreate);
-  find("cuEventDestroy_v2", api.cuEventDestroy_v2);
-  find("cuEventRecord", api.cuEventRecord);
-  find("cuEventSynchronize", api.cuEventSynchronize);
-  find("cuEventElapsedTime", api.cuEventElapsedTime);
-  find("cuGraphCreate", api.cuGraphCreate);
-  find("cuGraphDestroy", api.cuGraphDestroy);
-  find("cuGraphAddKernelNode_v2", api.cuGraphAddKernelNode_v2);
-  find("cuGraphInstantiateWithFlags", api.cuGraphInstantiateWithFlags);
-  find("cuGraphExecKernelNodeSetParams_v2", api.cuGraphExecKernelNodeSetParams_v2);
-  find("cuGraphAddChildGraphNode", api.cuGraphAddChildGraphNode);
-  find("cuGraphExecChildGraphNodeSetParams", api.cuGraphExecChildGraphNodeSetParams);
-  find("cuGraphLaunch", api.cuGraphLaunch);
-  find("cuGraphExecDestroy", api.cuGraphExecDestroy);
-}
-
 std::string version_text(const DriverApi& api) {
   const int version = driver_version(api);
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -126,12 +59,14 @@ std::shared_ptr<const DriverApi> open_driver_api(const Places& places,
     return nullptr;
   }
   auto api = std::make_shared<DriverApi>();
-  Lookup lookup(library);
-  look_up(lookup, *api);
-  if (!lookup.missing().empty()) {
+  FunctionLookup find(library);
+#define HEARTH_FUNCTION(result, name, parameters) find(#name, api->name);
+#include "devices/cuda/driver_functions.def"
+#undef HEARTH_FUNCTION
+  if (!find.missing().empty()) {
     const std::string version = api->cuDriverGetVersion == nullptr ? "unknown" : version_text(*api);
     notes.push_back("the NVIDIA driver is too old; got one of CUDA " + version + " without " +
-                    lookup.missing() + ", expected CUDA 12.0 or newer");
+                    find.missing() + ", expected CUDA 12.0 or newer");
     return nullptr;
   }
   if (const Result result = api->cuInit(0); result != Result::success) {

@@ -94,72 +94,9 @@ struct KernelNodeParameters {
 };
 
 struct DriverApi {
-  Result (*cuInit)(unsigned flags);
-  Result (*cuDriverGetVersion)(int* version);
-  Result (*cuGetErrorName)(Result result, const char** name);
-  Result (*cuGetErrorString)(Result result, const char** text);
-
-  Result (*cuDeviceGetCount)(int* count);
-  Result (*cuDeviceGet)(Card* card, int ordinal);
-  Result (*cuDeviceGetName)(char* name, int bytes, Card card);
-  Result (*cuDeviceGetAttribute)(int* value, DeviceAttribute attribute, Card card);
-  Result (*cuDeviceTotalMem_v2)(std::size_t* bytes, Card card);
-  Result (*cuDevicePrimaryCtxRetain)(ContextHandle* context, Card card);
-  Result (*cuDevicePrimaryCtxRelease_v2)(Card card);
-  Result (*cuCtxPushCurrent_v2)(ContextHandle context);
-  Result (*cuCtxPopCurrent_v2)(ContextHandle* context);
-
-  Result (*cuModuleLoadDataEx)(ModuleHandle* module, const void* image, unsigned option_count,
-                               JitOption* options, void** values);
-  Result (*cuModuleUnload)(ModuleHandle module);
-  Result (*cuModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
-  Result (*cuFuncGetAttribute)(int* value, FunctionAttribute attribute, FunctionHandle function);
-  Result (*cuFuncSetAttribute)(FunctionHandle function, FunctionAttribute attribute, int value);
-  Result (*cuLaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y,
-                           unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                           unsigned shared_memory_bytes, Stream stream, void** parameters,
-                           void** extra);
-
-  Result (*cuMemGetInfo_v2)(std::size_t* free_bytes, std::size_t* total_bytes);
-  Result (*cuMemAlloc_v2)(DevicePointer* address, std::size_t bytes);
-  Result (*cuMemFree_v2)(DevicePointer address);
-  Result (*cuMemHostAlloc)(void** memory, std::size_t bytes, unsigned flags);
-  Result (*cuMemFreeHost)(void* memory);
-  Result (*cuMemcpyHtoDAsync_v2)(DevicePointer target, const void* source, std::size_t bytes,
-                                 Stream stream);
-  Result (*cuMemcpyDtoHAsync_v2)(void* target, DevicePointer source, std::size_t bytes,
-                                 Stream stream);
-  Result (*cuMemcpyDtoDAsync_v2)(DevicePointer target, DevicePointer source, std::size_t bytes,
-                                 Stream stream);
-  Result (*cuMemsetD8Async)(DevicePointer target, unsigned char value, std::size_t bytes,
-                            Stream stream);
-
-  Result (*cuStreamCreate)(Stream* stream, unsigned flags);
-  Result (*cuStreamDestroy_v2)(Stream stream);
-  Result (*cuStreamSynchronize)(Stream stream);
-  Result (*cuStreamWriteValue32_v2)(Stream stream, DevicePointer address, std::uint32_t value,
-                                    unsigned flags);
-  Result (*cuStreamBeginCapture_v2)(Stream stream, CaptureMode mode);
-  Result (*cuStreamEndCapture)(Stream stream, Graph* graph);
-  Result (*cuEventCreate)(Event* event, unsigned flags);
-  Result (*cuEventDestroy_v2)(Event event);
-  Result (*cuEventRecord)(Event event, Stream stream);
-  Result (*cuEventSynchronize)(Event event);
-  Result (*cuEventElapsedTime)(float* milliseconds, Event start, Event end);
-
-  Result (*cuGraphCreate)(Graph* graph, unsigned flags);
-  Result (*cuGraphDestroy)(Graph graph);
-  Result (*cuGraphAddKernelNode_v2)(GraphNode* node, Graph graph, const GraphNode* dependencies,
-                                    std::size_t dependency_count,
-                                    const KernelNodeParameters* parameters);
-  Result (*cuGraphInstantiateWithFlags)(GraphExec* exec, Graph graph, unsigned long long flags);
-  Result (*cuGraphExecKernelNodeSetParams_v2)(GraphExec exec, GraphNode node,
-                                              const KernelNodeParameters* parameters);
-  Result (*cuGraphAddChildGraphNode)(GraphNode* node, Graph graph, const GraphNode* dependencies,
-                                     std::size_t dependency_count, Graph child);
-  Result (*cuGraphExecChildGraphNodeSetParams)(GraphExec exec, GraphNode node, Graph child);
-  Result (*cuGraphLaunch)(GraphExec exec, Stream stream);
-  Result (*cuGraphExecDestroy)(GraphExec exec);
+#define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
+#include "devices/cuda/driver_functions.def"
+#undef HEARTH_FUNCTION
 };
 
 // "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".

@@ -43,6 +43,23 @@ class Library {
   std::string path_;
 };
 
+// Looks functions up by name, and remembers which are missing.
+class FunctionLookup {
+ public:
+  explicit FunctionLookup(const Library& library) : library_(library) {}
+  template <class Function>
+  void operator()(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(library_.symbol(name));
+    if (function == nullptr) missing_ += (missing_.empty() ? "" : " ") + std::string(name);
+  }
+  // "a b", or empty.
+  const std::string& missing() const noexcept { return missing_; }
+
+ private:
+  const Library& library_;
+  std::string missing_;
+};
+
 // The first library of one of these names, folder by folder. Adds a line for each attempt to
 // `notes`: its path and what came of it.
 Library open_library(std::span<const std::string> names, const std::vector<std::string>& folders,

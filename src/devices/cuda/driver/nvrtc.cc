@@ -17,29 +17,6 @@ constexpr std::array kOptions{"--device-as-default-execution-space", "--std=c++2
 constexpr int kNewestMajor = 13;
 constexpr int kOldestMajor = 12;
 
-// The name of the first function that is missing, or null.
-const char* look_up(const Library& library, NvrtcApi& api) {
-  const char* missing = nullptr;
-  const auto find = [&]<class Function>(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(library.symbol(name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  };
-  find("nvrtcVersion", api.nvrtcVersion);
-  find("nvrtcGetErrorString", api.nvrtcGetErrorString);
-  find("nvrtcGetNumSupportedArchs", api.nvrtcGetNumSupportedArchs);
-  find("nvrtcGetSupportedArchs", api.nvrtcGetSupportedArchs);
-  find("nvrtcCreateProgram", api.nvrtcCreateProgram);
-  find("nvrtcDestroyProgram", api.nvrtcDestroyProgram);
-  find("nvrtcCompileProgram", api.nvrtcCompileProgram);
-  find("nvrtcGetProgramLogSize", api.nvrtcGetProgramLogSize);
-  find("nvrtcGetProgramLog", api.nvrtcGetProgramLog);
-  find("nvrtcGetCUBINSize", api.nvrtcGetCUBINSize);
-  find("nvrtcGetCUBIN", api.nvrtcGetCUBIN);
-  find("nvrtcGetPTXSize", api.nvrtcGetPTXSize);
-  find("nvrtcGetPTX", api.nvrtcGetPTX);
-  return missing;
-}
-
 Library find_library(const Places& places, int driver_version, std::vector<std::string>& notes) {
   std::vector<std::string> fitting;
   std::vector<std::string> newer;
@@ -133,8 +110,12 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(const Places& places, int driver_versio
     return nullptr;
   }
   NvrtcApi api{};
-  if (const char* missing = look_up(library, api)) {
-    notes.push_back("the CUDA compiler is too old: libnvrtc has no " + std::string(missing));
+  FunctionLookup find(library);
+#define HEARTH_FUNCTION(result, name, parameters) find(#name, api.name);
+#include "devices/cuda/nvrtc_functions.def"
+#undef HEARTH_FUNCTION
+  if (!find.missing().empty()) {
+    notes.push_back("the CUDA compiler is too old: libnvrtc has no " + find.missing());
     return nullptr;
   }
   int major = 0;

@@ -16,21 +16,9 @@ struct NvrtcApi {
   using Program = struct ProgramTag*;
   enum class Result : unsigned { success = 0, compilation = 6 };
 
-  Result (*nvrtcVersion)(int* major, int* minor);
-  const char* (*nvrtcGetErrorString)(Result result);
-  Result (*nvrtcGetNumSupportedArchs)(int* count);
-  Result (*nvrtcGetSupportedArchs)(int* architectures);
-  Result (*nvrtcCreateProgram)(Program* program, const char* text, const char* name,
-                               int header_count, const char* const* headers,
-                               const char* const* include_names);
-  Result (*nvrtcDestroyProgram)(Program* program);
-  Result (*nvrtcCompileProgram)(Program program, int option_count, const char* const* options);
-  Result (*nvrtcGetProgramLogSize)(Program program, std::size_t* bytes);
-  Result (*nvrtcGetProgramLog)(Program program, char* log);
-  Result (*nvrtcGetCUBINSize)(Program program, std::size_t* bytes);
-  Result (*nvrtcGetCUBIN)(Program program, char* image);
-  Result (*nvrtcGetPTXSize)(Program program, std::size_t* bytes);
-  Result (*nvrtcGetPTX)(Program program, char* image);
+#define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
+#include "devices/cuda/nvrtc_functions.def"
+#undef HEARTH_FUNCTION
 };
 
 // Thread-safe; several threads may compile at once.

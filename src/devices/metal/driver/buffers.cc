@@ -52,14 +52,14 @@ Address Buffers::allocate(std::int64_t bytes) {
                                               std::to_string(longest_) + " of what is free");
   }
   const std::lock_guard lock(mutex_);
-  keep(address, static_cast<std::int64_t>(length), std::move(made));
+  keep(address, static_cast<std::int64_t>(length), std::move(made), false);
   return address;
 }
 
-void Buffers::keep(Address address, std::int64_t bytes, Owned buffer) {
+void Buffers::keep(Address address, std::int64_t bytes, Owned buffer, bool is_adopted) {
   const std::uint64_t gpu_address =
       has_gpu_addresses_ ? objc_.send(buffer.get(), messages::gpu_address) : 0;
-  residency_.add(buffer.get());
+  residency_.add(buffer.get(), bytes, is_adopted);
   blocks_[address] = {bytes, std::move(buffer), gpu_address};
 }
 
@@ -86,7 +86,7 @@ bool Buffers::adopt(const std::byte* pages, std::int64_t bytes) {
   const AutoreleasePool pool(objc_);
   Owned made = objc_.send(device_, messages::new_buffer_no_copy, address, length, kShared, nullptr);
   if (!made || objc_.send(made.get(), messages::contents) != address) return false;
-  keep(address, bytes, std::move(made));
+  keep(address, bytes, std::move(made), true);
   return true;
 }
 

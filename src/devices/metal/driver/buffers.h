@@ -64,7 +64,7 @@ class Buffers {
   };
 
   // With mutex_ held.
-  void keep(Address address, std::int64_t bytes, Owned buffer);
+  void keep(Address address, std::int64_t bytes, Owned buffer, bool is_adopted);
 
   const ObjectiveC& objc_;
   const Id device_;

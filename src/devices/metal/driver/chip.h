@@ -13,6 +13,10 @@ struct Chip {
   // A command buffer is committed when it has so many commands, or they name so many bytes.
   int commands = 40;
   std::int64_t bytes = std::int64_t{40} << 20;
+  // Command::work that ends a command buffer however little it has else: some 25 ms of all cores at
+  // their best. Work that is ten times slower than that is still far from what the system takes for a
+  // GPU that hangs.
+  double work() const { return 4e9 * cores; }
 };
 
 // "Apple M2 Max". An unknown name gives the smallest chip of its kind.

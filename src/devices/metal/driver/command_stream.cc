@@ -29,8 +29,10 @@ CommandStream::CommandStream(const ObjectiveC& objc, Id device, Residency& resid
 }
 
 CommandStream::~CommandStream() {
-  close();
-  if (!running_.empty()) objc_.send(running_.back().buffer.get(), messages::wait_until_completed);
+  without_throwing([this] { close(); });
+  if (running_.empty()) return;
+  without_throwing(
+      [this] { objc_.send(running_.back().buffer.get(), messages::wait_until_completed); });
 }
 
 void CommandStream::open() {
@@ -50,22 +52,25 @@ Id CommandStream::encoder() {
   return encoder_.get();
 }
 
-void CommandStream::encode_call(const KernelName& call, std::int64_t bytes,
+void CommandStream::encode_call(const KernelName& call, const Load& load,
                                 const std::function<void(Id)>& encode) {
   const AutoreleasePool pool(objc_);
   close();
   open();
   residency_.apply();  // it may be committed any time
-  const Id wrapped = objc_.send(objc_.type_named("MPSCommandBuffer"), messages::wrap_command_buffer,
-                                buffer_.get());
-  note(call, bytes);
+  if (!wrapper_) {
+    wrapper_ = objc_.keep(objc_.send(objc_.type_named("MPSCommandBuffer"),
+                                     messages::wrap_command_buffer, buffer_.get()));
+  }
+  if (!wrapper_) throw Error(ErrorCode::device, "metal: " + name_ + " gives no MPSCommandBuffer");
+  note(call, load);
   try {
-    encode(wrapped);
+    encode(wrapper_.get());
   } catch (...) {
-    go_on_in(objc_.send(wrapped, messages::root_command_buffer));
+    go_on_in(objc_.send(wrapper_.get(), messages::root_command_buffer));
     throw;
   }
-  go_on_in(objc_.send(wrapped, messages::root_command_buffer));
+  go_on_in(objc_.send(wrapper_.get(), messages::root_command_buffer));
 }
 
 void CommandStream::go_on_in(Id buffer) {
@@ -77,10 +82,9 @@ void CommandStream::go_on_in(Id buffer) {
   kernels_ = {last};
 }
 
-void CommandStream::note(const KernelName& kernel, std::int64_t bytes) {
+void CommandStream::note(const KernelName& kernel, const Load& load) {
   kernels_.push_back(kernel);
-  ++load_.commands;
-  load_.bytes += bytes;
+  load_ += load;
 }
 
 void CommandStream::close() {
@@ -102,6 +106,7 @@ void CommandStream::commit() {
   close();
   residency_.apply();
   objc_.send(buffer_.get(), messages::commit);
+  wrapper_ = {};
   follow();
 }
 

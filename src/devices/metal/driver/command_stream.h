@@ -23,6 +23,14 @@ using KernelName = std::shared_ptr<const std::string>;
 struct Load {
   std::int64_t commands = 0;
   std::int64_t bytes = 0;  // that they name
+  double work = 0;         // as Command::work
+
+  Load& operator+=(const Load& other) {
+    commands += other.commands;
+    bytes += other.bytes;
+    work += other.work;
+    return *this;
+  }
 };
 
 // Used by one thread at a time. Metal keeps what is set for commands alive until they are done.
@@ -41,18 +49,20 @@ class CommandStream {
   Id encoder();
   // What the next command reaches by addresses; kept alive until it is done.
   ReachedBuffers& reached() noexcept { return reached_; }
-  // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open. What is
+  // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open. One
+  // wrapper serves until commit(): it keeps the memory of what calls need between. What is
   // encoded so follows all before it and comes before all after it: memory is tracked by Metal. It may
-  // commit the command buffer and go on in others. `call`, which touches so many bytes, is noted.
-  void encode_call(const KernelName& call, std::int64_t bytes,
-                   const std::function<void(Id)>& encode);
-  // A command was encoded that touches so many bytes.
-  void note(const KernelName& kernel, std::int64_t bytes);
+  // commit the command buffer and go on in others. `call`, of this load, is noted.
+  void encode_call(const KernelName& call, const Load& load, const std::function<void(Id)>& encode);
+  // A command was encoded.
+  void note(const KernelName& kernel, const Load& load);
   const Load& encoded() const noexcept { return load_; }
   // It is as much as `times` what a command buffer should have at least.
   bool fills(const Load& load, std::int64_t times = 1) const noexcept {
     return load.commands >= times * chip_.commands || load.bytes >= times * chip_.bytes;
   }
+  // A command buffer of so much work should have no more of it.
+  bool is_long(const Load& load) const noexcept { return load.work >= chip_.work(); }
   // Starts what was encoded.
   void commit();
   // Nothing is encoded or runs.
@@ -89,6 +99,7 @@ class CommandStream {
   const Owned queue_;
   Owned buffer_;                     // that is encoded
   Owned encoder_;                    // of buffer_; null where none is open
+  Owned wrapper_;                    // of buffer_, an MPSCommandBuffer; null before the first call
   std::vector<KernelName> kernels_;  // of buffer_
   Load load_;                        // of buffer_
   ReachedBuffers reached_;           // of encoder_

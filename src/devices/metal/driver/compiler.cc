@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "devices/gpu/metal_source/language_version.h"
 #include "hearth/error.h"
 #include "runtime/compile/source_hash.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr Integer kSafeMath = 0;     // MTLMathModeSafe
 constexpr Integer kPreciseMath = 1;  // MTLMathFloatingPointFunctionsPrecise
 constexpr SystemVersion kMathModes{15, 0, 0};
+constexpr SystemVersion kConcurrent{13, 3, 0};
 
 constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 'm', '2'};
 // In front of an image; the text and the archive follow.
@@ -31,10 +33,8 @@ std::string version_text(UInteger language, const std::string& system) {
 }  // namespace
 
 UInteger language_version(SystemVersion system) {
-  const auto version = [](UInteger major, UInteger minor) { return (major << 16) + minor; };
-  if (system.major >= 26) return version(4, 0);
-  if (system.major >= 15) return version(3, 2);
-  return system.major >= 14 ? version(3, 1) : version(3, 0);
+  const auto version = static_cast<UInteger>(gpu::language_version(system.major));
+  return (version / 100 << 16) + version / 10 % 10;
 }
 
 Compiler::Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines,
@@ -43,7 +43,12 @@ Compiler::Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines
       device_(device),
       pipelines_(pipelines),
       system_(system),
-      version_(version_text(language_version(system), objc.system_name())) {}
+      version_(version_text(language_version(system), objc.system_name())) {
+  // Kernels are compiled by several threads.
+  if (system >= kConcurrent) {
+    objc.send(device, messages::set_concurrent_compilation, Bool{1});
+  }
+}
 
 Owned Compiler::library(const std::string& kernel, const std::string& text) const {
   const AutoreleasePool pool(objc_);

@@ -36,7 +36,7 @@ bool is_call(const Command& command) { return command.function->source() == null
 Size size_of(const runtime::Size3& size) { return {size.x, size.y, size.z}; }
 
 Load load_of(const Command& command) {
-  Load load{1, 0};
+  Load load{1, 0, command.work};
   for (const Argument& argument : command.arguments) load.bytes += argument.bytes;
   return load;
 }
@@ -147,11 +147,7 @@ void MetalDriver::submit_captured(std::span<const Command> commands) {
 void MetalDriver::submit_groups(std::span<const Command> commands) {
   const AutoreleasePool pool(*objc_);
   Load left;
-  for (const Command& command : commands) {
-    const Load load = load_of(command);
-    left.commands += load.commands;
-    left.bytes += load.bytes;
-  }
+  for (const Command& command : commands) left += load_of(command);
   std::int64_t times = 1;
   while (!commands.empty()) {
     const auto end = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
@@ -161,10 +157,10 @@ void MetalDriver::submit_groups(std::span<const Command> commands) {
     submit_group(commands.first(count), left);
     commands = commands.subspan(count);
     // What is left has to be worth a command buffer too, unless nothing is.
-    const bool ends = commands.empty()
-                          ? stream_.fills(stream_.encoded())
-                          : stream_.fills(stream_.encoded(), times) && stream_.fills(left);
-    if (!ends) continue;
+    const bool fills = commands.empty()
+                           ? stream_.fills(stream_.encoded())
+                           : stream_.fills(stream_.encoded(), times) && stream_.fills(left);
+    if (!fills && !stream_.is_long(stream_.encoded())) continue;
     // Between groups only: what runs in the next encoder then follows all that barriers_ knew of.
     stream_.commit();
     barriers_.clear();
@@ -188,7 +184,7 @@ void MetalDriver::submit_group(std::span<const Command> group, Load& left) {
           encode_call(command, places);
         } else {
           encode(encoder, command, places);
-          stream_.note(kernel_of(command).shared_name(), load.bytes);
+          stream_.note(kernel_of(command).shared_name(), load);
         }
         left.commands -= load.commands;
         left.bytes -= load.bytes;
@@ -201,7 +197,7 @@ void MetalDriver::submit_group(std::span<const Command> group, Load& left) {
 void MetalDriver::encode_call(const Command& command, const BufferPlace* places) {
   const auto& call = static_cast<const MpsCall&>(*command.function);
   barriers_.clear();  // the next encoder follows all before
-  stream_.encode_call(call.shared_name(), load_of(command).bytes,
+  stream_.encode_call(call.shared_name(), load_of(command),
                       [&](Id buffer) { call.encode(buffer, places); });
 }
 

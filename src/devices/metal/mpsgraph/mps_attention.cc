@@ -68,6 +68,11 @@ MpsProgram mps_attention(const runtime::LibraryCall& call) {
                     operand_of(1, p.k, p.batch, p.kv_heads, p.keys, p.d),
                     operand_of(2, p.v, p.batch, p.kv_heads, p.keys, p.dv)};
   program.result = operand_of(3, p.out, p.batch, p.heads, p.rows, p.dv);
+  // Those of heads that share keys are repeated. A mask is no larger than the scores.
+  program.arrays = {{"q of all heads", {p.batch, p.heads, p.rows, p.d}},
+                    {"k of all heads", {p.batch, p.heads, p.keys, p.d}},
+                    {"v of all heads", {p.batch, p.heads, p.keys, p.dv}},
+                    {"the scores", {p.batch, p.heads, p.rows, p.keys}}};
   program.graph_words = {
       kAttention, p.batch, p.heads, p.kv_heads, p.rows,
       p.keys,     p.d,     p.dv,    p.causal,   std::bit_cast<std::int64_t>(p.scale)};

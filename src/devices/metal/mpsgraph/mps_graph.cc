@@ -106,7 +106,10 @@ MpsExecutable MpsGraph::compile(Id graph_device, Id result, DType dtype) const {
   made.executable =
       objc_.keep(objc_.send(graph_.get(), messages::graph_compile, graph_device, feeds,
                             objc_.array({&result, 1}), nullptr, descriptor.get()));
-  if (!made.executable) throw Error(ErrorCode::device, "metal: MPSGraph compiles no executable");
+  if (!made.executable) {
+    throw Error(ErrorCode::unsupported,
+                "metal: MPSGraph compiles no executable; got nil, expected one");
+  }
   objc_.send(made.executable.get(), messages::set_graph_options, kNoOptions);
   // In an order of its own.
   const Id order = objc_.send(made.executable.get(), messages::feed_tensors);
@@ -119,9 +122,9 @@ MpsExecutable MpsGraph::compile(Id graph_device, Id result, DType dtype) const {
     }
   }
   if (made.feeds.size() != placeholders_.size()) {
-    throw Error(ErrorCode::device, "metal: MPSGraph takes other inputs; got " +
-                                       std::to_string(made.feeds.size()) + " of them, expected " +
-                                       std::to_string(placeholders_.size()));
+    throw Error(ErrorCode::unsupported,
+                "metal: MPSGraph takes other inputs; got " + std::to_string(made.feeds.size()) +
+                    " of them, expected " + std::to_string(placeholders_.size()));
   }
   return made;
 }

@@ -45,7 +45,8 @@ class MpsGraph {
   // score behind them.
   Id causal_mask(UInteger rows, UInteger columns, UInteger first) const;
 
-  // For what gives `result`, as `dtype`. Throws Error{device} where there is no executable to be had.
+  // For what gives `result`, as `dtype`. Throws Error{unsupported} where there is no executable to be
+  // had, or none that tells its inputs.
   MpsExecutable compile(Id graph_device, Id result, DType dtype) const;
 
  private:

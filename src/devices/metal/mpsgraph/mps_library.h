@@ -32,6 +32,7 @@ class MpsLibrary {
 
   const ObjectiveC& objc() const noexcept { return objc_; }
   // The program's graph, compiled unless it is among the last kMostExecutables that were asked for.
+  // Throws Error{unsupported} where MPSGraph makes no executable of it.
   std::shared_ptr<const MpsExecutable> executable(const MpsProgram& program,
                                                   const runtime::LibraryCall& call);
 

@@ -56,6 +56,10 @@ MpsProgram mps_matmul(const runtime::LibraryCall& call) {
     program.inputs.push_back(program.result);
     program.result.parameter = ++next;
   }
+  // A matrix of the whole batch may be repeated for it.
+  program.arrays = {{"a of the whole batch", {p.batches, p.m, p.k}},
+                    {"b of the whole batch", {p.batches, p.k, p.n}},
+                    {"the products", {p.batches, p.m, p.n}}};
   program.graph_words = {kMatmul, p.batches, p.activation};
   check_program(program, call);
   return program;

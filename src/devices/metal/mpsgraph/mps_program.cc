@@ -9,8 +9,16 @@
 namespace hearth::metal {
 namespace {
 
-// "The product of all dimension lengths must be less than 2**31": MPSNDArrayDescriptor.
-constexpr UInteger kMostElements = (UInteger{1} << 31) - 1;
+constexpr auto kMostElements = static_cast<UInteger>(kMostMpsBytes) / sizeof(float);
+
+// More than kMostElements where it is more; never too large to tell.
+UInteger product(const std::vector<std::int64_t>& extents) {
+  UInteger count = 1;
+  for (const std::int64_t extent : extents) {
+    if (__builtin_mul_overflow(count, static_cast<UInteger>(extent), &count)) return ~UInteger{0};
+  }
+  return count;
+}
 
 [[noreturn]] void refuse(const runtime::LibraryCall& call, const std::string& what) {
   throw Error(ErrorCode::unsupported, "metal: " + call.name + ": nothing for MPSGraph: " + what);
@@ -109,13 +117,16 @@ void check_program(const MpsProgram& program, const runtime::LibraryCall& call) 
       !std::is_sorted(program.result.axes.begin(), program.result.axes.end())) {
     refuse(call, "a result with gaps; got strides, expected packed elements");
   }
-  const auto check = [&](const MpsOperand& operand) {
-    if (operand.reach() <= kMostElements) return;
-    refuse(call, "too large an array; got " + std::to_string(operand.reach()) +
-                     " elements, expected at most " + std::to_string(kMostElements));
+  const auto check = [&](const std::string& what, UInteger elements) {
+    if (elements <= kMostElements) return;
+    refuse(call, "too large an array for " + what + "; got " + std::to_string(elements) +
+                     " elements as f32, expected at most " + std::to_string(kMostElements));
   };
-  for (const MpsOperand& input : program.inputs) check(input);
-  check(program.result);
+  for (const MpsOperand& input : program.inputs) {
+    check(call.parameters[input.parameter].name, input.reach());
+  }
+  check(call.parameters[program.result.parameter].name, program.result.reach());
+  for (const MpsArray& array : program.arrays) check(array.what, product(array.extents));
 }
 
 }  // namespace hearth::metal

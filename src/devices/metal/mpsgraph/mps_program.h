@@ -27,10 +27,17 @@ struct MpsOperand {
 MpsOperand mps_operand(std::size_t parameter, const std::vector<std::int64_t>& extents,
                        const std::vector<std::int64_t>& strides);
 
+// An array that a graph makes between its inputs and its result, of f32.
+struct MpsArray {
+  const char* what;
+  std::vector<std::int64_t> extents;
+};
+
 struct MpsProgram {
   DType dtype = DType::f32;  // of all operands
   std::vector<MpsOperand> inputs;
-  MpsOperand result;  // packed
+  MpsOperand result;             // packed
+  std::vector<MpsArray> arrays;  // the large ones, for check_program()
   // The result of a graph, with the shape of `result`, from its inputs as f32 with the call's axes.
   Id (*build)(const MpsGraph& graph, const runtime::LibraryCall& call,
               const std::vector<Id>& inputs) = nullptr;
@@ -39,15 +46,20 @@ struct MpsProgram {
 
   // Programs of the same words have the same graph.
   std::vector<std::int64_t> key() const;
-  // Throws Error{device}.
+  // Throws Error{unsupported}.
   MpsExecutable compile(const ObjectiveC& objc, Id graph_device,
                         const runtime::LibraryCall& call) const;
 };
 
 // Throw Error{unsupported} for what MPSGraph is not asked for: other dtypes, results with gaps, arrays
-// of 2^31 elements or more; of attention its gradient, a bias, bounds.
+// of more than kMostMpsBytes; of attention its gradient, a bias, bounds.
 MpsProgram mps_matmul(const runtime::LibraryCall& call);
 MpsProgram mps_attention(const runtime::LibraryCall& call);
+
+// Of any array, with inputs as they are cast to f32 and all that the graph makes. MPS ends the process
+// for one of more than 2^32 bytes. Half of that stays clear of the bytes that MPS adds to rows, and of
+// offsets that are signed.
+inline constexpr std::int64_t kMostMpsBytes = std::int64_t{1} << 31;
 
 // Throws Error{unsupported} where the program is not one of those above.
 void check_program(const MpsProgram& program, const runtime::LibraryCall& call);

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <charconv>
+
 #include "devices/metal/driver/encoding.h"
+#include "hearth/error.h"
 
 namespace hearth::metal {
 namespace {
@@ -85,6 +88,7 @@ std::shared_ptr<const ObjectiveC> ObjectiveC::open(const std::string& library,
   HEARTH_NEED(MTLCreateSystemDefaultDevice);
 #undef HEARTH_NEED
   libraries.find("MTLCopyAllDevices", functions.MTLCopyAllDevices);
+  libraries.find("sysctlbyname", functions.sysctlbyname);
   if (!missing.empty()) {
     notes.push_back("no Metal: the system's libraries lack" + missing);
     return nullptr;
@@ -108,10 +112,23 @@ Owned ObjectiveC::keep(Id object) const {
   return {*this, object == nullptr ? nullptr : send(object, messages::retain)};
 }
 
-void ObjectiveC::release(Id object) const noexcept { send(object, messages::release); }
+void ObjectiveC::release(Id object) const noexcept {
+  without_throwing([&] { send(object, messages::release); });
+}
+
+void ObjectiveC::throw_raised(std::size_t message) {
+  const MessageInfo& info = message_table()[message];
+  throw Error(ErrorCode::device, "metal: an exception of the system's; got one from [" +
+                                     std::string(info.owner) + " " + info.selector +
+                                     "], expected none");
+}
 
 Id ObjectiveC::string(const std::string& text) const {
-  return send(type_named("NSString"), messages::string_with_utf8, text.c_str());
+  const Id made = send(type_named("NSString"), messages::string_with_utf8, text.c_str());
+  if (made != nullptr) return made;
+  throw Error(ErrorCode::invalid_argument, "metal: a text cannot be passed on; got " +
+                                               std::to_string(text.size()) +
+                                               " bytes that are no UTF-8, expected UTF-8");
 }
 
 Id ObjectiveC::array(std::span<const Id> objects) const {
@@ -157,7 +174,28 @@ std::vector<Owned> ObjectiveC::devices() const {
   return all;
 }
 
+SystemVersion ObjectiveC::product_version() const {
+  std::array<char, 32> text{};
+  std::size_t bytes = text.size() - 1;
+  if (functions_.sysctlbyname == nullptr ||
+      functions_.sysctlbyname("kern.osproductversion", text.data(), &bytes, nullptr, 0) != 0) {
+    return {};
+  }
+  SystemVersion version;
+  const char* at = text.data();
+  for (Integer* const part : {&version.major, &version.minor, &version.patch}) {
+    const auto [end, status] = std::from_chars(at, text.data() + text.size(), *part);
+    if (status != std::errc()) return part == &version.major ? SystemVersion{} : version;
+    if (*end != '.') break;
+    at = end + 1;
+  }
+  return version;
+}
+
 SystemVersion ObjectiveC::system_version() const {
+  // NSProcessInfo tells programs that were linked with an older SDK of an older system.
+  const SystemVersion product = product_version();
+  if (product.major > 0) return product;
   const AutoreleasePool pool(*this);
   const Id info = send(type_named("NSProcessInfo"), messages::process_info);
   for (const Integer major : {26, 15, 14, 13}) {

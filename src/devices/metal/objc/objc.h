@@ -17,6 +17,15 @@ namespace hearth::metal {
 
 class ObjectiveC;
 
+// For what must not throw: an exception of Metal's ends here, and what was begun stays undone.
+template <class Function>
+void without_throwing(const Function& function) noexcept {
+  try {
+    function();
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+
 // An object that is released at the end. It must not outlive the runtime that it came from.
 class Owned {
  public:
@@ -53,17 +62,22 @@ class ObjectiveC {
                                                 std::vector<std::string>& notes);
 
   // Each shape of a call is a function type of its own: variadic calls pass values elsewhere. What
-  // returns an object that the caller owns gives an Owned.
+  // returns an object that the caller owns gives an Owned. Throws Error{device} where the method
+  // raises an exception.
   template <class R, class... A, bool kOwned>
   auto send(Id receiver, Message<R(A...), kOwned> message,
             std::type_identity_t<A>... arguments) const {
     using Function = R (*)(Id, Selector, A...);
     const auto function = reinterpret_cast<Function>(functions_.objc_msgSend);
-    if constexpr (kOwned) {
-      static_assert(std::is_same_v<R, Id>);
-      return Owned(*this, function(receiver, selectors_[message.index], arguments...));
-    } else {
-      return function(receiver, selectors_[message.index], arguments...);
+    try {
+      if constexpr (kOwned) {
+        static_assert(std::is_same_v<R, Id>);
+        return Owned(*this, function(receiver, selectors_[message.index], arguments...));
+      } else {
+        return function(receiver, selectors_[message.index], arguments...);
+      }
+    } catch (...) {  // those of Objective-C, too
+      throw_raised(message.index);
     }
   }
   // What `alloc` to the type makes, initialised: it belongs to the second message, which gives it or
@@ -84,7 +98,7 @@ class ObjectiveC {
 
   // Null where there is none.
   Id type_named(const char* name) const { return functions_.objc_getClass(name); }
-  // An autoreleased NSString.
+  // An autoreleased NSString. Throws Error{invalid_argument} for what is no UTF-8.
   Id string(const std::string& text) const;
   // Autoreleased NSArrays.
   Id array(std::span<const Id> objects) const;
@@ -99,7 +113,7 @@ class ObjectiveC {
 
   // Those of MTLCopyAllDevices, or the default one.
   std::vector<Owned> devices() const;
-  // The newest macOS of those that anything here depends on that this one is not older than.
+  // Of macOS.
   SystemVersion system_version() const;
   // As the system names its very build.
   std::string system_name() const;
@@ -115,6 +129,9 @@ class ObjectiveC {
  private:
   friend class AutoreleasePool;
 
+  [[noreturn]] static void throw_raised(std::size_t message);
+  // By kern.osproductversion; of zeros where the system does not tell.
+  SystemVersion product_version() const;
   // Of what objects of a class understand; `object`: one of them, or null.
   bool check_methods(Id type, Id object, std::string_view owner, MessageInfo::Receiver receiver,
                      std::vector<std::string>& lines) const;
@@ -130,6 +147,9 @@ class ObjectiveC {
     void (*objc_autoreleasePoolPop)(void* pool);
     Id (*MTLCreateSystemDefaultDevice)();
     Id (*MTLCopyAllDevices)();  // null on iOS
+    // Null where the system has none.
+    int (*sysctlbyname)(const char* name, void* value, std::size_t* bytes, void* other,
+                        std::size_t other_bytes);
   };
 
   ObjectiveC(const Functions& functions, bool is_system);
@@ -145,7 +165,9 @@ class AutoreleasePool {
  public:
   explicit AutoreleasePool(const ObjectiveC& objc)
       : objc_(objc), pool_(objc.functions_.objc_autoreleasePoolPush()) {}
-  ~AutoreleasePool() { objc_.functions_.objc_autoreleasePoolPop(pool_); }
+  ~AutoreleasePool() {
+    without_throwing([this] { objc_.functions_.objc_autoreleasePoolPop(pool_); });
+  }
   AutoreleasePool(const AutoreleasePool&) = delete;
   AutoreleasePool& operator=(const AutoreleasePool&) = delete;
 
