@@ -124,9 +124,7 @@ struct LongSum {
     high *= factor;
     low *= factor;
   }
-  HEARTH_INLINE V value() const {
-    return metal::fabs(high) < V(INFINITY) ? high + low : high;
-  }
+  HEARTH_INLINE V value() const { return metal::fabs(high) < V(INFINITY) ? high + low : high; }
 };
 
 // Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get

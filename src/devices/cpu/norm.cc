@@ -133,8 +133,7 @@ void launch_backward(const Launch& launch) {
         math.norm_backward_sums(g, x, weight, normal, dweight, dbias, n, sums);
         const T a = kCentered ? sums[0] / static_cast<T>(n) : T(0);
         T* const dx = row_to_write(output, row * n, copies[2]);
-        math.norm_backward(g, x, weight, normal, a, sums[1] / static_cast<T>(n), dx, n,
-                           stream);
+        math.norm_backward(g, x, weight, normal, a, sums[1] / static_cast<T>(n), dx, n, stream);
         write_row(output, row * n, dx, n);
         if (blocked && (row + 1 == end || (row + 1 - begin) % kBlockRows == 0)) {
           math.add_to(partial, dweight, kVectors * n);
