@@ -548,7 +548,7 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(text)
     print(table(rows))
-    print("x: how many times better Hearth is than the peer (of PyTorch and MLX, the better of their variants)")
+    print("x: how many times better Hearth is than the peer, the better of its variants")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@
 // A row that fits into registers is read once (rows.h): its maximum over the lanes of a simdgroup,
 // the sum of e^(x - that), then one exchange of both between simdgroups. Longer rows keep a running
 // maximum and a sum scaled to it, and are read again for the result, mostly out of the cache. Bound
-// by memory. Sums in f32 (f64 for f64), in an order that depends on extents and alignment only; those
-// of longer rows keep what rounding takes (LongSum), so that their error does not grow with the row.
+// by memory. Sums in f32 (f64 for f64), in an order that depends on extents and alignment only;
+// those of longer rows keep what rounding takes (LongSum), so that their error does not grow.
 // The maximum starts at the lowest finite number, so a row of -inf alone has the sum 0: NaN for
 // softmax, -inf for logsumexp.
 

@@ -139,7 +139,8 @@ void for_columns(const Bands& b, Body&& body) {
   });
 }
 
-// Adds up the sums of `bands` bands, sum_of(i) of `width` elements, in pairs; sum_of(0) has the result.
+// Adds up the sums of `bands` bands, sum_of(i) of `width` elements, in pairs; sum_of(0) has the
+// result.
 template <class T, class SumOf>
 void add_bands(const RowMath<T>& math, std::int64_t bands, std::int64_t width, SumOf sum_of) {
   for (std::int64_t apart = 1; apart < bands; apart *= 2) {

@@ -7,8 +7,8 @@
 //
 // One read of x (and g) and one write. The variance is taken around the mean in a second pass over
 // the row, which is in the L1 cache; that pass also finds what rounding took from the mean, so rows
-// far from zero lose nothing. Gradients of weight and bias are summed per block of rows, per chunk of
-// blocks, and over the chunks, which depend on the shape only, in order.
+// far from zero lose nothing. Gradients of weight and bias are summed per block of rows, per chunk
+// of blocks, and over the chunks, which depend on the shape only, in order.
 #include <cmath>
 #include <type_traits>
 

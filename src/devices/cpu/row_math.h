@@ -11,8 +11,8 @@
 
 namespace hearth::cpu {
 
-// How a row is normalized: h = (x - mean) * factor + rest. `rest` is what rounding took from the mean,
-// times -factor.
+// How a row is normalized: h = (x - mean) * factor + rest. `rest` is what rounding took from the
+// mean, times -factor.
 template <class T>
 struct Normal {
   T mean, factor, rest;
