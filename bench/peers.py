@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Measures MLX and NumPy on the rows of `hearth bench`, in turn with it, and compares.
+"""Measures PyTorch, MLX and NumPy on the rows of `hearth bench`, in turn with it, and compares.
 
 usage: bench/peers.py [--hearth PROGRAM] [--rows REGEX] [--threads N] [--seconds S]
                       [--json FILE|-] [--build]
 
-Each group of rows is measured by the peers, by Hearth, and by the peers again, so that all three
-meet the same minute of the machine. Medians with 10th and 90th percentiles. MLX and NumPy run with
-the threads they choose; `threads` states what Hearth used. Times of MLX include building its graph.
+Each group of rows is measured by the peers, by Hearth, and by the peers again, so that all meet the
+same minute of the machine. Medians with 10th and 90th percentiles. Peers run with the threads they
+choose; `threads` states what Hearth used. Times of MLX include building its graph. PyTorch trains
+only, and judges that row; without it the row has no target.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -22,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "bench" / "requirements.txt"
-ENVIRONMENT = ROOT / ".venv"
+ENVIRONMENT = ROOT / ".venv-peers"
 
 # Patterns of `hearth bench --rows`, one group after the other.
 GROUPS = [
@@ -38,7 +40,7 @@ GROUPS = [
 ]
 PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
 SLOW = 0.5  # seconds of a run beyond which few are made
-TRAINING_TARGET = 2.0  # times the tokens per second of MLX
+TRAINING_TARGET = 2.0  # times the tokens per second of PyTorch
 
 
 def enter_environment():
@@ -281,10 +283,8 @@ def row_rows(wants):
 
 def training_rows(wants, model):
     """The training step of `hearth bench`: the same model, loss, clipping and optimizer."""
-    if not wants("training/demo_step"):
+    if not wants("training/train_step"):
         return []
-    from functools import partial
-
     import mlx.core as mx
     import mlx.nn as nn
     import mlx.optimizers as optim
@@ -375,19 +375,40 @@ def training_rows(wants, model):
             return value
 
         if compiled:
-            step = partial(mx.compile, inputs=state, outputs=state)(step)
+            step = functools.partial(mx.compile, inputs=state, outputs=state)(step)
 
         def run():
-            value = step(tokens, targets)
-            mx.eval(value, state)
+            for _ in range(model["steps_a_read"]):
+                value = step(tokens, targets)
+                mx.eval(value, state)
             return value.item()
 
         return run
 
-    scale = model["batch"] * model["context"]
+    scale = model["steps_a_read"] * model["batch"] * model["context"]
     return [
-        Contestant("mlx", "training/demo_step", make(False), scale, True),
-        Contestant("mlx, compiled", "training/demo_step", make(True), scale, True),
+        Contestant("mlx", "training/train_step", make(False), scale, True),
+        Contestant("mlx, compiled", "training/train_step", make(True), scale, True),
+    ]
+
+
+def torch_training_rows(wants, model):
+    """The same in PyTorch, where it is installed."""
+    if not wants("training/train_step"):
+        return []
+    try:
+        from torch_transformer import training_steps
+    except ImportError as error:
+        print(f"peers: no PyTorch to judge training/train_step: {error}", file=sys.stderr)
+        return []
+    count = model["steps_a_read"]
+    scale = count * model["batch"] * model["context"]
+    return [
+        Contestant(name, "training/train_step", functools.partial(steps, count), scale, True)
+        for name, steps in (
+            ("torch", training_steps(model, compiled=False)),
+            ("torch, compiled", training_steps(model, compiled=True)),
+        )
     ]
 
 
@@ -418,10 +439,10 @@ def combine(row, contestants):
         ours, theirs = row["median"], peer["median"]
         peer["times_better"] = ours / theirs if contestant.rate else theirs / ours
         row["peers"][contestant.peer] = peer
-    if row["row"].startswith("training/") and row["peers"]:
-        worst = min(peer["times_better"] for peer in row["peers"].values())
-        row["target"] = f">= {TRAINING_TARGET:g}x MLX"
-        row["ok"] = worst >= TRAINING_TARGET
+    judges = [peer for name, peer in row["peers"].items() if name.startswith("torch")]
+    if row["row"].startswith("training/") and judges:
+        row["target"] = f">= {TRAINING_TARGET:g}x PyTorch"
+        row["ok"] = min(peer["times_better"] for peer in judges) >= TRAINING_TARGET
     return row
 
 
@@ -432,20 +453,23 @@ def number(value):
 
 
 def table(rows):
-    cells = [("row", "threads", "hearth", "unit", "in-run reference", "ratio", "target", "ok", "mlx",
-              "x", "numpy", "x")]  # fmt: skip
+    cells = [("row", "threads", "hearth", "unit", "in-run reference", "ratio", "target", "ok",
+              "torch", "x", "mlx", "x", "numpy", "x")]  # fmt: skip
     for row in rows:
         peers = row["peers"]
-        mlx = max(
-            (peer for name, peer in peers.items() if name.startswith("mlx")),
-            key=lambda peer: -peer["times_better"],
-            default=None,
+        torch, mlx = (
+            min(
+                (peer for name, peer in peers.items() if name.startswith(library)),
+                key=lambda peer: peer["times_better"],
+                default=None,
+            )
+            for library in ("torch", "mlx")
         )
         line = [row["row"], str(row["threads"]), number(row["median"]), row["unit"],
                 f"{row['reference']} {number(row['reference_median'])}" if row["reference"] else "",
                 number(row["ratio"]) if row["ratio"] is not None else "", row["target"],
                 {True: "ok", False: "MISS", None: "-"}[row["ok"]]]  # fmt: skip
-        for peer in (mlx, peers.get("numpy")):
+        for peer in (torch, mlx, peers.get("numpy")):
             line += [number(peer["median"]), number(peer["times_better"])] if peer else ["", ""]
         cells.append(tuple(line))
     widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
@@ -482,7 +506,7 @@ def measure_builds():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Hearth beside MLX and NumPy, in turn.")
+    parser = argparse.ArgumentParser(description="Hearth beside PyTorch, MLX and NumPy, in turn.")
     parser.add_argument("--hearth", default=str(ROOT / "build" / "release" / "bin" / "hearth"))
     parser.add_argument("--rows", default="", help="only rows whose name this matches")
     parser.add_argument("--threads", type=int, default=0)
@@ -507,6 +531,7 @@ def main():
         for make in (engine_rows, elementwise_rows, matmul_rows, row_rows):
             contestants += make(set(names).__contains__)
         contestants += training_rows(set(names).__contains__, known["model"])
+        contestants += torch_training_rows(set(names).__contains__, known["model"])
         measure(contestants, PEER_SECONDS)
         report = run_hearth(options, "^(" + "|".join(names) + ")$")
         measure(contestants, PEER_SECONDS)
@@ -523,7 +548,7 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(text)
     print(table(rows))
-    print("x: how many times better Hearth is than the peer (of MLX, the better of its variants)")
+    print("x: how many times better Hearth is than the peer, the better of its variants")
 
 
 if __name__ == "__main__":

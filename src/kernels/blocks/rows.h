@@ -105,6 +105,28 @@ HEARTH_INLINE void put_packet(Packet<kBytes> packet, device typename D::memory* 
   }
 }
 
+// A sum of any number of parts: what rounding takes from each addition is summed beside it, exactly
+// (Knuth, "The Art of Computer Programming", volume 2, theorem 4.2.2 B). Of what is infinite or no
+// number only the sum counts.
+template <typename V>
+struct LongSum {
+  V high, low;
+  HEARTH_INLINE void clear() {
+    high = V(0);
+    low = V(0);
+  }
+  HEARTH_INLINE void add(V part) {
+    V sum = high + part, other = sum - high;
+    low += (high - (sum - other)) + (part - other);
+    high = sum;
+  }
+  HEARTH_INLINE void scale(V factor) {
+    high *= factor;
+    low *= factor;
+  }
+  HEARTH_INLINE V value() const { return metal::fabs(high) < V(INFINITY) ? high + low : high; }
+};
+
 // Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get
 // the result.
 template <typename V>

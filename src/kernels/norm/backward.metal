@@ -281,15 +281,21 @@ void norm_backward_long_rows(device const typename D::memory* g, device const ty
   RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(
       x_row, place, p.split, origin, ConstantReal<V>::value(p.epsilon), shared, ctx);
   Packet<16> grads[kHold], held[kHold], weights[kHold];
-  V means[2] = {V(0), V(0)};
+  LongSum<V> totals[2];
+  totals[0].clear();
+  totals[1].clear();
   for (int first = begin; first < place.length; first += kHold * step) {
     load_packets<D, kPacked, kHold>(held, x_row, first, step, place.length, origin);
     load_packets<D, kPacked, kHold>(grads, g_row, first, step, place.length, V(0));
     if (kWeight) {
       load_packets<D, kPacked, kHold>(weights, weight, first, step, place.length, V(0));
     }
-    held_products<D, kCentered, kWeight, kHold>(grads, held, weights, scale, means);
+    V sums[2] = {V(0), V(0)};
+    held_products<D, kCentered, kWeight, kHold>(grads, held, weights, scale, sums);
+    if (kCentered) totals[0].add(sums[0]);
+    totals[1].add(sums[1]);
   }
+  V means[2] = {totals[0].value(), totals[1].value()};
   row_means<V, kCentered>(means, V(int(p.split.length)), uint(p.split.lanes), shared + 64, ctx);
   for (int first = begin; first < place.length; first += kHold * step) {
     load_packets<D, kPacked, kHold>(held, x_row, first, step, place.length, origin);

@@ -4,8 +4,9 @@
 //
 // rms_norm is the same with mean = 0 and without bias. A row that fits into registers is read once
 // (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
-// Sums in f32 (f64 for f64). The mean is taken of the differences from the row's first element,
-// then the variance around it: nothing cancels, and a row of equal elements has exactly its mean.
+// Sums in f32 (f64 for f64); those of longer rows keep what rounding takes (LongSum), so that their
+// error does not grow with the row. The mean is taken of the differences from the row's first
+// element, then the variance around it: nothing cancels, and a row of equal elements has exactly its mean.
 // The result of f32 rows may be rounded to 16 bits as it is stored.
 
 #include "kernels/blocks/rows.h"
@@ -108,19 +109,22 @@ HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::me
   scale.origin = origin;
   scale.mean = V(0);
   if (kCentered) {
-    V sum = V(0);
+    LongSum<V> sum;
+    sum.clear();
     for (int first = begin; first < place.length; first += kHold * step) {
       load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
-      sum += held_sum<D, kHold>(held, origin);
+      sum.add(held_sum<D, kHold>(held, origin));
     }
-    scale.mean = row_sum(sum, lanes, shared, ctx) / count;
+    scale.mean = row_sum(sum.value(), lanes, shared, ctx) / count;
   }
-  V squares = V(0);
+  LongSum<V> squares;
+  squares.clear();
   for (int first = begin; first < place.length; first += kHold * step) {
     load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
-    squares += held_squares<D, kPacked, kHold>(held, first, step, place.length, scale);
+    squares.add(held_squares<D, kPacked, kHold>(held, first, step, place.length, scale));
   }
-  scale.factor = V(1) / metal::sqrt(row_sum(squares, lanes, shared + 32, ctx) / count + epsilon);
+  V variance = row_sum(squares.value(), lanes, shared + 32, ctx) / count;
+  scale.factor = V(1) / metal::sqrt(variance + epsilon);
   return scale;
 }
 

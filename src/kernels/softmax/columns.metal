@@ -7,7 +7,7 @@
 
 #include "kernels/softmax/softmax.metal"
 
-enum { kColumnLoads = 8 };
+enum { kColumnLoads = 8, kGradientLoads = 4 };
 
 template <int kRank>
 struct ColumnParams {
@@ -45,7 +45,9 @@ void softmax_columns(device const typename D::memory* x, device typename D::memo
   bool inside = column < ulong(p.columns);
   device const typename D::memory* from = x + offset_of<ulong, kRank>(inside ? column : 0ul, p.x);
   long length = inside ? p.length : 0;
-  V top = Lowest<V>::value(), sum = V(0);
+  V top = Lowest<V>::value();
+  LongSum<V> sum;
+  sum.clear();
   long turn = long(ctx.nsg);
   for (long first = ctx.sg; first < length; first += turn * kColumnLoads) {
     V values[kColumnLoads];
@@ -58,13 +60,15 @@ void softmax_columns(device const typename D::memory* x, device typename D::memo
 #pragma unroll
     for (int u = 0; u < kColumnLoads; ++u) next = metal::max(next, values[u]);
     if (kForm == 2) next = metal::min(next, -Lowest<V>::value());
-    sum *= e_to(top - next);
+    V part = V(0);
 #pragma unroll
-    for (int u = 0; u < kColumnLoads; ++u) sum += e_to(values[u] - next);
+    for (int u = 0; u < kColumnLoads; ++u) part += e_to(values[u] - next);
+    sum.scale(e_to(top - next));
+    sum.add(part);
     top = next;
   }
   V all_top = column_max(top, tops, ctx);
-  V all_sum = column_sum(sum * e_to(top - all_top), sums, ctx);
+  V all_sum = column_sum(sum.value() * e_to(top - all_top), sums, ctx);
   if (kForm == 2) {
     if (inside && ctx.sg == 0u) y[column] = D::store(all_top + metal::log(all_sum));
     return;
@@ -100,14 +104,21 @@ void softmax_backward_columns(device const typename D::memory* g,
   device const typename D::memory* grads = g + offset_of<ulong, kRank>(inside ? column : 0ul, p.g);
   device const typename D::memory* from = y + offset_of<ulong, kRank>(inside ? column : 0ul, p.x);
   long length = inside ? p.length : 0;
-  V sum = V(0);
+  LongSum<V> parts;
+  parts.clear();
   long turn = long(ctx.nsg);
-#pragma unroll 4
-  for (long i = ctx.sg; i < length; i += turn) {
-    V grad = D::load(grads[i * p.g_step]);
-    sum = kLog ? sum + grad : metal::fma(grad, D::load(from[i * p.x_step]), sum);
+  for (long first = ctx.sg; first < length; first += turn * kGradientLoads) {
+    V part = V(0);
+#pragma unroll
+    for (int u = 0; u < kGradientLoads; ++u) {
+      long i = first + turn * u;
+      if (i >= length) continue;
+      V grad = D::load(grads[i * p.g_step]);
+      part = kLog ? part + grad : metal::fma(grad, D::load(from[i * p.x_step]), part);
+    }
+    parts.add(part);
   }
-  sum = column_sum(sum, sums, ctx);
+  V sum = column_sum(parts.value(), sums, ctx);
   long outer = long(column / ulong(p.inner));
   device typename D::memory* to =
       dx + (outer * p.length * p.inner + (long(column) - outer * p.inner));

@@ -8,7 +8,8 @@
 // A row that fits into registers is read once (rows.h): its maximum over the lanes of a simdgroup,
 // the sum of e^(x - that), then one exchange of both between simdgroups. Longer rows keep a running
 // maximum and a sum scaled to it, and are read again for the result, mostly out of the cache. Bound
-// by memory. Sums in f32 (f64 for f64), in an order that depends on extents and alignment only.
+// by memory. Sums in f32 (f64 for f64), in an order that depends on extents and alignment only;
+// those of longer rows keep what rounding takes (LongSum), so that their error does not grow.
 // The maximum starts at the lowest finite number, so a row of -inf alone has the sum 0: NaN for
 // softmax, -inf for logsumexp.
 
@@ -68,7 +69,8 @@ HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* 
   const int kCount = InPacket<D>::count;
   Weighed<V> part;
   part.top = Lowest<V>::value();
-  part.sum = V(0);
+  LongSum<V> sum;
+  sum.clear();
   int step = int(lanes) * kCount;
   for (int first = int(lane) * kCount - shift; first < length; first += kHold * step) {
     Packet<16> held[kHold];
@@ -89,11 +91,12 @@ HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* 
     }
 #pragma unroll
     for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
-    part.sum = part.sum * e_to(part.top - top) + sums[0];
+    sum.scale(e_to(part.top - top));
+    sum.add(sums[0]);
     part.top = top;
   }
   V top = simd_row_max(part.top, lanes);
-  part.sum = simd_row_sum(part.sum * e_to(part.top - top), lanes);
+  part.sum = simd_row_sum(sum.value() * e_to(part.top - top), lanes);
   part.top = top;
   return weigh_row(part, lanes, shared, ctx);
 }
@@ -233,6 +236,8 @@ void softmax_backward_rows(device const typename D::memory* g, device const type
   int begin = int(place.lane) * kCount - shift, step = int(lanes) * kCount;
   Packet<16> grads[kHold], results[kHold];
   V sum = V(0);
+  LongSum<V> parts;
+  parts.clear();
   for (int first = begin; kWhole || first < place.length; first += kHold * step) {
     load_row<D, kHold>(grads, g_row, first, step, place.length, g_packed, V(0));
     if (kWhole || !kLog) {
@@ -250,9 +255,13 @@ void softmax_backward_rows(device const typename D::memory* g, device const type
     }
 #pragma unroll
     for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
-    sum += sums[0];
-    if (kWhole) break;
+    if (kWhole) {
+      sum = sums[0];
+      break;
+    }
+    parts.add(sums[0]);
   }
+  if (!kWhole) sum = parts.value();
   sum = row_sum(sum, lanes, shared, ctx);
   for (int first = begin; kWhole || first < place.length; first += kHold * step) {
     if (!kWhole) {

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "hearth/device.h"
 #include "tools/bench/training.h"
+#include "tools/lm/trainer.h"
 
 namespace hearth::tools {
 namespace {
@@ -99,7 +100,7 @@ std::string bench_json(const Bench& bench) {
     if (!row.note.empty()) out.emplace_back("note", row.note);
     rows.emplace_back(std::move(out));
   }
-  const TrainingShape shape;
+  const TrainingShape shape = TrainingShape::of_train();
   const JsonObject model = {
       {"vocabulary", shape.vocabulary},
       {"dim", shape.dim},
@@ -109,6 +110,7 @@ std::string bench_json(const Bench& bench) {
       {"kv_heads", shape.kv_heads},
       {"context", shape.context},
       {"batch", shape.batch},
+      {"steps_a_read", kReadEvery},
   };
   const JsonObject all = {
       {"device", bench.device().description()}, {"model", model}, {"rows", std::move(rows)}};

@@ -1,4 +1,4 @@
-// The model and step of the demo, as the benchmarks train it.
+// A model and its training step, as the benchmarks train it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ struct TrainingShape {
   std::int64_t kv_heads = 3;
   std::int64_t context = 256;
   std::int64_t batch = 8;
+
+  // Model and batch of `hearth train` without options.
+  static TrainingShape of_train();
 
   models::TransformerConfig config() const;
 };

@@ -16,8 +16,6 @@
 namespace hearth::tools {
 namespace {
 
-// The loss is read once in so many steps: reading waits for the device.
-constexpr std::int64_t kReadEvery = 7;
 constexpr double kGradientNorm = 1.0;
 
 Device device_named(const std::string& name) {

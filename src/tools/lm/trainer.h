@@ -15,6 +15,9 @@
 
 namespace hearth::tools {
 
+// The loss is read once in so many steps: reading waits for the device.
+inline constexpr std::int64_t kReadEvery = 7;
+
 struct TrainingOptions {
   std::string text;
   std::string out;

@@ -86,6 +86,10 @@ class AxisView {
 // Inner positions below which lines are gathered one by one instead.
 inline constexpr std::int64_t kMinWidth = 16;
 
+// Rows of a band that are added one after the other before their sum is: the error of a sum follows
+// from this and from the longest band, not from the length of the axis.
+inline constexpr std::int64_t kSumRows = 128;
+
 // How [outer, length, inner] is cut: `tiles` runs of up to `width` inner positions, `bands` runs of
 // up to `rows` places of the axis.
 struct Bands {
@@ -95,11 +99,11 @@ struct Bands {
 };
 
 inline Bands bands_of(std::int64_t outer, std::int64_t length, std::int64_t inner) {
-  constexpr std::int64_t kMaxWidth = 4096, kMinRows = 32, kEnough = 32;
+  constexpr std::int64_t kMaxWidth = 4096, kMinRows = 32, kMaxRows = 4096, kEnough = 32;
   Bands b{outer, length, inner, std::min(inner, kMaxWidth), 0, 0, 0};
   b.tiles = b.width == 0 ? 0 : (inner + b.width - 1) / b.width;
   const std::int64_t wanted = (kEnough + b.columns()) / std::max<std::int64_t>(1, b.columns());
-  b.rows = std::max(kMinRows, (length + wanted - 1) / wanted);
+  b.rows = std::clamp((length + wanted - 1) / wanted, kMinRows, kMaxRows);
   b.bands = (length + b.rows - 1) / b.rows;
   return b;
 }
@@ -133,6 +137,17 @@ void for_columns(const Bands& b, Body&& body) {
       body(Band{i * b.bands, i / b.tiles, at, std::min(b.width, b.inner - at), 0, b.length});
     }
   });
+}
+
+// Adds up the sums of `bands` bands, sum_of(i) of `width` elements, in pairs; sum_of(0) has the
+// result.
+template <class T, class SumOf>
+void add_bands(const RowMath<T>& math, std::int64_t bands, std::int64_t width, SumOf sum_of) {
+  for (std::int64_t apart = 1; apart < bands; apart *= 2) {
+    for (std::int64_t i = 0; i + apart < bands; i += 2 * apart) {
+      math.add_to(sum_of(i), sum_of(i + apart), width);
+    }
+  }
 }
 
 // A dense row to elements `stride` apart.

@@ -6,8 +6,9 @@
 // rms_norm is the same with mean = 0 and without the terms that come from the mean.
 //
 // One read of x (and g) and one write. The variance is taken around the mean in a second pass over
-// the row, which is in the L1 cache. Gradients of weight and bias are summed per chunk of rows, and
-// the chunks, which depend on the shape only, are added in order.
+// the row, which is in the L1 cache; that pass also finds what rounding took from the mean, so rows
+// far from zero lose nothing. Gradients of weight and bias are summed per block of rows, per chunk
+// of blocks, and over the chunks, which depend on the shape only, in order.
 #include <cmath>
 #include <type_traits>
 
@@ -18,17 +19,16 @@
 namespace hearth::cpu {
 namespace {
 
-template <class T>
-struct Moments {
-  T mean;
-  T factor;  // r
-};
-
 template <class T, bool kCentered>
-Moments<T> moments(const RowMath<T>& math, const T* x, std::int64_t n, double eps) {
-  const T mean = kCentered ? math.sum(x, n) / static_cast<T>(n) : T(0);
-  const T variance = math.square_sum(x, mean, n) / static_cast<T>(n);
-  return {mean, T(1) / std::sqrt(variance + static_cast<T>(eps))};
+Normal<T> normal_of(const RowMath<T>& math, const T* x, std::int64_t n, double eps) {
+  const T count = static_cast<T>(n);
+  const T mean = kCentered ? math.sum(x, n) / count : T(0);
+  T sums[2];
+  math.deviations(x, mean, n, sums);
+  const T rest = kCentered ? sums[0] / count : T(0);
+  const T variance = std::max(sums[1] / count - rest * rest, T(0));
+  const T factor = T(1) / std::sqrt(variance + static_cast<T>(eps));
+  return {mean, factor, -rest * factor};
 }
 
 // An optional vector of length n in compute precision; null where absent.
@@ -61,10 +61,10 @@ void launch_forward(const Launch& launch) {
       T* const result = scratch<T>(1, n);
       for (std::int64_t row = first; row < end; ++row) {
         const T* const x = read_row(input, rows.at(row), input.stride(last), n, copy);
-        const Moments<T> m = moments<T, kCentered>(math, x, n, eps);
+        const Normal<T> normal = normal_of<T, kCentered>(math, x, n, eps);
         T* const y = row_to_write(output, row * n, result);
         const std::int64_t next = rows.at(std::min(row + 1, rows.count() - 1));
-        math.normalize(x, m.mean, m.factor, weight, bias, y, n, stream,
+        math.normalize(x, normal, weight, bias, y, n, stream,
                        reinterpret_cast<const T*>(input.at(next)));
         write_row(output, row * n, y, n);
       }
@@ -72,6 +72,9 @@ void launch_forward(const Launch& launch) {
     });
   });
 }
+
+// Rows that are added to the weight's gradient one after the other before their sum is.
+constexpr std::int64_t kBlockRows = 128;
 
 // How many rows share one partial sum of the weight's gradient.
 struct Chunks {
@@ -112,23 +115,30 @@ void launch_backward(const Launch& launch) {
     const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
     const RowMath<T>& math = row_math<T>();
     T* const partials = reinterpret_cast<T*>(launch.workspace);
+    const bool blocked = chunks.rows > kBlockRows;
     WorkerPool::global().parallel_for(chunks.count, [&](std::int64_t chunk) {
       T* const copies[3] = {scratch<T>(0, n), scratch<T>(1, n), scratch<T>(2, n)};
-      T* const dweight = partials + chunk * kVectors * n;
+      T* const partial = partials + chunk * kVectors * n;
+      T* const dweight = blocked ? scratch<T>(3, kVectors * n) : partial;
       T* const dbias = kCentered ? dweight + n : nullptr;
-      std::fill_n(dweight, kVectors * n, T(0));
-      const std::int64_t end = std::min(rows.count(), (chunk + 1) * chunks.rows);
-      for (std::int64_t row = chunk * chunks.rows; row < end; ++row) {
+      std::fill_n(partial, kVectors * n, T(0));
+      if (blocked) std::fill_n(dweight, kVectors * n, T(0));
+      const std::int64_t begin = chunk * chunks.rows;
+      const std::int64_t end = std::min(rows.count(), begin + chunks.rows);
+      for (std::int64_t row = begin; row < end; ++row) {
         const T* const g = read_row(grad, grad_rows.at(row), grad.stride(last), n, copies[0]);
         const T* const x = read_row(input, rows.at(row), input.stride(last), n, copies[1]);
-        const Moments<T> m = moments<T, kCentered>(math, x, n, eps);
+        const Normal<T> normal = normal_of<T, kCentered>(math, x, n, eps);
         T sums[2];
-        math.norm_backward_sums(g, x, weight, m.mean, m.factor, dweight, dbias, n, sums);
+        math.norm_backward_sums(g, x, weight, normal, dweight, dbias, n, sums);
         const T a = kCentered ? sums[0] / static_cast<T>(n) : T(0);
         T* const dx = row_to_write(output, row * n, copies[2]);
-        math.norm_backward(g, x, weight, m.mean, m.factor, a, sums[1] / static_cast<T>(n), dx, n,
-                           stream);
+        math.norm_backward(g, x, weight, normal, a, sums[1] / static_cast<T>(n), dx, n, stream);
         write_row(output, row * n, dx, n);
+        if (blocked && (row + 1 == end || (row + 1 - begin) % kBlockRows == 0)) {
+          math.add_to(partial, dweight, kVectors * n);
+          std::fill_n(dweight, kVectors * n, T(0));
+        }
       }
       if (stream) finish_stream();
     });

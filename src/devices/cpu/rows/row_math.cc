@@ -77,25 +77,58 @@ HWY_INLINE void each(int64_t n, T* out, bool stream, Body body) {
   if (i < n) body(Part<T>{n - i}, i);
 }
 
+// Elements of a row that are summed in vectors: chains of 64 additions in each of four. Sums of
+// blocks are added in f64, so that the error of a sum does not grow with the length of the row.
+template <class T>
+HWY_INLINE int64_t block_length() {
+  return 64 * 4 * static_cast<int64_t>(hn::Lanes(Tag<T>()));
+}
+
+// Sum of block(begin, end) over the blocks of a row.
+template <class T, class Block>
+HWY_INLINE T sum_blocks(int64_t n, Block block) {
+  const int64_t length = block_length<T>();
+  if (n <= length) return block(0, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += length) sum += block(i, i + length < n ? i + length : n);
+  return static_cast<T>(sum);
+}
+
+// The same of two sums at once, which go to `sums`.
+template <class T, class Block>
+HWY_INLINE void sum_blocks(int64_t n, T* sums, Block block) {
+  const int64_t length = block_length<T>();
+  if (n <= length) return block(0, n, sums);
+  double all[2] = {0, 0};
+  for (int64_t i = 0; i < n; i += length) {
+    block(i, i + length < n ? i + length : n, sums);
+    all[0] += sums[0];
+    all[1] += sums[1];
+  }
+  sums[0] = static_cast<T>(all[0]);
+  sums[1] = static_cast<T>(all[1]);
+}
+
 // Sum of body(io, i) over the row.
 template <class T, class Body>
 HWY_INLINE T total(int64_t n, Body body) {
-  const Tag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-  int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    s0 = hn::Add(s0, body(Whole<T>{}, i));
-    s1 = hn::Add(s1, body(Whole<T>{}, i + lanes));
-    s2 = hn::Add(s2, body(Whole<T>{}, i + 2 * lanes));
-    s3 = hn::Add(s3, body(Whole<T>{}, i + 3 * lanes));
-  }
-  for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, body(Whole<T>{}, i));
-  if (i < n) {
-    const auto inside = hn::FirstN(d, static_cast<size_t>(n - i));
-    s1 = hn::Add(s1, hn::IfThenElseZero(inside, body(Part<T>{n - i}, i)));
-  }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  return sum_blocks<T>(n, [=](int64_t i, int64_t end) ROW_BODY {
+    const Tag<T> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      s0 = hn::Add(s0, body(Whole<T>{}, i));
+      s1 = hn::Add(s1, body(Whole<T>{}, i + lanes));
+      s2 = hn::Add(s2, body(Whole<T>{}, i + 2 * lanes));
+      s3 = hn::Add(s3, body(Whole<T>{}, i + 3 * lanes));
+    }
+    for (; i + lanes <= end; i += lanes) s0 = hn::Add(s0, body(Whole<T>{}, i));
+    if (i < end) {
+      const auto inside = hn::FirstN(d, static_cast<size_t>(end - i));
+      s1 = hn::Add(s1, hn::IfThenElseZero(inside, body(Part<T>{end - i}, i)));
+    }
+    return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  });
 }
 
 // e^x for what row kernels ask for, x <= 0 or little above: to 1 ulp up to 88.3 and infinite
@@ -155,32 +188,61 @@ T sum(const T* x, int64_t n) {
 
 template <class T>
 T dot(const T* a, const T* b, int64_t n) {
-  const Tag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-  int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
-    s1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), s1);
-    s2 = hn::MulAdd(hn::LoadU(d, a + i + 2 * lanes), hn::LoadU(d, b + i + 2 * lanes), s2);
-    s3 = hn::MulAdd(hn::LoadU(d, a + i + 3 * lanes), hn::LoadU(d, b + i + 3 * lanes), s3);
-  }
-  for (; i + lanes <= n; i += lanes) {
-    s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
-  }
-  if (i < n) {
-    const Part<T> io{n - i};
-    s1 = hn::MulAdd(io.load(a + i), io.load(b + i), s1);
-  }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  return sum_blocks<T>(n, [=](int64_t i, int64_t end) ROW_BODY {
+    const Tag<T> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+      s1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), s1);
+      s2 = hn::MulAdd(hn::LoadU(d, a + i + 2 * lanes), hn::LoadU(d, b + i + 2 * lanes), s2);
+      s3 = hn::MulAdd(hn::LoadU(d, a + i + 3 * lanes), hn::LoadU(d, b + i + 3 * lanes), s3);
+    }
+    for (; i + lanes <= end; i += lanes) {
+      s0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s0);
+    }
+    if (i < end) {
+      const Part<T> io{end - i};
+      s1 = hn::MulAdd(io.load(a + i), io.load(b + i), s1);
+    }
+    return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  });
 }
 
 template <class T>
-T square_sum(const T* x, T mean, int64_t n) {
-  const auto m = hn::Set(Tag<T>(), mean);
-  return total<T>(n, [=](auto io, int64_t i) ROW_BODY {
-    const auto v = hn::Sub(io.load(x + i), m);
-    return hn::Mul(v, v);
+void deviations(const T* x, T mean, int64_t n, T* sums) {
+  sum_blocks<T>(n, sums, [=](int64_t i, int64_t end, T* block) ROW_BODY {
+    const Tag<T> d;
+    const auto m = hn::Set(d, mean);
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, q0 = s0, q1 = s0, q2 = s0, q3 = s0;
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      const auto v0 = hn::Sub(hn::LoadU(d, x + i), m);
+      const auto v1 = hn::Sub(hn::LoadU(d, x + i + lanes), m);
+      const auto v2 = hn::Sub(hn::LoadU(d, x + i + 2 * lanes), m);
+      const auto v3 = hn::Sub(hn::LoadU(d, x + i + 3 * lanes), m);
+      s0 = hn::Add(s0, v0);
+      s1 = hn::Add(s1, v1);
+      s2 = hn::Add(s2, v2);
+      s3 = hn::Add(s3, v3);
+      q0 = hn::MulAdd(v0, v0, q0);
+      q1 = hn::MulAdd(v1, v1, q1);
+      q2 = hn::MulAdd(v2, v2, q2);
+      q3 = hn::MulAdd(v3, v3, q3);
+    }
+    for (; i + lanes <= end; i += lanes) {
+      const auto v = hn::Sub(hn::LoadU(d, x + i), m);
+      s0 = hn::Add(s0, v);
+      q0 = hn::MulAdd(v, v, q0);
+    }
+    if (i < end) {
+      const auto inside = hn::FirstN(d, static_cast<size_t>(end - i));
+      const auto v = hn::IfThenElseZero(inside, hn::Sub(Part<T>{end - i}.load(x + i), m));
+      s1 = hn::Add(s1, v);
+      q1 = hn::MulAdd(v, v, q1);
+    }
+    block[0] = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+    block[1] = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(q0, q1), hn::Add(q2, q3))));
   });
 }
 
@@ -282,25 +344,37 @@ void shift(const T* x, T a, T b, T* out, int64_t n, bool stream) {
 }
 
 template <class T>
-void normalize(const T* x, T mean, T factor, const T* weight, const T* bias, T* out, int64_t n,
+struct NormalVectors {
+  Vector<T> mean, factor, rest;
+  explicit HWY_INLINE NormalVectors(Normal<T> normal)
+      : mean(hn::Set(Tag<T>(), normal.mean)),
+        factor(hn::Set(Tag<T>(), normal.factor)),
+        rest(hn::Set(Tag<T>(), normal.rest)) {}
+  HWY_INLINE Vector<T> apply(Vector<T> x) const {
+    return hn::MulAdd(hn::Sub(x, mean), factor, rest);
+  }
+};
+
+template <class T>
+void normalize(const T* x, Normal<T> normal, const T* weight, const T* bias, T* out, int64_t n,
                bool stream, const T* ahead) {
-  const auto m = hn::Set(Tag<T>(), mean), f = hn::Set(Tag<T>(), factor);
+  const NormalVectors<T> z(normal);
   if (weight != nullptr && bias != nullptr) {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
       fetch(ahead, i);
-      const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      const auto h = z.apply(io.load(x + i));
       io.store(hn::MulAdd(h, io.load(weight + i), io.load(bias + i)), out + i);
     });
   } else if (weight != nullptr) {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
       fetch(ahead, i);
-      const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      const auto h = z.apply(io.load(x + i));
       io.store(hn::Mul(h, io.load(weight + i)), out + i);
     });
   } else {
     each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
       fetch(ahead, i);
-      auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
+      auto h = z.apply(io.load(x + i));
       if (bias != nullptr) h = hn::Add(h, io.load(bias + i));
       io.store(h, out + i);
     });
@@ -324,34 +398,38 @@ void log_softmax_backward(const T* grad, const T* y, T sum, T* out, int64_t n, b
 }
 
 template <class T>
-void norm_backward_sums(const T* grad, const T* x, const T* weight, T mean, T factor, T* dweight,
+void norm_backward_sums(const T* grad, const T* x, const T* weight, Normal<T> normal, T* dweight,
                         T* dbias, int64_t n, T* sums) {
-  const Tag<T> d;
-  const auto m = hn::Set(d, mean), f = hn::Set(d, factor);
-  auto s0 = hn::Zero(d), s1 = hn::Zero(d);
-  each<T>(n, [&, m, f](auto io, int64_t i) ROW_BODY {
-    auto g = io.load(grad + i);
-    auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
-    io.store(hn::MulAdd(g, h, io.load(dweight + i)), dweight + i);
-    if (dbias != nullptr) io.store(hn::Add(g, io.load(dbias + i)), dbias + i);
-    if (weight != nullptr) g = hn::Mul(g, io.load(weight + i));
-    s0 = hn::Add(s0, g);
-    s1 = hn::MulAdd(g, h, s1);
+  const NormalVectors<T> z(normal);
+  sum_blocks<T>(n, sums, [=](int64_t begin, int64_t end, T* block) ROW_BODY {
+    const Tag<T> d;
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d);
+    each<T>(end - begin, [&](auto io, int64_t at) ROW_BODY {
+      const int64_t i = begin + at;
+      auto g = io.load(grad + i);
+      const auto h = z.apply(io.load(x + i));
+      io.store(hn::MulAdd(g, h, io.load(dweight + i)), dweight + i);
+      if (dbias != nullptr) io.store(hn::Add(g, io.load(dbias + i)), dbias + i);
+      if (weight != nullptr) g = hn::Mul(g, io.load(weight + i));
+      s0 = hn::Add(s0, g);
+      s1 = hn::MulAdd(g, h, s1);
+    });
+    block[0] = hn::GetLane(hn::SumOfLanes(d, s0));
+    block[1] = hn::GetLane(hn::SumOfLanes(d, s1));
   });
-  sums[0] = hn::GetLane(hn::SumOfLanes(d, s0));
-  sums[1] = hn::GetLane(hn::SumOfLanes(d, s1));
 }
 
 template <class T>
-void norm_backward(const T* grad, const T* x, const T* weight, T mean, T factor, T a, T b, T* out,
+void norm_backward(const T* grad, const T* x, const T* weight, Normal<T> normal, T a, T b, T* out,
                    int64_t n, bool stream) {
   const Tag<T> d;
-  const auto m = hn::Set(d, mean), f = hn::Set(d, factor), va = hn::Set(d, a), vb = hn::Set(d, b);
+  const NormalVectors<T> z(normal);
+  const auto va = hn::Set(d, a), vb = hn::Set(d, b);
   each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
     auto g = io.load(grad + i);
     if (weight != nullptr) g = hn::Mul(g, io.load(weight + i));
-    const auto h = hn::Mul(hn::Sub(io.load(x + i), m), f);
-    io.store(hn::Mul(f, hn::NegMulAdd(h, vb, hn::Sub(g, va))), out + i);
+    const auto h = z.apply(io.load(x + i));
+    io.store(hn::Mul(z.factor, hn::NegMulAdd(h, vb, hn::Sub(g, va))), out + i);
   });
 }
 
@@ -575,7 +653,7 @@ constexpr RowMath<T> make_row_math() {
   return {.max = max<T>,
           .sum = sum<T>,
           .dot = dot<T>,
-          .square_sum = square_sum<T>,
+          .deviations = deviations<T>,
           .exp_sum = exp_sum<T>,
           .arg_extreme = arg_extreme<T>,
           .dot_rows = dot_rows<T>,

@@ -1,7 +1,8 @@
 // Vector loops over dense rows of f32 and f64: what the row kernels of the CPU are made of.
 //
 // Rows need no alignment and may be empty. Pointers named `out` may equal an input. Sums are taken
-// in an order that depends on the length of the row and on the SIMD width only.
+// in an order that depends on the length of the row and on the SIMD width only; those of a row are
+// added in blocks, and blocks in f64, so that rows of any length are summed alike.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,13 @@
 #include "hearth/dtype.h"
 
 namespace hearth::cpu {
+
+// How a row is normalized: h = (x - mean) * factor + rest. `rest` is what rounding took from the
+// mean, times -factor.
+template <class T>
+struct Normal {
+  T mean, factor, rest;
+};
 
 // `stream`: write past the caches; for results larger than the last cache. `ahead`: n elements that
 // are fetched into the cache meanwhile, for what comes next; any address will do.
@@ -18,7 +26,8 @@ struct RowMath {
   T (*max)(const T* x, std::int64_t n);
   T (*sum)(const T* x, std::int64_t n);
   T (*dot)(const T* a, const T* b, std::int64_t n);
-  T (*square_sum)(const T* x, T mean, std::int64_t n);  // sum of (x - mean)^2
+  // The sums of x - mean and of its square.
+  void (*deviations)(const T* x, T mean, std::int64_t n, T* sums);
   // The sum of exp(x - shift), which goes to `out` (may be null).
   T (*exp_sum)(const T* x, T shift, T* out, std::int64_t n, const T* ahead);
   // Index of the first largest (or smallest) element; the first NaN wins over all. n > 0.
@@ -34,19 +43,19 @@ struct RowMath {
   // Row and numbers to row.
   void (*scale)(const T* x, T factor, T* out, std::int64_t n, bool stream);  // x * factor
   void (*shift)(const T* x, T a, T b, T* out, std::int64_t n, bool stream);  // (x - a) - b
-  // (x - mean) * factor * weight + bias; weight and bias may be null.
-  void (*normalize)(const T* x, T mean, T factor, const T* weight, const T* bias, T* out,
+  // h * weight + bias; weight and bias may be null.
+  void (*normalize)(const T* x, Normal<T> normal, const T* weight, const T* bias, T* out,
                     std::int64_t n, bool stream, const T* ahead);
   void (*softmax_backward)(const T* grad, const T* y, T dot, T* out, std::int64_t n,
                            bool stream);  // y * (grad - dot)
   void (*log_softmax_backward)(const T* grad, const T* y, T sum, T* out, std::int64_t n,
                                bool stream);  // grad - exp(y) * sum
-  // With h = (x - mean) * factor: adds grad * h to dweight and grad to dbias (may be null), and
-  // gives the sums of grad * weight and of grad * weight * h.
-  void (*norm_backward_sums)(const T* grad, const T* x, const T* weight, T mean, T factor,
+  // Adds grad * h to dweight and grad to dbias (may be null), and gives the sums of grad * weight
+  // and of grad * weight * h.
+  void (*norm_backward_sums)(const T* grad, const T* x, const T* weight, Normal<T> normal,
                              T* dweight, T* dbias, std::int64_t n, T* sums);
   // factor * (grad * weight - a - h * b)
-  void (*norm_backward)(const T* grad, const T* x, const T* weight, T mean, T factor, T a, T b,
+  void (*norm_backward)(const T* grad, const T* x, const T* weight, Normal<T> normal, T a, T b,
                         T* out, std::int64_t n, bool stream);
   void (*add_to)(T* sum, const T* x, std::int64_t n);          // sum += x
   void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);  // sum += factor * x

@@ -73,10 +73,12 @@ void forward_lines(const Operand& input, const Operand& output, int axis, Form f
 }
 
 // First pass, for each band: the maximum of a block of rows joins the running one, then its
-// e^(x - max so far) are added to the sum, scaled to the new maximum. Second pass: the result.
+// e^(x - max so far) are added to the sum, scaled to the new maximum. In a longer band that sum goes
+// to the band's every kSumRows rows. Second pass: the result.
 template <class T>
 void forward_columns(const Operand& input, const Operand& output, int axis, Form form) {
   constexpr std::int64_t kBlock = 16;
+  static_assert(kSumRows % kBlock == 0);
   constexpr T kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
   const AxisView view(input, axis);
   const Bands bands = bands_of(view.outer(), view.length(), view.inner());
@@ -89,13 +91,21 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
 
   for_bands(bands, 2, [&](const Band& band) {
     const std::int64_t width = band.width;
-    T* const shift = shift_of(band.index);
-    T* const sum = sum_of(band.index);
+    const bool is_long = band.last - band.first > kSumRows;
     T* const next = scratch<T>(0, width);
     T* const copies = scratch<T>(1, kBlock * width);
+    T* const recent = is_long ? scratch<T>(2, 2 * width) : nullptr;
+    T* const band_shift = shift_of(band.index);
+    T* const band_sum = sum_of(band.index);
+    T* const shift = is_long ? recent : band_shift;
+    T* const sum = is_long ? recent + width : band_sum;
     std::fill_n(shift, width, kLowest);
     std::fill_n(next, width, kLowest);
     std::fill_n(sum, width, T(0));
+    if (is_long) {
+      std::fill_n(band_shift, width, kLowest);
+      std::fill_n(band_sum, width, T(0));
+    }
     for (std::int64_t at = band.first; at < band.last; at += kBlock) {
       const std::int64_t rows = std::min(kBlock, band.last - at);
       const T* lines[kBlock];
@@ -112,6 +122,12 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
                     view.template ahead<T>(band.outer, at + kBlock + r, band.begin));
       }
       std::copy_n(next, width, shift);
+      if (is_long && (at + rows == band.last || (at + rows - band.first) % kSumRows == 0)) {
+        math.rescale(band_sum, band_shift, next, width);
+        math.add_to(band_sum, sum, width);
+        std::copy_n(next, width, band_shift);
+        std::fill_n(sum, width, T(0));
+      }
     }
   });
 
@@ -119,14 +135,13 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
   for_columns(bands, [&](const Band& column) {
     const std::int64_t width = column.width, first = column.index;
     T* const shift = scratch<T>(0, width);
-    T* const sum = scratch<T>(1, width);
+    T* const sum = sum_of(first);
     std::fill_n(shift, width, kLowest);
-    std::fill_n(sum, width, T(0));
     for (std::int64_t i = 0; i < bands.bands; ++i) math.max_to(shift, shift_of(first + i), width);
     for (std::int64_t i = 0; i < bands.bands; ++i) {
       math.rescale(sum_of(first + i), shift_of(first + i), shift, width);
-      math.add_to(sum, sum_of(first + i), width);
     }
+    add_bands(math, bands.bands, width, [&](std::int64_t i) { return sum_of(first + i); });
     for (std::int64_t i = 0; i < width; ++i) {
       sum[i] = form == Form::softmax ? T(1) / sum[i] : std::log(sum[i]);
       if (form == Form::logsumexp) sum[i] += shift[i];
@@ -135,7 +150,6 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
       return write_row(output, column.outer * bands.inner + column.begin, sum, width);
     }
     std::copy_n(shift, width, shift_of(first));
-    std::copy_n(sum, width, sum_of(first));
   });
   if (form == Form::logsumexp) return;
 
@@ -215,8 +229,11 @@ void backward_columns(const Operand& grad, const Operand& result, const Operand&
   const auto sum_of = [&](std::int64_t band) { return partials + band * bands.width; };
   for_bands(bands, 1, [&](const Band& band) {
     T* const copies[2] = {scratch<T>(0, band.width), scratch<T>(1, band.width)};
-    T* const sum = sum_of(band.index);
+    const bool is_long = band.last - band.first > kSumRows;
+    T* const band_sum = sum_of(band.index);
+    T* const sum = is_long ? scratch<T>(2, band.width) : band_sum;
     std::fill_n(sum, band.width, T(0));
+    if (is_long) std::fill_n(band_sum, band.width, T(0));
     for (std::int64_t at = band.first; at < band.last; ++at) {
       const T* const grads = g.row(band.outer, at, band.begin, band.width, copies[0]);
       if (log) {
@@ -225,12 +242,15 @@ void backward_columns(const Operand& grad, const Operand& result, const Operand&
         math.dot_to(sum, grads, y.row(band.outer, at, band.begin, band.width, copies[1]),
                     band.width);
       }
+      if (is_long && (at + 1 == band.last || (at + 1 - band.first) % kSumRows == 0)) {
+        math.add_to(band_sum, sum, band.width);
+        std::fill_n(sum, band.width, T(0));
+      }
     }
   });
   for_columns(bands, [&](const Band& column) {
-    for (std::int64_t i = 1; i < bands.bands; ++i) {
-      math.add_to(sum_of(column.index), sum_of(column.index + i), column.width);
-    }
+    add_bands(math, bands.bands, column.width,
+              [&](std::int64_t i) { return sum_of(column.index + i); });
   });
   const auto finish = log ? math.log_softmax_backward_by : math.softmax_backward_by;
   for_bands(bands, 2, [&](const Band& band) {
