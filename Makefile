@@ -49,6 +49,7 @@ style: bootstrap
 	@scripts/format --check
 	@scripts/check_style.py
 	@scripts/check_layers.py
+	@scripts/check_docs.py
 
 check: style
 	@cmake --preset release && cmake --build build/release -j $(JOBS)
