@@ -2,11 +2,6 @@
 //
 // Nothing here depends on the width of the vectors: element i of a row goes to partial result
 // i mod kFoldLanes, columns and short runs are added up in order.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/regions/tile_folds.cc"
 #include "hwy/foreach_target.h"

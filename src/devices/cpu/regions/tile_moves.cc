@@ -1,10 +1,5 @@
 // Conversions between memory and tiles and between compute classes. Plain loops: the compiler turns
 // them into the vectors of each target.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#endif
-
 #include <bit>
 #include <cstring>
 #include <limits>
