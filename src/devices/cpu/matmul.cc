@@ -7,11 +7,6 @@
 namespace hearth::cpu {
 namespace {
 
-// The batch axes that are left to loop over, outermost first.
-struct BatchAxis {
-  std::int64_t extent, a, b, c;
-};
-
 void launch_matmul(const Launch& launch) {
   const Operand a = input_of(launch, 0), b = input_of(launch, 1), c = output_of(launch);
   const int rank = c.shape().rank(), a_rank = a.shape().rank(), b_rank = b.shape().rank();
@@ -28,46 +23,34 @@ void launch_matmul(const Launch& launch) {
   args.dtype = a.dtype();
   args.c_dtype = c.dtype();
 
-  const Strides a_batch = batch_strides(*a.spec, rank - 2),
-                b_batch = batch_strides(*b.spec, rank - 2);
-  BatchAxis axes[kMaxRank];
-  int count = 0;
-  std::int64_t c_stride = args.m * args.n;
-  for (int i = rank - 3; i >= 0; --i) {  // innermost first while merging
-    const std::int64_t extent = c.shape()[i];
-    if (extent == 1) continue;
-    const BatchAxis axis{extent, a_batch[i], b_batch[i], c_stride};
-    c_stride *= extent;
-    const bool rows_follow = axis.a == args.m * args.a_row_stride || args.m == 1;
-    if (count == 0 && axis.b == 0 && rows_follow) {
-      if (args.m == 1) args.a_row_stride = axis.a;
-      args.m *= extent;
-      continue;
-    }
-    if (count > 0 && axes[count - 1].extent * axes[count - 1].a == axis.a &&
-        axes[count - 1].extent * axes[count - 1].b == axis.b) {
-      axes[count - 1].extent *= extent;
-      continue;
-    }
-    axes[count++] = axis;
+  // The batch axes that are left to loop over.
+  Shape batch(c.shape().data(), static_cast<std::size_t>(rank - 2));
+  Strides a_step = batch_strides(*a.spec, rank - 2), b_step = batch_strides(*b.spec, rank - 2);
+  Strides c_step(c.strides().data(), static_cast<std::size_t>(rank - 2));
+  merge_axes(&batch, {&a_step, &b_step, &c_step});
+  int last = batch.rank() - 1;
+  if (last >= 0 && b_step[last] == 0 &&
+      (args.m == 1 || a_step[last] == args.m * args.a_row_stride)) {
+    if (args.m == 1) args.a_row_stride = a_step[last];
+    args.m *= batch[last--];
   }
   const auto run = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t c_at) {
     args.a = a.at(a_at);
     args.b = b.at(b_at);
     args.c = c.at(c_at);
-    if (count == 0) return gemm(args);
-    gemm_batched(args, {axes[0].extent, axes[0].a, axes[0].b, axes[0].c});
+    if (last < 0) return gemm(args);
+    gemm_batched(args, {batch[last], a_step[last], b_step[last], c_step[last]});
   };
   std::int64_t loops = 1;
-  for (int i = 1; i < count; ++i) loops *= axes[i].extent;
+  for (int i = 0; i < last; ++i) loops *= batch[i];
   for (std::int64_t loop = 0; loop < loops; ++loop) {
     std::int64_t at[3] = {0, 0, 0}, rest = loop;
-    for (int i = 1; i < count; ++i) {
-      const std::int64_t position = rest % axes[i].extent;
-      rest /= axes[i].extent;
-      at[0] += position * axes[i].a;
-      at[1] += position * axes[i].b;
-      at[2] += position * axes[i].c;
+    for (int i = last - 1; i >= 0; --i) {
+      const std::int64_t position = rest % batch[i];
+      rest /= batch[i];
+      at[0] += position * a_step[i];
+      at[1] += position * b_step[i];
+      at[2] += position * c_step[i];
     }
     run(at[0], at[1], at[2]);
   }

@@ -7,7 +7,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/axes.h"
 #include "devices/cpu/row_math.h"
+#include "devices/cpu/streaming.h"
 #include "graph/kernel.h"
 #include "graph/params.h"
 #include "hearth/dtype.h"
@@ -16,10 +18,6 @@
 
 namespace hearth::cpu {
 
-// Results from here on are written past the caches: they would push out what is needed next and
-// cost a read of every line that is overwritten.
-inline constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
-
 // Elements that one claimed chunk of a cheap row loop handles.
 inline constexpr std::int64_t kChunkElements = 32768;
 
@@ -27,28 +25,21 @@ inline constexpr std::int64_t kChunkElements = 32768;
 // order. Axes that follow each other in memory are merged.
 class OffsetMap {
  public:
-  OffsetMap(const Shape& shape, const Strides& strides, int begin, int end) {
-    for (int axis = begin; axis < end; ++axis) {
-      count_ *= shape[axis];
-      if (shape[axis] == 1) continue;
-      if (rank_ > 0 && strides_[rank_ - 1] == shape[axis] * strides[axis]) {
-        extents_[rank_ - 1] *= shape[axis];
-        strides_[rank_ - 1] = strides[axis];
-      } else {
-        extents_[rank_] = shape[axis];
-        strides_[rank_++] = strides[axis];
-      }
-    }
+  OffsetMap(const Shape& shape, const Strides& strides, int begin, int end)
+      : extents_(shape.data() + begin, static_cast<std::size_t>(end - begin)),
+        strides_(strides.data() + begin, static_cast<std::size_t>(end - begin)),
+        count_(element_count(extents_)) {
+    merge_axes(&extents_, {&strides_});
   }
 
   std::int64_t count() const { return count_; }
   // True where position i is at i * stride().
-  bool linear() const { return rank_ <= 1; }
-  std::int64_t stride() const { return rank_ == 0 ? 1 : strides_[0]; }
+  bool linear() const { return extents_.rank() <= 1; }
+  std::int64_t stride() const { return extents_.empty() ? 1 : strides_[0]; }
   std::int64_t at(std::int64_t i) const {
-    if (rank_ <= 1) return rank_ == 0 ? 0 : i * strides_[0];
+    if (extents_.empty()) return 0;
     std::int64_t offset = 0;
-    for (int axis = rank_ - 1; axis > 0; --axis) {
+    for (int axis = extents_.rank() - 1; axis > 0; --axis) {
       const std::int64_t next = i / extents_[axis];
       offset += (i - next * extents_[axis]) * strides_[axis];
       i = next;
@@ -57,10 +48,9 @@ class OffsetMap {
   }
 
  private:
-  int rank_ = 0;
-  std::int64_t count_ = 1;
-  std::int64_t extents_[kMaxRank];
-  std::int64_t strides_[kMaxRank];
+  Shape extents_;
+  Strides strides_;
+  std::int64_t count_;
 };
 
 // An operand of one op at one launch.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "devices/gpu/region_runner.h"
-#include "devices/gpu/regions/region_layout.h"
+#include "graph/lower/layout.h"
 #include "hearth/ops.h"
 
 namespace hearth::gpu_test {

@@ -3,7 +3,7 @@
 
 #include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/regions/region_values.h"
+#include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 
 namespace hearth::gpu {

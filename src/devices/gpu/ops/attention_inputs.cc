@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 
 namespace hearth::gpu {

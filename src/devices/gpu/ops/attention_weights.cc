@@ -4,7 +4,6 @@
 
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/ops/row_split.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 

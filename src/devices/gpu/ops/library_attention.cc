@@ -7,7 +7,6 @@
 #include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/attention_problem.h"
 #include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "graph/switches.h"
 #include "ops/defs.h"

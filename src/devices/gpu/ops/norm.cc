@@ -5,7 +5,6 @@
 
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/ops/row_split.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 
@@ -19,7 +18,6 @@ constexpr int kHeld = 4;
 constexpr int kGradientHeld = 3;
 constexpr std::int64_t kSimd = 32;
 constexpr std::int64_t kShortThreads = 128;  // of a threadgroup whose rows have a simdgroup or less
-constexpr std::int64_t kPacketBytes = 16;
 // Threads that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
 constexpr std::int64_t kSumThreads = 65536;
 constexpr std::int64_t kFewestRows = 8;

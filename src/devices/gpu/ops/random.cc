@@ -3,15 +3,12 @@
 #include <memory>
 
 #include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/step_plan.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
-
-constexpr std::int64_t kPacketBytes = 16;
 
 // A kernel whose threads make `per_thread` elements of the output each. With `rare`, it is compiled when it is launched.
 Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& function,

@@ -9,7 +9,6 @@
 #include "devices/gpu/ops/attention_inputs.h"
 #include "devices/gpu/ops/contraction_choices.h"
 #include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 
@@ -24,7 +23,6 @@ constexpr AttentionTile kTiles[] = {
 constexpr std::int64_t kColumns[] = {32, 64, 80, 96, 128, 192, 256};
 constexpr std::int64_t kMostColumns = 256;
 
-constexpr std::int64_t kPacketBytes = 16;
 constexpr std::int64_t kMostShared = 32 * 1024;
 // 32-bit registers of a thread, and those that matrices cannot have.
 constexpr std::int64_t kRegisters = 128;

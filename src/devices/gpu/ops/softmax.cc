@@ -6,7 +6,6 @@
 
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/ops/row_split.h"
-#include "devices/gpu/regions/region_values.h"
 #include "devices/gpu/text/dialect_types.h"
 #include "ops/defs.h"
 
@@ -121,7 +120,7 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
   Shape shape = x.shape;
   shape[axis] = 1;
   Strides x_strides = x.strides, g_strides = g.strides;
-  merge_axes(&shape, {&x_strides, &g_strides});
+  merge_kernel_axes(&shape, {&x_strides, &g_strides});
   const std::string rank = std::to_string(shape.rank());
   const char* const type = dialect_type(x.dtype);
 

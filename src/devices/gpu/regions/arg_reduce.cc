@@ -1,4 +1,6 @@
 // argmax and argmin: reductions that keep an index beside the value (kernels/region_arg.h).
+#include <utility>
+
 #include "devices/gpu/ops/op_kernels.h"
 #include "devices/gpu/regions/region_kernel.h"
 #include "graph/params.h"
@@ -18,7 +20,7 @@ Prepared prepare_arg(const Signature& signature) {
   region.reduction = {signature.op, 0, 1u << axis, signature.output.dtype,
                       contiguous_strides(kept)};
   region.reduction.strides[axis] = 0;
-  return gpu_region_kernel().prepare(region);
+  return gpu_region_kernel().prepare(lower(std::move(region)));
 }
 
 }  // namespace
