@@ -1,6 +1,7 @@
 // Index spaces made simple.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -42,5 +43,28 @@ inline void merge_axes(Shape* shape, std::span<Strides* const> operands,
 inline void merge_axes(Shape* shape, std::initializer_list<Strides*> operands) {
   merge_axes(shape, std::span<Strides* const>(operands.begin(), operands.size()));
 }
+
+// The same for a fixed number of operands, axis by axis: for what merges at every launch.
+template <int kOperands>
+struct MergedAxes {
+  int rank = 0;
+  std::int64_t extents[kMaxRank];
+  std::array<std::int64_t, kOperands> strides[kMaxRank];
+
+  // Puts an axis inside the others.
+  void append(std::int64_t extent, const std::array<std::int64_t, kOperands>& steps) {
+    if (extent == 1) return;
+    bool joins = rank > 0;
+    for (int k = 0; k < kOperands; ++k) {
+      joins = joins && strides[rank - 1][k] == extent * steps[k];
+    }
+    if (joins) {
+      extents[rank - 1] *= extent;
+    } else {
+      extents[rank++] = extent;
+    }
+    strides[rank - 1] = steps;
+  }
+};
 
 }  // namespace hearth

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <initializer_list>
 #include <vector>
 
@@ -181,6 +182,18 @@ TEST(MergeAxes, JoinsWhatEveryOperandStepsOverAsOne) {
   merge_axes(&shape, one, &marks);
   EXPECT_EQ(shape, (Shape{2, 3, 4}));
   EXPECT_EQ(marks, 0b101u);
+}
+
+TEST(MergeAxes, AxisByAxisIsTheSame) {
+  const Shape shape = {2, 1, 3, 4, 5};
+  const Strides dense = {60, 9, 20, 5, 1}, broadcast = {0, 9, 0, 5, 1};
+  MergedAxes<2> axes;
+  for (int i = 0; i < shape.rank(); ++i) axes.append(shape[i], {dense[i], broadcast[i]});
+  ASSERT_EQ(axes.rank, 2);
+  EXPECT_EQ(axes.extents[0], 6);
+  EXPECT_EQ(axes.extents[1], 20);
+  EXPECT_EQ(axes.strides[0], (std::array<std::int64_t, 2>{20, 0}));
+  EXPECT_EQ(axes.strides[1], (std::array<std::int64_t, 2>{1, 1}));
 }
 
 }  // namespace

@@ -23,34 +23,37 @@ void launch_matmul(const Launch& launch) {
   args.dtype = a.dtype();
   args.c_dtype = c.dtype();
 
-  // The batch axes that are left to loop over.
-  Shape batch(c.shape().data(), static_cast<std::size_t>(rank - 2));
-  Strides a_step = batch_strides(*a.spec, rank - 2), b_step = batch_strides(*b.spec, rank - 2);
-  Strides c_step(c.strides().data(), static_cast<std::size_t>(rank - 2));
-  merge_axes(&batch, {&a_step, &b_step, &c_step});
-  int last = batch.rank() - 1;
-  if (last >= 0 && b_step[last] == 0 &&
-      (args.m == 1 || a_step[last] == args.m * args.a_row_stride)) {
-    if (args.m == 1) args.a_row_stride = a_step[last];
-    args.m *= batch[last--];
+  // The batch axes that are left to loop over, of A, B and C.
+  const Strides a_batch = batch_strides(*a.spec, rank - 2),
+                b_batch = batch_strides(*b.spec, rank - 2);
+  MergedAxes<3> batch;
+  for (int i = 0; i < rank - 2; ++i) {
+    batch.append(c.shape()[i], {a_batch[i], b_batch[i], c.stride(i)});
+  }
+  int last = batch.rank - 1;
+  if (last >= 0) {
+    const std::int64_t a_step = batch.strides[last][0], b_step = batch.strides[last][1];
+    if (b_step == 0 && (args.m == 1 || a_step == args.m * args.a_row_stride)) {
+      if (args.m == 1) args.a_row_stride = a_step;
+      args.m *= batch.extents[last--];
+    }
   }
   const auto run = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t c_at) {
     args.a = a.at(a_at);
     args.b = b.at(b_at);
     args.c = c.at(c_at);
     if (last < 0) return gemm(args);
-    gemm_batched(args, {batch[last], a_step[last], b_step[last], c_step[last]});
+    const auto [a_step, b_step, c_step] = batch.strides[last];
+    gemm_batched(args, {batch.extents[last], a_step, b_step, c_step});
   };
   std::int64_t loops = 1;
-  for (int i = 0; i < last; ++i) loops *= batch[i];
+  for (int i = 0; i < last; ++i) loops *= batch.extents[i];
   for (std::int64_t loop = 0; loop < loops; ++loop) {
     std::int64_t at[3] = {0, 0, 0}, rest = loop;
     for (int i = last - 1; i >= 0; --i) {
-      const std::int64_t position = rest % batch[i];
-      rest /= batch[i];
-      at[0] += position * a_step[i];
-      at[1] += position * b_step[i];
-      at[2] += position * c_step[i];
+      const std::int64_t position = rest % batch.extents[i];
+      rest /= batch.extents[i];
+      for (std::size_t k = 0; k < 3; ++k) at[k] += position * batch.strides[i][k];
     }
     run(at[0], at[1], at[2]);
   }

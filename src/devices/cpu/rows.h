@@ -25,32 +25,31 @@ inline constexpr std::int64_t kChunkElements = 32768;
 // order. Axes that follow each other in memory are merged.
 class OffsetMap {
  public:
-  OffsetMap(const Shape& shape, const Strides& strides, int begin, int end)
-      : extents_(shape.data() + begin, static_cast<std::size_t>(end - begin)),
-        strides_(strides.data() + begin, static_cast<std::size_t>(end - begin)),
-        count_(element_count(extents_)) {
-    merge_axes(&extents_, {&strides_});
+  OffsetMap(const Shape& shape, const Strides& strides, int begin, int end) {
+    for (int axis = begin; axis < end; ++axis) {
+      count_ *= shape[axis];
+      axes_.append(shape[axis], {strides[axis]});
+    }
   }
 
   std::int64_t count() const { return count_; }
   // True where position i is at i * stride().
-  bool linear() const { return extents_.rank() <= 1; }
-  std::int64_t stride() const { return extents_.empty() ? 1 : strides_[0]; }
+  bool linear() const { return axes_.rank <= 1; }
+  std::int64_t stride() const { return axes_.rank == 0 ? 1 : axes_.strides[0][0]; }
   std::int64_t at(std::int64_t i) const {
-    if (extents_.empty()) return 0;
+    if (axes_.rank <= 1) return axes_.rank == 0 ? 0 : i * axes_.strides[0][0];
     std::int64_t offset = 0;
-    for (int axis = extents_.rank() - 1; axis > 0; --axis) {
-      const std::int64_t next = i / extents_[axis];
-      offset += (i - next * extents_[axis]) * strides_[axis];
+    for (int axis = axes_.rank - 1; axis > 0; --axis) {
+      const std::int64_t next = i / axes_.extents[axis];
+      offset += (i - next * axes_.extents[axis]) * axes_.strides[axis][0];
       i = next;
     }
-    return offset + i * strides_[0];
+    return offset + i * axes_.strides[0][0];
   }
 
  private:
-  Shape extents_;
-  Strides strides_;
-  std::int64_t count_;
+  MergedAxes<1> axes_;
+  std::int64_t count_ = 1;
 };
 
 // An operand of one op at one launch.
