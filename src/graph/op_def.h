@@ -50,7 +50,7 @@ enum class OpKind : std::uint8_t {
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
-// An elementwise op is computed by the function of kernels/scalar_ops.h that has its name. What that
+// An elementwise op is computed by the function of kernels/formulas/scalar_ops.h that has its name. What that
 // does with dtypes:
 enum class Formula : std::uint8_t {
   none,

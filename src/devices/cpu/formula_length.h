@@ -1,10 +1,10 @@
-// How long the formulas of kernels/scalar_ops.h are: the operations that each does for an element,
+// How long the formulas of kernels/formulas/scalar_ops.h are: the operations that each does for an element,
 // counted by running it, as the compiler reads it, on numbers that count.
 #pragma once
 
 #include <type_traits>
 
-#include "devices/cpu/tile_table.h"
+#include "devices/cpu/regions/tile_table.h"
 
 namespace hearth::cpu {
 namespace counted {
@@ -91,7 +91,7 @@ constexpr Number shift_right(Number x) {
 #define HEARTH_INF 0.0f
 #define HEARTH_NAN 0.0f
 #define HEARTH_HAS_F64 0
-#include "kernels/scalar_ops.h"
+#include "kernels/formulas/scalar_ops.h"
 #undef HEARTH_FN
 #undef HEARTH_ANY
 #undef HEARTH_REAL

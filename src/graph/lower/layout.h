@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/plan/region.h"
 
 namespace hearth {
 

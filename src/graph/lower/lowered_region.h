@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/lower/layout.h"
-#include "graph/region.h"
+#include "graph/plan/region.h"
 
 namespace hearth {
 
