@@ -423,7 +423,7 @@ void set_narrow(TileTable& table, DType dtype) {
   table.saturate[static_cast<int>(dtype)] = saturate<Narrow, L>;
 }
 template <class From>
-void set_class(TileTable& table, TileClass type) {
+void set_class(TileTable& table, ComputeClass type) {
   const auto i = static_cast<int>(type);
   table.cast[i][0] = cast<float, From>;
   table.cast[i][1] = cast<double, From>;
@@ -438,11 +438,11 @@ void set_class(TileTable& table, TileClass type) {
 }
 
 void fill_moves(TileTable& table) {
-  set_class<float>(table, TileClass::f32);
-  set_class<double>(table, TileClass::f64);
-  set_class<std::int32_t>(table, TileClass::i32);
-  set_class<std::int64_t>(table, TileClass::i64);
-  set_class<std::uint64_t>(table, TileClass::u64);
+  set_class<float>(table, ComputeClass::f32);
+  set_class<double>(table, ComputeClass::f64);
+  set_class<std::int32_t>(table, ComputeClass::i32);
+  set_class<std::int64_t>(table, ComputeClass::i64);
+  set_class<std::uint64_t>(table, ComputeClass::u64);
   set_memory<float, float>(table, DType::f32);
   set_memory<double, double>(table, DType::f64);
   set_memory<Half16, float>(table, DType::f16);
