@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -78,16 +79,39 @@ int run(const std::vector<std::string>& words, const std::string& output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// The first line that the compiler says of itself.
-const std::string& compiler_name() {
-  static const std::string name = [] {
-    const TemporaryFolder folder;
-    const std::string output = folder.file("version");
-    run({HEARTH_SIM_COMPILER, "--version"}, output);
-    const std::string text = read_file(output);
-    return text.substr(0, text.find('\n'));
-  }();
-  return name;
+struct Compiler {
+  std::string command;
+  std::string version;  // the first line that it says of itself
+};
+
+// Empty where the command does not run.
+std::string version_of(const std::string& command) {
+  const TemporaryFolder folder;
+  const std::string output = folder.file("version");
+  if (run({command, "--version"}, output) != 0) return {};
+  const std::string text = read_file(output);
+  return text.substr(0, text.find('\n'));
+}
+
+Compiler find_compiler() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  const char* const asked = std::getenv("HEARTH_HOST_COMPILER");
+  std::vector<std::string> commands = {HEARTH_SIM_COMPILER, "g++", "c++", "clang++"};
+  if (asked != nullptr && *asked != '\0') commands = {asked};
+  for (const std::string& command : commands) {
+    const std::string version = version_of(command);
+    if (!version.empty()) return {command, version};
+  }
+  throw Error(ErrorCode::unsupported,
+              "sim: there is no host compiler; got " +
+                  (commands.size() == 1 ? "HEARTH_HOST_COMPILER=" + commands[0]
+                                        : std::string("none of g++, c++ and clang++ in PATH")) +
+                  ", expected a g++ or clang++ that runs (HEARTH_HOST_COMPILER names one)");
+}
+
+const Compiler& compiler() {
+  static const Compiler found = find_compiler();
+  return found;
 }
 
 std::vector<std::string> options(bool checked) {
@@ -101,7 +125,7 @@ std::vector<std::string> options(bool checked) {
   // An fma is one instruction, with the same result as the function.
   if (__builtin_cpu_supports("fma")) words.push_back("-mfma");
 #endif
-  const bool clang = compiler_name().find("clang") != std::string::npos;
+  const bool clang = compiler().version.find("clang") != std::string::npos;
   if (!clang) {
     // Calls of one simd operation stay one call: the simulator tells operations apart by that.
     words.push_back("-fno-thread-jumps");
@@ -120,13 +144,11 @@ std::vector<std::string> options(bool checked) {
 
 void compile(const std::string& kernel, std::vector<std::string> words,
              const TemporaryFolder& folder) {
-  words.insert(words.begin(), HEARTH_SIM_COMPILER);
+  words.insert(words.begin(), compiler().command);
   const std::string messages = folder.file("messages");
   if (run(words, messages) == 0) return;
-  const std::string said = read_file(messages);
   throw Error(ErrorCode::device,
-              "sim: kernel '" + kernel + "' does not compile: " +
-                  (said.empty() ? std::string(HEARTH_SIM_COMPILER) + " does not run" : said));
+              "sim: kernel '" + kernel + "' does not compile: " + read_file(messages));
 }
 
 // The same for all libraries, and slower to compile than most kernels.
@@ -167,7 +189,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
 }
 
 std::string host_compiler_version(bool checked) {
-  std::string all = compiler_name();
+  std::string all = compiler().version;
   for (const std::string& option : options(checked)) all += " " + option;
   if (checked) all += " hooks " + std::to_string(std::hash<std::string_view>()(kAccessHooks));
   return all;

@@ -1,4 +1,5 @@
-// The compiler that turns kernel texts into libraries of this machine.
+// The compiler that turns kernel texts into libraries of this machine: what HEARTH_HOST_COMPILER
+// names, else the one found when Hearth was configured, else g++, c++ or clang++ in PATH.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 namespace hearth::sim {
 
 // The library's bytes. A checked library reports its accesses (access_hooks.h). Throws
-// Error{device} with the compiler's messages. Thread-safe.
+// Error{device} with the compiler's messages, and Error{unsupported} where there is no compiler.
+// Thread-safe.
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         bool checked);
 
