@@ -37,11 +37,15 @@ std::string describe(const void* address, const std::vector<AccessRange>& ranges
     const std::int64_t offset = at - range.begin;
     const std::int64_t away =
         offset < 0 ? -offset : std::max<std::int64_t>(offset - range.bytes, 0);
-    if (away >= distance) continue;
+    if (away >= distance || (away > 0 && !range.is_named)) continue;
     nearest = &range;
     distance = away;
   }
-  if (nearest == nullptr) return "an address that belongs to no parameter";
+  if (nearest == nullptr) {
+    return "an address that belongs to no parameter (an index outside a local array may have "
+           "spoilt "
+           "a pointer)";
+  }
   return "offset " + std::to_string(at - nearest->begin) + " of " + nearest->name + " of " +
          count(nearest->bytes);
 }
@@ -73,13 +77,13 @@ void AccessChecker::begin_threadgroup(std::int64_t group) {
 }
 
 void AccessChecker::pass_barrier(unsigned mem_flags) {
-  if ((mem_flags & kDeviceMemory) != 0) device_.pass_barrier();
-  if ((mem_flags & kThreadgroupMemory) != 0) threadgroup_.pass_barrier();
+  device_.pass_barrier((mem_flags & kDeviceMemory) != 0);
+  threadgroup_.pass_barrier((mem_flags & kThreadgroupMemory) != 0);
 }
 
 void AccessChecker::pass_simdgroup_barrier(int simdgroup, unsigned mem_flags) {
-  if ((mem_flags & kDeviceMemory) != 0) device_.pass_simdgroup_barrier(simdgroup);
-  if ((mem_flags & kThreadgroupMemory) != 0) threadgroup_.pass_simdgroup_barrier(simdgroup);
+  device_.pass_simdgroup_barrier(simdgroup, (mem_flags & kDeviceMemory) != 0);
+  threadgroup_.pass_simdgroup_barrier(simdgroup, (mem_flags & kThreadgroupMemory) != 0);
 }
 
 // The range that holds these bytes, or null.
@@ -97,8 +101,13 @@ const AccessRange* AccessChecker::find(const std::byte* address, std::int64_t by
   return last;
 }
 
-bool AccessChecker::check(int thread, const void* address, std::int64_t bytes, Access access) {
+bool AccessChecker::check(int thread, const void* address, std::int64_t bytes, Access access,
+                          std::int64_t alignment) {
   const auto* const at = static_cast<const std::byte*>(address);
+  if (reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(alignment) != 0) {
+    return fail(at, bytes, access,
+                ", which is not aligned to " + std::to_string(alignment) + " bytes");
+  }
   const AccessRange* const range = find(at, bytes);
   if (range == nullptr) return fail(at, bytes, access, "");
   if (writes(access) && !range->writable) {

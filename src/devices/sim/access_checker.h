@@ -20,6 +20,8 @@ struct AccessRange {
   std::int64_t bytes = 0;
   bool readable = true;
   bool writable = false;
+  // False for the simulator's own lists: what lies beside them has nothing to do with them.
+  bool is_named = true;
   // Memory of a threadgroup: a read must follow a write of the same threadgroup.
   bool threadgroup = false;
   Shadow shadow;
@@ -42,7 +44,9 @@ class AccessChecker {
   void pass_simdgroup_barrier(int simdgroup, unsigned mem_flags);
 
   // True for an access that is right. Otherwise fault() says what is wrong: "reads 4 bytes at ...".
-  bool check(int thread, const void* address, std::int64_t bytes, Access access);
+  // `alignment`: what the access needs, in bytes.
+  bool check(int thread, const void* address, std::int64_t bytes, Access access,
+             std::int64_t alignment = 1);
   const std::string& fault() const noexcept { return fault_; }
 
  private:

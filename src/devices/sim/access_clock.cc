@@ -22,28 +22,29 @@ constexpr std::uint32_t kManyGroups = 1u << 13;
 constexpr std::uint32_t kSplit = 1u << 14;
 constexpr int kTurnShift = 15;
 
-bool same_turn(std::uint32_t a, std::uint32_t b) { return ((a ^ b) >> kTurnShift) == 0; }
-
 }  // namespace
 
 void AccessClock::begin_launch() {
-  advance();
+  advance(true);
   first_ = segment_;
 }
 
 void AccessClock::begin_threadgroup(bool own) {
-  advance();
+  advance(true);
   first_of_group_ = segment_;
   if (own) first_ = segment_;
 }
 
-void AccessClock::pass_barrier() { advance(); }
+void AccessClock::pass_barrier(bool ordered) { advance(ordered); }
 
-void AccessClock::advance() {
+void AccessClock::advance(bool ordered) {
   if (++segment_ == 0) {
     throw Error(ErrorCode::device, "sim: the checker of this driver has run too long");
   }
+  if (!ordered) return;
+  visible_ = segment_;
   std::fill(std::begin(turns_), std::end(turns_), 0u);
+  std::fill(std::begin(visible_turns_), std::end(visible_turns_), 0u);
 }
 
 int AccessClock::thread_of(const ShadowCell::Record& record) noexcept {
@@ -54,34 +55,43 @@ bool AccessClock::is_of_many_groups(const ShadowCell::Record& record) noexcept {
   return (record.thread & kManyGroups) != 0;
 }
 
+// Of an access of one's own simdgroup: no simdgroup barrier since has ordered it.
+inline bool AccessClock::same_turn(const ShadowCell::Record& before, std::uint32_t me,
+                                   Earlier was) const {
+  const std::uint32_t simdgroup = (me & kThread) / 32;
+  return before.thread >> kTurnShift >=
+         (was == Earlier::write ? visible_turns_[simdgroup] : turns_[simdgroup]);
+}
+
 // True unless `before` and an access of `me` now may happen at the same time.
-inline bool AccessClock::in_order(const ShadowCell::Record& before, std::uint32_t me) const {
+inline bool AccessClock::in_order(const ShadowCell::Record& before, std::uint32_t me,
+                                  Earlier was) const {
   if (before.segment < first_) return true;
   if (before.segment < first_of_group_ || (before.thread & kManyGroups) != 0) return false;
-  if (before.segment != segment_) return true;
+  if (before.segment < (was == Earlier::write ? visible_ : segment_)) return true;
   if (((before.thread ^ me) & kSimdgroup) != 0 || (before.thread & kManySimdgroups) != 0) {
     return false;
   }
-  if (!same_turn(before.thread, me)) return true;
+  if (!same_turn(before, me, was)) return true;
   return ((before.thread ^ me) & kLane) == 0 && (before.thread & kManyLanes) == 0;
 }
 
 // A record of `me` that stands for `before` too, as far as that can still be out of order with
 // anything.
-inline ShadowCell::Record AccessClock::joined(const ShadowCell::Record& before,
-                                              std::uint32_t me) const {
+inline ShadowCell::Record AccessClock::joined(const ShadowCell::Record& before, std::uint32_t me,
+                                              Earlier was) const {
   ShadowCell::Record record = {segment_, me};
   if (before.segment < first_) return record;
   if (before.segment < first_of_group_ || (before.thread & kManyGroups) != 0) {
     record.thread |= kManyGroups;
   }
-  if (before.segment != segment_) return record;
+  if (before.segment < (was == Earlier::write ? visible_ : segment_)) return record;
   if (((before.thread ^ me) & kSimdgroup) != 0) {
     record.thread |= kManySimdgroups;
     return record;
   }
   record.thread |= before.thread & kManySimdgroups;
-  if (same_turn(before.thread, me)) {
+  if (same_turn(before, me, was)) {
     record.thread |= before.thread & kManyLanes;
     if (((before.thread ^ me) & kLane) != 0) record.thread |= kManyLanes;
   }
@@ -95,14 +105,15 @@ inline AccessClock::Conflict AccessClock::check_cell(ShadowCell& cell, std::uint
   }
   const bool atomic = access >= Access::atomic_read;
   const bool among_atomics = atomic && (cell.write.thread & kAtomic) != 0;
-  if (!among_atomics && !in_order(cell.write, me)) return {Finding::race, cell.write, true};
+  if (!among_atomics && !in_order(cell.write, me, Earlier::write))
+    return {Finding::race, cell.write, true};
   if (writes(access)) {
-    if (!in_order(cell.read, me)) return {Finding::race, cell.read, false};
+    if (!in_order(cell.read, me, Earlier::read)) return {Finding::race, cell.read, false};
     const std::uint32_t flag = atomic ? kAtomic : 0;
-    cell.write =
-        among_atomics ? joined(cell.write, me | flag) : ShadowCell::Record{segment_, me | flag};
+    cell.write = among_atomics ? joined(cell.write, me | flag, Earlier::write)
+                               : ShadowCell::Record{segment_, me | flag};
   } else if (!atomic) {
-    cell.read = joined(cell.read, me);
+    cell.read = joined(cell.read, me, Earlier::read);
   }
   return {};
 }

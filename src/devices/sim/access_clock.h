@@ -4,7 +4,8 @@
 //   threads of one simdgroup by a simdgroup barrier or a threadgroup barrier,
 //   threads of one threadgroup by a threadgroup barrier,
 //   threads of different threadgroups by nothing: not within one launch.
-// A barrier orders the kinds of memory that it names. Other simd operations order no memory. Atomic
+// A barrier orders the kinds of memory that it names; whatever it names, nobody goes on before all
+// have come, so that it orders a read before a later write. Other simd operations order no memory. Atomic
 // accesses may meet each other, not plain ones.
 //
 // Of each byte the last write is remembered, and a summary of the reads: exact, but that atomic loads
@@ -31,8 +32,12 @@ class AccessClock {
   void begin_launch();
   // `own`: each threadgroup has this memory for itself.
   void begin_threadgroup(bool own);
-  void pass_barrier();
-  void pass_simdgroup_barrier(int simdgroup) { ++turns_[simdgroup]; }
+  // `ordered`: it names this memory.
+  void pass_barrier(bool ordered);
+  void pass_simdgroup_barrier(int simdgroup, bool ordered) {
+    ++turns_[simdgroup];
+    if (ordered) visible_turns_[simdgroup] = turns_[simdgroup];
+  }
 
   enum class Finding : std::uint8_t { none, race, uninitialised };
   struct Conflict {
@@ -55,9 +60,13 @@ class AccessClock {
   static bool is_of_many_groups(const ShadowCell::Record& record) noexcept;
 
  private:
-  void advance();
-  bool in_order(const ShadowCell::Record& before, std::uint32_t me) const;
-  ShadowCell::Record joined(const ShadowCell::Record& before, std::uint32_t me) const;
+  // What an earlier access was: a write must be visible to be in order, a read only over.
+  enum class Earlier : std::uint8_t { read, write };
+
+  void advance(bool ordered);
+  bool same_turn(const ShadowCell::Record& before, std::uint32_t me, Earlier was) const;
+  bool in_order(const ShadowCell::Record& before, std::uint32_t me, Earlier was) const;
+  ShadowCell::Record joined(const ShadowCell::Record& before, std::uint32_t me, Earlier was) const;
   Conflict check_cell(ShadowCell& cell, std::uint32_t me, Access access, bool initialised) const;
   bool is_split(const ShadowCell& word) const;
   void split(ShadowCell& word, ShadowCell* bytes) const;
@@ -67,7 +76,11 @@ class AccessClock {
   // What lies before it can be forgotten: the launch's first, or the threadgroup's for memory of
   // its own.
   std::uint32_t first_ = 0;
-  std::uint32_t turns_[32] = {};  // simdgroup barriers of each simdgroup in this segment
+  // What was written before it is visible to the threadgroup.
+  std::uint32_t visible_ = 0;
+  // Simdgroup barriers of each simdgroup since then, and what was written before is visible to it.
+  std::uint32_t turns_[32] = {};
+  std::uint32_t visible_turns_[32] = {};
 };
 
 }  // namespace hearth::sim

@@ -14,10 +14,10 @@ namespace {
 
 struct sigaction before_segv;
 struct sigaction before_bus;
-thread_local const void* fault_address = nullptr;
+thread_local Threadgroup::MemoryFault fault;
 
 // Runs in place of the kernel.
-[[noreturn]] void land() { Threadgroup::report_fault(fault_address); }
+[[noreturn]] void land() { Threadgroup::report_fault(fault); }
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (!Threadgroup::is_running()) {
@@ -25,16 +25,21 @@ void handle(int signal, siginfo_t* info, void* context) {
     sigaction(signal, signal == SIGBUS ? &before_bus : &before_segv, nullptr);
     return;
   }
-  fault_address = info->si_addr;
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+  fault.address = info->si_addr;
   constexpr std::uintptr_t kRedZone = 256;
 #if defined(__x86_64__)
+  // The processor names no address for these.
+  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr;
+  fault.instruction = reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
   auto& stack = machine.gregs[REG_RSP];
   const std::uintptr_t top =
       Threadgroup::fault_stack(static_cast<std::uintptr_t>(stack)) - kRedZone;
   stack = static_cast<greg_t>(top / 16 * 16 - 8);  // as after a call
   machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(&land);
 #elif defined(__aarch64__)
+  fault.misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
+  fault.instruction = reinterpret_cast<const void*>(machine.pc);
   machine.sp = (Threadgroup::fault_stack(machine.sp) - kRedZone) / 16 * 16;
   machine.pc = reinterpret_cast<std::uintptr_t>(&land);
 #endif

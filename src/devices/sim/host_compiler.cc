@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "devices/sim/access_hooks.h"
@@ -114,7 +115,7 @@ const Compiler& compiler() {
   return found;
 }
 
-std::vector<std::string> options(bool checked) {
+std::vector<std::string> options(HostOptions asked) {
   // As the prelude asks (kernels/prelude/host.h). Kernels read floats as vectors of floats.
   std::vector<std::string> words = {
       "-std=c++20", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fwrapv",
@@ -131,8 +132,12 @@ std::vector<std::string> options(bool checked) {
     words.push_back("-fno-thread-jumps");
     words.push_back("-fno-gnu-unique");
   }
-  if (checked) {
+  if (asked.debug) words.push_back("-g1");
+  if (asked.checked) {
     words.push_back("-fsanitize=thread");
+    if (asked.debug) {
+      words.push_back(clang ? "-fsanitize=array-bounds,alignment" : "-fsanitize=bounds,alignment");
+    }
     words.push_back("-DHEARTH_SIM_STACK_BYTES=" + std::to_string(Fiber::kStackBytes));
     if (clang) {
       // Else the read of x[i] += 1 goes unnoticed.
@@ -158,7 +163,7 @@ const std::string& hooks_object() {
     const std::string source = folder.file("hooks.cc");
     const std::string made = folder.file("hooks.o");
     write_file(source, kAccessHooks);
-    std::vector<std::string> words = options(true);
+    std::vector<std::string> words = options({true, false});
     words.insert(words.end(), {"-c", "-o", made, source});
     compile("access hooks", words, folder);
     return read_file(made);
@@ -169,14 +174,14 @@ const std::string& hooks_object() {
 }  // namespace
 
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
-                                        bool checked) {
+                                        HostOptions asked) {
   const TemporaryFolder folder;
   const std::string source = folder.file(kernel + ".cc");
   const std::string library = folder.file(kernel + ".so");
   write_file(source, text);
-  std::vector<std::string> words = options(checked);
+  std::vector<std::string> words = options(asked);
   words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});
-  if (checked) {
+  if (asked.checked) {
     words.push_back(folder.file("hooks.o"));
     write_file(words.back(), hooks_object());
   }
@@ -188,11 +193,30 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   return made;
 }
 
-std::string host_compiler_version(bool checked) {
+std::string host_compiler_version(HostOptions asked) {
   std::string all = compiler().version;
-  for (const std::string& option : options(checked)) all += " " + option;
-  if (checked) all += " hooks " + std::to_string(std::hash<std::string_view>()(kAccessHooks));
+  for (const std::string& option : options(asked)) all += " " + option;
+  if (asked.checked) all += " hooks " + std::to_string(std::hash<std::string_view>()(kAccessHooks));
   return all;
+}
+
+std::string source_line(std::span<const std::byte> library, std::uintptr_t offset) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("kernel.so");
+  const std::string output = folder.file("lines");
+  write_file(file, {reinterpret_cast<const char*>(library.data()), library.size()});
+  std::ostringstream address;
+  address << std::hex << offset;
+  if (run({"addr2line", "-i", "-e", file, address.str()}, output) != 0) return {};
+  std::error_code ignored;
+  const std::string here = fs::current_path(ignored).string() + "/";
+  std::ifstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(here)) line.erase(0, here.size());
+    line = line.substr(0, line.find(" (discriminator"));
+    if (!line.starts_with("?") && line.find("kernels/prelude/") == line.npos) return line;
+  }
+  return {};
 }
 
 }  // namespace hearth::sim

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "devices/sim/access_hooks.h"
+#include "devices/sim/host_compiler.h"
 #include "devices/sim/threadgroup.h"
 #include "hearth/error.h"
 
@@ -101,7 +102,9 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
       parameters_(source.parameters),
       max_threads_(source.max_threads),
       members_(source.members) {
-  handle_ = open_library(name_, open_seal(name_, image));
+  const std::span<const std::byte> library = open_seal(name_, image);
+  bytes_.assign(library.begin(), library.end());
+  handle_ = open_library(name_, library);
   kernel_ = reinterpret_cast<HearthKernel>(symbol(name_));
   const auto bytes = reinterpret_cast<HearthThreadgroupBytes>(symbol(name_ + "_threadgroup_bytes"));
   void* const table = symbol("hearth_simulator");
@@ -113,6 +116,8 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
   if (void* const hook = symbol("hearth_access")) {
     checked_ = true;
     *static_cast<AccessHook*>(hook) = Threadgroup::access;
+    *static_cast<BoundsHook*>(symbol("hearth_bounds")) = Threadgroup::out_of_bounds;
+    *static_cast<AlignmentHook*>(symbol("hearth_alignment")) = Threadgroup::misaligned;
   }
   unsigned next = 0;
   for (const runtime::KernelParameter& parameter : parameters_) {
@@ -120,6 +125,12 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
     arrays_.push_back({parameter.name, static_cast<std::int64_t>(bytes(next++))});
   }
   mapped_ = mapped_range(handle_);
+}
+
+std::string KernelLibrary::line_of(const void* instruction) const {
+  const auto* const at = static_cast<const std::byte*>(instruction);
+  if (at <= mapped_.data() || at > mapped_.data() + mapped_.size()) return {};
+  return source_line(bytes_, static_cast<std::uintptr_t>(at - mapped_.data()) - 1);
 }
 
 KernelLibrary::~KernelLibrary() { dlclose(handle_); }

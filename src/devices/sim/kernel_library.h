@@ -36,6 +36,9 @@ class KernelLibrary {
   bool checked() const noexcept { return checked_; }
   // Its code and data.
   std::span<const std::byte> mapped() const noexcept { return mapped_; }
+  // Where in the text the instruction before this address comes from ("axpy:5"); empty where the
+  // library does not say, as one without debug lines.
+  std::string line_of(const void* instruction) const;
   // What else the library exports; null where there is no such symbol.
   void* symbol(const std::string& name) const;
 
@@ -49,6 +52,7 @@ class KernelLibrary {
   std::vector<ThreadgroupArray> arrays_;
   bool checked_ = false;
   std::span<const std::byte> mapped_;
+  std::vector<std::byte> bytes_;
 };
 
 }  // namespace hearth::sim

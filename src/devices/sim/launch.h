@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ struct Grid {
   std::vector<GridArgument> arguments;
   std::vector<ThreadgroupArray> arrays;
   std::int64_t threadgroup_memory = 0;  // bytes that there are for these and the kernel's own
+  // Where in the text the instruction before an address comes from; empty where that is not known.
+  std::function<std::string(const void*)> line_of;
   // The library's own data: constant tables of the kernel.
   std::span<const std::byte> library;
 };

@@ -160,12 +160,13 @@ void SimDriver::free(Address address) noexcept {
 }
 
 std::vector<std::byte> SimDriver::compile(const runtime::KernelSource& source) {
-  return seal_image(
-      compile_for_host(source.name, gpu::assemble(source, gpu::Target::host), options_.check));
+  return seal_image(compile_for_host(source.name, gpu::assemble(source, gpu::Target::host),
+                                     {options_.check, options_.debug}));
 }
 
 std::string SimDriver::compiler_version() const {
-  return host_compiler_version(options_.check) + " " + std::to_string(gpu::embedded_revision());
+  return host_compiler_version({options_.check, options_.debug}) + " " +
+         std::to_string(gpu::embedded_revision());
 }
 
 std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& source,
@@ -326,6 +327,7 @@ void SimDriver::run_command(const QueuedCommand& command) {
   grid.arrays = library.arrays();
   grid.threadgroup_memory = properties_.threadgroup_memory;
   grid.library = library.mapped();
+  if (options_.debug) grid.line_of = [&library](const void* at) { return library.line_of(at); };
   windows_.begin_launch();
   for (const QueuedCommand::Argument& argument : command.arguments) {
     GridArgument& mine = grid.arguments.emplace_back();

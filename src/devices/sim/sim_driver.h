@@ -31,6 +31,8 @@ struct SimOptions {
   Schedule schedule = {};  // of threads, of threadgroups, and of the commands of a group
   // Judge every access, on one processor. Without, kernels run on all of them.
   bool check = true;
+  // Faults name lines of the text, and indices outside a kernel's own arrays are faults (with `check`).
+  bool debug = false;
   Placement placement = Placement::right;
   std::int64_t memory = std::int64_t{8} << 30;
   std::int64_t argument_bytes = 2048;  // little, so that tests see batches split; 0: no batches

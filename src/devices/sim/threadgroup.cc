@@ -67,6 +67,7 @@ void Threadgroup::append_ranges(std::vector<AccessRange>& ranges) {
   append("the list of threadgroup arrays", memory_.pointers());
   append("the simulator's functions", std::span(callbacks(), 1));
   append("the kernel's tables", grid_->library);
+  for (AccessRange& range : ranges) range.is_named = false;
   for (const GridArgument& argument : grid_->arguments) ranges.push_back(range_of(argument));
   memory_.append_ranges(ranges);
 }
@@ -148,7 +149,7 @@ void Threadgroup::run_once(std::span<const int> threads) {
     }
     fiber->resume();
     if (!fault_.empty()) throw_fault(fault_, current_);
-    if (memory_fault_) throw_memory_fault();
+    if (has_memory_fault_) throw_memory_fault();
     if (fiber->finished()) idle_.push_back(fiber);
   }
 }
@@ -292,14 +293,32 @@ void Threadgroup::release_barrier() {
   order_threads();
 }
 
-void Threadgroup::access(const void* address, unsigned long bytes, int access) {
+void Threadgroup::access(const void* address, unsigned long bytes, int access,
+                         unsigned long alignment, const void* caller) {
   Threadgroup& group = *running;
   if (group.checker_ == nullptr) return;
   if (!group.checker_->check(group.current_, address, static_cast<std::int64_t>(bytes),
-                             static_cast<Access>(access))) {
+                             static_cast<Access>(access), static_cast<std::int64_t>(alignment))) {
     group.fault_ = group.checker_->fault();
+    group.fault_call_ = caller;
     group.give_up();
   }
+}
+
+void Threadgroup::out_of_bounds(const char* file, unsigned line, const char* type, long index) {
+  running->fault_ = "uses index " + std::to_string(index) + " of an array of type " + type +
+                    ", at " + file + ":" + std::to_string(line);
+  running->give_up();
+}
+
+void Threadgroup::misaligned(const char* file, unsigned line, const char* type,
+                             unsigned long alignment, const void* address) {
+  std::vector<AccessRange> ranges;
+  running->append_ranges(ranges);
+  running->fault_ = std::string("accesses ") + type + " at " + describe(address, ranges) +
+                    ", which is not aligned to " + std::to_string(alignment) + " bytes, at " +
+                    file + ":" + std::to_string(line);
+  running->give_up();
 }
 
 bool Threadgroup::is_running() { return running != nullptr; }
@@ -312,9 +331,9 @@ std::uintptr_t Threadgroup::fault_stack(std::uintptr_t stack_pointer) {
   return overflow ? reinterpret_cast<std::uintptr_t>(fiber.stack_top()) - reserve : stack_pointer;
 }
 
-void Threadgroup::report_fault(const void* address) {
-  running->memory_fault_ = true;
-  running->fault_address_ = address;
+void Threadgroup::report_fault(const MemoryFault& fault) {
+  running->has_memory_fault_ = true;
+  running->memory_fault_ = fault;
   running->give_up();
 }
 

@@ -42,13 +42,25 @@ class Threadgroup {
 
   // What kernels call.
   static const HearthSimulator* callbacks();
-  // Called before each access of the running thread; `access` as in Access. Does not return if there
-  // is a checker and the access is wrong.
-  static void access(const void* address, unsigned long bytes, int access);
+  // Called before each access of the running thread (access_hooks.h). Does not return if there is a
+  // checker and the access is wrong.
+  static void access(const void* address, unsigned long bytes, int access, unsigned long alignment,
+                     const void* caller);
+  // The running thread uses an index outside an array of its own. Does not return.
+  static void out_of_bounds(const char* file, unsigned line, const char* type, long index);
+  // The running thread uses a pointer that is not aligned for its type. Does not return.
+  static void misaligned(const char* file, unsigned line, const char* type, unsigned long alignment,
+                         const void* address);
   // True within a thread of a kernel, on the calling thread of the process.
   static bool is_running();
-  // The running thread touched memory that is not accessible. Called on its stack, in its place.
-  [[noreturn]] static void report_fault(const void* address);
+  // The running thread touched memory that is not accessible, or with `misaligned` made an access that
+  // its address is not aligned for. Called on its stack, in its place; `instruction` is where it was.
+  struct MemoryFault {
+    const void* address = nullptr;
+    const void* instruction = nullptr;
+    bool misaligned = false;
+  };
+  [[noreturn]] static void report_fault(const MemoryFault& fault);
   // Where that stack may be cut off for it, if `stack_pointer` is no longer in it.
   static std::uintptr_t fault_stack(std::uintptr_t stack_pointer);
 
@@ -115,9 +127,10 @@ class Threadgroup {
   int waiting_ = 0;         // at a barrier
   unsigned mem_flags_ = 0;  // of that
   int done_ = 0;
-  std::string fault_;          // of the running thread
-  bool memory_fault_ = false;  // found by the processor
-  const void* fault_address_ = nullptr;
+  std::string fault_;                 // of the running thread
+  const void* fault_call_ = nullptr;  // the instruction behind the access that is one
+  bool has_memory_fault_ = false;     // found by the processor
+  MemoryFault memory_fault_;
 };
 
 }  // namespace hearth::sim

@@ -15,8 +15,16 @@ std::string position(runtime::Size3 size, std::int64_t number) {
 
 void Threadgroup::throw_memory_fault() {
   const Fiber& fiber = *threads_[static_cast<std::size_t>(current_)].fiber;
-  const auto* const at = static_cast<const std::byte*>(fault_address_);
-  memory_fault_ = false;
+  const auto* const at = static_cast<const std::byte*>(memory_fault_.address);
+  has_memory_fault_ = false;
+  // As behind a call: line_of() looks at what is before it.
+  fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
+  if (memory_fault_.misaligned) {
+    throw_fault(
+        "makes a vector access at an address that is not aligned for it (or that no memory "
+        "can have)",
+        current_);
+  }
   if (at >= fiber.stack_bottom() && at < fiber.stack_top()) {
     throw_fault("has used up its stack", current_);
   }
@@ -26,9 +34,14 @@ void Threadgroup::throw_memory_fault() {
 }
 
 void Threadgroup::throw_fault(const std::string& what, int thread) {
-  const std::string text = "sim: kernel '" + grid_->name + "', threadgroup " +
-                           position(grid_->groups, group_) + ", thread " +
-                           position(grid_->threads, thread) + ": " + what;
+  std::string text = "sim: kernel '" + grid_->name + "', threadgroup " +
+                     position(grid_->groups, group_) + ", thread " +
+                     position(grid_->threads, thread) + ": " + what;
+  if (fault_call_ != nullptr && grid_->line_of) {
+    const std::string line = grid_->line_of(fault_call_);
+    if (!line.empty()) text += ", at " + line;
+  }
+  fault_call_ = nullptr;
   fault_.clear();
   idle_.clear();
   for (const std::unique_ptr<Fiber>& fiber : fibers_) {

@@ -385,7 +385,7 @@ class OtherLanes final : public sim::SimDriver {
             2);
     replace("return ushort(((row & 4u)", "return ushort(5u * (((row & 4u)", 1);
     replace("((column >> 1) & 1u));", "((column >> 1) & 1u)) & 31u);", 1);
-    return sim::seal_image(sim::compile_for_host(source.name, text, true));
+    return sim::seal_image(sim::compile_for_host(source.name, text, {.checked = true}));
   }
 };
 class SimdgroupAttentionOnOtherLanes : public SimdgroupAttention {

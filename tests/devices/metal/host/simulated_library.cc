@@ -166,7 +166,8 @@ std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::compile(const std::stri
     return std::make_shared<const SimulatedKernel>(source, *image);
   }
   const std::vector<std::byte> image = sim::seal_image(sim::compile_for_host(
-      source.name, gpu::assemble(source, gpu::Target::host) + pointer_table(source), check_));
+      source.name, gpu::assemble(source, gpu::Target::host) + pointer_table(source),
+      {.checked = check_}));
   cache.keep(hash, image);
   return std::make_shared<const SimulatedKernel>(source, image);
 }
