@@ -82,7 +82,8 @@ int run(const std::vector<std::string>& words, const std::string& output) {
 
 struct Compiler {
   std::string command;
-  std::string version;  // the first line that it says of itself
+  std::string version;                    // the first line that it says of itself
+  std::vector<std::string> float16 = {};  // options for its _Float16; empty where it has none
 };
 
 // Empty where the command does not run.
@@ -94,6 +95,24 @@ std::string version_of(const std::string& command) {
   return text.substr(0, text.find('\n'));
 }
 
+bool is_clang(const Compiler& compiler) {
+  return compiler.version.find("clang") != std::string::npos;
+}
+
+// What makes _Float16 round after each operation, if the compiler has both.
+std::vector<std::string> float16_options(const Compiler& compiler) {
+  const TemporaryFolder folder;
+  const std::string source = folder.file("float16.cc");
+  write_file(source, "_Float16 sum(_Float16 a, float b) { return a + b; }\n");
+  const std::string option =
+      is_clang(compiler) ? "-ffloat16-excess-precision=none" : "-fexcess-precision=16";
+  if (run({compiler.command, "-std=c++20", option, "-fsyntax-only", source},
+          folder.file("messages")) != 0) {
+    return {};
+  }
+  return {option, "-DHEARTH_HAS_FLOAT16=1"};
+}
+
 Compiler find_compiler() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   const char* const asked = std::getenv("HEARTH_HOST_COMPILER");
@@ -101,7 +120,10 @@ Compiler find_compiler() {
   if (asked != nullptr && *asked != '\0') commands = {asked};
   for (const std::string& command : commands) {
     const std::string version = version_of(command);
-    if (!version.empty()) return {command, version};
+    if (version.empty()) continue;
+    Compiler found{command, version};
+    found.float16 = float16_options(found);
+    return found;
   }
   throw Error(ErrorCode::unsupported,
               "sim: there is no host compiler; got " +
@@ -125,8 +147,11 @@ std::vector<std::string> options(HostOptions asked) {
 #if defined(__x86_64__)
   // An fma is one instruction, with the same result as the function.
   if (__builtin_cpu_supports("fma")) words.push_back("-mfma");
+  // So are conversions of halves.
+  if (__builtin_cpu_supports("f16c")) words.push_back("-mf16c");
 #endif
-  const bool clang = compiler().version.find("clang") != std::string::npos;
+  words.insert(words.end(), compiler().float16.begin(), compiler().float16.end());
+  const bool clang = is_clang(compiler());
   if (!clang) {
     // Calls of one simd operation stay one call: the simulator tells operations apart by that.
     words.push_back("-fno-thread-jumps");
@@ -185,7 +210,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     words.push_back(folder.file("hooks.o"));
     write_file(words.back(), hooks_object());
   }
-  words.push_back("-lm");
+  words.insert(words.end(), {"-lm", "-lgcc"});
   compile(kernel, words, folder);
   const std::string bytes = read_file(library);
   std::vector<std::byte> made(bytes.size());

@@ -207,6 +207,8 @@ HEARTH_INLINE Ctx current_ctx() {
 
 }  // namespace metal
 
+// NVRTC does not know GNU's word in front of anonymous structs.
+#define __extension__
 // Last: NVRTC's own macros use some of these words.
 #define device
 #define thread

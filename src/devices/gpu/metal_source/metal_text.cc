@@ -5,6 +5,7 @@
 
 #include "devices/gpu/metal_source/address_spaces.h"
 #include "devices/gpu/metal_source/metal_parameters.h"
+#include "devices/gpu/metal_source/plain_edits.h"
 #include "devices/gpu/text/text_builder.h"
 #include "devices/gpu/text/text_edits.h"
 #include "hearth/error.h"
@@ -226,6 +227,9 @@ std::string plain_text(const KernelSource& source, Target target) {
       edits.replace(entry.text, "");
     }
   }
+  for (const std::string_view part : wrapper_parts(text.text)) edits.replace(part, "");
+  rewrite_range_initialisers(text.tokens, edits);
+  rewrite_swizzles(text.tokens, edits);
   rewrite_directives(text.text, edits);
   rewrite_pragmas(text.tokens, edits);
   erase_address_spaces(text.tokens, edits);
