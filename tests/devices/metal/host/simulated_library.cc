@@ -160,7 +160,7 @@ std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::compile(const std::stri
   const KernelSource source = runtime::metal_kernel(text_, name, options_);
   const runtime::KernelCache cache(runtime::KernelCache::default_folder());
   const runtime::SourceHash hash =
-      hash_source(source, "double 2 " + sim::host_compiler_version(check_) + " " +
+      hash_source(source, "double 2 " + sim::host_compiler_version({.checked = check_}) + " " +
                               std::to_string(gpu::embedded_revision()));
   if (const auto image = cache.find(hash)) {
     return std::make_shared<const SimulatedKernel>(source, *image);
