@@ -1,6 +1,6 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check messages cross bench format clean bootstrap release
+.PHONY: help demo test check messages corpus cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -24,6 +24,7 @@ help:
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
 	@echo "make check    format, layers, warnings of g++ and clang"
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
+	@echo "make corpus   compile other projects' Metal kernels for host and CUDA (fetches them)"
 	@echo "make cross    link for Macs with Apple's chips, on Linux"
 	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
 	@echo "make format   format the sources"
@@ -51,6 +52,9 @@ check: bootstrap
 
 messages:
 	@scripts/check_messages.py
+
+corpus: release
+	@.venv/bin/python scripts/metal_corpus.py -j $(JOBS)
 
 cross:
 	@scripts/cross_macos -j $(JOBS)

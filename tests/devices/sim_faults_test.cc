@@ -144,12 +144,11 @@ TEST(SimulatorFaults, BarrierThatNamesNoMemory) {
   }
   const auto among_lanes = [](const std::string& name, const std::string& before_reading,
                               const std::string& before_writing) {
-    return two_buffers(name,
-                       "  s[ctx.lane] = x[ctx.lane];\n  simdgroup_barrier(mem_flags::mem_" +
-                           before_reading +
-                           ");\n  const float other = s[31u - ctx.lane];\n"
-                           "  simdgroup_barrier(mem_flags::mem_" +
-                           before_writing + ");\n  s[ctx.lane] = other;\n  y[ctx.lane] = other;\n");
+    return two_buffers(
+        name, "  s[ctx.lane] = x[ctx.lane];\n  simdgroup_barrier(mem_flags::mem_" + before_reading +
+                  ");\n  const float other = s[31u - ctx.lane];\n"
+                  "  simdgroup_barrier(mem_flags::mem_" +
+                  before_writing + ");\n  s[ctx.lane] = other;\n  y[ctx.lane] = other;\n");
   };
   EXPECT_EQ(fault_of(among_lanes("lanes_none_last", "threadgroup", "none"), 1, 32, 32, 32), "");
   EXPECT_SAYS(fault_of(among_lanes("lanes_none_first", "none", "threadgroup"), 1, 32, 32, 32),
@@ -157,10 +156,11 @@ TEST(SimulatorFaults, BarrierThatNamesNoMemory) {
 }
 
 TEST(SimulatorFaults, MisalignedVectors) {
-  const KernelSource source = two_buffers(
-      "misaligned", "  *reinterpret_cast<device ulong*>(y + 1) = ulong(x[0]);\n");
-  EXPECT_SAYS(fault_of(source, 1, 1, 64, 64),
-              "writes 8 bytes at offset 4 of parameter 'y' of 256 bytes, which is not aligned to 8");
+  const KernelSource source =
+      two_buffers("misaligned", "  *reinterpret_cast<device ulong*>(y + 1) = ulong(x[0]);\n");
+  EXPECT_SAYS(
+      fault_of(source, 1, 1, 64, 64),
+      "writes 8 bytes at offset 4 of parameter 'y' of 256 bytes, which is not aligned to 8");
 #if defined(__x86_64__)
   // Found by the processor, which names no address.
   const KernelSource wide = two_buffers(
@@ -188,8 +188,9 @@ TEST(SimulatorFaults, NameLinesOfTheText) {
   const std::string reads = "  float sum = 0.0f;\n  sum += x[ctx.tid.x + p.n];\n  y[0] = sum;\n";
   EXPECT_SAYS(fault_of(two_buffers("lines", reads), 1, 1, 64, 64, options),
               "reads 4 bytes at offset 400 of parameter 'x' of 256 bytes, at lines:5");
-  const std::string spoils = "  float local[4] = {};\n  local[int(ctx.tid.x) - int(p.n)] = 1.0f;\n"
-                             "  y[0] = local[x[0] == 0.0f ? 0 : 1];\n";
+  const std::string spoils =
+      "  float local[4] = {};\n  local[int(ctx.tid.x) - int(p.n)] = 1.0f;\n"
+      "  y[0] = local[x[0] == 0.0f ? 0 : 1];\n";
   EXPECT_SAYS(fault_of(two_buffers("own_array", spoils), 1, 1, 64, 64, options),
               "uses index -100 of an array of type 'float [4]', at own_array:5");
   const std::string wide = "  *reinterpret_cast<device float4*>(y + 1) = float4(x[0]);\n";

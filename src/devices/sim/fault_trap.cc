@@ -19,6 +19,33 @@ thread_local Threadgroup::MemoryFault fault;
 // Runs in place of the kernel.
 [[noreturn]] void land() { Threadgroup::report_fault(fault); }
 
+#if defined(__x86_64__)
+// Whether the instruction needs its operand in memory aligned: moves of whole vectors that say so, and
+// packed arithmetic in the encoding before AVX. The processor names no address for these, nor for
+// addresses that no memory can have.
+bool needs_alignment(const std::uint8_t* at) {
+  enum Prefix : std::uint8_t { none, operand_size, repeated };
+  int prefix = none;
+  for (;; ++at) {
+    if (*at == 0x66) {
+      prefix = operand_size;
+    } else if (*at == 0xf2 || *at == 0xf3) {
+      prefix = repeated;
+    } else if (*at / 16 != 4) {  // REX
+      break;
+    }
+  }
+  const bool vex = *at == 0xc5 || *at == 0xc4;
+  if (!vex && *at != 0x0f) return false;
+  const std::uint8_t opcode = at[*at == 0xc4 ? 3 : *at == 0xc5 ? 2 : 1];
+  if (vex) prefix = at[*at == 0xc4 ? 2 : 1] & 3;
+  if (opcode == 0x6f || opcode == 0x7f) return prefix == operand_size;
+  if (prefix > operand_size) return false;
+  return opcode == 0x28 || opcode == 0x29 || opcode == 0x2b || opcode == 0xe7 ||
+         (!vex && opcode >= 0x51 && opcode <= 0x5f);
+}
+#endif
+
 void handle(int signal, siginfo_t* info, void* context) {
   if (!Threadgroup::is_running()) {
     // The access is repeated, and faults again.
@@ -29,9 +56,9 @@ void handle(int signal, siginfo_t* info, void* context) {
   fault.address = info->si_addr;
   constexpr std::uintptr_t kRedZone = 256;
 #if defined(__x86_64__)
-  // The processor names no address for these.
-  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr;
   fault.instruction = reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
+  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr &&
+                     needs_alignment(static_cast<const std::uint8_t*>(fault.instruction));
   auto& stack = machine.gregs[REG_RSP];
   const std::uintptr_t top =
       Threadgroup::fault_stack(static_cast<std::uintptr_t>(stack)) - kRedZone;

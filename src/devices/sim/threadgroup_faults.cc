@@ -20,10 +20,7 @@ void Threadgroup::throw_memory_fault() {
   // As behind a call: line_of() looks at what is before it.
   fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
   if (memory_fault_.misaligned) {
-    throw_fault(
-        "makes a vector access at an address that is not aligned for it (or that no memory "
-        "can have)",
-        current_);
+    throw_fault("makes a vector access at an address that is not aligned for it", current_);
   }
   if (at >= fiber.stack_bottom() && at < fiber.stack_top()) {
     throw_fault("has used up its stack", current_);

@@ -49,10 +49,10 @@ std::vector<float> results(const std::string& text, const MetalOptions& options 
 }
 
 TEST(MetalExtensions, RangeInitialisers) {
-  const std::vector<float> y = results(
-      entry("  float a[4] = { [0 ... 4 - 1] = 0.0f };\n  float b[1] = {2.0f};\n"
-            "  half m[3] = {[0 ... 2] = -2.5h};\n"
-            "  y[i] = a[i % 4u] + b[0] + float(m[i % 3u]) + float(x[i]);\n"));
+  const std::vector<float> y =
+      results(entry("  float a[4] = { [0 ... 4 - 1] = 0.0f };\n  float b[1] = {2.0f};\n"
+                    "  half m[3] = {[0 ... 2] = -2.5h};\n"
+                    "  y[i] = a[i % 4u] + b[0] + float(m[i % 3u]) + float(x[i]);\n"));
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], -0.5f + static_cast<float>(bytes(32)[i]));
 }
 
@@ -68,21 +68,21 @@ TEST(MetalExtensions, Swizzles) {
 
 // A member of the text's own keeps its name.
 TEST(MetalExtensions, MembersThatLookLikeSwizzles) {
-  const std::vector<float> y = results(
-      entry("  Pair p = {float(x[i]), 3.0f};\n  y[i] = p.xy + p.zw;\n",
-            "struct Pair { float xy; float zw; };\n"));
+  const std::vector<float> y =
+      results(entry("  Pair p = {float(x[i]), 3.0f};\n  y[i] = p.xy + p.zw;\n",
+                    "struct Pair { float xy; float zw; };\n"));
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]) + 3.0f);
 }
 
 TEST(MetalExtensions, PackedVectorsMatricesAndNumbers) {
-  const std::vector<float> y = results(entry(
-      "  const packed_char4 c = ((device const packed_char4*)x)[i];\n"
-      "  const float4 v = fmax(0, float4(c));\n"
-      "  const float2x2 m = float2x2(float2(1.0f, 2.0f), float2(3.0f, 4.0f)) * 2.0f;\n"
-      "  const float powers = pow(2.0f, int(i % 4u)) + float(vec_elements<float3>::value);\n"
-      "  const bool most = float(MAXHALF) == 65504.0f && float(__HALF_MAX__) == 65504.0f &&\n"
-      "                    float(__FLT16_MAX__) == 65504.0f;\n"
-      "  y[i] = v.x + v.y + v.z + v.w + m[1][0] + powers + (most ? 0.0f : NAN);\n"));
+  const std::vector<float> y = results(
+      entry("  const packed_char4 c = ((device const packed_char4*)x)[i];\n"
+            "  const float4 v = fmax(0, float4(c));\n"
+            "  const float2x2 m = float2x2(float2(1.0f, 2.0f), float2(3.0f, 4.0f)) * 2.0f;\n"
+            "  const float powers = pow(2.0f, int(i % 4u)) + float(vec_elements<float3>::value);\n"
+            "  const bool most = float(MAXHALF) == 65504.0f && float(__HALF_MAX__) == 65504.0f &&\n"
+            "                    float(__FLT16_MAX__) == 65504.0f;\n"
+            "  y[i] = v.x + v.y + v.z + v.w + m[1][0] + powers + (most ? 0.0f : NAN);\n"));
   const std::vector<std::uint8_t> x = bytes(128);
   for (std::size_t i = 0; i < 32; ++i) {
     float expected = 6.0f + std::exp2(static_cast<float>(i % 4)) + 3.0f;
@@ -94,9 +94,10 @@ TEST(MetalExtensions, PackedVectorsMatricesAndNumbers) {
 }
 
 TEST(MetalExtensions, ProductsOfSimdgroupMatrices) {
-  const std::vector<float> y = results(
-      entry("  simdgroup_float8x8 a(2.0f), b(1.0f * float(x[0]));\n  const simdgroup_float8x8 c = a * b;\n"
-            "  y[i] = c.thread_elements()[0] + c.thread_elements()[1];\n"));
+  const std::vector<float> y =
+      results(entry("  simdgroup_float8x8 a(2.0f), b(1.0f * float(x[0]));\n  const "
+                    "simdgroup_float8x8 c = a * b;\n"
+                    "  y[i] = c.thread_elements()[0] + c.thread_elements()[1];\n"));
   float sum = 0;
   for (const float value : y) sum += value;
   EXPECT_EQ(sum, 8 * 2.0f * 11.0f);
@@ -105,11 +106,10 @@ TEST(MetalExtensions, ProductsOfSimdgroupMatrices) {
 TEST(MetalExtensions, FunctionConstantsByMacro) {
   MetalOptions options;
   options.function_constants["twice"] = "true";
-  const std::vector<float> y =
-      results(entry("  y[i] = twice ? 2.0f * float(x[i]) : 0.0f;\n",
-                    "#define CONST static constant constexpr const\n"
-                    "CONST bool twice [[function_constant(0)]];\n"),
-              options);
+  const std::vector<float> y = results(entry("  y[i] = twice ? 2.0f * float(x[i]) : 0.0f;\n",
+                                             "#define CONST static constant constexpr const\n"
+                                             "CONST bool twice [[function_constant(0)]];\n"),
+                                       options);
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], 2.0f * static_cast<float>(bytes(32)[i]));
 }
 
@@ -118,23 +118,25 @@ TEST(MetalExtensions, FunctionConstantsByMacro) {
 TEST(MetalExtensions, FilesThatWrapApplesFunctions) {
   MetalOptions options;
   options.files["some/bf16_math.h"] = "inline float wrapped(float x) { return __metal_fabs(x); }\n";
-  const std::string text = entry("  y[i] = abs(-float(x[i]));\n", "#include \"some/bf16_math.h\"\n");
+  const std::string text =
+      entry("  y[i] = abs(-float(x[i]));\n", "#include \"some/bf16_math.h\"\n");
   const std::vector<float> y = results(text, options);
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]));
   const std::string metal = gpu::assemble(metal_kernel(text, "f", options), gpu::Target::metal);
   EXPECT_SAYS(metal, "__metal_fabs");
   options.files["own.h"] = "inline float own(float x) { return __metal_fabs(x); }\n";
-  EXPECT_THROW(metal_kernel(entry("y[i] = own(x[i]);", "#include \"own.h\"\n"), "f", options), Error);
+  EXPECT_THROW(metal_kernel(entry("y[i] = own(x[i]);", "#include \"own.h\"\n"), "f", options),
+               Error);
 }
 
 // A half in an anonymous struct of a union, as blocks of quantized numbers have it, and one of two
 // results of a condition.
 TEST(MetalExtensions, HalvesInUnionsAndConditions) {
-  const std::vector<float> y =
-      results(entry("  device const Block* b = (device const Block*)x + i;\n"
-                    "  y[i] = float(b->d) + float(b->dm.y) * 2.0f;\n",
-                    "struct Block { union { __extension__ struct { half d; half m; }; half2 dm; };\n"
-                    "               uchar q[4]; };\n"));
+  const std::vector<float> y = results(
+      entry("  device const Block* b = (device const Block*)x + i;\n"
+            "  y[i] = float(b->d) + float(b->dm.y) * 2.0f;\n",
+            "struct Block { union { __extension__ struct { half d; half m; }; half2 dm; };\n"
+            "               uchar q[4]; };\n"));
   const std::vector<std::uint8_t> x = bytes(256);
   const auto half_at = [&](std::size_t at) {
     float16 value;
