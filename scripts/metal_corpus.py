@@ -171,7 +171,7 @@ class Corpus:
             if EXCLUDED_FILES.search(file.name):
                 reason = "tensor operations"
             good, out, error = self.tool(file, name, ["--list"])
-            names = out.split("\n")[:-1] if good else []
+            names = [line.split("\t") for line in out.split("\n")[:-1]] if good else []
             entries += len(names)
             if reason:
                 excluded[reason] += 1
@@ -179,21 +179,13 @@ class Corpus:
             if not good and "no kernel to check" not in error:
                 unread.append({"source": name, "file": file.name, "kernel": "", "read": error})
             functions = collections.OrderedDict()
-            for each in names:
-                functions.setdefault(function_of(each), []).append(each)
+            for each, function in names:
+                functions.setdefault(function, []).append(each)
             for instances in functions.values():
                 items.append((name, file, instances[0]))
                 if len(instances) > 1 and not self.options.one:
                     items.append((name, file, instances[-1]))
         return items, files, entries, excluded, unread
-
-
-def function_of(name):
-    """Instances of one function differ in dtypes and numbers at the end of their names."""
-    types = r"(float|half|bfloat16?|b?f16|f32|u?int(8|16|32|64)?|[iu](8|16|32|64)|bool_?|complex64|" \
-            r"char|q\d_[0-9k]+|iq\d_\w+|mxfp4|nvfp4|\d+)"
-    name = re.sub(r"<.*", "", name)
-    return re.sub(rf"((?<=_)|(?<=[a-z])){types}(?=_|$|[A-Z])", "#", re.sub(r"\d+", "0", name))
 
 
 def cause(message):

@@ -79,7 +79,8 @@ void run(const Arguments& arguments) {
   }
   if (arguments.list) {
     std::string all;
-    for (const std::string& name : names) all += name + "\n";
+    const std::vector<std::string> functions = arguments.kernels.empty() ? file.functions() : names;
+    for (std::size_t i = 0; i < names.size(); ++i) all += names[i] + "\t" + functions[i] + "\n";
     return write_out(all);
   }
   if (!arguments.text.empty()) {
@@ -125,7 +126,7 @@ void add_check_kernel(CommandLine& line) {
       .value_name("FILE");
   command.option("--kernel", arguments->kernels, "Only these entry points, or functions")
       .value_name("NAME");
-  command.flag("--list", arguments->list, "Name the kernels and check nothing");
+  command.flag("--list", arguments->list, "Name the kernels and their functions, check nothing");
   command.option("--grid", arguments->grid, "Threads of the whole grid")
       .value_name("X,Y,Z")
       .show_default();

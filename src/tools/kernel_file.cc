@@ -9,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "devices/gpu/metal_source/metal_entries.h"
+#include "devices/gpu/metal_source/preprocessor.h"
 #include "hearth/error.h"
 
 namespace hearth::tools {
@@ -137,6 +139,19 @@ void KernelFile::add_includes(const std::string& text, const std::string& folder
 std::vector<std::string> KernelFile::names() const {
   if (is_dialect()) return {};
   return runtime::metal_kernel_names(text_, metal_);
+}
+
+std::vector<std::string> KernelFile::functions() const {
+  const std::string read = gpu::preprocess(text_, "text", metal_.files, metal_.defines);
+  const gpu::MetalText text(read);
+  std::vector<std::string> all;
+  for (const gpu::MetalInstance& instance : text.instances) {
+    all.push_back(instance.function.substr(0, instance.function.find('<')));
+  }
+  for (const gpu::MetalEntry& entry : text.entries) {
+    if (!entry.is_template && !entry.body.empty()) all.push_back(entry.name);
+  }
+  return all;
 }
 
 runtime::KernelSource KernelFile::source(const std::string& name) const {

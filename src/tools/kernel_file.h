@@ -25,6 +25,8 @@ class KernelFile {
 
   // The entry points that need no template arguments; empty for a text of the dialect.
   std::vector<std::string> names() const;
+  // The functions behind these names, without template arguments, in the same order.
+  std::vector<std::string> functions() const;
   // `name`: an entry point, or in the dialect the function to call ("axpy<float>"). Throws Error as
   // runtime::metal_kernel() does.
   runtime::KernelSource source(const std::string& name) const;

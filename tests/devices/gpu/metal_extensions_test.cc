@@ -74,6 +74,30 @@ TEST(MetalExtensions, MembersThatLookLikeSwizzles) {
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]) + 3.0f);
 }
 
+// A class may specialise its functions within itself.
+TEST(MetalExtensions, MemberSpecialisations) {
+  const std::vector<float> y =
+      results(entry("  y[i] = Half()(float(x[i])) + float(Half()(int(x[i])));\n",
+                    "struct Half {\n"
+                    "  template <typename T> T operator()(T a) { return a / T(2); }\n"
+                    "  template <> int operator()(int a) { return a > 100 ? 1000 : 0; }\n"
+                    "};\n"));
+  for (std::size_t i = 0; i < 32; ++i) {
+    const auto x = static_cast<float>(bytes(32)[i]);
+    EXPECT_EQ(y[i], x / 2.0f + (x > 100 ? 1000.0f : 0.0f));
+  }
+}
+
+// Atomics of floats exchange by their bits.
+TEST(MetalExtensions, AtomicFloatsCompareAndExchange) {
+  const std::vector<float> y =
+      results(entry("  device atomic<float>* to = (device atomic<float>*)y;\n"
+                    "  float seen = atomic_load_explicit(to, memory_order_relaxed);\n"
+                    "  while (!atomic_compare_exchange_weak_explicit(to, &seen, seen + 1.0f,\n"
+                    "             memory_order_relaxed, memory_order_relaxed)) {\n  }\n"));
+  EXPECT_EQ(y[0], 32);
+}
+
 TEST(MetalExtensions, PackedVectorsMatricesAndNumbers) {
   const std::vector<float> y = results(
       entry("  const packed_char4 c = ((device const packed_char4*)x)[i];\n"

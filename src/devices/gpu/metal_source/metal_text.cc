@@ -229,6 +229,7 @@ std::string plain_text(const KernelSource& source, Target target) {
   }
   for (const std::string_view part : wrapper_parts(text.text)) edits.replace(part, "");
   rewrite_range_initialisers(text.tokens, edits);
+  rewrite_member_specialisations(text.tokens, edits);
   rewrite_swizzles(text.tokens, edits);
   rewrite_directives(text.text, edits);
   rewrite_pragmas(text.tokens, edits);

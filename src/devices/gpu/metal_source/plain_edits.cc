@@ -41,6 +41,35 @@ void rewrite_range_initialisers(const std::vector<Token>& tokens, TextEdits& edi
   }
 }
 
+void rewrite_member_specialisations(const std::vector<Token>& tokens, TextEdits& edits) {
+  std::vector<bool> in_class = {false};  // of the scopes that are open
+  std::size_t statement = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (is(tokens, i, "{")) {
+      bool is_class = false;
+      for (std::size_t k = statement; k < i && tokens[k].text != "("; ++k) {
+        is_class |= is(tokens, k, "struct") || is(tokens, k, "class") || is(tokens, k, "union");
+      }
+      in_class.push_back(is_class && tokens[i - 1].text != ")");
+    }
+    if (is(tokens, i, "}") && in_class.size() > 1) in_class.pop_back();
+    if (is(tokens, i, ";") || is(tokens, i, "{") || is(tokens, i, "}")) statement = i + 1;
+    if (!in_class.back() || i != statement || !is(tokens, i, "template") ||
+        !is(tokens, i + 1, "<") || !is(tokens, i + 2, ">")) {
+      continue;
+    }
+    std::size_t call = i + 3;
+    while (call < tokens.size() && tokens[call].text != "(" && tokens[call].text != "{" &&
+           tokens[call].text != ";") {
+      ++call;
+    }
+    // Arguments that are named are not found by parameters.
+    if (is(tokens, call, "(") && !is(tokens, call - 1, ">")) {
+      edits.replace(stretch(Tokens(tokens).subspan(i, 3)), "");
+    }
+  }
+}
+
 void rewrite_swizzles(const std::vector<Token>& tokens, TextEdits& edits) {
   std::set<std::string_view> own;  // members of the text
   for (std::size_t i = 0; i < tokens.size(); ++i) {
