@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "devices/gpu/text/kernel_text.h"
+#include "codegen/kernel_text.h"
 #include "hearth/error.h"
 #include "tools/commands.h"
 #include "tools/kernel_check.h"

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <utility>
 
-#include "devices/gpu/metal_source/metal_entries.h"
-#include "devices/gpu/metal_source/preprocessor.h"
+#include "codegen/msl/entries.h"
+#include "codegen/msl/preprocessor.h"
 #include "hearth/error.h"
 
 namespace hearth::tools {

@@ -9,7 +9,7 @@
 
 #include "devices/sim/kernel_library.h"
 #include "devices/sim/launch.h"
-#include "runtime/driver.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::sim {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "devices/sim/fault_trap.h"
-#include "runtime/worker_pool.h"
+#include "runtime/device/worker_pool.h"
 
 namespace hearth::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "devices/gpu/text/kernel_text.h"
+#include "codegen/kernel_text.h"
 #include "devices/sim/fault_trap.h"
 #include "devices/sim/host_compiler.h"
 #include "hearth/error.h"

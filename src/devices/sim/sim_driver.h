@@ -23,7 +23,7 @@
 #include "devices/sim/grid_runner.h"
 #include "devices/sim/launch.h"
 #include "devices/sim/simulated_memory.h"
-#include "runtime/driver.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::sim {
 

@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "devices/sim/shadow.h"
-#include "runtime/device_spec.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::sim {
 

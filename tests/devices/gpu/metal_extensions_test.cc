@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/gpu/nvrtc_compiler.h"
-#include "devices/gpu/text/kernel_text.h"
-#include "devices/sim_fixture.h"
+#include "codegen/kernel_text.h"
+#include "codegen/nvrtc_compiler.h"
 #include "hearth/dtype.h"
+#include "machines/sim_fixture.h"
 
 namespace hearth::sim {
 namespace {

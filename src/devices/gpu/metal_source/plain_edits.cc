@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "devices/gpu/metal_source/token_runs.h"
+#include "codegen/msl/token_runs.h"
 
 namespace hearth::gpu {
 namespace {

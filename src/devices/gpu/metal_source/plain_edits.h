@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "devices/gpu/text/text_edits.h"
-#include "devices/gpu/text/tokens.h"
+#include "codegen/text_edits.h"
+#include "codegen/tokens.h"
 
 namespace hearth::gpu {
 
