@@ -8,7 +8,7 @@
 #define HEARTH_TILE_FORMULAS_H
 #endif
 
-#include "devices/cpu/formula_length.h"
+#include "devices/cpu/regions/formula_length.h"
 #include "devices/cpu/regions/tile_vector.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "devices/cpu/formula_length.h"
+#include "devices/cpu/regions/formula_length.h"
 #include "devices/cpu/streaming.h"
 #include "graph/op_def.h"
 #include "hearth/error.h"
