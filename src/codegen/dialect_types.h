@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/compute_class.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 
@@ -42,6 +43,18 @@ inline const char* dialect_type(DType dtype) {
   return "";
 }
 
+// The type that values of a dtype are computed in.
+inline const char* value_type(DType dtype) {
+  constexpr const char* kTypes[kComputeClasses] = {"float", "double", "int", "long", "ulong"};
+  return kTypes[static_cast<int>(compute_class(dtype))];
+}
+// The struct of kernels/blocks/elements.h for a dtype: "F32".
+inline const char* dtype_struct(DType dtype) {
+  constexpr const char* kNames[kDTypeCount] = {"F64", "F32", "F16", "BF16", "I64", "I32", "I16",
+                                               "I8",  "U64", "U32", "U16",  "U8",  "Bool"};
+  return kNames[static_cast<int>(dtype)];
+}
+
 // The unsigned integer of up to 8 bytes.
 inline const char* unsigned_type(std::int64_t bytes) {
   switch (bytes) {
@@ -72,11 +85,15 @@ inline std::int64_t size_of_dialect_type(std::string_view type) {
 // That of an element's size, for moving bits.
 inline const char* storage_type(DType dtype) { return unsigned_type(size_of(dtype)); }
 
-// Where sums are kept: f32 for the small floats, the unsigned type of their size for integers, which
-// wraps.
+// Where sums are kept: f32 for the small floats; integers wrap, and those below 32 bits are cut when
+// they are stored.
 inline const char* sum_type(DType dtype) {
-  if (dtype == DType::f64) return "double";
-  return is_float(dtype) ? "float" : storage_type(dtype);
+  if (is_float(dtype)) return dtype == DType::f64 ? "double" : "float";
+  return size_of(dtype) == 8 ? "ulong" : "uint";
 }
+inline std::int64_t sum_bytes(DType dtype) { return size_of(dtype) == 8 ? 8 : 4; }
+
+// What one load or store moves at most: Packet<16> of kernels/blocks/elements.h.
+inline constexpr std::int64_t kPacketBytes = 16;
 
 }  // namespace hearth::gpu

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/plan/region.h"
+#include "graph/lower/lowered_region.h"
 #include "hearth/dtype.h"
 #include "hearth/shape.h"
 #include "runtime/device/device_spec.h"
@@ -113,7 +113,7 @@ struct Kernel {
 
 // How a device runs fused regions.
 struct RegionKernel {
-  Prepared (*prepare)(const Region&) = nullptr;
+  Prepared (*prepare)(LoweredRegion) = nullptr;
   void (*launch)(const Launch&) = nullptr;  // Launch::signature is null
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/function_ref.h"
+#include "graph/combine.h"
 #include "graph/params.h"
 #include "hearth/array.h"
 
@@ -49,12 +50,19 @@ enum class OpKind : std::uint8_t {
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
-// The function of kernels/formulas/scalar_ops.h that computes an elementwise op, or that combines two
-// elements of a reduction.
-struct Formula {
-  const char* name = nullptr;
-  int arity = 0;
+// An elementwise op is computed by the function of kernels/formulas/scalar_ops.h that has its name. What that
+// does with dtypes:
+enum class Formula : std::uint8_t {
+  none,
+  arithmetic,  // the inputs have the dtype of the result
+  comparison,  // the inputs have one dtype, the result is bool
+  logic,       // the inputs are bool
+  choice,      // the first input is bool, the others have the dtype of the result
+  cast,        // the input becomes the dtype of the result, without a function
 };
+
+// What an op of floats can be of a fused multiply-add.
+enum class FmaPart : std::uint8_t { none, product, sum, difference };
 
 // What infer() sees and sets. Inputs may be scalars without a dtype (`is_scalar()`); infer() sets
 // `scalar_dtype` to what they become.
@@ -165,7 +173,13 @@ struct OpDef {
   int min_inputs = 1;
   int max_inputs = 1;  // -1: any number
   void (*infer)(Inference&) = nullptr;
-  Formula formula = {};
+  Formula formula = Formula::none;
+  // Whether a result of the formula, computed in a wider integer type, may lie outside the dtype of
+  // inputs and result: it wraps then. Formulas that never leave it are spared a step by saying so.
+  bool may_wrap = true;
+  FmaPart fma = FmaPart::none;
+  Combine combine = Combine::none;  // of ops that reduce
+  bool finds_index = false;         // reduces to where the element lies, not to the element
   Grads (*vjp)(const Vjp&) = nullptr;
   Saves saves = Saves::none;
   // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset

@@ -145,7 +145,8 @@ constinit const OpDef add_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"add", 2},
+    .formula = Formula::arithmetic,
+    .fma = FmaPart::sum,
     .vjp = [](const Vjp& v) { return grads(v.grad, v.grad); },
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2>,
@@ -158,7 +159,8 @@ constinit const OpDef sub_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"sub", 2},
+    .formula = Formula::arithmetic,
+    .fma = FmaPart::difference,
     .vjp =
         [](const Vjp& v) {
           return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) { return neg(w.grad); }));
@@ -174,7 +176,8 @@ constinit const OpDef mul_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"mul", 2},
+    .formula = Formula::arithmetic,
+    .fma = FmaPart::product,
     .vjp =
         [](const Vjp& v) {
           return grads(gradient_if(v, 0, [](const Vjp& w) { return mul(w.grad, w.input(1)); }),
@@ -197,7 +200,7 @@ constinit const OpDef div_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"div", 2},
+    .formula = Formula::arithmetic,
     .vjp =
         [](const Vjp& v) {
           const Array scaled = div(v.grad, v.input(1));
@@ -219,7 +222,7 @@ constinit const OpDef pow_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"pow", 2},
+    .formula = Formula::arithmetic,
     .vjp =
         [](const Vjp& v) {
           return grads(gradient_if(v, 0, pow_base_gradient),
@@ -242,7 +245,8 @@ constinit const OpDef remainder_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"remainder", 2},
+    .formula = Formula::arithmetic,
+    .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
           return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
@@ -265,7 +269,8 @@ constinit const OpDef maximum_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"maximum", 2},
+    .formula = Formula::arithmetic,
+    .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
           return grads(gradient_if(v, 0, extreme_gradient<less, 0>),
@@ -283,7 +288,8 @@ constinit const OpDef minimum_op = {
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_elementwise,
-    .formula = {"minimum", 2},
+    .formula = Formula::arithmetic,
+    .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
           return grads(gradient_if(v, 0, extreme_gradient<greater, 0>),
@@ -294,28 +300,28 @@ constinit const OpDef minimum_op = {
     .samples = elementwise_samples<2>,
 };
 
-#define HEARTH_BOOL_OP(token, text, accepted) \
-  constinit const OpDef token##_op = {        \
-      .name = #token,                         \
-      .summary = text,                        \
-      .kind = OpKind::elementwise,            \
-      .min_inputs = 2,                        \
-      .max_inputs = 2,                        \
-      .infer = infer_elementwise_bool,        \
-      .formula = {#token, 2},                 \
-      .differentiable = false,                \
-      .accepts_dtype = accepted,              \
-      .samples = elementwise_samples<2>,      \
+#define HEARTH_BOOL_OP(token, text, form, accepted) \
+  constinit const OpDef token##_op = {              \
+      .name = #token,                               \
+      .summary = text,                              \
+      .kind = OpKind::elementwise,                  \
+      .min_inputs = 2,                              \
+      .max_inputs = 2,                              \
+      .infer = infer_elementwise_bool,              \
+      .formula = Formula::form,                     \
+      .differentiable = false,                      \
+      .accepts_dtype = accepted,                    \
+      .samples = elementwise_samples<2>,            \
   };
-HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", nullptr)
-HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", nullptr)
-HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", nullptr)
-HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", nullptr)
-HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", nullptr)
-HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", nullptr)
-HEARTH_BOOL_OP(logical_and, "Whether a and b.", bool_dtype)
-HEARTH_BOOL_OP(logical_or, "Whether a or b.", bool_dtype)
-HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", bool_dtype)
+HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(logical_and, "Whether a and b.", logic, bool_dtype)
+HEARTH_BOOL_OP(logical_or, "Whether a or b.", logic, bool_dtype)
+HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", logic, bool_dtype)
 #undef HEARTH_BOOL_OP
 
 constinit const OpDef where_op = {
@@ -325,7 +331,8 @@ constinit const OpDef where_op = {
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_where,
-    .formula = {"where", 3},
+    .formula = Formula::choice,
+    .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
           return grads(
@@ -344,7 +351,8 @@ constinit const OpDef clamp_op = {
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_elementwise,
-    .formula = {"clamp", 3},
+    .formula = Formula::arithmetic,
+    .may_wrap = false,
     .vjp = clamp_gradient,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
     .accepts_dtype = numeric_dtype,
@@ -358,7 +366,7 @@ constinit const OpDef lerp_op = {
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_elementwise,
-    .formula = {"lerp", 3},
+    .formula = Formula::arithmetic,
     .vjp = lerp_gradient,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
     .accepts_dtype = float_dtype,

@@ -11,6 +11,7 @@ namespace hearth::defs {
 #define COMPARISON(name) HEARTH_DECLARE_OP(name)
 #define LOGICAL(name) HEARTH_DECLARE_OP(name)
 #define TERNARY(name) HEARTH_DECLARE_OP(name)
+#define PREDICATE(name) HEARTH_DECLARE_OP(name)
 #define REDUCTION(name) HEARTH_DECLARE_OP(name)
 #define OP(name) HEARTH_DECLARE_OP(name)
 #include "ops/op_list.def"

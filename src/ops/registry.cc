@@ -16,6 +16,7 @@ struct Registry {
 #define COMPARISON(name) HEARTH_LIST_OP(name)
 #define LOGICAL(name) HEARTH_LIST_OP(name)
 #define TERNARY(name) HEARTH_LIST_OP(name)
+#define PREDICATE(name) HEARTH_LIST_OP(name)
 #define REDUCTION(name) HEARTH_LIST_OP(name)
 #define OP(name) HEARTH_LIST_OP(name)
 #include "ops/op_list.def"

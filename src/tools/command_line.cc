@@ -90,6 +90,13 @@ Option Command::option(const std::string& flags, double& value, const std::strin
   return Option(command_->add_option(flags, value, summary));
 }
 
+Option Command::option(const std::string& flags, std::vector<std::string>& values,
+                       const std::string& summary) {
+  CLI::Option* const option = command_->add_option(flags, values, summary);
+  option->expected(1)->take_all();
+  return Option(option);
+}
+
 Option Command::flag(const std::string& flags, bool& value, const std::string& summary) {
   return Option(command_->add_flag(flags, value, summary));
 }

@@ -45,12 +45,15 @@ class Option {
 // A handle to a subcommand; the CommandLine owns what it stands for.
 class Command {
  public:
-  // `flags`: as they are written, for instance "--seed".
+  // `flags`: as they are written, for instance "--seed"; a plain word for an argument without one.
   Option option(const std::string& flags, std::string& value, const std::string& summary);
   Option option(const std::string& flags, int& value, const std::string& summary);
   Option option(const std::string& flags, std::int64_t& value, const std::string& summary);
   Option option(const std::string& flags, std::uint64_t& value, const std::string& summary);
   Option option(const std::string& flags, double& value, const std::string& summary);
+  // May be given several times.
+  Option option(const std::string& flags, std::vector<std::string>& values,
+                const std::string& summary);
   // An option without a value, which sets the variable.
   Option flag(const std::string& flags, bool& value, const std::string& summary);
 

@@ -23,5 +23,6 @@ void add_demo(CommandLine& line);
 void add_devices(CommandLine& line);
 void add_ops(CommandLine& line);
 void add_bench(CommandLine& line);
+void add_check_kernel(CommandLine& line);
 
 }  // namespace hearth::tools

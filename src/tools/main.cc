@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     hearth::tools::add_devices(line);
     hearth::tools::add_ops(line);
     hearth::tools::add_bench(line);
+    hearth::tools::add_check_kernel(line);
     line.run(argc, argv);
   } catch (const hearth::tools::CommandFailed& failure) {
     std::printf("%s\n", failure.what());

@@ -52,12 +52,12 @@ if(TARGET devices_tests AND NOT BUILD_SHARED_LIBS)
   add_library(hearth_unoptimised OBJECT ${sources})
   target_include_directories(hearth_unoptimised PRIVATE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(hearth_unoptimised PRIVATE hearth_compile hwy::hwy Threads::Threads)
+  target_link_libraries(hearth_unoptimised PRIVATE hearth_compile hearth_simd Threads::Threads)
   target_compile_options(hearth_unoptimised PRIVATE -O0)
   get_property(objects GLOBAL PROPERTY HEARTH_OBJECTS)
   list(FILTER objects EXCLUDE REGEX "hearth_devices_cpu")
   add_executable(unoptimised_tests ${objects} $<TARGET_OBJECTS:hearth_unoptimised>
-    "$<FILTER:$<TARGET_OBJECTS:devices_tests>,INCLUDE,/(tile|cpu_kernels|cpu_attention|gemm)_test>")
+    "$<FILTER:$<TARGET_OBJECTS:devices_tests>,INCLUDE,/devices/cpu/>")
   target_link_libraries(unoptimised_tests PRIVATE
     hearth_compile hwy::hwy Threads::Threads ${CMAKE_DL_LIBS} GTest::gtest GTest::gtest_main)
   # Without the cases of many elements, which repeat what small ones do.

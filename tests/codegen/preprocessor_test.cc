@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "codegen/msl/constant_expression.h"
-#include "devices/gpu/metal_source/language_version.h"
+#include "codegen/msl/language_version.h"
 
 namespace hearth::gpu {
 namespace {

@@ -11,22 +11,21 @@
 #include "graph/op_def.h"
 #include "graph/plan/region.h"
 #include "hearth/shape.h"
+#include "ops/defs.h"
 
 namespace hearth::region_test {
 
-// Ops as the region kernel knows them: by name.
-#define HEARTH_TEST_OP(op_name, op_kind) \
-  inline constexpr OpDef op_name##_def{.name = #op_name, .kind = OpKind::op_kind};
-#define UNARY(name) HEARTH_TEST_OP(name, elementwise)
-#define BINARY(name) HEARTH_TEST_OP(name, elementwise)
-#define COMPARISON(name) HEARTH_TEST_OP(name, elementwise)
-#define LOGICAL(name) HEARTH_TEST_OP(name, elementwise)
-#define TERNARY(name) HEARTH_TEST_OP(name, elementwise)
-#define REDUCTION(name) HEARTH_TEST_OP(name, reduce)
+// The ops that regions are made of.
+#define HEARTH_TEST_OP(name) inline constexpr const OpDef& name##_def = defs::name##_op;
+#define UNARY(name) HEARTH_TEST_OP(name)
+#define BINARY(name) HEARTH_TEST_OP(name)
+#define COMPARISON(name) HEARTH_TEST_OP(name)
+#define LOGICAL(name) HEARTH_TEST_OP(name)
+#define TERNARY(name) HEARTH_TEST_OP(name)
+#define PREDICATE(name) HEARTH_TEST_OP(name)
+#define REDUCTION(name) HEARTH_TEST_OP(name)
 #include "ops/op_list.def"
-HEARTH_TEST_OP(logical_not, elementwise)
-HEARTH_TEST_OP(is_nan, elementwise)
-HEARTH_TEST_OP(cast, elementwise)
+HEARTH_TEST_OP(cast)
 #undef HEARTH_TEST_OP
 
 // Memory with a guard behind it that no kernel may change.
@@ -57,7 +56,7 @@ class Guarded {
 inline void run_region(const Region& region, const std::vector<std::byte*>& operands,
                        const std::vector<std::uint64_t>& dynamics = {}) {
   const RegionKernel kernel = cpu::cpu_region_kernel();
-  const Prepared prepared = kernel.prepare(region);
+  const Prepared prepared = kernel.prepare(lower(region));
   Guarded workspace(prepared.workspace_bytes);
   Launch launch{};
   launch.state = prepared.state.get();

@@ -5,13 +5,13 @@
 
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
+#include "devices/sim/sim_driver.h"
 #include "graph/counted.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/runtime.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "machines/sim/sim_driver.h"
 #include "ops/defs.h"
 
 namespace hearth {

@@ -130,6 +130,75 @@ TEST(SimulatorFaults, DeviceMemoryWithoutItsBarrier) {
               "wrote without a barrier between");
 }
 
+// Nobody goes on before all have come: what was read before the barrier may be written after it.
+TEST(SimulatorFaults, BarrierThatNamesNoMemory) {
+  const std::string none = "threadgroup_barrier(mem_flags::mem_none);  // before ";
+  const KernelSource reads_first =
+      two_buffers("none_before_writing", without(kReverse, kBefore + "writing", none + "writing"));
+  const KernelSource writes_first =
+      two_buffers("none_before_reading", without(kReverse, kBefore + "reading", none + "reading"));
+  for (const Order order : {Order::forward, Order::greedy}) {
+    EXPECT_EQ(fault_of(reads_first, 1, 64, 64, 64, with(order, true)), "");
+    EXPECT_SAYS(fault_of(writes_first, 1, 64, 64, 64, with(order, true)),
+                "of threadgroup array 's' of 256 bytes, ");
+  }
+  const auto among_lanes = [](const std::string& name, const std::string& before_reading,
+                              const std::string& before_writing) {
+    return two_buffers(
+        name, "  s[ctx.lane] = x[ctx.lane];\n  simdgroup_barrier(mem_flags::mem_" + before_reading +
+                  ");\n  const float other = s[31u - ctx.lane];\n"
+                  "  simdgroup_barrier(mem_flags::mem_" +
+                  before_writing + ");\n  s[ctx.lane] = other;\n  y[ctx.lane] = other;\n");
+  };
+  EXPECT_EQ(fault_of(among_lanes("lanes_none_last", "threadgroup", "none"), 1, 32, 32, 32), "");
+  EXPECT_SAYS(fault_of(among_lanes("lanes_none_first", "none", "threadgroup"), 1, 32, 32, 32),
+              "without a barrier between");
+}
+
+TEST(SimulatorFaults, MisalignedVectors) {
+  const KernelSource source =
+      two_buffers("misaligned", "  *reinterpret_cast<device ulong*>(y + 1) = ulong(x[0]);\n");
+  EXPECT_SAYS(
+      fault_of(source, 1, 1, 64, 64),
+      "writes 8 bytes at offset 4 of parameter 'y' of 256 bytes, which is not aligned to 8");
+#if defined(__x86_64__)
+  // Found by the processor, which names no address.
+  const KernelSource wide = two_buffers(
+      "misaligned_wide",
+      "  typedef float wide __attribute__((vector_size(16)));\n"
+      "  *reinterpret_cast<wide*>(y + 1) = *reinterpret_cast<const wide*>(x) * 2.0f;\n");
+  EXPECT_SAYS(fault_of(wide, 1, 1, 64, 64, with(Order::forward, false)),
+              "makes a vector access at an address that is not aligned for it");
+#endif
+}
+
+// Whatever lies beside them, the simulator's own lists are not what a wild pointer is about.
+TEST(SimulatorFaults, WildPointersAreNotBlamedOnTheSimulator) {
+  const KernelSource source = two_buffers(
+      "beside_contexts",
+      "  y[0] = reinterpret_cast<const float*>(hearth_simulator)[4096u * (1u + p.n)] + x[0];\n");
+  const std::string fault = fault_of(source, 1, 1, 64, 64);
+  EXPECT_SAYS(fault, "an address that belongs to no parameter");
+  EXPECT_EQ(fault.find("the simulator's"), fault.npos) << fault;
+}
+
+TEST(SimulatorFaults, NameLinesOfTheText) {
+  SimOptions options;
+  options.debug = true;
+  const std::string reads = "  float sum = 0.0f;\n  sum += x[ctx.tid.x + p.n];\n  y[0] = sum;\n";
+  EXPECT_SAYS(fault_of(two_buffers("lines", reads), 1, 1, 64, 64, options),
+              "reads 4 bytes at offset 400 of parameter 'x' of 256 bytes, at lines:5");
+  const std::string spoils =
+      "  float local[4] = {};\n  local[int(ctx.tid.x) - int(p.n)] = 1.0f;\n"
+      "  y[0] = local[x[0] == 0.0f ? 0 : 1];\n";
+  EXPECT_SAYS(fault_of(two_buffers("own_array", spoils), 1, 1, 64, 64, options),
+              "uses index -100 of an array of type 'float [4]', at own_array:5");
+  const std::string wide = "  *reinterpret_cast<device float4*>(y + 1) = float4(x[0]);\n";
+  EXPECT_SAYS(fault_of(two_buffers("wide_store", wide), 1, 1, 64, 64, options),
+              "at offset 4 of parameter 'y' of 256 bytes, which is not aligned to 16 bytes, at "
+              "wide_store:4");
+}
+
 TEST(SimulatorFaults, ReadsBehindTheEnd) {
   const KernelSource wrong = two_buffers("wrong", R"(
   float sum = 0.0f;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "devices/sim/sim_driver.h"
 #include "hearth/error.h"
-#include "machines/sim/sim_driver.h"
 
 namespace hearth::sim {
 

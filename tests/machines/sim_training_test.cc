@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "devices/gpu/gpu_device.h"
+#include "devices/sim/sim_driver.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "kernels/launch/op_kernels.h"
-#include "machines/sim/sim_driver.h"
 #include "models/gpt2.h"
 
 namespace hearth {

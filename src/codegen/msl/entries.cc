@@ -47,6 +47,19 @@ std::string instantiated(Tokens declaration) {
   return name;
 }
 
+// The type in front of a constant's name, "static constant constexpr T"; empty unless it is one.
+std::string constant_type(Tokens words) {
+  bool is_constant = false;
+  std::string type;
+  for (const Token& word : words) {
+    is_constant |= word.text == "constant";
+    const bool qualifies = word.text == "constant" || word.text == "constexpr" ||
+                           word.text == "static" || word.text == "const";
+    if (!qualifies) type += (type.empty() ? "" : " ") + std::string(word.text);
+  }
+  return is_constant ? type : "";
+}
+
 // A declaration of a kernel, from `begin` on, whose word kernel stands at `marker`; the end of it.
 std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t marker) {
   const Tokens tokens = text.tokens;
@@ -111,10 +124,11 @@ MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
       attributes.push_back(stretch(Tokens(tokens).subspan(i, end - i)));
       for (const Attribute& attribute : read_attribute(tokens, i)) {
         is_kernel |= attribute.name == "kernel";
-        if (attribute.name != "function_constant" || tokens[begin].text != "constant") continue;
+        if (attribute.name != "function_constant") continue;
         if (!is(tokens, end, ";") || i < begin + 3) continue;
-        constants.push_back({std::string(tokens[i - 1].text),
-                             std::string(stretch(Tokens(tokens).subspan(begin + 1, i - begin - 2))),
+        const std::string type = constant_type(Tokens(tokens).subspan(begin, i - begin - 1));
+        if (type.empty()) continue;
+        constants.push_back({std::string(tokens[i - 1].text), type,
                              stretch(Tokens(tokens).subspan(begin, end + 1 - begin)),
                              attributes.back()});
       }

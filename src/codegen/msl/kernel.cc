@@ -4,6 +4,7 @@
 
 #include "codegen/dialect_text.h"
 #include "codegen/msl/parameters.h"
+#include "codegen/msl/plain_edits.h"
 #include "codegen/msl/preprocessor.h"
 #include "codegen/tokens.h"
 #include "hearth/error.h"
@@ -129,7 +130,13 @@ void check_constants(const std::string& text, const std::string& function,
 
 // Functions that Apple's headers are made of are no part of the language.
 void check_builtins(const MetalText& text) {
+  const std::vector<std::string_view> wrappers = gpu::wrapper_parts(text.text);
   for (const gpu::Token& token : text.tokens) {
+    const bool is_wrapped =
+        std::any_of(wrappers.begin(), wrappers.end(), [&](std::string_view part) {
+          return token.text.data() >= part.data() && token.text.data() < part.data() + part.size();
+        });
+    if (is_wrapped) continue;
     if (token.text.substr(0, 8) != "__metal_" && token.text.substr(0, 8) != "__METAL_") continue;
     throw Error(ErrorCode::unsupported,
                 "metal_kernel: the text uses what Apple's headers are made of; got " +

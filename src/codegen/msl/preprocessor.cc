@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "codegen/msl/constant_expression.h"
+#include "codegen/msl/language_version.h"
 #include "codegen/msl/macros.h"
-#include "devices/gpu/metal_source/language_version.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/msl/absent_parameters.h"
 #include "codegen/msl/address_spaces.h"
 #include "codegen/msl/parameters.h"
+#include "codegen/msl/plain_edits.h"
 #include "codegen/text_builder.h"
 #include "codegen/text_edits.h"
-#include "devices/gpu/metal_source/absent_parameters.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -227,6 +228,10 @@ std::string plain_text(const KernelSource& source, Target target) {
       edits.replace(entry.text, "");
     }
   }
+  for (const std::string_view part : wrapper_parts(text.text)) edits.replace(part, "");
+  rewrite_range_initialisers(text.tokens, edits);
+  rewrite_member_specialisations(text.tokens, edits);
+  rewrite_swizzles(text.tokens, edits);
   rewrite_directives(text.text, edits);
   rewrite_pragmas(text.tokens, edits);
   erase_address_spaces(text.tokens, edits);

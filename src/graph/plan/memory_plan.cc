@@ -107,22 +107,8 @@ bool Planner::take_over(int into, int from, int step) {
 
 // An output of a region may be written over an input that no later instruction reads.
 void Planner::take_over_in_region(const BuiltRegion& built, int step) {
-  const Region& region = built.region;
+  const Region& region = built.lowered.region;
   const int first_result = region.first_result();
-  const auto count = static_cast<int>(region.instructions.size());
-  // A multiplication may be carried out with the addition that uses it.
-  std::vector<int> effective(static_cast<std::size_t>(count));
-  for (int i = count - 1; i >= 0; --i) {
-    int last = i;
-    for (int k = i + 1; k < count; ++k) {
-      for (const std::int16_t arg : region.instructions[static_cast<std::size_t>(k)].args) {
-        if (arg == first_result + i) last = std::max(last, k);
-      }
-      if (k - i > 8) break;
-    }
-    effective[static_cast<std::size_t>(i)] =
-        region.instructions[static_cast<std::size_t>(i)].op->formula.arity == 2 ? last : i;
-  }
   const auto may_hold = [&](std::size_t o, std::size_t i) {
     const PlanValue& input = built.inputs[i];
     if (!input.dynamic.empty() || input.layout.offset != 0 ||
@@ -138,13 +124,8 @@ void Planner::take_over_in_region(const BuiltRegion& built, int step) {
     for (std::size_t k = 0; k < built.inputs.size(); ++k) {
       other_view |= k != i && resolve(built.inputs[k].root) == resolve(input.root);
     }
-    bool read_later = region.reduction.value == static_cast<int>(i);
-    for (int k = 0; k < count && !read_later; ++k) {
-      for (const std::int16_t arg : region.instructions[static_cast<std::size_t>(k)].args) {
-        read_later |= arg == static_cast<int>(i) && effective[static_cast<std::size_t>(k)] >
-                                                        region.outputs[o].value - first_result;
-      }
-    }
+    const bool read_later = region.reduction.value == static_cast<int>(i) ||
+                            built.lowered.last_read[i] > region.outputs[o].value - first_result;
     return !broadcast && !other_view && !read_later;
   };
   const auto is_external = [&](std::size_t i) {

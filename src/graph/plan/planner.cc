@@ -552,13 +552,13 @@ void Planner::encode() {
     } else {
       BuiltRegion& built = built_[s];
       for (std::size_t i = 0; i < built.inputs.size(); ++i) {
-        push_operand(built.inputs[i], built.region.inputs[i].dtype);
+        push_operand(built.inputs[i], built.lowered.region.inputs[i].dtype);
       }
       for (const int root : built.output_roots) push_operand(root);
       if (built.reduction_root >= 0) push_operand(built.reduction_root);
       const RegionKernel& kernel = device_.kernels().region;
       step.launch = kernel.launch;
-      Prepared made = prepared([&] { return kernel.prepare(built.region); });
+      Prepared made = prepared([&] { return kernel.prepare(std::move(built.lowered)); });
       step.state = std::move(made.state);
       step.workspace.offset_bytes = made.workspace_bytes;
     }

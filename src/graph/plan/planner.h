@@ -178,7 +178,7 @@ Shape padded_shape(const Shape& shape);
 
 // A region ready for the device, with where its operands are.
 struct BuiltRegion {
-  Region region;
+  LoweredRegion lowered;
   std::vector<PlanValue> inputs;
   std::vector<int> output_roots;
   int reduction_root = -1;

@@ -1,6 +1,7 @@
 #include "graph/plan/region_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hearth {
 namespace {
@@ -27,30 +28,32 @@ int RegionBuilder::result_of(std::uint32_t node) const {
 }
 
 int RegionBuilder::untagged(int value) const {
-  const int inputs = static_cast<int>(built_.region.inputs.size());
+  const int inputs = static_cast<int>(built_.lowered.region.inputs.size());
   if ((value & kResultTag) != 0) {
-    return inputs + static_cast<int>(built_.region.scalars.size()) + (value & ~kResultTag);
+    return inputs + static_cast<int>(built_.lowered.region.scalars.size()) + (value & ~kResultTag);
   }
   if ((value & kScalarTag) != 0) return inputs + (value & ~kScalarTag);
   return value;
 }
 
 int RegionBuilder::memory_input(const PlanValue& value, const Shape& shape, DType dtype) {
-  const Strides strides = broadcast_strides(shape, value.layout.strides, built_.region.shape);
+  const Strides strides =
+      broadcast_strides(shape, value.layout.strides, built_.lowered.region.shape);
   for (std::size_t i = 0; i < built_.inputs.size(); ++i) {
     const PlanValue& known = built_.inputs[i];
     if (known.root == value.root && known.layout.offset == value.layout.offset &&
-        built_.region.inputs[i].strides == strides && same_dynamic(known.dynamic, value.dynamic)) {
+        built_.lowered.region.inputs[i].strides == strides &&
+        same_dynamic(known.dynamic, value.dynamic)) {
       return static_cast<int>(i);
     }
   }
   built_.inputs.push_back(value);
-  built_.region.inputs.push_back({dtype, strides});
+  built_.lowered.region.inputs.push_back({dtype, strides});
   return static_cast<int>(built_.inputs.size()) - 1;
 }
 
 int RegionBuilder::scalar_input(int dynamic, DType dtype) {
-  std::vector<RegionScalar>& scalars = built_.region.scalars;
+  std::vector<RegionScalar>& scalars = built_.lowered.region.scalars;
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     if (scalars[i].dynamic == dynamic) return kScalarTag | static_cast<int>(i);
   }
@@ -78,8 +81,13 @@ int RegionBuilder::argument(const PlanNode& node, std::uint32_t i, int item) {
   return memory_input(value, planner_.operand_shape(node, i), dtype);
 }
 
+BuiltRegion RegionBuilder::finished() {
+  built_.lowered = lower(std::move(built_.lowered.region));
+  return std::move(built_);
+}
+
 BuiltRegion RegionBuilder::build(PlanItem& item) {
-  Region& region = built_.region;
+  Region& region = built_.lowered.region;
   region.exact = planner_.switches_.exact;
   std::sort(item.members.begin(), item.members.end());
   const PlanNode* end =
@@ -138,11 +146,11 @@ BuiltRegion RegionBuilder::build(PlanItem& item) {
     built_.output_roots.push_back(node.value.root);
   }
   if (end == nullptr) include_padding(item);
-  return std::move(built_);
+  return finished();
 }
 
 void RegionBuilder::include_padding(const PlanItem& item) {
-  Region& region = built_.region;
+  Region& region = built_.lowered.region;
   const int last = region.shape.rank() - 1;
   if (last < 1) return;
   for (std::size_t i = 0; i < region.inputs.size(); ++i) {
@@ -161,13 +169,13 @@ void RegionBuilder::include_padding(const PlanItem& item) {
 
 BuiltRegion RegionBuilder::build_copy(const PlanItem& item) {
   const PlanRoot& root = planner_.roots_[static_cast<std::size_t>(item.root)];
-  Region& region = built_.region;
+  Region& region = built_.lowered.region;
   region.shape = root.shape;
   const int value = item.source.scalar >= 0 ? scalar_input(item.source.scalar, root.dtype)
                                             : memory_input(item.source, root.shape, root.dtype);
   region.outputs.push_back({root.dtype, untagged(value), contiguous_strides(root.shape)});
   built_.output_roots.push_back(item.root);
-  return std::move(built_);
+  return finished();
 }
 
 }  // namespace hearth

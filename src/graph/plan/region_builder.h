@@ -27,6 +27,9 @@ class RegionBuilder {
   int scalar_input(int dynamic, DType dtype);
   int argument(const PlanNode& node, std::uint32_t i, int item);
 
+  // What was built, its region lowered.
+  BuiltRegion finished();
+
   Planner& planner_;
   BuiltRegion built_;
   // Value numbers while building: instruction results and scalars are tagged, because the number of

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "codegen/dialect_types.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/op_kernels.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "codegen/dialect_types.h"
-#include "kernels/regions/region_values.h"
 
 namespace hearth::gpu {
 namespace {

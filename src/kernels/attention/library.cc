@@ -9,7 +9,6 @@
 #include "kernels/attention/library_adapter.h"
 #include "kernels/attention/problem.h"
 #include "kernels/launch/op_kernels.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codegen/dialect_types.h"
-#include "kernels/regions/region_values.h"
 
 namespace hearth::gpu {
 namespace {

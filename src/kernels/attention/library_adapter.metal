@@ -5,11 +5,11 @@
 //   attention_values   values that exist, and 0 for the others, whatever their memory holds; 16 bytes
 //                      a thread. Also how many keys and rows each item has, as the library reads it
 //   attention_odd_rows rows that the library has no word for, worked out anew: rows whose sum is not a
-//                      number or next to Lowest. Rows that see no key become 0, and so do their sums.
+//                      number or next to LeastBias. Rows that see no key become 0, and so do their sums.
 //                      A row a thread, and for one of those its simdgroup
 //
 // Bound by memory. A library's running maximum of -inf may give NaN, so that no bias made here is lower
-// than Lowest: beside any other score its weight is 0. A bias that the library reads as it was given
+// than LeastBias: beside any other score its weight is 0. A bias that the library reads as it was given
 // may say -inf, and odd rows come of it.
 
 #include "kernels/attention/scores.metal"
@@ -22,11 +22,11 @@ struct LibraryAttentionParams {
 
 // Of bf16, products with log2(e) are finite, too.
 template <typename D>
-struct Lowest {
+struct LeastBias {
   static HEARTH_INLINE float value() { return -1e30f; }
 };
 template <>
-struct Lowest<F16> {
+struct LeastBias<F16> {
   static HEARTH_INLINE float value() { return -65504.0f; }
 };
 
@@ -43,7 +43,7 @@ void attention_bias(device const uchar* mask, device const typename D::memory* b
   Packet<16> packet;
 #pragma unroll
   for (int i = 0; i < 8; ++i, ++key) {
-    float value = Lowest<D>::value();
+    float value = LeastBias<D>::value();
     bool sees = key < visible;
     if (kMask && sees) sees = mask[place_of(a.mask, item, head, row) + key * a.mask.column] == 0;
     if (sees) {
@@ -169,7 +169,7 @@ void attention_odd_rows(device const typename D::memory* q, device const typenam
                         constant LibraryAttentionParams& p, Ctx ctx) {
   constant AttentionParams& a = p.attention;
   long lines = p.items * p.heads * a.rows, mine = long(ctx.gid.x);
-  bool is_odd = mine < lines && !(metal::fabs(sums[mine]) < -0.5f * Lowest<F16>::value());
+  bool is_odd = mine < lines && !(metal::fabs(sums[mine]) < -0.5f * LeastBias<F16>::value());
   if (!simd_any(is_odd)) return;
   long length = existing_keys(dynamics, a);
   for (uint i = 0; i < 32u; ++i) {

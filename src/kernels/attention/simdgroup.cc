@@ -10,7 +10,6 @@
 #include "kernels/autotune/candidate.h"
 #include "kernels/launch/contraction_choices.h"
 #include "kernels/launch/op_kernels.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -24,7 +23,6 @@ constexpr AttentionTile kTiles[] = {
 constexpr std::int64_t kColumns[] = {32, 64, 80, 96, 128, 192, 256};
 constexpr std::int64_t kMostColumns = 256;
 
-constexpr std::int64_t kPacketBytes = 16;
 constexpr std::int64_t kMostShared = 32 * 1024;
 // 32-bit registers of a thread, and those that matrices cannot have.
 constexpr std::int64_t kRegisters = 128;

@@ -1,9 +1,9 @@
 // attention of many rows: kernels/attention/tiles.metal.
 #include <memory>
 
+#include "codegen/dialect_types.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/launch/op_kernels.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {

@@ -181,7 +181,7 @@ template <HEARTH_ANY(T)>
 HEARTH_FN auto greater_equal(T a, T b) {
   return a >= b;
 }
-template <HEARTH_REAL(T)>
+template <HEARTH_ANY(T)>
 HEARTH_FN auto is_nan(T x) {
   return x != x;
 }

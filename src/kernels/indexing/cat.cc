@@ -24,7 +24,8 @@ class CopiesPlan final : public KernelPlan {
     region.shape = input.shape;
     region.inputs = {{input.dtype, input.strides}};
     region.outputs = {{input.dtype, 0, strides}};
-    Copy copy{gpu_region_kernel().prepare(region), operand, offset * size_of(input.dtype)};
+    Copy copy{gpu_region_kernel().prepare(lower(std::move(region))), operand,
+              offset * size_of(input.dtype)};
     const auto& plan = *static_cast<const KernelPlan*>(copy.region.state.get());
     kernels.insert(kernels.end(), plan.kernels.begin(), plan.kernels.end());
     copies_.push_back(std::move(copy));

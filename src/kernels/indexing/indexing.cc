@@ -12,7 +12,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kPacketBytes = 16;
 constexpr int kRowsAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing/indexing.metal
 constexpr std::int64_t kAssignedAtOnce = 4;
@@ -56,7 +55,7 @@ struct Assignment {
       }
     }
     if (starts.empty()) starts.push_back({signature.dynamic, 0, 0, 0});
-    merge_axes(&shape, {&x_strides, &y_strides});
+    merge_kernel_axes(&shape, {&x_strides, &y_strides});
     width = widest(kPacketBytes / size_of(output.dtype));
   }
 
@@ -190,7 +189,7 @@ Prepared prepare_gather(const Signature& signature) {
   Shape shape = signature.output.shape;
   Strides x_strides = from.input.strides, index_strides = from.indices.strides;
   x_strides[from.axis] = 0;
-  merge_axes(&shape, {&x_strides, &index_strides});
+  merge_kernel_axes(&shape, {&x_strides, &index_strides});
   const std::string rank = std::to_string(shape.rank());
   const std::string memory = storage_type(from.input.dtype);
   Step step;
@@ -217,7 +216,7 @@ struct SelectedRows {
     }
     for (int i = from.axis; i < input.shape.rank(); ++i) outer.shape[i] = 1;
     rows = element_count(outer.shape) * from.indices.shape[0];
-    merge_axes(&outer.shape, {&outer.strides});
+    merge_kernel_axes(&outer.shape, {&outer.strides});
     for (width = kPacketBytes / size_of(input.dtype); width > 1; width /= 2) {
       const auto whole = [this](std::int64_t stride) { return stride % width == 0; };
       if (whole(row) && whole(from.step) &&
@@ -283,7 +282,7 @@ Prepared prepare_select(const Signature& signature) {
   rest.shape[from.axis] = 1;
   std::int64_t inner = 1;
   for (int i = from.axis + 1; i < rest.shape.rank(); ++i) inner *= rest.shape[i];
-  merge_axes(&rest.shape, {&rest.strides});
+  merge_kernel_axes(&rest.shape, {&rest.strides});
   const std::string rank = std::to_string(rest.shape.rank());
   const std::string memory = storage_type(from.input.dtype);
   Step step;

@@ -9,7 +9,6 @@
 #include "graph/switches.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "kernels/regions/region_values.h"
 #include "kernels/sort/radix_sort.h"
 #include "ops/defs.h"
 
@@ -18,7 +17,6 @@ namespace {
 
 // Of kernels/indexing/segmented_sum.metal.
 constexpr std::int64_t kBlock = 32;
-constexpr std::int64_t kPacketBytes = 16;
 // Up to here a thread adds a line up sooner than its indices are sorted; or where lines are so many
 // that they keep a GPU busy.
 constexpr std::int64_t kShortLine = 32;
@@ -58,7 +56,7 @@ Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
   const std::int64_t elements = element_count(output.shape);
   const char* const type =
       is_float(output.dtype) ? dialect_type(output.dtype) : storage_type(output.dtype);
-  const char* const sum = sum_type(output.dtype);
+  const char* const sum = is_float(output.dtype) ? sum_type(output.dtype) : type;
   const bool widens = std::string(type) != sum;
   const StepArgument whole = strided_operand(output, 3).argument;
   StepArgument target = whole;
@@ -158,7 +156,7 @@ struct RowSums {
 Step sums_step(StepPlan& plan, const char* function, const RowSums& sums, std::int64_t width,
                std::vector<KernelParameter> parameters, std::vector<StepArgument> arguments,
                bool rare) {
-  const std::vector<std::string> types = {dtype_struct(sums.dtype), SumType(sums.dtype).name,
+  const std::vector<std::string> types = {dtype_struct(sums.dtype), sum_type(sums.dtype),
                                           std::to_string(width), truth(is_bool(sums.dtype))};
   parameters.push_back({Kind::constant, "SumParams", "p"});
   arguments.push_back(kConstants);
@@ -184,8 +182,7 @@ Step sums_step(StepPlan& plan, const char* function, const RowSums& sums, std::i
 void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted,
                   const StepArgument& values, const StepArgument& output) {
   const char* const memory = dialect_type(sums.dtype);
-  const SumType sum(sums.dtype);
-  const std::int64_t bytes = 2 * sums.outer * sums.blocks() * sums.row * sum.bytes;
+  const std::int64_t bytes = 2 * sums.outer * sums.blocks() * sums.row * sum_bytes(sums.dtype);
   const StepArgument pieces{StepArgument::From::workspace, 0, plan.add_workspace(bytes), bytes};
   const std::int64_t width = sums.widest();
   const auto add = [&](const char* function, const std::vector<KernelParameter>& parameters,
@@ -199,11 +196,11 @@ void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted
        {Kind::read, "uint", "rows"},
        {Kind::read, memory, "values"},
        {Kind::read_write, memory, "output"},
-       {Kind::write, sum.name, "pieces"}},
+       {Kind::write, sum_type(sums.dtype), "pieces"}},
       {sorted.keys, sorted.values, values, output, pieces});
   add("scatter_pieces",
       {{Kind::read, "uint", "keys"},
-       {Kind::read, sum.name, "pieces"},
+       {Kind::read, sum_type(sums.dtype), "pieces"},
        {Kind::write, memory, "output"}},
       {sorted.keys, pieces, output});
 }
@@ -305,7 +302,7 @@ ScatterAxes::ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec
       output_strides(output.strides),
       index(strided_operand(indices, 1)),
       value(strided_operand(values, 2)) {
-  merge_axes(&shape, {&index_strides, &value_strides, &output_strides});
+  merge_kernel_axes(&shape, {&index_strides, &value_strides, &output_strides});
 }
 
 void ScatterAxes::append_words(std::vector<std::int64_t>* words) const {

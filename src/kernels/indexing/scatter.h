@@ -10,17 +10,6 @@
 
 namespace hearth::gpu {
 
-// The type that sums are kept in, and its bytes: f32 for the small floats; integers wrap, and those
-// below 32 bits are cut when they are stored.
-struct SumType {
-  explicit SumType(DType dtype)
-      : name(is_float(dtype) ? (dtype == DType::f64 ? "double" : "float")
-                             : (size_of(dtype) == 8 ? "ulong" : "uint")),
-        bytes(size_of(dtype) == 8 ? 8 : 4) {}
-  const char* name;
-  std::int64_t bytes;
-};
-
 // The axes of `over`, merged, with the steps of indices, values and output over them.
 struct ScatterAxes {
   ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec& values,

@@ -7,7 +7,6 @@
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -38,7 +37,7 @@ struct Division {
     std::int64_t inner = 1;
     for (int i = axis + 1; i < output.rank(); ++i) inner *= output[i];
     together = inner == 1 ? 1 : kNeighbours;
-    places = kSumBytes / SumType(signature.output.dtype).bytes;
+    places = kSumBytes / sum_bytes(signature.output.dtype);
     share = places / kSimdgroups / together;
     bins = parts(extent, share);
     rounds = kAhead * std::clamp<std::int64_t>(count / (kThreads * kManyTiles * kAhead), 1,
@@ -72,7 +71,7 @@ Prepared prepare(const Signature& signature) {
   const int axis = division.axis;
   const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
   const char* const memory = dialect_type(output.dtype);
-  const char* const sum = SumType(output.dtype).name;
+  const char* const sum = sum_type(output.dtype);
   const char* const entry = size_of(output.dtype) == 8 ? "uint4" : "uint2";
   const char* const type_of_index = dialect_type(indices.dtype);
   const std::string together = std::to_string(division.together);

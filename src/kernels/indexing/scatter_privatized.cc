@@ -6,7 +6,6 @@
 #include "kernels/indexing/scatter.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -34,7 +33,7 @@ struct Division {
     extent = output[axis];
     lines = length == 0 ? 0 : element_count(indices) / length;
     together = signature.output.strides[axis] == 1 ? 1 : kNeighbours;
-    places = kSumBytes / SumType(signature.output.dtype).bytes;
+    places = kSumBytes / sum_bytes(signature.output.dtype);
     ranges = std::max<std::int64_t>(parts(extent, places / together), 1);
     share = parts(extent, ranges * (kSimdgroups / together));
   }
@@ -66,7 +65,7 @@ Prepared prepare(const Signature& signature) {
   const int axis = division.axis;
   const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
   const char* const memory = dialect_type(output.dtype);
-  const char* const sum = SumType(output.dtype).name;
+  const char* const sum = sum_type(output.dtype);
   auto plan = std::make_shared<StepPlan>();
   Step step;
   step.kernel = &plan->add_kernel(library_kernel(

@@ -1,4 +1,5 @@
 #include "kernels/launch/row_split.h"
+#include "codegen/dialect_types.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +7,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kPacketBytes = 16;
 constexpr std::int64_t kSimd = 32;
 // Threads of a threadgroup whose rows have a simdgroup or less.
 constexpr std::int64_t kShortThreads = 128;
@@ -83,7 +83,7 @@ RowAxes::RowAxes(const Shape& whole, std::vector<const TensorSpec*> operands) : 
     strides.back().erase(strides.back().rank() - 1);
   }
   for (Strides& each : strides) all.push_back(&each);
-  merge_axes(&shape, std::move(all));
+  merge_kernel_axes(&shape, all);
 }
 
 }  // namespace hearth::gpu

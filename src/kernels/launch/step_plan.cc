@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/axes.h"
+
 namespace hearth::gpu {
 namespace {
 
@@ -100,30 +102,11 @@ void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
   words->insert(words->end(), strides.begin(), strides.end());
 }
 
-void merge_axes(Shape* shape, std::vector<Strides*> strides) {
-  int axis = 0;
-  while (axis < shape->rank()) {
-    const bool drop = (*shape)[axis] == 1 && shape->rank() > 1;
-    bool merge = axis > 0 && !drop;
-    for (const Strides* each : strides) {
-      merge = merge && (*each)[axis - 1] == (*shape)[axis] * (*each)[axis];
-    }
-    if (drop) {
-      shape->erase(axis);
-      for (Strides* each : strides) each->erase(axis);
-    } else if (merge) {
-      (*shape)[axis - 1] *= (*shape)[axis];
-      for (Strides* each : strides) (*each)[axis - 1] = (*each)[axis];
-      shape->erase(axis);
-      for (Strides* each : strides) each->erase(axis);
-    } else {
-      ++axis;
-    }
-  }
-  if (shape->rank() == 0) {
-    shape->push_back(1);
-    for (Strides* each : strides) each->push_back(0);
-  }
+void merge_kernel_axes(Shape* shape, const std::vector<Strides*>& strides) {
+  merge_axes(shape, strides);
+  if (shape->rank() > 0) return;
+  shape->push_back(1);
+  for (Strides* each : strides) each->push_back(0);
 }
 
 std::string entry_name(const std::string& function, const std::vector<std::string>& arguments) {

@@ -90,13 +90,13 @@ struct StridedOperand {
 StridedOperand strided_operand(const TensorSpec& spec, int operand);
 
 // The words of Axes<rank> (kernels/blocks/strided.h) for the axes [0, rank) of a shape. Axes are merged
-// where all of `strides` allow it before, see merge_axes().
+// where all of `strides` allow it before, see merge_kernel_axes().
 void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
                  std::vector<std::int64_t>* words);
 
-// Merges neighbouring axes that all the strides step through as one, and drops axes of extent 1; at
-// least one axis is left. Keeps kernels apart by rank only where the memory really differs.
-void merge_axes(Shape* shape, std::vector<Strides*> strides);
+// merge_axes(), but at least one axis is left. Keeps kernels apart by rank only where the memory
+// really differs.
+void merge_kernel_axes(Shape* shape, const std::vector<Strides*>& strides);
 
 // 32-bit positions where they suffice.
 inline const char* index_type(std::int64_t count) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "codegen/dialect_types.h"
 #include "graph/switches.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
@@ -27,7 +28,6 @@ constexpr std::int64_t kShortestPart = 32;
 constexpr std::int64_t kFewResults = std::int64_t{4} << 20;
 
 // What tensor cores load and store at once.
-constexpr std::int64_t kPacketBytes = 16;
 // Multiplications of a product that is worth a second call.
 constexpr std::int64_t kLarge = std::int64_t{1} << 30;
 
@@ -66,7 +66,7 @@ Batch batch_of(const Signature& signature, bool packed) {
   Batch batch{c.shape, batch_strides(signature.inputs[0], rank),
               batch_strides(signature.inputs[1], rank), batch_strides(c, rank)};
   batch.shape.resize(rank);
-  merge_axes(&batch.shape, {&batch.a, &batch.b, &batch.c});
+  merge_kernel_axes(&batch.shape, {&batch.a, &batch.b, &batch.c});
   if (packed) return batch;
   const int last = batch.shape.rank() - 1;
   const auto longest = std::max_element(batch.shape.begin(), batch.shape.end());

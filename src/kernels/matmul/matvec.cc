@@ -5,14 +5,12 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "kernels/regions/region_values.h"
 
 namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kHold = 4;
 constexpr std::int64_t kSimdgroups = 4;
-constexpr std::int64_t kPacketBytes = 16;
 // Simdgroups that keep the memory of a large GPU busy.
 constexpr std::int64_t kBusy = 4096;
 constexpr std::int64_t kLongRow = 8;  // turns of a simdgroup
@@ -75,7 +73,7 @@ std::optional<Prepared> matvec(const Signature& signature) {
   Strides w = batch_strides(signature.inputs[static_cast<std::size_t>(operands.matrix)], rank);
   Strides x = batch_strides(signature.inputs[static_cast<std::size_t>(vector)], rank);
   const std::int64_t batches = element_count(batch);
-  merge_axes(&batch, {&w, &x});
+  merge_kernel_axes(&batch, {&w, &x});
   if (batch.rank() > 1 || w[0] < 0 || x[0] < 0) return std::nullopt;
 
   auto plan = std::make_shared<StepPlan>();

@@ -9,7 +9,6 @@
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/epilogue.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -23,7 +22,6 @@ constexpr SimdgroupTile kSmallest{32, 32, 32};
 
 constexpr std::int64_t kGroupThreads = 128;
 constexpr std::int64_t kSimdgroups = 4;
-constexpr std::int64_t kPacketBytes = 16;
 constexpr std::int64_t kPanel = 8;  // rows of tiles
 constexpr std::int64_t kMostLayers = 65535;
 // Threadgroup memory of a core, and threadgroups that fit by their registers.
@@ -161,7 +159,7 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
   Shape batch = c.shape;
   batch.resize(rank - 2);
   Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
-  merge_axes(&batch, {&a_batch, &b_batch});
+  merge_kernel_axes(&batch, {&a_batch, &b_batch});
   const bool a_wide = is_wide(a, a_batch, left.base), b_wide = is_wide(b, b_batch, right.base);
   const std::int64_t length =
       std::max(parts(parts(of.k, shares), kSmallest.depth), std::int64_t{1}) * kSmallest.depth;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "codegen/dialect_types.h"
 #include "graph/switches.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kMostVectors = 16;
 constexpr std::int64_t kPacket = 4;  // elements
-constexpr std::int64_t kPacketBytes = 16;
 // Positions in a row are ints.
 constexpr std::int64_t kLongest = std::int64_t{1} << 30;
 // Threadgroups that keep a large GPU busy, and how many of them share the length for that at most, of so

@@ -38,13 +38,11 @@ Prepared portable_matmul(const Signature& signature) {
   batch.resize(rank - 2);
   Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
   const std::int64_t batches = element_count(batch);
-  merge_axes(&batch, {&a_batch, &b_batch});
+  merge_kernel_axes(&batch, {&a_batch, &b_batch});
 
   const std::string type = is_float(c.dtype) ? dialect_type(c.dtype) : storage_type(c.dtype);
   // Narrow integers are cut to their width at the end: registers are 32 bits wide.
-  const std::string sum = is_float(c.dtype)       ? sum_type(c.dtype)
-                          : size_of(c.dtype) == 8 ? "ulong"
-                                                  : "uint";
+  const std::string sum = sum_type(c.dtype);
   const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
   const std::vector<std::string> arguments = {
       type,

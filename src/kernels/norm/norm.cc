@@ -6,7 +6,6 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/row_split.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -19,7 +18,6 @@ constexpr int kHeld = 4;
 constexpr int kGradientHeld = 3;
 constexpr std::int64_t kSimd = 32;
 constexpr std::int64_t kShortThreads = 128;  // of a threadgroup whose rows have a simdgroup or less
-constexpr std::int64_t kPacketBytes = 16;
 // Threads that sum columns: what fills a large GPU, or fewer so that each has rows to sum.
 constexpr std::int64_t kSumThreads = 65536;
 constexpr std::int64_t kFewestRows = 8;

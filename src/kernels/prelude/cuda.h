@@ -185,10 +185,18 @@ template <class T>
 HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
                                                          typename identity<T>::type desired,
                                                          memory_order, memory_order) {
-  const T before = ::atomicCAS(unwrap(object), *expected, desired);
-  const bool same = before == *expected;
-  *expected = before;
-  return same;
+  if constexpr (is_same_v<T, float>) {
+    const uint wanted = as_type<uint>(*expected);
+    const uint before =
+        ::atomicCAS(reinterpret_cast<uint*>(unwrap(object)), wanted, as_type<uint>(desired));
+    *expected = as_type<float>(before);
+    return before == wanted;
+  } else {
+    const T before = ::atomicCAS(unwrap(object), *expected, desired);
+    const bool same = before == *expected;
+    *expected = before;
+    return same;
+  }
 }
 
 #include "kernels/prelude/ctx.h"
@@ -207,6 +215,8 @@ HEARTH_INLINE Ctx current_ctx() {
 
 }  // namespace metal
 
+// NVRTC does not know GNU's word in front of anonymous structs.
+#define __extension__
 // Last: NVRTC's own macros use some of these words.
 #define device
 #define thread

@@ -1,7 +1,10 @@
 // half (IEEE 754 binary16) and bfloat (the upper half of a binary32) where there is neither:
 // 16 bits that compute through float. + - * / are correctly rounded: float has more than twice
 // their digits. Conversions from and to numbers are implicit, as in Metal. `condition ? h : 0` is
-// ambiguous here and is written `condition ? h : half(0)`.
+// ambiguous for these and is written `condition ? h : half(0)`.
+//
+// With HEARTH_HAS_FLOAT16 half is the compiler's _Float16, which may stand in unions and anonymous
+// structs too; it must round after each operation, so that the bits are the same.
 #pragma once
 
 #include "kernels/prelude/core.h"
@@ -121,12 +124,26 @@ HEARTH_INLINE constexpr float bfloat_value(ushort bits) { return as_type<float>(
   HEARTH_16_BIT_COMPARISON(type, >=)                                              \
   static_assert(sizeof(type) == 2 && alignof(type) == 2, "a 16-bit float has 16 bits");
 
+#if !HEARTH_HAS_FLOAT16
 HEARTH_16_BIT_FLOAT(half, bfloat)
+#endif
 HEARTH_16_BIT_FLOAT(bfloat, half)
 #undef HEARTH_16_BIT_FLOAT
 #undef HEARTH_16_BIT_COMPARISON
 #undef HEARTH_16_BIT_OPERATOR
+#if HEARTH_HAS_FLOAT16
+static_assert(sizeof(half) == 2 && alignof(half) == 2, "a 16-bit float has 16 bits");
+#define HEARTH_MIXED_OPERATOR(op)                                                              \
+  HEARTH_INLINE constexpr float operator op(half a, bfloat b) { return float(a) op float(b); } \
+  HEARTH_INLINE constexpr float operator op(bfloat a, half b) { return float(a) op float(b); }
+HEARTH_MIXED_OPERATOR(+)
+HEARTH_MIXED_OPERATOR(-)
+HEARTH_MIXED_OPERATOR(*)
+HEARTH_MIXED_OPERATOR(/)
+#undef HEARTH_MIXED_OPERATOR
+#else
 HEARTH_INLINE constexpr half::half(bfloat value) : bits(half_bits(float(value))) {}
+#endif
 HEARTH_INLINE constexpr bfloat::bfloat(half value) : bits(bfloat_bits(float(value))) {}
 
 #define HEARTH_16_BIT_LIMITS(type, kLow, kMin, kMax, kInfinity, kNan, kEpsilon) \
@@ -145,3 +162,9 @@ HEARTH_16_BIT_LIMITS(bfloat, 0xff7f, 0x0080, 0x7f7f, 0x7f80, 0x7fc0, 0x3c00)
 #undef HEARTH_16_BIT_LIMITS
 
 }  // namespace metal
+
+#undef __FLT16_MAX__
+#define __FLT16_MAX__ (metal::numeric_limits<metal::half>::max())
+#define __HALF_MAX__ __FLT16_MAX__
+#define HALF_MAX __FLT16_MAX__
+#define MAXHALF __FLT16_MAX__

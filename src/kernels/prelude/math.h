@@ -46,6 +46,10 @@ namespace metal {
   HEARTH_INLINE vec<T, N> name(vec<T, N> x, typename identity<T>::type y) {                  \
     return name(x, vec<T, N>(y));                                                            \
   }                                                                                          \
+  template <class T, int N>                                                                  \
+  HEARTH_INLINE vec<T, N> name(typename identity<T>::type x, vec<T, N> y) {                  \
+    return name(vec<T, N>(x), y);                                                            \
+  }                                                                                          \
   HEARTH_MIXED(name)                                                                         \
   namespace precise {                                                                        \
   using metal::name;                                                                         \
@@ -53,12 +57,20 @@ namespace metal {
   namespace fast {                                                                           \
   using metal::name;                                                                         \
   }
-// A 16-bit float beside a float is one, too.
+// A 16-bit float beside a float is one, too; an integer beside a float is a float.
 #define HEARTH_MIXED(name)                                                  \
   HEARTH_INLINE float name(half x, float y) { return name(float(x), y); }   \
   HEARTH_INLINE float name(float x, half y) { return name(x, float(y)); }   \
   HEARTH_INLINE float name(bfloat x, float y) { return name(float(x), y); } \
-  HEARTH_INLINE float name(float x, bfloat y) { return name(x, float(y)); }
+  HEARTH_INLINE float name(float x, bfloat y) { return name(x, float(y)); } \
+  template <class N, class = enable_if_t<is_integral_v<N>>>                 \
+  HEARTH_INLINE float name(float x, N y) {                                  \
+    return name(x, float(y));                                               \
+  }                                                                         \
+  template <class N, class = enable_if_t<is_integral_v<N>>>                 \
+  HEARTH_INLINE float name(N x, float y) {                                  \
+    return name(float(x), y);                                               \
+  }
 
 #define HEARTH_UNARY(name, c_name)                                        \
   HEARTH_INLINE float name(float x) { return HEARTH_LIBM(c_name##f)(x); } \

@@ -159,3 +159,9 @@ HEARTH_INLINE void simdgroup_multiply(square_matrix<D, K>& d, square_matrix<A, K
                                       square_matrix<B, K> b) {
   simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<float, K, K>(0.0f));
 }
+template <class A, class B, int K>
+HEARTH_INLINE square_matrix<A, K> operator*(square_matrix<A, K> a, square_matrix<B, K> b) {
+  square_matrix<A, K> product;
+  simdgroup_multiply(product, a, b);
+  return product;
+}

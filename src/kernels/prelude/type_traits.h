@@ -33,6 +33,14 @@ constexpr bool is_convertible_v = requires(void (*take)(To), From (*give)()) { t
 template <class From, class To>
 struct is_convertible : bool_constant<is_convertible_v<From, To>> {};
 
+template <class... T>
+struct disjunction : bool_constant<(bool(T::value) || ...)> {};
+template <class... T>
+struct conjunction : bool_constant<(bool(T::value) && ...)> {};
+// Metal's header has it by this name, which texts use.
+template <class... T>
+using _disjunction = disjunction<T...>;
+
 template <bool kCondition, class T = void>
 struct enable_if {};
 template <class T>
@@ -113,7 +121,11 @@ HEARTH_INTEGRAL(unsigned long long, false)
   struct is_floating_point<T> : true_type {}; \
   template <>                                 \
   struct is_signed<T> : true_type {};
+#if HEARTH_HAS_FLOAT16
+typedef _Float16 half;
+#else
 struct half;
+#endif
 struct bfloat;
 HEARTH_FLOATING_POINT(float)
 HEARTH_FLOATING_POINT(double)

@@ -8,15 +8,30 @@ namespace metal {
 
 template <class T, int N>
 struct vec;
+template <class T, int N>
+struct packed_vec;
+
+// Swizzles that are read: texts of Metal's own call them without parentheses.
+#define HEARTH_SWIZZLE_2(a, b) \
+  HEARTH_INLINE constexpr vec<T, 2> a##b() const { return vec<T, 2>(a, b); }
+#define HEARTH_SWIZZLE_3(a, b, c) \
+  HEARTH_INLINE constexpr vec<T, 3> a##b##c() const { return vec<T, 3>(a, b, c); }
+#define HEARTH_SWIZZLES_2 HEARTH_SWIZZLE_2(x, y) HEARTH_SWIZZLE_2(y, x)
+#define HEARTH_SWIZZLES_3 \
+  HEARTH_SWIZZLES_2 HEARTH_SWIZZLE_2(x, z) HEARTH_SWIZZLE_2(y, z) HEARTH_SWIZZLE_3(x, y, z)
+#define HEARTH_SWIZZLES_4 \
+  HEARTH_SWIZZLES_3 HEARTH_SWIZZLE_2(z, w) HEARTH_SWIZZLE_2(w, z) HEARTH_SWIZZLE_3(y, z, w)
 
 // One number fills all elements; a vector of another type is converted by its name.
-#define HEARTH_VEC_COMMON(N)                                                         \
-  vec() = default;                                                                   \
-  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                        \
-  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}               \
-  template <class U>                                                                 \
-  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {} \
-  HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                \
+#define HEARTH_VEC_COMMON(N)                                                              \
+  vec() = default;                                                                        \
+  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                             \
+  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}                    \
+  template <class U>                                                                      \
+  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {}      \
+  template <class U, class = enable_if_t<!is_same_v<T, U>>>                               \
+  explicit HEARTH_INLINE vec(packed_vec<U, N> other) : vec(vec<U, N>(other)) {}           \
+  HEARTH_SWIZZLES_##N HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; } \
   HEARTH_INLINE constexpr const T& operator[](int i) const { return element[i]; }
 
 struct every_element {};
@@ -118,8 +133,6 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
     HEARTH_INLINE T& operator[](int i) { return element[i]; }             \
     HEARTH_INLINE const T& operator[](int i) const { return element[i]; } \
   };
-template <class T, int N>
-struct packed_vec;
 HEARTH_PACKED_VEC(2, x, y)
 HEARTH_PACKED_VEC(3, x, y, z)
 HEARTH_PACKED_VEC(4, x, y, z, w)
@@ -251,6 +264,10 @@ HEARTH_INLINE matrix<T, C, R> operator*(typename identity<T>::type factor, matri
   for (int i = 0; i < C; ++i) m[i] = m[i] * factor;
   return m;
 }
+template <class T, int C, int R>
+HEARTH_INLINE matrix<T, C, R> operator*(matrix<T, C, R> m, typename identity<T>::type factor) {
+  return factor * m;
+}
 #define HEARTH_MATRIX_NAMES(T)    \
   typedef matrix<T, 2, 2> T##2x2; \
   typedef matrix<T, 2, 4> T##2x4; \
@@ -261,6 +278,12 @@ HEARTH_MATRIX_NAMES(float)
 HEARTH_MATRIX_NAMES(half)
 HEARTH_MATRIX_NAMES(bfloat)
 #undef HEARTH_MATRIX_NAMES
+
+// How many elements a type has.
+template <class T>
+struct vec_elements : integral_constant<uint, 1> {};
+template <class T, int N>
+struct vec_elements<vec<T, N>> : integral_constant<uint, uint(N)> {};
 
 template <class T, size_t kCount>
 struct array {

@@ -5,13 +5,10 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
-
-constexpr std::int64_t kPacketBytes = 16;
 
 // A kernel whose threads make `per_thread` elements of the output each. With `rare`, it is compiled when it is launched.
 Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& function,

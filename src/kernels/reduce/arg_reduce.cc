@@ -1,4 +1,6 @@
 // argmax and argmin: reductions that keep an index beside the value (kernels/reduce/arg_reduce.metal).
+#include <utility>
+
 #include "graph/params.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/regions/region_kernel.h"
@@ -18,7 +20,7 @@ Prepared prepare_arg(const Signature& signature) {
   region.reduction = {signature.op, 0, 1u << axis, signature.output.dtype,
                       contiguous_strides(kept)};
   region.reduction.strides[axis] = 0;
-  return gpu_region_kernel().prepare(region);
+  return gpu_region_kernel().prepare(lower(std::move(region)));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "codegen/dialect_types.h"
 #include "codegen/text_builder.h"
+#include "core/compute_class.h"
 #include "graph/op_def.h"
 #include "kernels/launch/fast_divmod.h"
 
@@ -14,7 +15,6 @@ namespace {
 using runtime::KernelParameter;
 using Kind = KernelParameter::Kind;
 
-constexpr int kPacketBytes = 16;
 constexpr int kMostUnrolled = 4;
 constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kSimd = 32;
@@ -53,24 +53,15 @@ int operands_of(const Region& region) {
   return region.first_scalar() + static_cast<int>(region.outputs.size());
 }
 
-// The dtype that memory of a class has.
-DType class_dtype(DType dtype) {
-  constexpr DType kClass[kDTypeCount] = {DType::f64, DType::f32, DType::f32, DType::f32, DType::i64,
-                                         DType::i32, DType::i32, DType::i32, DType::u64, DType::i64,
-                                         DType::i32, DType::i32, DType::i32};
-  return kClass[static_cast<int>(dtype)];
-}
-
 // What is accumulated, and what it is called in kernel text.
 struct Accumulation {
-  explicit Accumulation(const Region& region)
-      : op(*region.reduction.op),
-        dtype(region.reduction.dtype),
-        reduced(reduced_dtype(region)),
-        finds(finds_index(op)),
-        pairs(region.reduction.precise && dtype == DType::f32 &&
-              std::string_view(op.name.text) == "sum") {}
-  const OpDef& op;
+  explicit Accumulation(const LoweredRegion& lowered)
+      : reduction(lowered.region.reduction),
+        dtype(reduction.dtype),
+        reduced(lowered.reduced_dtype()),
+        finds(reduction.op->finds_index),
+        pairs(reduction.precise && dtype == DType::f32 && reduction.op->combine == Combine::sum) {}
+  const RegionReduction& reduction;
   DType dtype;    // of the result
   DType reduced;  // of the values
   bool finds;     // an index, which is kept beside the value
@@ -78,7 +69,7 @@ struct Accumulation {
 
   // Of an accumulator in memory.
   std::int64_t bytes(bool wide) const {
-    const std::int64_t value = size_of(class_dtype(reduced));
+    const std::int64_t value = size_of(compute_class(reduced));
     if (pairs) return 2 * value;
     return finds ? (wide || value == 8 ? 16 : 8) : value;
   }
@@ -180,13 +171,14 @@ std::int64_t most_chunks(const RegionLayout& layout, bool columns, int width) {
 
 std::string Accumulation::text(bool wide, bool partial, bool within_words) const {
   if (finds) {
-    const bool smallest = std::string_view(op.name.text) == "argmin";
+    const bool smallest = reduction.op->combine == Combine::min;
     return joined("typedef ", value_type(reduced), " Compared;\ntypedef ",
-                  size_of(class_dtype(reduced)) == 8 ? "ulong" : "uint", " Bits;\ntypedef ",
+                  size_of(compute_class(reduced)) == 8 ? "ulong" : "uint", " Bits;\ntypedef ",
                   bytes(wide) == 16 ? "ulong" : "uint", " Word;\ntypedef ", kept(wide),
                   " Kept;\ntypedef ", dtype_struct(dtype),
                   " Index;\nconstexpr constant bool kSmallest = ", smallest ? "true" : "false",
-                  ";\nHEARTH_INLINE Compared region_worst() { return ", identity_value(op, reduced),
+                  ";\nHEARTH_INLINE Compared region_worst() { return ",
+                  identity_value(reduction.op->combine, reduced),
                   "; }\n#include \"kernels/reduce/arg_reduce.metal\"\n", "typedef ",
                   partial ? "Partial" : "Found", " Target;\n");
   }
@@ -194,27 +186,29 @@ std::string Accumulation::text(bool wide, bool partial, bool within_words) const
     return joined("#include \"kernels/reduce/compensated_sum.metal\"\ntypedef ",
                   partial ? "Partial" : "Rounded", " Target;\n");
   }
-  const DType target = partial ? class_dtype(dtype) : dtype;
+  const DType target = partial ? class_dtype(compute_class(dtype)) : dtype;
   return joined(
       "typedef ", value_type(dtype), " Accumulator;\ntypedef ", dtype_struct(target),
-      " Target;\nHEARTH_INLINE Accumulator region_identity() { return ", identity_value(op, dtype),
+      " Target;\nHEARTH_INLINE Accumulator region_identity() { return ",
+      identity_value(reduction.op->combine, dtype),
       "; }\nHEARTH_INLINE Accumulator region_lift(Accumulator x, position) { return x; }\n"
       "typedef Accumulator Kept;\n"
       "HEARTH_INLINE Kept region_keep(Accumulator x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_kept(Kept x) { return x; }\n"
       "HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {\n  return ",
-      combine_formula(op, within_words), "(a, b);\n}\n");
+      combine_formula(reduction, within_words), "(a, b);\n}\n");
 }
 
 constexpr const char* kIncludes =
     "#include \"kernels/formulas/formulas.h\"\n#include \"kernels/blocks/elements.h\"\n";
 
-BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std::int64_t chunks) {
-  const Accumulation accumulation(region);
+BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
+  const RegionLayout& layout = lowered.layout;
+  const Accumulation accumulation(lowered);
   const DType dtype = accumulation.dtype;
   BuiltKernel built;
-  built.source.name = joined("region_combine_", accumulation.op.name.text, "_", name(dtype),
-                             accumulation.pairs ? "_precise" : "");
+  built.source.name = joined("region_combine_", accumulation.reduction.op->name.text, "_",
+                             name(dtype), accumulation.pairs ? "_precise" : "");
   built.source.text = joined(kIncludes, "typedef ", layout.wide ? "ulong" : "uint", " position;\n",
                              accumulation.text(layout.wide, false, false),
                              "#include \"kernels/reduce/combine.metal\"\n");
@@ -229,7 +223,7 @@ BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std
   const RegionOperand& result = layout.operands.back();
   built.operands = {
       {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
-      {operands_of(region), result.lowest * size, result.span * size, 1}};
+      {operands_of(lowered.region), result.lowest * size, result.span * size, 1}};
   const std::int64_t high =
       std::clamp(power_of_two(chunks / kCombinedAtOnce), kThreads / kSimd, kThreads);
   const std::int64_t wide = std::min(kThreads / high, power_of_two(layout.results));
@@ -247,32 +241,34 @@ BuiltKernel combine_kernel(const Region& region, const RegionLayout& layout, std
 
 }  // namespace
 
-int reduction_width(const Region& region, const RegionLayout& layout, const RegionValues& values) {
-  int limit = kPacketBytes / widest_operand(region, layout, values);
+int reduction_width(const LoweredRegion& lowered, const RegionValues& values) {
+  const RegionLayout& layout = lowered.layout;
+  int limit = kPacketBytes / widest_operand(lowered, values);
   const Axes axes = axes_of(layout);
   while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
-  const Accumulation accumulation(region);
+  const Accumulation accumulation(lowered);
   const bool parts_only = !axes.columns && !accumulation.finds;
   const std::int64_t bytes = accumulation.bytes(layout.wide);
   while (limit * bytes > (parts_only ? kPartBytes : kAccumulatorBytes)) limit /= 2;
-  return vector_width(layout, operands_of(region), limit,
+  return vector_width(layout, operands_of(lowered.region), limit,
                       !axes.columns && axes.reduced.size() <= 1);
 }
 
-BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layout,
-                                 const RegionValues& values, int width, std::uint64_t aliased) {
+BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValues& values,
+                                 int width, std::uint64_t aliased) {
+  const Region& region = lowered.region;
+  const RegionLayout& layout = lowered.layout;
   const Axes axes = axes_of(layout);
-  RegionAccess access(region, layout, values, width, aliased);
+  RegionAccess access(lowered, values, width, aliased);
   KernelConstants& constants = access.constants();
   const int accumulators = axes.columns ? width : 1;
   int unroll = access.unroll(kMostUnrolled);
-  const Accumulation accumulation(region);
+  const Accumulation accumulation(lowered);
   const std::int64_t accumulator_bytes = accumulation.bytes(layout.wide);
   while (unroll > 1 && unroll * accumulators * accumulator_bytes > 2 * kAccumulatorBytes)
     unroll /= 2;
 
-  const std::int64_t room =
-      most_chunks(layout, axes.columns, reduction_width(region, layout, values));
+  const std::int64_t room = most_chunks(layout, axes.columns, reduction_width(lowered, values));
   const Split split = axes.columns ? split_columns(layout, width, unroll, room)
                                    : split_rows(layout, width, unroll, room);
   const bool chunked = split.chunks > 1;
@@ -327,7 +323,7 @@ BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layou
   if (chunked) {
     const std::int64_t bytes = split.chunks * layout.results * accumulator_bytes;
     built.reduce.operands.push_back({kWorkspaceOperand, 0, bytes, 1});
-    built.combine = combine_kernel(region, layout, split.chunks);
+    built.combine = combine_kernel(lowered, split.chunks);
   } else {
     const RegionOperand& operand = layout.operands.back();
     const std::int64_t size = size_of(operand.dtype);

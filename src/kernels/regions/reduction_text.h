@@ -25,11 +25,11 @@ struct BuiltReduction {
 inline constexpr int kWorkspaceOperand = -1;
 
 // The widest vector, in elements, that the region's layout allows.
-int reduction_width(const Region& region, const RegionLayout& layout, const RegionValues& values);
+int reduction_width(const LoweredRegion& lowered, const RegionValues& values);
 
 // The kernels of the region with vectors of `width` elements; workspace_bytes does not depend on
 // it. The region has at least one result.
-BuiltReduction reduction_kernels(const Region& region, const RegionLayout& layout,
-                                 const RegionValues& values, int width, std::uint64_t aliased);
+BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValues& values,
+                                 int width, std::uint64_t aliased);
 
 }  // namespace hearth::gpu

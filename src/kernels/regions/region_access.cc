@@ -19,15 +19,17 @@ constexpr int kUnrolledInstructions = 512;
 
 }  // namespace
 
-RegionAccess::RegionAccess(const Region& region, const RegionLayout& layout,
-                           const RegionValues& values, int width, std::uint64_t aliased, int tiled)
-    : region_(region),
-      layout_(layout),
+RegionAccess::RegionAccess(const LoweredRegion& lowered, const RegionValues& values, int width,
+                           std::uint64_t aliased, int tiled)
+    : region_(lowered.region),
+      layout_(lowered.layout),
       values_(values),
       width_(width),
       aliased_(aliased),
       tiled_(tiled),
-      constants_(layout.wide) {
+      constants_(lowered.layout.wide) {
+  const Region& region = region_;
+  const RegionLayout& layout = layout_;
   const int inputs = region.first_scalar();
   const int count = inputs + static_cast<int>(region.outputs.size());
   for (int k = 0; k < count; ++k) {
@@ -260,12 +262,13 @@ void RegionAccess::describe(BuiltKernel* built, const KernelParameter* result) c
   built->has_f64 = values_.has_f64();
 }
 
-int widest_operand(const Region& region, const RegionLayout& layout, const RegionValues& values) {
+int widest_operand(const LoweredRegion& lowered, const RegionValues& values) {
+  const Region& region = lowered.region;
   std::int64_t widest = 1;
   bool any = false;
   const int inputs = region.first_scalar();
   for (int k = 0; k < inputs + static_cast<int>(region.outputs.size()); ++k) {
-    const RegionOperand& operand = layout.operands[static_cast<std::size_t>(k)];
+    const RegionOperand& operand = lowered.layout.operands[static_cast<std::size_t>(k)];
     if (k < inputs && (operand.single || !values.reads_input(k))) continue;
     widest = std::max(widest, size_of(operand.dtype));
     any = true;

@@ -35,8 +35,8 @@ class RegionAccess {
   // `width` elements a vector; 1: elements one by one. `aliased` has a bit for each operand that
   // shares memory with another one. `tiled` is the layout's tiled_axis(), or -1 for a kernel without
   // tiles.
-  RegionAccess(const Region& region, const RegionLayout& layout, const RegionValues& values,
-               int width, std::uint64_t aliased, int tiled = -1);
+  RegionAccess(const LoweredRegion& lowered, const RegionValues& values, int width,
+               std::uint64_t aliased, int tiled = -1);
 
   int width() const { return width_; }
   // Vectors that a thread has in flight: so many that its loads come to 96 bytes or less, fewer
@@ -116,7 +116,7 @@ class RegionAccess {
 };
 
 // Bytes of the widest operand that is no single element: what a vector is sized by.
-int widest_operand(const Region& region, const RegionLayout& layout, const RegionValues& values);
+int widest_operand(const LoweredRegion& lowered, const RegionValues& values);
 
 // "region_add_mul_linear": op names tell kernels apart in timelines.
 std::string region_name(const Region& region, const std::string& kind);

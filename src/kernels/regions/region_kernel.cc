@@ -31,12 +31,10 @@ struct Variant {
 
 class RegionPlan final : public KernelPlan {
  public:
-  explicit RegionPlan(const Region& region)
-      : region_(region), layout_(region_layout(region_)), values_(region_) {
-    const bool reduces = region_.reduction.op != nullptr;
-    if ((reduces ? layout_.results : layout_.elements) == 0) return;
-    width_ =
-        reduces ? reduction_width(region_, layout_, values_) : map_width(region_, layout_, values_);
+  explicit RegionPlan(LoweredRegion lowered) : lowered_(std::move(lowered)), values_(lowered_) {
+    const bool reduces = lowered_.region.reduction.op != nullptr;
+    if ((reduces ? lowered_.layout.results : lowered_.layout.elements) == 0) return;
+    width_ = reduces ? reduction_width(lowered_, values_) : map_width(lowered_, values_);
     const Variant& variant = variant_of(width_, 0);
     for (const auto& stage : variant.stages) kernels.push_back(&stage->kernel);
   }
@@ -60,11 +58,11 @@ class RegionPlan final : public KernelPlan {
     auto variant = std::make_unique<Variant>();
     variant->width = width;
     variant->aliased = aliased;
-    if (region_.reduction.op == nullptr) {
+    if (lowered_.region.reduction.op == nullptr) {
       variant->stages.push_back(
-          std::make_unique<Stage>(map_kernel(region_, layout_, values_, width, aliased)));
+          std::make_unique<Stage>(map_kernel(lowered_, values_, width, aliased)));
     } else {
-      BuiltReduction built = reduction_kernels(region_, layout_, values_, width, aliased);
+      BuiltReduction built = reduction_kernels(lowered_, values_, width, aliased);
       workspace_bytes_ = built.workspace_bytes;
       variant->stages.push_back(std::make_unique<Stage>(std::move(built.reduce)));
       if (built.combine) {
@@ -98,9 +96,10 @@ class RegionPlan final : public KernelPlan {
   // over an input is no harm: it depends on what was read there. With several, an input might be
   // read after the output that takes its place was written.
   std::uint64_t aliased_operands(const Launch& launch) const {
-    const std::size_t inputs = region_.inputs.size();
-    const std::size_t count = inputs + region_.outputs.size();
-    const bool several = region_.outputs.size() > 1 || region_.reduction.op != nullptr;
+    const Region& region = lowered_.region;
+    const std::size_t inputs = region.inputs.size();
+    const std::size_t count = inputs + region.outputs.size();
+    const bool several = region.outputs.size() > 1 || region.reduction.op != nullptr;
     std::uint64_t aliased = 0;
     if (!several) return aliased;
     for (std::size_t o = inputs; o < count; ++o) {
@@ -135,8 +134,7 @@ class RegionPlan final : public KernelPlan {
     encoder.dispatch(stage.kernel, built.groups, built.threads, arguments);
   }
 
-  Region region_;
-  RegionLayout layout_;
+  LoweredRegion lowered_;
   RegionValues values_;
   int width_ = 1;
   mutable std::mutex mutex_;
@@ -144,8 +142,8 @@ class RegionPlan final : public KernelPlan {
   mutable std::int64_t workspace_bytes_ = 0;
 };
 
-Prepared prepare(const Region& region) {
-  auto plan = std::make_shared<const RegionPlan>(region);
+Prepared prepare(LoweredRegion lowered) {
+  auto plan = std::make_shared<const RegionPlan>(std::move(lowered));
   const std::int64_t workspace_bytes = plan->workspace_bytes();
   return prepared(std::move(plan), workspace_bytes);
 }

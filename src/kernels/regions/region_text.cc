@@ -1,4 +1,5 @@
 #include "kernels/regions/region_text.h"
+#include "codegen/dialect_types.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,7 +12,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr int kPacketBytes = 16;
 // Vectors that a thread takes: one where memory is all there is to wait for, two where there is
 // arithmetic to overlap. Single elements are less, and it takes more of them.
 constexpr int kVectors = 1;
@@ -50,11 +50,12 @@ int tile_edge(const RegionAccess& access, int width, int widest) {
 
 // The kernel of a region whose operands do not all run along one axis; none where its tiles are too
 // large for vectors of this width.
-std::optional<BuiltKernel> tile_kernel(const Region& region, const RegionLayout& layout,
-                                       const RegionValues& values, int width, std::uint64_t aliased,
-                                       int rows) {
-  RegionAccess access(region, layout, values, width, aliased, rows);
-  const int edge = tile_edge(access, width, widest_operand(region, layout, values));
+std::optional<BuiltKernel> tile_kernel(const LoweredRegion& lowered, const RegionValues& values,
+                                       int width, std::uint64_t aliased, int rows) {
+  const Region& region = lowered.region;
+  const RegionLayout& layout = lowered.layout;
+  RegionAccess access(lowered, values, width, aliased, rows);
+  const int edge = tile_edge(access, width, widest_operand(lowered, values));
   if (edge == 0) return std::nullopt;
   const std::string functions = access.tile_functions(edge);
   std::string arrays;
@@ -88,8 +89,10 @@ std::optional<BuiltKernel> tile_kernel(const Region& region, const RegionLayout&
 
 }  // namespace
 
-int map_width(const Region& region, const RegionLayout& layout, const RegionValues& values) {
-  int limit = kPacketBytes / widest_operand(region, layout, values);
+int map_width(const LoweredRegion& lowered, const RegionValues& values) {
+  const Region& region = lowered.region;
+  const RegionLayout& layout = lowered.layout;
+  int limit = kPacketBytes / widest_operand(lowered, values);
   while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
   if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
     return tiled_width(layout, rows, operands_of(region), limit);
@@ -98,19 +101,20 @@ int map_width(const Region& region, const RegionLayout& layout, const RegionValu
   return vector_width(layout, operands_of(region), limit, linear);
 }
 
-BuiltKernel map_kernel(const Region& region, const RegionLayout& layout, const RegionValues& values,
-                       int width, std::uint64_t aliased) {
+BuiltKernel map_kernel(const LoweredRegion& lowered, const RegionValues& values, int width,
+                       std::uint64_t aliased) {
+  const Region& region = lowered.region;
+  const RegionLayout& layout = lowered.layout;
   if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
     // Addresses may ask for narrower vectors than the layout, too narrow for a word of a tile.
     int narrower = tiled_width(layout, rows, operands_of(region), width);
     for (; narrower > 0; narrower /= 2) {
-      std::optional<BuiltKernel> tiles =
-          tile_kernel(region, layout, values, narrower, aliased, rows);
+      std::optional<BuiltKernel> tiles = tile_kernel(lowered, values, narrower, aliased, rows);
       if (tiles) return std::move(*tiles);
     }
     width = 1;
   }
-  RegionAccess access(region, layout, values, width, aliased);
+  RegionAccess access(lowered, values, width, aliased);
   KernelConstants& constants = access.constants();
   const RegionClass kind = classify(layout, operands_of(region), width);
   const bool busy = values.instructions() >= kBusyInstructions;

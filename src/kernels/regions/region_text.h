@@ -13,11 +13,11 @@
 namespace hearth::gpu {
 
 // The widest vector, in elements, that the region's layout allows.
-int map_width(const Region& region, const RegionLayout& layout, const RegionValues& values);
+int map_width(const LoweredRegion& lowered, const RegionValues& values);
 
 // The kernel that computes the region's outputs with vectors of `width` elements; `aliased` has a
 // bit for each operand that shares memory with another one. The region has at least one element.
-BuiltKernel map_kernel(const Region& region, const RegionLayout& layout, const RegionValues& values,
-                       int width, std::uint64_t aliased);
+BuiltKernel map_kernel(const LoweredRegion& lowered, const RegionValues& values, int width,
+                       std::uint64_t aliased);
 
 }  // namespace hearth::gpu

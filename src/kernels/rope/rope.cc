@@ -9,7 +9,6 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/row_split.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -37,7 +36,7 @@ Prepared prepare_rope(const Signature& signature) {
   const bool interleaved = statics.boolean(), inverse = statics.boolean();
   const int rank = x.shape.rank();
   const std::int64_t pairs = x.shape[rank - 1] / 2, sequence = x.shape[rank - 2];
-  const std::int64_t count = 16 / size_of(x.dtype), packets = parts(pairs, count);
+  const std::int64_t count = kPacketBytes / size_of(x.dtype), packets = parts(pairs, count);
   Shape outer = x.shape;
   Strides strides = x.strides;
   const std::int64_t sequence_step = strides[rank - 2];
@@ -46,7 +45,7 @@ Prepared prepare_rope(const Signature& signature) {
     strides.erase(strides.rank() - 1);
   }
   const std::int64_t layers = element_count(outer);
-  merge_axes(&outer, {&strides});
+  merge_kernel_axes(&outer, {&strides});
   const std::string outer_rank = std::to_string(outer.rank());
   const char* const type = dialect_type(x.dtype);
 

@@ -5,7 +5,6 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/row_split.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {

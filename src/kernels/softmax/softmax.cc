@@ -7,7 +7,6 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/row_split.h"
-#include "kernels/regions/region_values.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
@@ -121,7 +120,7 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
   Shape shape = x.shape;
   shape[axis] = 1;
   Strides x_strides = x.strides, g_strides = g.strides;
-  merge_axes(&shape, {&x_strides, &g_strides});
+  merge_kernel_axes(&shape, {&x_strides, &g_strides});
   const std::string rank = std::to_string(shape.rank());
   const char* const type = dialect_type(x.dtype);
 

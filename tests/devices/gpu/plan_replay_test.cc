@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "devices/gpu/gpu_device.h"
+#include "devices/sim/sim_driver.h"
 #include "hearth/ops.h"
 #include "kernels/launch/op_kernels.h"
-#include "machines/sim/sim_driver.h"
 
 namespace hearth {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
+#include "devices/sim/sim_driver.h"
 #include "hearth/device.h"
 #include "kernels/launch/op_kernels.h"
-#include "machines/sim/sim_driver.h"
 #include "ran.h"
 
 namespace hearth {

@@ -13,14 +13,14 @@
 #include "check.h"
 #include "codegen/kernel_text.h"
 #include "devices/element.h"
+#include "devices/sim/host_compiler.h"
+#include "devices/sim/kernel_library.h"
+#include "devices/sim/sim_driver.h"
 #include "devices_under_test.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/simdgroup.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "machines/sim/host_compiler.h"
-#include "machines/sim/kernel_library.h"
-#include "machines/sim/sim_driver.h"
 #include "ops/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
@@ -385,7 +385,7 @@ class OtherLanes final : public sim::SimDriver {
             2);
     replace("return ushort(((row & 4u)", "return ushort(5u * (((row & 4u)", 1);
     replace("((column >> 1) & 1u));", "((column >> 1) & 1u)) & 31u);", 1);
-    return sim::seal_image(sim::compile_for_host(source.name, text, true));
+    return sim::seal_image(sim::compile_for_host(source.name, text, {.checked = true}));
   }
 };
 class SimdgroupAttentionOnOtherLanes : public SimdgroupAttention {

@@ -6,11 +6,11 @@
 
 #include "devices/gpu/gpu_device.h"
 #include "devices/kept_device.h"
+#include "devices/sim/sim_driver.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
 #include "kernels/launch/op_kernels.h"
-#include "machines/sim/sim_driver.h"
 #include "ran.h"
 
 namespace hearth::gpu_test {

@@ -11,12 +11,12 @@
 
 #include "check.h"
 #include "devices/element.h"
+#include "devices/sim/sim_driver.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
 #include "kernels/autotune/candidate.h"
 #include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
-#include "machines/sim/sim_driver.h"
 #include "ops/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"

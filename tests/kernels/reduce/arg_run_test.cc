@@ -9,9 +9,6 @@ namespace {
 
 using region_test::Scalar;
 
-constexpr OpDef kArgmax{.name = "argmax", .kind = OpKind::opaque};
-constexpr OpDef kArgmin{.name = "argmin", .kind = OpKind::opaque};
-
 bool wins(const Scalar& b, const Scalar& a, DType dtype, bool smallest) {
   if (!is_float(dtype)) {
     if (dtype == DType::u64) {
@@ -33,7 +30,7 @@ class ArgRun : public testing::Test {
     Region region;
     region.shape = shape;
     region.inputs = {{dtype, strides}};
-    region.reduction = {smallest ? &kArgmin : &kArgmax, 0, 1u << axis, index,
+    region.reduction = {smallest ? &defs::argmin_op : &defs::argmax_op, 0, 1u << axis, index,
                         contiguous_strides(kept)};
     region.reduction.strides[axis] = 0;
     Operand x = runner_.operand(shape, strides, dtype, values, shift);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/lower/layout.h"
 #include "hearth/ops.h"
-#include "kernels/regions/region_layout.h"
 #include "kernels/regions/region_runner.h"
 
 namespace hearth::gpu_test {

@@ -13,8 +13,8 @@
 
 #include "devices/region_fixture.h"
 #include "devices/scalar_reference.h"
+#include "devices/sim/sim_driver.h"
 #include "kernels/regions/region_kernel.h"
-#include "machines/sim/sim_driver.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 

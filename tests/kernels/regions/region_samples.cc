@@ -40,26 +40,24 @@ Region plain(const OpDef& op, DType dtype, const Shape& shape, std::uint32_t axe
 }
 
 Region place_of_largest(DType dtype, const Shape& shape, int axis, const Strides& result) {
-  static constexpr OpDef kArgmax{.name = "argmax", .kind = OpKind::opaque};
   Region region;
   region.shape = shape;
   region.inputs = {{dtype, contiguous_strides(shape)}};
-  region.reduction = {&kArgmax, 0, 1u << axis, DType::i64, result};
+  region.reduction = {&defs::argmax_op, 0, 1u << axis, DType::i64, result};
   region.reduction.strides[axis] = 0;
   return region;
 }
 
 std::vector<BuiltKernel> kernels_of(const Region& region, bool wide) {
-  RegionLayout layout = region_layout(region);
-  layout.wide = layout.wide || wide;
-  const RegionValues values(region);
+  LoweredRegion lowered = lower(region);
+  lowered.layout.wide = lowered.layout.wide || wide;
+  const RegionValues values(lowered);
   std::vector<BuiltKernel> kernels;
   if (region.reduction.op == nullptr) {
-    kernels.push_back(map_kernel(region, layout, values, map_width(region, layout, values), 0));
+    kernels.push_back(map_kernel(lowered, values, map_width(lowered, values), 0));
     return kernels;
   }
-  BuiltReduction built =
-      reduction_kernels(region, layout, values, reduction_width(region, layout, values), 0);
+  BuiltReduction built = reduction_kernels(lowered, values, reduction_width(lowered, values), 0);
   kernels.push_back(std::move(built.reduce));
   if (built.combine) kernels.push_back(std::move(*built.combine));
   return kernels;

@@ -62,8 +62,9 @@ TEST(RegionText, DependsOnStructureOnly) {
 
 TEST(RegionText, LayoutsAreSimplified) {
   const auto kind_of = [](const Region& region) {
-    const RegionLayout layout = region_layout(region);
-    const int width = map_width(region, layout, RegionValues(region));
+    const LoweredRegion lowered = lower(region);
+    const RegionLayout& layout = lowered.layout;
+    const int width = map_width(lowered, RegionValues(lowered));
     return std::tuple(classify(layout, 4, width), static_cast<int>(layout.axes.size()), width);
   };
   using enum RegionClass;
@@ -86,7 +87,7 @@ TEST(RegionText, UnknownOpsAreErrors) {
   static constexpr OpDef kUnknown{.name = "frobnicate", .kind = OpKind::elementwise};
   Region region = chain(DType::f32, {4}, {1}, {1});
   region.instructions[2].op = &kUnknown;
-  EXPECT_THROW(gpu_region_kernel().prepare(region), Error);
+  EXPECT_THROW(gpu_region_kernel().prepare(lower(region)), Error);
 }
 
 TEST(RegionText, AddressSpacesAreInOrder) {

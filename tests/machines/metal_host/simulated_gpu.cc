@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/sim/fault_trap.h"
 #include "hearth/error.h"
 #include "machines/metal_host/simulated_library.h"
-#include "machines/sim/fault_trap.h"
 
 namespace hearth::metal {
 namespace {

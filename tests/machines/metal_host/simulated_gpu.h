@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "devices/sim/argument_windows.h"
+#include "devices/sim/grid_runner.h"
+#include "devices/sim/simulated_memory.h"
 #include "machines/metal_double/metal_double.h"
-#include "machines/sim/argument_windows.h"
-#include "machines/sim/grid_runner.h"
-#include "machines/sim/simulated_memory.h"
 
 namespace hearth::metal {
 

@@ -7,9 +7,9 @@
 #include "codegen/msl/preprocessor.h"
 #include "codegen/text_builder.h"
 #include "codegen/tokens.h"
+#include "devices/sim/host_compiler.h"
 #include "hearth/error.h"
 #include "machines/metal_host/pointer_members.h"
-#include "machines/sim/host_compiler.h"
 #include "runtime/compile/kernel_cache.h"
 #include "runtime/compile/source_hash.h"
 
@@ -160,13 +160,14 @@ std::shared_ptr<const fake::GpuKernel> SimulatedLibrary::compile(const std::stri
   const KernelSource source = runtime::metal_kernel(text_, name, options_);
   const runtime::KernelCache cache(runtime::KernelCache::default_folder());
   const runtime::SourceHash hash =
-      hash_source(source, "double 2 " + sim::host_compiler_version(check_) + " " +
+      hash_source(source, "double 2 " + sim::host_compiler_version({.checked = check_}) + " " +
                               std::to_string(gpu::embedded_revision()));
   if (const auto image = cache.find(hash)) {
     return std::make_shared<const SimulatedKernel>(source, *image);
   }
   const std::vector<std::byte> image = sim::seal_image(sim::compile_for_host(
-      source.name, gpu::assemble(source, gpu::Target::host) + pointer_table(source), check_));
+      source.name, gpu::assemble(source, gpu::Target::host) + pointer_table(source),
+      {.checked = check_}));
   cache.keep(hash, image);
   return std::make_shared<const SimulatedKernel>(source, image);
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "codegen/msl/entries.h"
+#include "devices/sim/kernel_library.h"
 #include "hearth/runtime.h"
 #include "machines/metal_double/metal_double.h"
-#include "machines/sim/kernel_library.h"
 
 namespace hearth::metal {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "devices/sim/sim_driver.h"
 #include "kernels/launch/op_kernels.h"
-#include "machines/sim/sim_driver.h"
 
 namespace hearth::sim {
 namespace {

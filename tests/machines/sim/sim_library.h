@@ -2,7 +2,7 @@
 // says, which leave what it does not promise as bad as it may be.
 #pragma once
 
-#include "machines/sim/sim_driver.h"
+#include "devices/sim/sim_driver.h"
 
 namespace hearth::sim {
 

@@ -6,11 +6,6 @@
 #include <utility>
 
 // The baseline, AVX2 and AVX3 or NEON: what lies between is rare and would cost build time.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm/kernels.cc"
 #include "hwy/foreach_target.h"

@@ -7,11 +7,6 @@
 namespace hearth::cpu {
 namespace {
 
-// The batch axes that are left to loop over, outermost first.
-struct BatchAxis {
-  std::int64_t extent, a, b, c;
-};
-
 void launch_matmul(const Launch& launch) {
   const Operand a = input_of(launch, 0), b = input_of(launch, 1), c = output_of(launch);
   const int rank = c.shape().rank(), a_rank = a.shape().rank(), b_rank = b.shape().rank();
@@ -28,46 +23,37 @@ void launch_matmul(const Launch& launch) {
   args.dtype = a.dtype();
   args.c_dtype = c.dtype();
 
+  // The batch axes that are left to loop over, of A, B and C.
   const Strides a_batch = batch_strides(*a.spec, rank - 2),
                 b_batch = batch_strides(*b.spec, rank - 2);
-  BatchAxis axes[kMaxRank];
-  int count = 0;
-  std::int64_t c_stride = args.m * args.n;
-  for (int i = rank - 3; i >= 0; --i) {  // innermost first while merging
-    const std::int64_t extent = c.shape()[i];
-    if (extent == 1) continue;
-    const BatchAxis axis{extent, a_batch[i], b_batch[i], c_stride};
-    c_stride *= extent;
-    const bool rows_follow = axis.a == args.m * args.a_row_stride || args.m == 1;
-    if (count == 0 && axis.b == 0 && rows_follow) {
-      if (args.m == 1) args.a_row_stride = axis.a;
-      args.m *= extent;
-      continue;
+  MergedAxes<3> batch;
+  for (int i = 0; i < rank - 2; ++i) {
+    batch.append(c.shape()[i], {a_batch[i], b_batch[i], c.stride(i)});
+  }
+  int last = batch.rank - 1;
+  if (last >= 0) {
+    const std::int64_t a_step = batch.strides[last][0], b_step = batch.strides[last][1];
+    if (b_step == 0 && (args.m == 1 || a_step == args.m * args.a_row_stride)) {
+      if (args.m == 1) args.a_row_stride = a_step;
+      args.m *= batch.extents[last--];
     }
-    if (count > 0 && axes[count - 1].extent * axes[count - 1].a == axis.a &&
-        axes[count - 1].extent * axes[count - 1].b == axis.b) {
-      axes[count - 1].extent *= extent;
-      continue;
-    }
-    axes[count++] = axis;
   }
   const auto run = [&](std::int64_t a_at, std::int64_t b_at, std::int64_t c_at) {
     args.a = a.at(a_at);
     args.b = b.at(b_at);
     args.c = c.at(c_at);
-    if (count == 0) return gemm(args);
-    gemm_batched(args, {axes[0].extent, axes[0].a, axes[0].b, axes[0].c});
+    if (last < 0) return gemm(args);
+    const auto [a_step, b_step, c_step] = batch.strides[last];
+    gemm_batched(args, {batch.extents[last], a_step, b_step, c_step});
   };
   std::int64_t loops = 1;
-  for (int i = 1; i < count; ++i) loops *= axes[i].extent;
+  for (int i = 0; i < last; ++i) loops *= batch.extents[i];
   for (std::int64_t loop = 0; loop < loops; ++loop) {
     std::int64_t at[3] = {0, 0, 0}, rest = loop;
-    for (int i = 1; i < count; ++i) {
-      const std::int64_t position = rest % axes[i].extent;
-      rest /= axes[i].extent;
-      at[0] += position * axes[i].a;
-      at[1] += position * axes[i].b;
-      at[2] += position * axes[i].c;
+    for (int i = last - 1; i >= 0; --i) {
+      const std::int64_t position = rest % batch.extents[i];
+      rest /= batch.extents[i];
+      for (std::size_t k = 0; k < 3; ++k) at[k] += position * batch.strides[i][k];
     }
     run(at[0], at[1], at[2]);
   }

@@ -10,6 +10,7 @@
 
 #include "devices/cpu/regions/tile_program.h"
 #include "devices/cpu/regions/tile_table.h"
+#include "devices/cpu/streaming.h"
 #include "runtime/device/worker_pool.h"
 
 #if defined(__SSE2__)
@@ -20,7 +21,6 @@ namespace hearth::cpu {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kInlineBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 64 << 10;
 
@@ -207,16 +207,16 @@ void run_copy(const CopyPlan& plan, const Launch& launch) {
 
 }  // namespace
 
-bool plan_copy(const Region& region, CopyPlan* plan) {
+bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan) {
+  const Region& region = lowered.region;
   if (region.inputs.size() != 1 || region.outputs.size() != 1 || !region.instructions.empty() ||
       region.outputs[0].value != 0 || region.outputs[0].dtype != region.inputs[0].dtype) {
     return false;
   }
   plan->size = size_of(region.inputs[0].dtype);
-  plan->bytes = element_count(region.shape) * plan->size;
+  plan->bytes = lowered.layout.elements * plan->size;
   if (plan->bytes == 0) return true;
-  const TileSpace space = tile_space(region);
-  for (const TileAxis& axis : space.axes) {
+  for (const RegionAxis& axis : lowered.layout.axes) {
     plan->outer.push_back(
         {axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
   }

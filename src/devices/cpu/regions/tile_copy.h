@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/kernel.h"
-#include "graph/plan/region.h"
+#include "graph/lower/lowered_region.h"
 
 namespace hearth::cpu {
 
@@ -23,7 +23,7 @@ struct CopyPlan {
 };
 
 // Whether the region is a mere copy of one input to one output of its dtype; then `plan` is set.
-bool plan_copy(const Region& region, CopyPlan* plan);
+bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan);
 void launch_copy(const CopyPlan& plan, const Launch& launch);
 
 }  // namespace hearth::cpu

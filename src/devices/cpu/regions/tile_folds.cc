@@ -2,11 +2,6 @@
 //
 // Nothing here depends on the width of the vectors: element i of a row goes to partial result
 // i mod kFoldLanes, columns and short runs are added up in order.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/regions/tile_folds.cc"
 #include "hwy/foreach_target.h"
@@ -153,12 +148,12 @@ void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64
 }
 
 template <class F, class L>
-void set_fold(TileTable& table, Combine combine, TileClass type) {
+void set_fold(TileTable& table, Combine combine, ComputeClass type) {
   table.fold[static_cast<int>(combine)][static_cast<int>(type)] = {
       fold_row<F, L>, fold_columns<F, L>, fold_segments<F, L>};
 }
 template <class L>
-void set_folds(TileTable& table, TileClass type) {
+void set_folds(TileTable& table, ComputeClass type) {
   set_fold<SumFold, L>(table, Combine::sum, type);
   set_fold<ProdFold, L>(table, Combine::prod, type);
   set_fold<MaxFold, L>(table, Combine::max, type);
@@ -166,19 +161,19 @@ void set_folds(TileTable& table, TileClass type) {
 }
 
 void fill_folds(TileTable& table) {
-  set_folds<float>(table, TileClass::f32);
-  set_folds<double>(table, TileClass::f64);
-  set_folds<std::int32_t>(table, TileClass::i32);
-  set_folds<std::int64_t>(table, TileClass::i64);
+  set_folds<float>(table, ComputeClass::f32);
+  set_folds<double>(table, ComputeClass::f64);
+  set_folds<std::int32_t>(table, ComputeClass::i32);
+  set_folds<std::int64_t>(table, ComputeClass::i64);
   // Sums and products have the same bits with and without a sign.
-  constexpr int kSigned = static_cast<int>(TileClass::i64);
-  constexpr int kUnsigned = static_cast<int>(TileClass::u64);
+  constexpr int kSigned = static_cast<int>(ComputeClass::i64);
+  constexpr int kUnsigned = static_cast<int>(ComputeClass::u64);
   for (const Combine combine : {Combine::sum, Combine::prod}) {
     auto& folds = table.fold[static_cast<int>(combine)];
     folds[kUnsigned] = folds[kSigned];
   }
-  set_fold<MaxFold, std::uint64_t>(table, Combine::max, TileClass::u64);
-  set_fold<MinFold, std::uint64_t>(table, Combine::min, TileClass::u64);
+  set_fold<MaxFold, std::uint64_t>(table, Combine::max, ComputeClass::u64);
+  set_fold<MinFold, std::uint64_t>(table, Combine::min, ComputeClass::u64);
 }
 
 }  // namespace HWY_NAMESPACE

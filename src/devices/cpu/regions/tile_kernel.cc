@@ -36,10 +36,10 @@ struct RegionPlan {
   ReducePlan reduction;
 };
 
-void plan_elementwise(const Region& region, ElementwisePlan* plan) {
-  plan->empty = element_count(region.shape) == 0;
+void plan_elementwise(const LoweredRegion& lowered, ElementwisePlan* plan) {
+  const RegionLayout& space = lowered.layout;
+  plan->empty = space.elements == 0;
   if (plan->empty) return;
-  const TileSpace space = tile_space(region);
   TileLayout layout;
   if (space.axes.size() > 1 && space.axes.back().extent < kShortLine) {
     std::int64_t together = 1;
@@ -49,7 +49,7 @@ void plan_elementwise(const Region& region, ElementwisePlan* plan) {
       ++layout.inner_axes;
     }
   }
-  plan->program = compile_tiles(region, space, layout, true);
+  plan->program = compile_tiles(lowered, layout, true);
   const TileProgram& program = plan->program;
   plan->tiles_per_row = (program.length + program.tile - 1) / program.tile;
   plan->tiles = plan->tiles_per_row * program.rows;
@@ -103,16 +103,16 @@ void launch_elementwise(const ElementwisePlan& plan, const Launch& launch) {
                                            : WorkerPool::Wake::always);
 }
 
-Prepared prepare(const Region& region) {
+Prepared prepare(LoweredRegion lowered) {
   auto plan = std::make_shared<RegionPlan>();
   Prepared prepared;
-  if (region.reduction.op != nullptr) {
+  if (lowered.region.reduction.op != nullptr) {
     plan->kind = RegionPlan::Kind::reduction;
-    prepared.workspace_bytes = plan_reduction(region, &plan->reduction);
-  } else if (plan_copy(region, &plan->copy)) {
+    prepared.workspace_bytes = plan_reduction(lowered, &plan->reduction);
+  } else if (plan_copy(lowered, &plan->copy)) {
     plan->kind = RegionPlan::Kind::copy;
   } else {
-    plan_elementwise(region, &plan->elementwise);
+    plan_elementwise(lowered, &plan->elementwise);
   }
   prepared.state = std::move(plan);
   return prepared;

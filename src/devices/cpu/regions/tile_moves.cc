@@ -1,10 +1,5 @@
 // Conversions between memory and tiles and between compute classes. Plain loops: the compiler turns
 // them into the vectors of each target.
-#ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-#endif
-
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -428,7 +423,7 @@ void set_narrow(TileTable& table, DType dtype) {
   table.saturate[static_cast<int>(dtype)] = saturate<Narrow, L>;
 }
 template <class From>
-void set_class(TileTable& table, TileClass type) {
+void set_class(TileTable& table, ComputeClass type) {
   const auto i = static_cast<int>(type);
   table.cast[i][0] = cast<float, From>;
   table.cast[i][1] = cast<double, From>;
@@ -443,11 +438,11 @@ void set_class(TileTable& table, TileClass type) {
 }
 
 void fill_moves(TileTable& table) {
-  set_class<float>(table, TileClass::f32);
-  set_class<double>(table, TileClass::f64);
-  set_class<std::int32_t>(table, TileClass::i32);
-  set_class<std::int64_t>(table, TileClass::i64);
-  set_class<std::uint64_t>(table, TileClass::u64);
+  set_class<float>(table, ComputeClass::f32);
+  set_class<double>(table, ComputeClass::f64);
+  set_class<std::int32_t>(table, ComputeClass::i32);
+  set_class<std::int64_t>(table, ComputeClass::i64);
+  set_class<std::uint64_t>(table, ComputeClass::u64);
   set_memory<float, float>(table, DType::f32);
   set_memory<double, double>(table, DType::f64);
   set_memory<Half16, float>(table, DType::f16);

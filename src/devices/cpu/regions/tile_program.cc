@@ -1,93 +1,55 @@
 #include "devices/cpu/regions/tile_program.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "devices/cpu/regions/formula_length.h"
+#include "devices/cpu/streaming.h"
 #include "graph/op_def.h"
 #include "hearth/error.h"
 
 namespace hearth::cpu {
 namespace {
 
-// Past the last cache, and out of it without a trace: results this large are streamed.
-constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
-// Streaming pays where memory is the limit, not arithmetic.
-constexpr double kStreamCost = 0.3;
 constexpr std::int64_t kScratchTarget = 40 << 10;
 
-enum class Form : std::uint8_t { unary, binary, comparison, logical, ternary, cast };
-
-struct OpEntry {
-  TileOp op;
-  Form shape;
-};
-
-const OpEntry* find_tile_op(const char* name) {
-  static const auto* const entries = [] {
-    auto* map = new std::unordered_map<std::string, OpEntry>;
-#define UNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::unary});
-#define BINARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::binary});
-#define COMPARISON(name) map->emplace(#name, OpEntry{TileOp::name, Form::comparison});
-#define LOGICAL(name) map->emplace(#name, OpEntry{TileOp::name, Form::logical});
-#define TERNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::ternary});
+// The elementwise ops by the hash of their names.
+TileOp find_tile_op(const OpDef& op) {
+  static const auto* const ops = [] {
+    auto* map = new std::unordered_map<std::uint64_t, TileOp>;
+#define HEARTH_TILE_OP(name) map->emplace(OpName(#name).hash, TileOp::name);
+#define UNARY(name) HEARTH_TILE_OP(name)
+#define BINARY(name) HEARTH_TILE_OP(name)
+#define COMPARISON(name) HEARTH_TILE_OP(name)
+#define LOGICAL(name) HEARTH_TILE_OP(name)
+#define TERNARY(name) HEARTH_TILE_OP(name)
+#define PREDICATE(name) HEARTH_TILE_OP(name)
 #include "ops/op_list.def"
-    map->emplace("logical_not", OpEntry{TileOp::logical_not, Form::logical});
-    map->emplace("is_nan", OpEntry{TileOp::is_nan, Form::comparison});
-    map->emplace("cast", OpEntry{TileOp::count, Form::cast});
+#undef HEARTH_TILE_OP
     return map;
   }();
-  const auto found = entries->find(name);
-  return found == entries->end() ? nullptr : &found->second;
+  const auto found = ops->find(op.name.hash);
+  return found == ops->end() ? TileOp::count : found->second;
 }
 
 // Nanoseconds an element, roughly; decides about threads and streaming only.
 double cost_of(TileOp op) {
-  switch (op) {
-    case TileOp::exp:
-    case TileOp::expm1:
-    case TileOp::log:
-    case TileOp::log1p:
-    case TileOp::tanh:
-    case TileOp::sigmoid:
-    case TileOp::erf:
-    case TileOp::sin:
-    case TileOp::cos:
-    case TileOp::gelu:
-    case TileOp::gelu_tanh:
-    case TileOp::silu:
-      return 0.3;
-    case TileOp::pow:
-    case TileOp::remainder:
-      return 1.0;
-    default:
-      return 0.04;
-  }
+  static constexpr auto kLengths = [] {
+    std::array<int, kTileOps> lengths{};
+    lengths.fill(1);
+#define UNARY(name) lengths[static_cast<int>(TileOp::name)] = formula_length(TileOp::name);
+#define BINARY(name) UNARY(name)
+#define TERNARY(name) UNARY(name)
+#include "ops/op_list.def"
+    return lengths;
+  }();
+  const int length = kLengths[static_cast<std::size_t>(op)];
+  return length <= kShortFormula ? 0.04 : length <= kLongFormula ? 0.3 : 1.0;
 }
-
-bool may_leave_range(TileOp op) {
-  switch (op) {
-    case TileOp::neg:
-    case TileOp::abs:
-    case TileOp::square:
-    case TileOp::add:
-    case TileOp::sub:
-    case TileOp::mul:
-    case TileOp::div:
-    case TileOp::pow:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_narrow_int(DType dtype) {
-  return dtype == DType::i16 || dtype == DType::i8 || dtype == DType::u32 || dtype == DType::u16 ||
-         dtype == DType::u8;
-}
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 // Where a value is while compiling. Tiles are numbered from 0 and live in `tile`; memory operands
 // and single values are slots already.
@@ -96,7 +58,7 @@ struct Value {
   bool is_tile = false;
   bool single = false;
   int at = -1;  // a tile number or a slot
-  TileClass type = TileClass::f32;
+  ComputeClass type = ComputeClass::f32;
 };
 
 // A step whose operands may be tiles: tile numbers are stored above kTileBase.
@@ -104,28 +66,30 @@ constexpr int kTileBase = 1 << 14;
 
 class Compiler {
  public:
-  Compiler(const Region& region, const TileSpace& space, const TileLayout& layout, bool careful)
-      : region_(region), table_(tile_table()), careful_(careful) {
-    walk(space, layout);
+  Compiler(const LoweredRegion& lowered, const TileLayout& layout, bool careful, DType reduced)
+      : lowered_(lowered),
+        region_(lowered.region),
+        table_(tile_table()),
+        careful_(careful),
+        reduced_(reduced) {
+    walk(layout);
+    const Region& region = region_;
     inputs_ = static_cast<int>(region.inputs.size());
     program_.first_single = static_cast<int>(program_.operands.size());
     program_.scalars = region.scalars;
     program_.exact = region.exact;
     for (const RegionScalar& scalar : region.scalars) {
-      program_.scalar_classes.push_back(class_of(scalar.dtype));
+      program_.scalar_classes.push_back(compute_class(scalar.dtype));
     }
     next_single_ = program_.first_single + static_cast<int>(region.scalars.size());
     values_.resize(static_cast<std::size_t>(region.first_result()) + region.instructions.size());
   }
 
   TileProgram compile() {
-    count_uses();
-    plan_fma();
     plan_products();
     for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
-      const int id = region_.first_result() + static_cast<int>(i);
-      if (uses_[static_cast<std::size_t>(id)] == 0 || absorbed_[i]) continue;
-      values_[static_cast<std::size_t>(id)] = instruction(i);
+      if (done_elsewhere_[i]) continue;
+      values_[static_cast<std::size_t>(region_.first_result()) + i] = instruction(i);
     }
     if (region_.reduction.op != nullptr) reduced_value();
     finish_outputs();
@@ -134,18 +98,19 @@ class Compiler {
   }
 
  private:
-  void walk(const TileSpace& space, const TileLayout& layout) {
+  void walk(const TileLayout& layout) {
+    const RegionLayout& space = lowered_.layout;
     const int rank = static_cast<int>(space.axes.size());
     const int first_inner = std::max(0, rank - layout.inner_axes);
-    std::vector<const TileAxis*> outer;
+    std::vector<const RegionAxis*> outer;
     for (const bool reduced : {false, true}) {
       for (int i = 0; i < first_inner; ++i) {
-        const TileAxis& axis = space.axes[static_cast<std::size_t>(i)];
+        const RegionAxis& axis = space.axes[static_cast<std::size_t>(i)];
         if (axis.reduced == reduced) outer.push_back(&axis);
       }
       if (!reduced) program_.first_reduced = static_cast<int>(outer.size());
     }
-    for (const TileAxis* axis : outer) {
+    for (const RegionAxis* axis : outer) {
       program_.outer.push_back(axis->extent);
       program_.rows *= axis->extent;
     }
@@ -154,22 +119,22 @@ class Compiler {
       program_.inner.push_back(extent);
       program_.length *= extent;
     }
-    for (std::size_t k = 0; k < space.dtypes.size(); ++k) {
+    for (std::size_t k = 0; k < space.operands.size(); ++k) {
       TileOperand operand{};
-      operand.dtype = space.dtypes[k];
+      operand.dtype = space.operands[k].dtype;
       operand.size = size_of(operand.dtype);
-      operand.offset = space.offsets[k] * operand.size;
+      operand.offset = space.operands[k].first() * operand.size;
       for (std::size_t i = 0; i < outer.size(); ++i) {
         operand.outer_strides[i] = outer[i]->strides[k] * operand.size;
       }
       operand.line_stride = 1;
       for (int i = rank - 1; i >= first_inner; --i) {
-        const TileAxis& axis = space.axes[static_cast<std::size_t>(i)];
+        const RegionAxis& axis = space.axes[static_cast<std::size_t>(i)];
         operand.inner_strides[i - first_inner] = axis.strides[k];
         if (i == rank - 1) {
           operand.line_stride = axis.strides[k];
         } else {
-          const TileAxis& below = space.axes[static_cast<std::size_t>(i) + 1];
+          const RegionAxis& below = space.axes[static_cast<std::size_t>(i) + 1];
           if (axis.strides[k] != below.strides[k] * below.extent) operand.uneven = true;
         }
       }
@@ -180,93 +145,49 @@ class Compiler {
 
   const std::int16_t* args_of(std::size_t i) const { return region_.instructions[i].args; }
 
-  // Uses by live instructions only.
-  void count_uses() {
-    uses_.assign(values_.size(), 0);
-    for (const RegionOutput& output : region_.outputs)
-      ++uses_[static_cast<std::size_t>(output.value)];
-    if (region_.reduction.op != nullptr) {
-      ++uses_[static_cast<std::size_t>(region_.reduction.value)];
-    }
-    for (std::size_t i = region_.instructions.size(); i-- > 0;) {
-      const auto id = static_cast<std::size_t>(region_.first_result()) + i;
-      if (uses_[id] == 0) continue;
-      for (const std::int16_t arg : region_.instructions[i].args) {
-        if (arg >= 0) ++uses_[static_cast<std::size_t>(arg)];
-      }
-    }
-    // A value that leaves the region is rounded as it is: it never goes into an fma.
-    for (const RegionOutput& output : region_.outputs) {
-      uses_[static_cast<std::size_t>(output.value)] += 2;
-    }
-  }
-
-  // The one rule: a product used once, by an addition or subtraction of the same dtype, becomes
-  // part of it; where both arguments are such products, the first one does.
-  void plan_fma() {
-    absorbed_.assign(region_.instructions.size(), false);
-    fused_.assign(region_.instructions.size(), -1);
-    if (region_.exact) return;
-    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
-      const RegionInstruction& instruction = region_.instructions[i];
-      const OpEntry* entry = find_tile_op(instruction.op->name.text);
-      if (entry == nullptr || (entry->op != TileOp::add && entry->op != TileOp::sub)) continue;
-      if (entry->shape != Form::binary || !is_float(instruction.dtype)) continue;
-      if (uses_[static_cast<std::size_t>(region_.first_result()) + i] == 0) continue;
-      for (int side = 0; side < 2; ++side) {
-        const int arg = instruction.args[side] - region_.first_result();
-        if (arg < 0 || uses_[static_cast<std::size_t>(instruction.args[side])] != 1) continue;
-        const RegionInstruction& product = region_.instructions[static_cast<std::size_t>(arg)];
-        const OpEntry* product_entry = find_tile_op(product.op->name.text);
-        if (product_entry == nullptr || product_entry->op != TileOp::mul ||
-            product.dtype != instruction.dtype) {
-          continue;
-        }
-        absorbed_[static_cast<std::size_t>(arg)] = true;
-        fused_[i] = side;
-        break;
-      }
-    }
-  }
-
   // Steps that do the work of two and give the same bits: the product added to a fused one, and
   // signs of products.
   void plan_products() {
-    second_.assign(region_.instructions.size(), -1);
-    negated_.assign(region_.instructions.size(), -1);
-    const auto source = [&](int value, const char* op, DType dtype) {
+    const std::size_t count = region_.instructions.size();
+    second_.assign(count, -1);
+    negated_.assign(count, -1);
+    ops_.resize(count);
+    done_elsewhere_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      ops_[i] = find_tile_op(*region_.instructions[i].op);
+      done_elsewhere_[i] = !lowered_.is_carried_out(i);
+    }
+    const auto source = [&](int value, TileOp op, DType dtype) {
       const int at = value - region_.first_result();
-      if (at < 0 || uses_[static_cast<std::size_t>(value)] != 1) return -1;
+      if (at < 0 || lowered_.uses[static_cast<std::size_t>(value)] != 1) return -1;
       const auto i = static_cast<std::size_t>(at);
-      const RegionInstruction& instruction = region_.instructions[i];
-      const bool fits = !absorbed_[i] && fused_[i] < 0 && negated_[i] < 0 &&
-                        instruction.dtype == dtype && std::string(op) == instruction.op->name.text;
+      const bool fits = !done_elsewhere_[i] && lowered_.instructions[i].product < 0 &&
+                        negated_[i] < 0 && region_.instructions[i].dtype == dtype && ops_[i] == op;
       return fits ? at : -1;
     };
-    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const RegionInstruction& instruction = region_.instructions[i];
-      const std::string op = instruction.op->name.text;
-      if (absorbed_[i] || !is_float(instruction.dtype)) continue;
-      if (fused_[i] == 0) {
-        second_[i] = source(instruction.args[1], "mul", instruction.dtype);
-        if (second_[i] >= 0) absorbed_[static_cast<std::size_t>(second_[i])] = true;
-      } else if (op == "mul") {
+      if (done_elsewhere_[i] || !is_float(instruction.dtype)) continue;
+      if (lowered_.instructions[i].product == 0) {
+        second_[i] = source(instruction.args[1], TileOp::mul, instruction.dtype);
+        if (second_[i] >= 0) done_elsewhere_[static_cast<std::size_t>(second_[i])] = true;
+      } else if (ops_[i] == TileOp::mul) {
         for (int side = 0; side < 2 && negated_[i] < 0; ++side) {
-          negated_[i] = source(instruction.args[side], "neg", instruction.dtype);
+          negated_[i] = source(instruction.args[side], TileOp::neg, instruction.dtype);
         }
-      } else if (op == "neg" && !region_.exact) {
-        negated_[i] = source(instruction.args[0], "mul", instruction.dtype);
+      } else if (ops_[i] == TileOp::neg && !region_.exact) {
+        negated_[i] = source(instruction.args[0], TileOp::mul, instruction.dtype);
       }
-      if (negated_[i] >= 0) absorbed_[static_cast<std::size_t>(negated_[i])] = true;
+      if (negated_[i] >= 0) done_elsewhere_[static_cast<std::size_t>(negated_[i])] = true;
     }
   }
 
-  int new_tile(TileClass type) {
+  int new_tile(ComputeClass type) {
     tile_types_.push_back(type);
     return static_cast<int>(tile_types_.size()) - 1;
   }
   static int code(const Value& value) { return value.is_tile ? kTileBase + value.at : value.at; }
-  Value tile_value(TileClass type) {
+  Value tile_value(ComputeClass type) {
     return {.known = true, .is_tile = true, .single = false, .at = new_tile(type), .type = type};
   }
 
@@ -280,7 +201,7 @@ class Compiler {
     }
     return program_.steps.back();
   }
-  Value emit_to_tile(TileFunction function, TileClass type, const Value& a) {
+  Value emit_to_tile(TileFunction function, ComputeClass type, const Value& a) {
     const Value target = tile_value(type);
     emit(function, code(target), code(a));
     program_.cost += 0.03;
@@ -302,7 +223,7 @@ class Compiler {
     }
     const TileOperand& operand = program_.operands[static_cast<std::size_t>(id)];
     const auto dtype = static_cast<std::size_t>(operand.dtype);
-    const TileClass type = class_of(operand.dtype);
+    const ComputeClass type = compute_class(operand.dtype);
     program_.cost += 0.02 * static_cast<double>(operand.size) / 4;
     if (operand.uneven) {
       known = tile_value(type);
@@ -335,7 +256,7 @@ class Compiler {
   }
 
   Value converted(Value x, DType from, DType to) {
-    const TileClass target = class_of(to);
+    const ComputeClass target = compute_class(to);
     const int source = static_cast<int>(x.type);
     if (from == to) return x;
     if (to == DType::bool_) {
@@ -362,33 +283,27 @@ class Compiler {
     return x;
   }
 
-  // Every value of `from` is one of `to`; both integers.
-  static bool holds(DType to, DType from) {
-    const auto signed_to = info(to).is_signed;
-    const auto signed_from = info(from).is_signed;
-    if (signed_from && !signed_to) return false;
-    return signed_from == signed_to ? size_of(to) >= size_of(from) : size_of(to) > size_of(from);
-  }
-
   Value instruction(std::size_t i) {
     const RegionInstruction& instruction = region_.instructions[i];
-    const OpEntry* entry = find_tile_op(instruction.op->name.text);
-    if (entry == nullptr) {
-      throw Error(ErrorCode::unsupported,
-                  std::string(instruction.op->name.text) + ": no formula on the CPU");
-    }
-    if (entry->shape == Form::cast) {
+    const LoweredInstruction& how = lowered_.instructions[i];
+    if (instruction.op->formula == Formula::cast) {
       const int arg = instruction.args[0];
       return converted(value(arg), region_.value_dtype(arg), instruction.dtype);
     }
+    TileOp op = ops_[i];
+    if (op == TileOp::count) {
+      throw Error(ErrorCode::unsupported,
+                  std::string(instruction.op->name.text) + ": no formula on the CPU");
+    }
     int args[4] = {instruction.args[0], instruction.args[1], instruction.args[2], -1};
-    TileOp op = entry->op;
-    if (fused_[i] >= 0) {
-      const int side = fused_[i];
+    if (how.product >= 0) {
+      const int side = how.product;
       const auto product =
           static_cast<std::size_t>(instruction.args[side] - region_.first_result());
       const std::int16_t* factors = args_of(product);
-      op = entry->op == TileOp::add ? TileOp::fma : side == 0 ? TileOp::fms : TileOp::fnma;
+      op = instruction.op->fma == FmaPart::sum ? TileOp::fma
+           : side == 0                         ? TileOp::fms
+                                               : TileOp::fnma;
       args[2] = instruction.args[1 - side];
       args[0] = factors[0];
       args[1] = factors[1];
@@ -411,26 +326,19 @@ class Compiler {
     }
     const int count = args[3] >= 0 ? 4 : args[2] >= 0 ? 3 : args[1] >= 0 ? 2 : 1;
 
-    // The dtype that the arguments are computed in.
-    DType work = instruction.dtype;
-    if (entry->shape == Form::comparison) work = region_.value_dtype(args[0]);
-    if (entry->shape == Form::logical) work = DType::bool_;
     Value x[4];
     for (int k = 0; k < count; ++k) {
-      const DType wanted = op == TileOp::where && k == 0 ? DType::bool_ : work;
-      const DType have = region_.value_dtype(args[k]);
-      x[k] = have == wanted ? value(args[k]) : converted(value(args[k]), have, wanted);
+      x[k] = converted(value(args[k]), region_.value_dtype(args[k]), lowered_.argument_dtype(i, k));
     }
     // Single values stand second in products.
     if (op >= TileOp::fma && x[0].single) std::swap(x[0], x[1]);
     if (count == 4 && x[2].single) std::swap(x[2], x[3]);
 
-    TileClass type = class_of(work);
+    const ComputeClass type = compute_class(how.work);
     const auto& forms = table_.op[static_cast<int>(op)][static_cast<int>(type)];
     if (forms[0] == nullptr) {
-      if (op == TileOp::is_nan) return zeros(x[0]);
       throw Error(ErrorCode::unsupported, std::string(instruction.op->name.text) +
-                                              ": not defined for " + std::string(name(work)));
+                                              ": not defined for " + std::string(name(how.work)));
     }
     unsigned mask = 0;
     for (int k = 0; k < count; ++k) mask |= x[k].single ? 1u << k : 0u;
@@ -439,39 +347,21 @@ class Compiler {
     for (int k = 0; k < count; ++k) {
       if (((mask & ~form) >> k & 1u) != 0) x[k] = filled(x[k]);
     }
-    const bool truth = entry->shape == Form::comparison;
-    Value target = tile_value(truth ? TileClass::i32 : type);
+    const bool truth = instruction.op->formula == Formula::comparison;
+    Value target = tile_value(truth ? ComputeClass::i32 : type);
     emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
          count > 2 ? code(x[2]) : -1, count > 3 ? code(x[3]) : -1);
-    program_.cost += cost_of(op) * static_cast<double>(class_size(type)) / 4;
-    const bool wraps = is_narrow_int(instruction.dtype) && may_leave_range(op);
-    if (!truth && (wraps || (region_.exact && is_half(instruction.dtype)))) {
+    program_.cost += cost_of(op) * static_cast<double>(size_of(type)) / 4;
+    if (how.narrows) {
       target =
           emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type, target);
     }
     return target;
   }
 
-  // is_nan of integers: x xor x.
-  Value zeros(const Value& x) {
-    Value condition = x;
-    if (condition.single) condition = filled(condition);
-    const Value target = tile_value(TileClass::i32);
-    emit(table_.op[static_cast<int>(TileOp::not_equal)][static_cast<int>(x.type)][0], code(target),
-         code(condition), code(condition));
-    return target;
-  }
-
   void reduced_value() {
     const RegionReduction& reduction = region_.reduction;
-    const DType have = region_.value_dtype(reduction.value);
-    Value x = value(reduction.value);
-    const std::string op = reduction.op->name.text;
-    if (op == "any" || op == "all") {
-      x = converted(x, have, DType::bool_);
-    } else if (have != reduction.dtype) {
-      x = converted(x, have, reduction.dtype);
-    }
+    Value x = converted(value(reduction.value), region_.value_dtype(reduction.value), reduced_);
     if (x.single) x = filled(x);
     // An output may take over the memory of an input before the value is read.
     if (!x.is_tile && !region_.outputs.empty()) x = copied(x);
@@ -549,8 +439,8 @@ class Compiler {
            (count > 3 && step.d < inputs_);
   }
   bool streams(const TileOperand& operand) const {
-    return program_.rows * program_.length * operand.size > kStreamBytes &&
-           program_.cost < kStreamCost && region_.reduction.op == nullptr;
+    return program_.rows * program_.length * operand.size > kRegionStreamBytes &&
+           program_.cost < kRegionStreamCost && region_.reduction.op == nullptr;
   }
 
   void late_output(std::size_t o, const Value& x) {
@@ -642,7 +532,7 @@ class Compiler {
           where < kTileBase ? where : program_.first_tile + where - kTileBase);
     };
     std::int64_t widest = 4;
-    for (const TileClass type : tile_types_) widest = std::max(widest, class_size(type));
+    for (const ComputeClass type : tile_types_) widest = std::max(widest, size_of(type));
     for (int s = 0; s < steps; ++s) {
       TileStep& step = program_.steps[static_cast<std::size_t>(s)];
       const int count = arities_[static_cast<std::size_t>(s)];
@@ -691,26 +581,27 @@ class Compiler {
     return !operand.uneven && operand.line_stride == 0 && program_.length > 1;
   }
   bool mixes_sizes(const TileStep& step, int count) const {
-    const std::int64_t size = class_size(tile_types_[step.target - kTileBase]);
+    const std::int64_t size = size_of(tile_types_[step.target - kTileBase]);
     const auto differs = [&](std::uint16_t operand) {
-      return operand >= kTileBase && class_size(tile_types_[operand - kTileBase]) != size;
+      return operand >= kTileBase && size_of(tile_types_[operand - kTileBase]) != size;
     };
     return differs(step.a) || (count > 1 && differs(step.b)) || (count > 2 && differs(step.c));
   }
 
+  const LoweredRegion& lowered_;
   const Region& region_;
   const TileTable& table_;
   const bool careful_;
+  const DType reduced_;
   int inputs_ = 0;
   int next_single_ = 0;
   TileProgram program_;
   std::vector<Value> values_;
-  std::vector<int> uses_;
-  std::vector<bool> absorbed_;
-  std::vector<int> fused_;    // which argument is the product that joins the addition, or -1
-  std::vector<int> second_;   // the product that is added, done in the same step, or -1
-  std::vector<int> negated_;  // the other half of a negated product, or -1
-  std::vector<TileClass> tile_types_;
+  std::vector<TileOp> ops_;           // of each instruction
+  std::vector<bool> done_elsewhere_;  // by another instruction's step, or not at all
+  std::vector<int> second_;           // the product that is added, done in the same step, or -1
+  std::vector<int> negated_;          // the other half of a negated product, or -1
+  std::vector<ComputeClass> tile_types_;
   std::vector<int> arities_;
   std::vector<int> bound_;  // the output slot a tile was given, or -1
   Value result_;
@@ -720,81 +611,9 @@ class Compiler {
 
 }  // namespace
 
-TileSpace tile_space(const Region& region) {
-  TileSpace space;
-  std::vector<const Strides*> strides;
-  for (const RegionInput& input : region.inputs) {
-    space.dtypes.push_back(input.dtype);
-    strides.push_back(&input.strides);
-  }
-  for (const RegionOutput& output : region.outputs) {
-    space.dtypes.push_back(output.dtype);
-    strides.push_back(&output.strides);
-  }
-  const bool reduces = region.reduction.op != nullptr;
-  if (reduces) {
-    space.dtypes.push_back(region.reduction.dtype);
-    strides.push_back(&region.reduction.strides);
-  }
-  space.offsets.assign(space.dtypes.size(), 0);
-
-  for (int i = 0; i < region.shape.rank(); ++i) {
-    if (region.shape[i] == 1) continue;
-    TileAxis axis;
-    axis.extent = region.shape[i];
-    axis.reduced = reduces && (region.reduction.axes >> i & 1u) != 0;
-    for (const Strides* each : strides) axis.strides.push_back((*each)[i]);
-    if (axis.reduced) axis.strides.back() = 0;
-    space.axes.push_back(std::move(axis));
-  }
-
-  // Without elementwise results the order of the axes is free: follow the memory of the first input
-  // that varies.
-  if (reduces && region.outputs.empty()) {
-    for (std::size_t k = 0; k < region.inputs.size(); ++k) {
-      bool varies = false;
-      for (TileAxis& axis : space.axes) varies = varies || axis.strides[k] != 0;
-      if (!varies) continue;
-      for (TileAxis& axis : space.axes) {
-        if (axis.strides[k] >= 0) continue;
-        for (std::size_t j = 0; j < axis.strides.size(); ++j) {
-          space.offsets[j] += axis.strides[j] * (axis.extent - 1);
-          axis.strides[j] = -axis.strides[j];
-        }
-      }
-      const auto rank_of = [k](const TileAxis& axis) {
-        return axis.strides[k] == 0 ? std::numeric_limits<std::int64_t>::max() : axis.strides[k];
-      };
-      // Insertion: axes are few, and equal strides keep their order.
-      for (std::size_t i = 1; i < space.axes.size(); ++i) {
-        for (std::size_t j = i; j > 0 && rank_of(space.axes[j - 1]) < rank_of(space.axes[j]); --j) {
-          std::swap(space.axes[j - 1], space.axes[j]);
-        }
-      }
-      break;
-    }
-  }
-
-  std::vector<TileAxis> merged;
-  for (TileAxis& axis : space.axes) {
-    bool joins = !merged.empty() && merged.back().reduced == axis.reduced;
-    for (std::size_t k = 0; joins && k < axis.strides.size(); ++k) {
-      joins = merged.back().strides[k] == axis.strides[k] * axis.extent;
-    }
-    if (joins) {
-      merged.back().extent *= axis.extent;
-      merged.back().strides = axis.strides;
-    } else {
-      merged.push_back(std::move(axis));
-    }
-  }
-  space.axes = std::move(merged);
-  return space;
-}
-
-TileProgram compile_tiles(const Region& region, const TileSpace& space, const TileLayout& layout,
-                          bool careful) {
-  return Compiler(region, space, layout, careful).compile();
+TileProgram compile_tiles(const LoweredRegion& lowered, const TileLayout& layout, bool careful,
+                          DType reduced) {
+  return Compiler(lowered, layout, careful, reduced).compile();
 }
 
 }  // namespace hearth::cpu

@@ -10,26 +10,10 @@
 
 #include "devices/cpu/regions/tile_table.h"
 #include "graph/kernel.h"
-#include "graph/plan/region.h"
+#include "graph/lower/lowered_region.h"
 #include "hearth/shape.h"
 
 namespace hearth::cpu {
-
-struct TileAxis {
-  std::int64_t extent;
-  bool reduced;
-  std::vector<std::int64_t> strides;  // of each operand, in elements
-};
-
-// An index space simplified: no axes of extent 1, adjacent axes merged where all operands allow.
-struct TileSpace {
-  std::vector<TileAxis> axes;         // outermost first
-  std::vector<std::int64_t> offsets;  // of each operand, in elements
-  std::vector<DType> dtypes;          // of each operand
-};
-
-// Operands: the inputs, the outputs, the reduction's result if there is one.
-TileSpace tile_space(const Region& region);
 
 struct TileOperand {
   DType dtype;
@@ -77,7 +61,7 @@ struct TileProgram {
   double cost = 0;       // nanoseconds an element, about
 
   std::vector<RegionScalar> scalars;
-  std::vector<TileClass> scalar_classes;
+  std::vector<ComputeClass> scalar_classes;
   bool exact = false;
 };
 
@@ -88,10 +72,10 @@ struct TileLayout {
   std::int64_t tile = kTileElements;  // at most
 };
 
-// Compiles the region's instructions for a walk. With `careful`, no output is written before the
-// last input was read, so that outputs may share memory with any input of the same layout.
-// `value_dtype` is the dtype that the reduced value must have, if there is a reduction.
-TileProgram compile_tiles(const Region& region, const TileSpace& space, const TileLayout& layout,
-                          bool careful);
+// Compiles the region's instructions for a walk over its axes. With `careful`, no output is written
+// before the last input was read, so that outputs may share memory with any input of the same layout.
+// `reduced` is the dtype that the reduced value must have, if there is a reduction.
+TileProgram compile_tiles(const LoweredRegion& lowered, const TileLayout& layout, bool careful,
+                          DType reduced = DType::f32);
 
 }  // namespace hearth::cpu

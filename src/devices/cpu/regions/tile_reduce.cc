@@ -24,86 +24,23 @@ constexpr std::int64_t kStripWidth = 2048;
 constexpr double kInlineNanoseconds = 10000;
 constexpr double kTaskNanoseconds = 8000;
 
-template <class T>
-void put(std::uint64_t* word, T value) {
-  std::memcpy(word, &value, sizeof(value));
-}
-
-// Of max and min: the dtype's own extreme, so that an empty reduction gives a value of the dtype.
-std::uint64_t identity_of(Combine combine, DType dtype, TileClass type) {
-  std::uint64_t word = 0;
-  const bool max = combine == Combine::max;
-  if (combine == Combine::sum || combine == Combine::prod) {
-    const int one = combine == Combine::prod ? 1 : 0;
-    switch (type) {
-      case TileClass::f32:
-        put(&word, static_cast<float>(one));
-        break;
-      case TileClass::f64:
-        put(&word, static_cast<double>(one));
-        break;
-      case TileClass::i32:
-        put(&word, static_cast<std::int32_t>(one));
-        break;
-      default:
-        put(&word, static_cast<std::int64_t>(one));
-        break;
-    }
-    return word;
+// The value that changes nothing, in the class `type`. Of max and min: the dtype's own extreme, so
+// that an empty reduction gives a value of the dtype.
+std::uint64_t identity_of(Combine combine, DType dtype, ComputeClass type) {
+  const bool extreme = combine == Combine::max || combine == Combine::min;
+  if (is_float(dtype)) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    const double value =
+        extreme ? (combine == Combine::max ? -kInf : kInf) : (combine == Combine::prod ? 1 : 0);
+    return type == ComputeClass::f64 ? std::bit_cast<std::uint64_t>(value)
+                                     : std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
-  constexpr float kInf = std::numeric_limits<float>::infinity();
-  const auto extreme = [&]<class T>(T low, T high) { put(&word, max ? low : high); };
-  switch (dtype) {
-    case DType::f64:
-      put(&word, max ? -static_cast<double>(kInf) : static_cast<double>(kInf));
-      break;
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16:
-      put(&word, max ? -kInf : kInf);
-      break;
-    case DType::i64:
-      extreme(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
-      break;
-    case DType::i32:
-      extreme(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-      break;
-    case DType::i16:
-      extreme(std::int32_t{-32768}, std::int32_t{32767});
-      break;
-    case DType::i8:
-      extreme(std::int32_t{-128}, std::int32_t{127});
-      break;
-    case DType::u64:
-      extreme(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
-      break;
-    case DType::u32:
-      extreme(std::int64_t{0}, std::int64_t{0xffffffff});
-      break;
-    case DType::u16:
-      extreme(std::int32_t{0}, std::int32_t{65535});
-      break;
-    case DType::u8:
-      extreme(std::int32_t{0}, std::int32_t{255});
-      break;
-    case DType::bool_:
-      extreme(std::int32_t{0}, std::int32_t{1});
-      break;
-  }
-  return word;
-}
-
-Combine combine_of(const OpDef& op) {
-  const std::string_view name = op.name.text;
-  if (name == "sum") return Combine::sum;
-  if (name == "prod") return Combine::prod;
-  if (name == "max" || name == "any") return Combine::max;
-  if (name == "min" || name == "all") return Combine::min;
-  throw Error(ErrorCode::unsupported, std::string(name) + ": no such reduction on the CPU");
+  if (extreme) return combine == Combine::max ? least_of(dtype) : greatest_of(dtype);
+  return combine == Combine::prod ? 1 : 0;
 }
 
 void fill_values(std::byte* to, std::int64_t n, const ReducePlan& plan) {
-  if (class_size(plan.type) == 4) {
+  if (size_of(plan.type) == 4) {
     std::uint32_t value;
     std::memcpy(&value, &plan.identity, 4);
     auto* words = reinterpret_cast<std::uint32_t*>(to);
@@ -124,7 +61,7 @@ StoreFunction store_of(const ReducePlan& plan) {
 // Stores values of the class that is accumulated in; a precise sum of f32 is rounded from f64 here.
 void store_values(const ReducePlan& plan, std::byte* to, const std::byte* values, std::int64_t n,
                   std::int64_t stride) {
-  if (plan.type == class_of(plan.dtype)) return store_of(plan)(to, values, n, stride);
+  if (plan.type == compute_class(plan.dtype)) return store_of(plan)(to, values, n, stride);
   const auto* wide = reinterpret_cast<const double*>(values);
   float rounded[256];
   for (std::int64_t first = 0; first < n; first += std::ssize(rounded)) {
@@ -147,7 +84,7 @@ std::byte* result_at(const ReducePlan& plan, std::byte* base, std::int64_t index
 // Stores results [first, first + n), converting. Runs along the last kept axis go at once.
 void store_results(const ReducePlan& plan, const std::byte* values, std::int64_t first,
                    std::int64_t n, std::byte* base) {
-  const std::int64_t size = class_size(plan.type);
+  const std::int64_t size = size_of(plan.type);
   if (plan.kept.empty()) return store_values(plan, base, values, n, 1);
   const std::int64_t extent = plan.kept.back();
   const std::int64_t stride = plan.kept_strides.back() / size_of(plan.dtype);
@@ -171,7 +108,7 @@ void for_tasks(const ReducePlan& plan, std::int64_t tasks, std::int64_t grain, c
 
 // Partial results, one row of all results for each chunk, combined in order.
 void combine_chunks(const ReducePlan& plan, std::byte* partial, std::byte* base) {
-  const std::int64_t size = class_size(plan.type);
+  const std::int64_t size = size_of(plan.type);
   fold_of(plan).columns(partial, partial + plan.results * size, plan.results, plan.chunks - 1,
                         plan.results);
   store_results(plan, partial, 0, plan.results, base);
@@ -184,7 +121,7 @@ struct Lanes {
 void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
   const TileProgram& program = plan.program;
   const FoldFunctions& fold = fold_of(plan);
-  const std::int64_t size = class_size(plan.type);
+  const std::int64_t size = size_of(plan.type);
   const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
   const std::int64_t tiles = tiles_per_line * plan.reduced_rows;
   std::byte* base =
@@ -268,7 +205,7 @@ void reduce_segments(const ReducePlan& plan, const Launch& launch, TileScalars& 
 void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
   const TileProgram& program = plan.program;
   const FoldFunctions& fold = fold_of(plan);
-  const std::int64_t size = class_size(plan.type);
+  const std::int64_t size = size_of(plan.type);
   const bool grouped = plan.segment > 0;  // a line holds many rows of `segment` results
   const std::int64_t width = grouped ? plan.segment : program.length;
   const std::int64_t tiles_per_line =
@@ -358,35 +295,38 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
 
 }  // namespace
 
-std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
-  plan->combine = combine_of(*region.reduction.op);
+std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
+  const Region& region = lowered.region;
+  const RegionLayout& space = lowered.layout;
+  plan->combine = region.reduction.op->combine;
   plan->dtype = region.reduction.dtype;
+  if (plan->combine == Combine::none || region.reduction.op->finds_index) {
+    throw Error(ErrorCode::unsupported,
+                std::string(region.reduction.op->name.text) + ": no such reduction on the CPU");
+  }
   const bool widens =
       region.reduction.precise && plan->combine == Combine::sum && plan->dtype == DType::f32;
-  plan->type = widens ? TileClass::f64 : class_of(plan->dtype);
+  const DType accumulated = widens ? DType::f64 : plan->dtype;
+  plan->type = compute_class(accumulated);
   plan->identity = identity_of(plan->combine, plan->dtype, plan->type);
   plan->result = static_cast<int>(region.inputs.size() + region.outputs.size());
-  const TileSpace space = tile_space(region);
-
-  std::int64_t elements = 1;
-  for (const TileAxis& axis : space.axes) {
-    elements *= axis.extent;
+  plan->results = space.results;
+  for (const RegionAxis& axis : space.axes) {
     if (axis.reduced) continue;
     plan->kept.push_back(axis.extent);
     plan->kept_strides.push_back(axis.strides.back() * size_of(plan->dtype));
-    plan->results *= axis.extent;
   }
-  if (elements == 0) {
+  if (space.elements == 0) {
     plan->way = ReducePlan::Way::empty;
-    plan->program.operands.resize(space.dtypes.size());
-    plan->program.operands.back().offset = space.offsets.back() * size_of(plan->dtype);
+    plan->program.operands.resize(space.operands.size());
+    plan->program.operands.back().offset = space.operands.back().first() * size_of(plan->dtype);
     return 0;
   }
-  const std::int64_t reduced = elements / plan->results;
+  const std::int64_t reduced = space.reduced_elements();
 
   const std::size_t rank = space.axes.size();
-  const TileAxis* last = rank > 0 ? &space.axes[rank - 1] : nullptr;
-  const TileAxis* above = rank > 1 ? &space.axes[rank - 2] : nullptr;
+  const RegionAxis* last = rank > 0 ? &space.axes[rank - 1] : nullptr;
+  const RegionAxis* above = rank > 1 ? &space.axes[rank - 2] : nullptr;
   TileLayout layout;
   layout.inner_axes = rank > 0 ? 1 : 0;
   plan->way = ReducePlan::Way::rows;
@@ -394,7 +334,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
   if (last != nullptr && above != nullptr && last->extent < kShortRun &&
       above->reduced != last->reduced) {
     int reduced_axes = 0;
-    for (const TileAxis& axis : space.axes) reduced_axes += axis.reduced ? 1 : 0;
+    for (const RegionAxis& axis : space.axes) reduced_axes += axis.reduced ? 1 : 0;
     if (!last->reduced) {
       plan->segment = last->extent;
       layout.inner_axes = 2;
@@ -414,13 +354,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
     if (plan->way == ReducePlan::Way::columns) layout.tile = kTileElements;
     layout.tile = layout.tile / plan->segment * plan->segment;
   }
-  if (widens) {
-    Region wide = region;
-    wide.reduction.dtype = DType::f64;
-    plan->program = compile_tiles(wide, space, layout, true);
-  } else {
-    plan->program = compile_tiles(region, space, layout, true);
-  }
+  plan->program = compile_tiles(lowered, layout, true, accumulated);
   TileProgram& program = plan->program;
   if (plan->segment > 0) {
     program.tile = std::max(plan->segment, program.tile / plan->segment * plan->segment);
@@ -433,10 +367,10 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
         program.outer[i];
   }
   const double each =
-      program.cost + 0.03 * static_cast<double>(class_size(plan->type)) / 4 +
+      program.cost + 0.03 * static_cast<double>(size_of(plan->type)) / 4 +
       3.0 * static_cast<double>(program.steps.size() + 4) / static_cast<double>(program.tile);
   plan->nanoseconds =
-      each * static_cast<double>(elements) + 30.0 * static_cast<double>(plan->kept_rows);
+      each * static_cast<double>(space.elements) + 30.0 * static_cast<double>(plan->kept_rows);
   const auto group_for = [&](double task) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(kTaskNanoseconds / task));
   };
@@ -474,7 +408,7 @@ std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
     case ReducePlan::Way::empty:
       break;
   }
-  return plan->chunks > 1 ? plan->chunks * plan->results * class_size(plan->type) : 0;
+  return plan->chunks > 1 ? plan->chunks * plan->results * size_of(plan->type) : 0;
 }
 
 void launch_reduction(const ReducePlan& plan, const Launch& launch) {

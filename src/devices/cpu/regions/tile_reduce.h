@@ -19,10 +19,10 @@ struct ReducePlan {
   TileProgram program;
   Combine combine = Combine::sum;
   DType dtype = DType::f32;
-  TileClass type = TileClass::f32;  // that is accumulated in
-  std::uint64_t identity = 0;       // in the class
-  int result = 0;                   // operand
-  std::vector<std::int64_t> kept;   // extents of the kept axes, in the order of partial results
+  ComputeClass type = ComputeClass::f32;  // that is accumulated in
+  std::uint64_t identity = 0;             // in the class
+  int result = 0;                         // operand
+  std::vector<std::int64_t> kept;  // extents of the kept axes, in the order of partial results
   std::vector<std::int64_t> kept_strides;  // bytes, of the result
   std::int64_t results = 1;
   std::int64_t kept_rows = 1;  // rows that differ in their result
@@ -37,7 +37,7 @@ struct ReducePlan {
 };
 
 // Returns the bytes of workspace.
-std::int64_t plan_reduction(const Region& region, ReducePlan* plan);
+std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan);
 void launch_reduction(const ReducePlan& plan, const Launch& launch);
 
 }  // namespace hearth::cpu

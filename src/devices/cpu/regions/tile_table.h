@@ -8,33 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hearth/dtype.h"
+#include "core/compute_class.h"
+#include "graph/combine.h"
 
 namespace hearth::cpu {
 
 inline constexpr std::int64_t kTileElements = 256;
 // Steps between tiles run over a multiple of this, so that only memory needs masked ends.
 inline constexpr std::int64_t kTileQuantum = 16;
-
-// What is computed in. f16 and bf16 are f32; i8, i16, u8, u16 and bool are i32; u32 is i64.
-enum class TileClass : std::uint8_t { f32, f64, i32, i64, u64 };
-inline constexpr int kTileClasses = 5;
-
-inline TileClass class_of(DType dtype) noexcept {
-  constexpr TileClass kClass[kDTypeCount] = {
-      TileClass::f64, TileClass::f32, TileClass::f32, TileClass::f32, TileClass::i64,
-      TileClass::i32, TileClass::i32, TileClass::i32, TileClass::u64, TileClass::i64,
-      TileClass::i32, TileClass::i32, TileClass::i32};
-  return kClass[static_cast<int>(dtype)];
-}
-inline std::int64_t class_size(TileClass type) noexcept {
-  return type == TileClass::f32 || type == TileClass::i32 ? 4 : 8;
-}
-// The dtype whose memory is read and written without conversion.
-inline bool is_native(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 ||
-         dtype == DType::u64;
-}
 
 // The elementwise ops, by name, and fused forms: a*b+c, a*b-c, c-a*b with one rounding; the sum and
 // the difference of a*b and the rounded c*d; -(a*b).
@@ -44,9 +25,8 @@ enum class TileOp : std::uint8_t {
 #define COMPARISON(name) name,
 #define LOGICAL(name) name,
 #define TERNARY(name) name,
+#define PREDICATE(name) name,
 #include "ops/op_list.def"
-  logical_not,
-  is_nan,
   fma,
   fms,
   fnma,
@@ -76,8 +56,6 @@ using LoadFunction = void (*)(std::byte* tile, const std::byte* memory, std::int
 using StoreFunction = void (*)(std::byte* memory, const std::byte* tile, std::int64_t n,
                                std::int64_t stride);
 
-enum class Combine : std::uint8_t { sum, prod, max, min };
-inline constexpr int kCombines = 4;
 // Partial results that a row is folded into; a multiple of every vector.
 inline constexpr std::int64_t kFoldLanes = 64;
 
@@ -95,22 +73,22 @@ struct FoldFunctions {
 struct TileTable {
   // By op, class of the arguments, and which arguments are single values (bit i = argument i). Null
   // where there is no such form; the form without single values exists wherever the op does.
-  TileFunction op[kTileOps][kTileClasses][16];
-  TileFunction cast[kTileClasses][kTileClasses];  // saturating from floats, NaN to 0
-  TileFunction cast_to_odd[kTileClasses];         // to f32, inexact values get an odd last bit
-  TileFunction to_bool[kTileClasses];
+  TileFunction op[kTileOps][kComputeClasses][16];
+  TileFunction cast[kComputeClasses][kComputeClasses];  // saturating from floats, NaN to 0
+  TileFunction cast_to_odd[kComputeClasses];  // to f32, inexact values get an odd last bit
+  TileFunction to_bool[kComputeClasses];
   TileFunction narrow[kDTypeCount];    // wraps to a narrow integer, rounds to a half float
   TileFunction saturate[kDTypeCount];  // clamps to a narrow integer
-  TileFunction copy[kTileClasses];
-  TileFunction fill[kTileClasses];    // repeats a single value
-  TileFunction stream[kTileClasses];  // copies past the cache
+  TileFunction copy[kComputeClasses];
+  TileFunction fill[kComputeClasses];    // repeats a single value
+  TileFunction stream[kComputeClasses];  // copies past the cache
   TileFunction load_dense[kDTypeCount];
   TileFunction load_strided[kDTypeCount];
   TileFunction store_dense[kDTypeCount];
   TileFunction store_strided[kDTypeCount];
   LoadFunction load[kDTypeCount];
   StoreFunction store[kDTypeCount];
-  FoldFunctions fold[kCombines][kTileClasses];
+  FoldFunctions fold[kCombines][kComputeClasses];  // by Combine
   // Whole cache lines to an aligned target, past the cache. A fence is up to the caller.
   void (*stream_lines)(std::byte* to, const std::byte* from, std::int64_t bytes);
   // turned[a * width + i] = word a of source row i, for 16 rows of 16 words.

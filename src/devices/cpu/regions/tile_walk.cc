@@ -140,7 +140,7 @@ void TileWalk::gather(std::int64_t n) {
   const int axes = static_cast<int>(program_.inner.size());
   for (const TileGather& gather : program_.gathers) {
     const TileOperand& operand = program_.operands[static_cast<std::size_t>(gather.operand)];
-    const std::int64_t tile_size = class_size(class_of(operand.dtype));
+    const std::int64_t tile_size = size_of(compute_class(operand.dtype));
     std::int64_t index[kMaxRank];
     std::int64_t left = column_;
     std::int64_t offset = 0;

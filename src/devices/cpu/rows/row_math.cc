@@ -7,8 +7,6 @@
 
 #include <hwy/cache_control.h>
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/rows/row_math.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep

@@ -7,7 +7,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/axes.h"
 #include "devices/cpu/rows/row_math.h"
+#include "devices/cpu/streaming.h"
 #include "graph/kernel.h"
 #include "graph/params.h"
 #include "hearth/dtype.h"
@@ -15,10 +17,6 @@
 #include "runtime/device/worker_pool.h"
 
 namespace hearth::cpu {
-
-// Results from here on are written past the caches: they would push out what is needed next and
-// cost a read of every line that is overwritten.
-inline constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 
 // Elements that one claimed chunk of a cheap row loop handles.
 inline constexpr std::int64_t kChunkElements = 32768;
@@ -30,37 +28,28 @@ class OffsetMap {
   OffsetMap(const Shape& shape, const Strides& strides, int begin, int end) {
     for (int axis = begin; axis < end; ++axis) {
       count_ *= shape[axis];
-      if (shape[axis] == 1) continue;
-      if (rank_ > 0 && strides_[rank_ - 1] == shape[axis] * strides[axis]) {
-        extents_[rank_ - 1] *= shape[axis];
-        strides_[rank_ - 1] = strides[axis];
-      } else {
-        extents_[rank_] = shape[axis];
-        strides_[rank_++] = strides[axis];
-      }
+      axes_.append(shape[axis], {strides[axis]});
     }
   }
 
   std::int64_t count() const { return count_; }
   // True where position i is at i * stride().
-  bool linear() const { return rank_ <= 1; }
-  std::int64_t stride() const { return rank_ == 0 ? 1 : strides_[0]; }
+  bool linear() const { return axes_.rank <= 1; }
+  std::int64_t stride() const { return axes_.rank == 0 ? 1 : axes_.strides[0][0]; }
   std::int64_t at(std::int64_t i) const {
-    if (rank_ <= 1) return rank_ == 0 ? 0 : i * strides_[0];
+    if (axes_.rank <= 1) return axes_.rank == 0 ? 0 : i * axes_.strides[0][0];
     std::int64_t offset = 0;
-    for (int axis = rank_ - 1; axis > 0; --axis) {
-      const std::int64_t next = i / extents_[axis];
-      offset += (i - next * extents_[axis]) * strides_[axis];
+    for (int axis = axes_.rank - 1; axis > 0; --axis) {
+      const std::int64_t next = i / axes_.extents[axis];
+      offset += (i - next * axes_.extents[axis]) * axes_.strides[axis][0];
       i = next;
     }
-    return offset + i * strides_[0];
+    return offset + i * axes_.strides[0][0];
   }
 
  private:
-  int rank_ = 0;
+  MergedAxes<1> axes_;
   std::int64_t count_ = 1;
-  std::int64_t extents_[kMaxRank];
-  std::int64_t strides_[kMaxRank];
 };
 
 // An operand of one op at one launch.

@@ -1,0 +1,51 @@
+#include "graph/lower/lowered_region.h"
+
+#include <utility>
+
+#include "core/compute_class.h"
+#include "graph/lower/fma.h"
+#include "graph/lower/liveness.h"
+#include "graph/op_def.h"
+
+namespace hearth {
+namespace {
+
+LoweredInstruction lowered(const Region& region, const RegionInstruction& instruction) {
+  const OpDef& op = *instruction.op;
+  LoweredInstruction result{.work = instruction.dtype};
+  if (op.formula == Formula::comparison) result.work = region.value_dtype(instruction.args[0]);
+  if (op.formula == Formula::logic) result.work = DType::bool_;
+  if (op.formula == Formula::arithmetic || op.formula == Formula::choice) {
+    result.narrows = (is_narrow_int(instruction.dtype) && op.may_wrap) ||
+                     (region.exact && is_half(instruction.dtype));
+  }
+  return result;
+}
+
+}  // namespace
+
+DType LoweredRegion::argument_dtype(std::size_t i, int k) const {
+  const bool is_condition = k == 0 && region.instructions[i].op->formula == Formula::choice;
+  return is_condition ? DType::bool_ : instructions[i].work;
+}
+
+DType LoweredRegion::reduced_dtype() const {
+  const RegionReduction& reduction = region.reduction;
+  return reduction.op->finds_index ? region.value_dtype(reduction.value) : reduction.dtype;
+}
+
+LoweredRegion lower(Region region) {
+  LoweredRegion result;
+  result.region = std::move(region);
+  result.layout = region_layout(result.region);
+  result.instructions.reserve(result.region.instructions.size());
+  for (const RegionInstruction& instruction : result.region.instructions) {
+    result.instructions.push_back(lowered(result.region, instruction));
+  }
+  count_uses(&result);
+  form_fmas(&result);
+  find_last_reads(&result);
+  return result;
+}
+
+}  // namespace hearth
