@@ -3,6 +3,7 @@
 #include <string>
 
 #include "graph/mix.h"
+#include "graph/outputs.h"
 #include "graph/plan.h"
 #include "graph/switches.h"
 #include "graph/tape.h"
@@ -110,7 +111,9 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
                      std::to_string(plan.arena_bytes) + " bytes of arena and " +
                      std::to_string(plan.storage_bytes) + " bytes of results";
   for (std::size_t i = 0; i < largest.size() && i < 3; ++i) {
-    text += (i == 0 ? ", largest: " : ", ") + std::string(largest[i]->op->name.text) + " " +
+    const Node* made_by = largest[i];
+    while (made_by->op == &output_op) made_by = recording.nodes[made_by->index - 1];
+    text += (i == 0 ? ", largest: " : ", ") + std::string(made_by->op->name.text) + " " +
             std::string(name(largest[i]->dtype)) + " " + to_string(largest[i]->shape);
   }
   throw Error(ErrorCode::out_of_memory, text);
@@ -154,6 +157,7 @@ void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Sc
     call.state = step.state.get();
     call.operands = scratch.operands.data();
     call.operand_count = step.operand_count;
+    if (step.signature != nullptr) call.output_count = step.signature->output_count();
     call.workspace = resolve(step.workspace, plan, bases, dynamics);
     call.dynamics = dynamics;
     call.dynamic_count = static_cast<int>(recording.dynamics.size());

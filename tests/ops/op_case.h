@@ -36,12 +36,12 @@ OpCase make_case(const OpDef& op, std::size_t sample, DType dtype, bool repeats)
 Array build_array(const HostArray& elements, DType dtype, MemoryLayout layout, Device device);
 std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device device);
 
-// Records the case's op.
-Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
+// Records the case's op: its results.
+std::vector<Array> record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
 
-// What the result should be: by host_reference(), by the op's composite in f64, or by the op itself
-// in f64. `independent` says whether it came from one of the first two.
-HostArray expected_result(const OpCase& one, bool* independent);
+// What the results should be: by host_reference(), by the op's composite in f64, or by the op itself
+// in f64. `independent` says whether they came from one of the first two.
+std::vector<HostArray> expected_results(const OpCase& one, bool* independent);
 
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);

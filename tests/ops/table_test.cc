@@ -48,6 +48,19 @@ std::string difference(const OpCase& one, const Array& result, const HostArray& 
   return "";
 }
 
+// The same of all results of an op.
+std::string difference(const OpCase& one, const std::vector<Array>& results,
+                       const std::vector<HostArray>& expected) {
+  if (results.size() != expected.size()) {
+    return std::to_string(results.size()) + " results, expected " + std::to_string(expected.size());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string wrong = difference(one, results[i], expected[i]);
+    if (!wrong.empty()) return "result " + std::to_string(i) + ": " + wrong;
+  }
+  return "";
+}
+
 // Whether a device without f64 says so, where an op makes f64 whatever it is given.
 bool is_lack_of_f64(const Device& device, const Error& error) {
   return error.code() == ErrorCode::unsupported && device.impl().driver() != nullptr &&
@@ -78,19 +91,21 @@ TEST_P(OpTable, Values) {
       const OpCase plain = make_case(op, s, dtype, false);
       const OpCase repeating = make_case(op, s, dtype, true);
       bool independent = false;
-      const HostArray plain_expected = expected_result(plain, &independent);
-      const HostArray repeating_expected = expected_result(repeating, &independent);
+      const auto plain_expected = expected_results(plain, &independent);
+      const auto repeating_expected = expected_results(repeating, &independent);
       for (const Device device : devices_under_test()) {
         for (const MemoryLayout layout : kLayouts) {
           const bool repeats = layout == MemoryLayout::broadcast;
           const OpCase& one = repeats ? repeating : plain;
           std::string wrong;
-          Array result;
+          std::vector<Array> results;
           try {
-            result = record_case(one, build_inputs(one, layout, device), device);
-            wrong = difference(one, result, repeats ? repeating_expected : plain_expected);
+            results = record_case(one, build_inputs(one, layout, device), device);
+            wrong = difference(one, results, repeats ? repeating_expected : plain_expected);
           } catch (const Error& error) {
-            const bool f64 = result.defined() && result.dtype() == DType::f64;
+            const bool f64 = std::any_of(results.begin(), results.end(), [](const Array& result) {
+              return result.dtype() == DType::f64;
+            });
             if (f64 && is_lack_of_f64(device, error)) continue;
             wrong = std::string("throws ") + error.what();
           } catch (const std::exception& error) {
@@ -106,18 +121,18 @@ TEST_P(OpTable, Values) {
 // A kernel of its own and the composite agree on the device itself, too.
 TEST_P(OpTable, CompositeOnTheDevice) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || op.composite == nullptr) return;
+  if (op.samples == nullptr || !has_composite(op)) return;
   switches().composites = true;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size() && !HasFailure(); ++s) {
     if (samples[s].error != SampleCase::kValid) continue;
     const OpCase one = make_case(op, s, DType::f32, false);
     bool independent = false;
-    const HostArray expected = expected_result(one, &independent);
+    const std::vector<HostArray> expected = expected_results(one, &independent);
     for (const Device device : devices_under_test()) {
-      const Array result =
+      const std::vector<Array> results =
           record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
-      EXPECT_EQ(difference(one, result, expected), "") << one.text() << " on " << device.name();
+      EXPECT_EQ(difference(one, results, expected), "") << one.text() << " on " << device.name();
     }
   }
   switches() = Switches();
@@ -135,7 +150,7 @@ TEST_P(OpTable, NumbersStandInForArrays) {
     const double value = is_bool(one.input_dtype(number)) ? 1 : 1.5;
     scalar.inputs[number] = {Shape(), {value}};
     bool independent = false;
-    const HostArray expected = expected_result(scalar, &independent);
+    const std::vector<HostArray> expected = expected_results(scalar, &independent);
     std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, Device::cpu());
     inputs[number] = is_bool(one.input_dtype(number)) ? Array(true) : Array(value);
     EXPECT_EQ(difference(one, record_case(one, inputs, Device::cpu()), expected), "")
@@ -190,23 +205,51 @@ TEST_P(OpTable, TooFewInputs) {
   EXPECT_THROW(record(op, nulls, Params()), Error);
 }
 
-// sum(op(inputs) * weights) as a function of one input's elements.
+// What results that have slopes are weighted by, one for each element.
+std::vector<HostArray> weights_of(const std::vector<Array>& results) {
+  std::vector<HostArray> all;
+  for (const Array& result : results) {
+    HostArray& weights = all.emplace_back(HostArray{result.shape(), {}});
+    if (!is_float(result.dtype())) continue;
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      weights.values.push_back(0.3 + 0.1 * static_cast<double>((i + 2 * all.size()) % 7) -
+                               0.05 * static_cast<double>(i % 3));
+    }
+  }
+  return all;
+}
+
+// sum(result * weights) over all results that are f64.
+Array weighted_sum(const std::vector<Array>& results, const std::vector<HostArray>& weights) {
+  Array total;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].dtype() != DType::f64) continue;
+    const Array part =
+        sum(mul(results[i], build_array(weights[i], DType::f64, MemoryLayout::contiguous,
+                                        results[i].device())));
+    total = total.defined() ? add(total, part) : part;
+  }
+  return total;
+}
+
+// weighted_sum() as a function of one input's elements.
 struct Slope {
   OpCase one;
-  Array weights;
+  std::vector<HostArray> weights;
 
   double at(std::size_t input, std::size_t element, double value) const {
     OpCase moved = one;
     moved.inputs[input].values[element] = value;
     const std::vector<Array> inputs = build_inputs(moved, MemoryLayout::contiguous, Device::cpu());
-    return sum(mul(record_case(moved, inputs, Device::cpu()), weights)).item();
+    return weighted_sum(record_case(moved, inputs, Device::cpu()), weights).item();
   }
 };
 
 TEST_P(OpTable, Gradients) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && !has_composite(op))) {
     return;
+  }
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f64)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -219,18 +262,11 @@ TEST_P(OpTable, Gradients) {
       for (Array& input : inputs) {
         if (is_float(input.dtype())) input = input.require_grad();
       }
-      const Array result = record_case(one, inputs, device);
-      if (result.dtype() != DType::f64) continue;  // what was rounded on the way has no slope
-      HostArray weights{result.shape(), {}};
-      for (std::int64_t i = 0; i < result.size(); ++i) {
-        weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) -
-                                 0.05 * static_cast<double>(i % 3));
-      }
-      const Array weighted =
-          mul(result, build_array(weights, DType::f64, MemoryLayout::contiguous, device));
-      const Gradients gradients = backward(sum(weighted));
-      const Slope slope{one,
-                        build_array(weights, DType::f64, MemoryLayout::contiguous, Device::cpu())};
+      const std::vector<Array> results = record_case(one, inputs, device);
+      const Slope slope{one, weights_of(results)};
+      const Array weighted = weighted_sum(results, slope.weights);
+      if (!weighted.defined()) continue;  // what was rounded on the way has no slope
+      const Gradients gradients = backward(weighted);
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].is_require_grad()) continue;
         Array gradient = gradients.get(inputs[i]);
@@ -255,8 +291,9 @@ TEST_P(OpTable, Gradients) {
 // Gradients of half inputs have their dtype and are about right.
 TEST_P(OpTable, GradientsOfHalves) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && !has_composite(op))) {
     return;
+  }
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::bf16)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -268,10 +305,15 @@ TEST_P(OpTable, GradientsOfHalves) {
       for (Array& input : inputs) {
         if (is_float(input.dtype())) input = input.require_grad();
       }
-      const Array result = record_case(one, inputs, Device::cpu());
+      Array total;
+      for (const Array& result : record_case(one, inputs, Device::cpu())) {
+        if (!is_float(result.dtype())) continue;
+        const Array part = cast(sum(result), DType::f64);
+        total = total.defined() ? add(total, part) : part;
+      }
       std::vector<Array> out;
-      if (!is_float(result.dtype())) return out;
-      const Gradients gradients = backward(sum(result));
+      if (!total.defined()) return out;
+      const Gradients gradients = backward(total);
       for (const Array& input : inputs) {
         if (!input.is_require_grad()) continue;
         const Array gradient = gradients.get(input);

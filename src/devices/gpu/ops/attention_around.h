@@ -1,5 +1,4 @@
-// What stands around a library's call of attention: kernels/attention_library.h and
-// kernels/attention_sums.h.
+// What stands around a library's call of attention: kernels/attention_library.h.
 #pragma once
 
 #include "devices/gpu/ops/attention_inputs.h"
@@ -27,9 +26,5 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
 // worked out again.
 void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
                   const StepArgument& sums);
-
-// A kernel of kernels/attention_sums.h over `count` rows.
-void add_sums(StepPlan& plan, const char* function, DType dtype, std::int64_t count,
-              const StepArgument& from, const StepArgument& to);
 
 }  // namespace hearth::gpu
