@@ -237,14 +237,18 @@ bool ProgramMaker::norm_gradients() {
       pick([&](const Array& y) { return y.shape() == shape && y.dtype() == shadow(x).dtype(); });
   if (g < 0) g = add_input(shadow(x).dtype(), shape);
   const bool centred = one_in(2);
-  return emit_several(
-      {g, x}, call_text(centred ? "layer_norm_backward" : "rms_norm_backward", {var(g), var(x)}),
-      [=](const Variables& v, Device) {
-        const Array* const inputs[] = {&v[static_cast<std::size_t>(g)],
-                                       &v[static_cast<std::size_t>(x)]};
-        return record_outputs(centred ? defs::layer_norm_backward_op : defs::rms_norm_backward_op,
-                              inputs, Params().f64(1e-2));
-      });
+  // Bounded, with a deviation that rounding cannot change much.
+  return emit_several({g, x},
+                      call_text(centred ? "layer_norm_backward" : "rms_norm_backward",
+                                {"tanh(" + var(g) + ")", "tanh(" + var(x) + ")"}),
+                      [=](const Variables& v, Device) {
+                        const Array grad = tanh(v[static_cast<std::size_t>(g)]);
+                        const Array rows = tanh(v[static_cast<std::size_t>(x)]);
+                        const Array* const inputs[] = {&grad, &rows};
+                        return record_outputs(
+                            centred ? defs::layer_norm_backward_op : defs::rms_norm_backward_op,
+                            inputs, Params().f64(1));
+                      });
 }
 
 bool ProgramMaker::normalize() {

@@ -246,10 +246,6 @@ std::vector<KernelSource> make_kernels() {
   kernels.push_back(instance("norm_backward.h", "norm_combine", "F32",
                              {read("float", "partial"), write("float", "y"),
                               constant("NormCombineParams"), shared("shared", 256)}));
-  kernels.push_back(
-      instance("norm_backward.h", "norm_combine_both", "BF16",
-               {read("float", "partial"), write("bfloat", "dweight"), write("bfloat", "dbias"),
-                constant("NormCombineParams"), shared("shared", 256)}));
   for (const char* shape :
        {"BF16, 16, 4, 4, true, false, false, false", "BF16, 32, 8, 4, true, true, true, true",
         "F16, 8, 1, 4, false, false, false, true"}) {
@@ -332,6 +328,10 @@ std::vector<KernelSource> make_kernels() {
       instance("attention_library.h", "attention_values", "uint4",
                {read("uint4", "v"), dynamics, write("uint4", "out"), write("int", "keys"),
                 write("int", "rows"), constant("LibraryAttentionParams")}));
+  kernels.push_back(
+      instance("norm_backward.h", "norm_combine_both", "BF16",
+               {read("float", "partial"), write("bfloat", "dweight"), write("bfloat", "dbias"),
+                constant("NormCombineParams"), shared("shared", 256)}));
   kernels.push_back(instance("cross_entropy.h", "cross_entropy_rows", "BF16, long, 2, 1",
                              {read("bfloat", "x"), read("long", "targets"), write("float", "y"),
                               constant("CrossEntropyParams<1>"), shared("shared", 64)}));
