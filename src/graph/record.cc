@@ -16,7 +16,10 @@ namespace {
 
 bool is_given(const Array* input) { return input != nullptr && input->defined(); }
 
-DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, const Device* asked) {
+// What every op passes through is a part of record(), however many callers it has.
+[[gnu::always_inline]] inline DeviceImpl& device_of(const OpDef& op,
+                                                    std::span<const Array* const> inputs,
+                                                    const Device* asked) {
   DeviceImpl* device = asked != nullptr ? &asked->impl() : nullptr;
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
@@ -33,7 +36,8 @@ DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, con
   return device != nullptr ? *device : Device().impl();
 }
 
-void check_count(const OpDef& op, std::span<const Array* const> inputs) {
+[[gnu::always_inline]] inline void check_count(const OpDef& op,
+                                               std::span<const Array* const> inputs) {
   const auto count = static_cast<int>(inputs.size());
   if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
     throw Error(ErrorCode::invalid_argument,
@@ -211,8 +215,9 @@ namespace {
 
 // The first result. With kSeveral the others go into `more`, one array each.
 template <bool kSeveral>
-Array record_op(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
-                const Device* asked, [[maybe_unused]] std::span<Array> more) {
+[[gnu::always_inline]] inline Array record_op(const OpDef& op, std::span<const Array* const> inputs,
+                                              const Params& params, const Device* asked,
+                                              [[maybe_unused]] std::span<Array> more) {
   check_count(op, inputs);
   DeviceImpl& device = device_of(op, inputs, asked);
   Inference inference{op, inputs, params, Shape(), DType::f32, DType::f32};
@@ -280,7 +285,10 @@ Array record_op(const OpDef& op, std::span<const Array* const> inputs, const Par
         arrays[i] = record(as_array_op, {&inputs[i], 1}, Params().dtype(dtype), &on);
         pointers[i] = &arrays[i];
       }
-      return record_op<kSeveral>(op, pointers, params, asked, more);
+      if constexpr (!kSeveral) return record(op, pointers, params, asked);
+      std::vector<Array> all = record_outputs(op, pointers, params, asked);
+      std::move(all.begin() + 1, all.end(), more.begin());
+      return std::move(all.front());
     }
   }
 
@@ -303,15 +311,16 @@ Array record_op(const OpDef& op, std::span<const Array* const> inputs, const Par
 
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device) {
-  if (op.outputs == 1) return record_op<false>(op, inputs, params, device, {});
-  return std::move(record_outputs(op, inputs, params, device).front());
+  if (op.outputs > 1) [[unlikely]]
+    return first_output(op, inputs, params, device);
+  return record_op<false>(op, inputs, params, device, {});
 }
 
 std::vector<Array> record_outputs(const OpDef& op, std::span<const Array* const> inputs,
                                   const Params& params, const Device* device) {
   std::vector<Array> results(static_cast<std::size_t>(op.outputs));
   const std::span<Array> more = std::span(results).subspan(1);
-  results[0] = more.empty() ? record_op<false>(op, inputs, params, device, {})
+  results[0] = more.empty() ? record(op, inputs, params, device)
                             : record_op<true>(op, inputs, params, device, more);
   return results;
 }

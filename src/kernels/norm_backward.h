@@ -394,9 +394,9 @@ void norm_combine_both(device const typename D::value* partial, device typename 
   long at;
   typename D::value sum;
   if (!combined(partial, p, shared, ctx, at, sum)) return;
-  long half = p.columns / 2;
-  if (at < half)
+  long length = p.columns / 2;
+  if (at < length)
     dweight[at] = D::store(sum);
   else
-    dbias[at - half] = D::store(sum);
+    dbias[at - length] = D::store(sum);
 }
