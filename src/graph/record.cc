@@ -311,9 +311,8 @@ template <bool kSeveral>
 
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device) {
-  if (op.outputs > 1) [[unlikely]]
-    return first_output(op, inputs, params, device);
-  return record_op<false>(op, inputs, params, device, {});
+  if (op.outputs == 1) return record_op<false>(op, inputs, params, device, {});
+  return std::move(record_outputs(op, inputs, params, device).front());
 }
 
 std::vector<Array> record_outputs(const OpDef& op, std::span<const Array* const> inputs,
