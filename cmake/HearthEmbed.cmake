@@ -1,5 +1,5 @@
 # Builds text files into the library: hearth_embed(target folder file...) gives `target` a source
-# that defines hearth::gpu::embedded_texts() (devices/gpu/text/embedded_texts.h), with each file's path
+# that defines hearth::gpu::embedded_texts() (codegen/embedded_texts.h), with each file's path
 # below `folder`. Also the script that writes that source: cmake -DOUTPUT= -DFOLDER= -DFILES= -P.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include_guard()
@@ -25,7 +25,7 @@ foreach(file IN LISTS FILES)
   file(READ "${file}" text)
   string(APPEND texts "    {\"${path}\", R\"embedded(${text})embedded\"sv},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "#include \"devices/gpu/text/embedded_texts.h\"
+file(WRITE "${OUTPUT}" "#include \"codegen/embedded_texts.h\"
 
 namespace hearth::gpu {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares src/devices/metal/messages.def with bindings that others generated from Apple's headers.
+"""Compares src/devices/metal/objc/messages.def with bindings that others generated from Apple's headers.
 
 usage: scripts/check_messages.py [-v]
 

@@ -9,7 +9,7 @@
 
 #include "hearth/device.h"
 #include "hearth/dtype.h"
-#include "runtime/device_spec.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::testing {
 

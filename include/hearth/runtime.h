@@ -116,7 +116,7 @@ struct Properties {
   std::int64_t cache_bytes = 0;  // last-level cache
   bool unified = false;          // host and device share memory
   bool has_f64 = false;
-  bool has_tile_products = false;     // 16-bit floats, by tensor cores: kernels/tile_product.h
+  bool has_tile_products = false;     // 16-bit floats, by tensor cores: kernels/blocks/mma.h
   bool has_simdgroup_matrix = false;  // 8 x 8 matrices are fast: kernels/prelude/simdgroup.h
 };
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/grad_record.h"
+#include "graph/record/grad_record.h"
 #include "hearth/array.h"
 
 namespace hearth {

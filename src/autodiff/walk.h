@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "autodiff/gradient_parts.h"
-#include "graph/grad_record.h"
+#include "graph/record/grad_record.h"
 #include "hearth/grad.h"
 
 namespace hearth {

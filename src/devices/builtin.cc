@@ -2,9 +2,9 @@
 #include "devices/cpu/device.h"
 #include "devices/cuda/register.h"
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/ops/contraction_choices.h"
-#include "devices/gpu/ops/op_kernels.h"
 #include "devices/metal/register.h"
+#include "kernels/launch/contraction_choices.h"
+#include "kernels/launch/op_kernels.h"
 
 namespace hearth {
 

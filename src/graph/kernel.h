@@ -10,17 +10,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/region.h"
+#include "graph/plan/region.h"
 #include "hearth/dtype.h"
 #include "hearth/shape.h"
-#include "runtime/device_spec.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth {
 
 struct OpDef;
 inline namespace v0 {
 namespace runtime {
-class Encoder;  // runtime/encoder.h
+class Encoder;  // runtime/commands/encoder.h
 }
 }  // namespace v0
 
@@ -114,7 +114,7 @@ struct Kernel {
   Prepared (*prepare)(const Signature&) = nullptr;  // at plan time
   void (*launch)(const Launch&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
-  // kRowAlignment. Depends on what accepts() does. Null: never. See graph/row_padding.cc.
+  // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
   // The rows of its result may lie further apart than they are long, as Signature::output.strides say.
   // What is between them it leaves alone.

@@ -1,7 +1,7 @@
 #include "hearth/numerics.h"
 
+#include "graph/record/tape.h"
 #include "graph/switches.h"
-#include "graph/tape.h"
 
 namespace hearth {
 inline namespace v0 {

@@ -50,7 +50,7 @@ enum class OpKind : std::uint8_t {
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
-// The function of kernels/scalar_ops.h that computes an elementwise op, or that combines two
+// The function of kernels/formulas/scalar_ops.h that computes an elementwise op, or that combines two
 // elements of a reduction.
 struct Formula {
   const char* name = nullptr;

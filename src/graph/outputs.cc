@@ -1,6 +1,6 @@
 #include "graph/outputs.h"
 
-#include "graph/node.h"
+#include "graph/record/node.h"
 
 namespace hearth {
 namespace {

@@ -10,8 +10,8 @@
 // gathers the gradients of all results before its rule is called.
 #pragma once
 
-#include "graph/grad_record.h"
 #include "graph/op_def.h"
+#include "graph/record/grad_record.h"
 
 namespace hearth {
 

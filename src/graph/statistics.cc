@@ -1,6 +1,6 @@
-#include "graph/tape.h"
+#include "graph/record/tape.h"
 #include "hearth/device.h"
-#include "runtime/driver_calls.h"
+#include "runtime/commands/driver_calls.h"
 
 namespace hearth {
 inline namespace v0 {

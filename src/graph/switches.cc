@@ -1,6 +1,6 @@
 #include "graph/switches.h"
 
-#include "runtime/environment.h"
+#include "runtime/device/environment.h"
 
 namespace hearth {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "graph/grad_record.h"
-#include "graph/node.h"
 #include "graph/op_def.h"
+#include "graph/record/grad_record.h"
+#include "graph/record/node.h"
 #include "hearth/ops.h"
 
 namespace hearth {

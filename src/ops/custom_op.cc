@@ -1,7 +1,7 @@
 #include "hearth/custom_op.h"
 
-#include "graph/grad_record.h"
 #include "graph/kernel.h"
+#include "graph/record/grad_record.h"
 #include "ops/defs.h"
 
 namespace hearth {

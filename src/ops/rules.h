@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/node.h"
 #include "graph/op_def.h"
+#include "graph/record/node.h"
 
 namespace hearth {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/node.h"
 #include "graph/op_def.h"
+#include "graph/record/node.h"
 #include "hearth/ops.h"
 
 namespace hearth {

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/command_batch.h"
-#include "runtime/driver.h"
-#include "runtime/driver_calls.h"
-#include "runtime/host_holds.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/commands/command_batch.h"
+#include "runtime/commands/driver.h"
+#include "runtime/commands/driver_calls.h"
+#include "runtime/compile/kernel_registry.h"
+#include "runtime/memory/host_mappings.h"
 
 namespace hearth {
 inline namespace v0 {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "models/generation.h"
-#include "runtime/timeline.h"
+#include "runtime/trace/timeline.h"
 #include "tools/commands.h"
-#include "tools/ngram.h"
+#include "tools/lm/ngram.h"
+#include "tools/lm/trainer.h"
 #include "tools/output.h"
-#include "tools/trainer.h"
 
 namespace hearth::tools {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "devices/gpu/gpu_device.h"
 #include "hearth/device.h"
-#include "runtime/choices.h"
+#include "runtime/tune/cache.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "models/generation.h"
-#include "tools/checkpoint.h"
 #include "tools/commands.h"
+#include "tools/lm/checkpoint.h"
 #include "tools/output.h"
 
 namespace hearth::tools {

@@ -5,9 +5,9 @@
 
 #include "hearth/runtime.h"
 #include "tools/commands.h"
-#include "tools/kernel_table.h"
+#include "tools/lm/trainer.h"
 #include "tools/output.h"
-#include "tools/trainer.h"
+#include "tools/profile_table.h"
 
 namespace hearth::tools {
 namespace {

@@ -1,7 +1,7 @@
 // The walk: accumulation, release, higher orders, functions, recomputation.
 #include "check.h"
-#include "graph/grad_record.h"
-#include "graph/node.h"
+#include "graph/record/grad_record.h"
+#include "graph/record/node.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 

@@ -18,7 +18,7 @@
 #include "graph/params.h"
 #include "hearth/dtype.h"
 #include "ops/defs.h"
-#include "runtime/worker_pool.h"
+#include "runtime/device/worker_pool.h"
 
 namespace hearth::cpu {
 

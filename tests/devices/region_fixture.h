@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "devices/cpu/tile_kernel.h"
+#include "devices/cpu/regions/tile_kernel.h"
 #include "graph/op_def.h"
-#include "graph/region.h"
+#include "graph/plan/region.h"
 #include "hearth/shape.h"
 
 namespace hearth::region_test {

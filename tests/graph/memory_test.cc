@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/counted.h"
-#include "graph/node.h"
+#include "graph/record/node.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "graph/program_text.h"
-#include "graph/tape.h"
+#include "graph/record/tape.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {

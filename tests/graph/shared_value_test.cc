@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "graph/counted.h"
-#include "graph/node.h"
 #include "graph/op_def.h"
+#include "graph/record/node.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 

@@ -8,7 +8,7 @@
 
 #include "graph/counted.h"
 #include "graph/effort.h"
-#include "graph/tape.h"
+#include "graph/record/tape.h"
 #include "hearth/custom_op.h"
 #include "hearth/ops.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "graph/grad_record.h"
+#include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {

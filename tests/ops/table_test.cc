@@ -11,7 +11,7 @@
 #include "hearth/ops.h"
 #include "ops/defs.h"
 #include "ops/op_case.h"
-#include "runtime/driver.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::testing {
 namespace {

@@ -1,12 +1,12 @@
-#include "runtime/batch_merge.h"
+#include "runtime/commands/batching.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "runtime/batched_kernel.h"
-#include "runtime/command_batch.h"
-#include "runtime/encoder.h"
+#include "runtime/commands/batched_kernel.h"
+#include "runtime/commands/command_batch.h"
+#include "runtime/commands/encoder.h"
 #include "runtime/fake_driver.h"
 
 namespace hearth::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/choice_rules.h"
+#include "runtime/tune/rules.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

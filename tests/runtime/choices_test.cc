@@ -1,4 +1,4 @@
-#include "runtime/choices.h"
+#include "runtime/tune/cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

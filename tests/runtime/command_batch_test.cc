@@ -1,10 +1,10 @@
-#include "runtime/command_batch.h"
+#include "runtime/commands/command_batch.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "runtime/encoder.h"
+#include "runtime/commands/encoder.h"
 #include "runtime/fake_driver.h"
 
 namespace hearth::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/dependency_tracker.h"
+#include "runtime/commands/dependencies.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/device_pool.h"
+#include "runtime/memory/device_pool.h"
 
 #include <gtest/gtest.h>
 

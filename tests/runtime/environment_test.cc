@@ -1,4 +1,4 @@
-#include "runtime/environment.h"
+#include "runtime/device/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::runtime {
 

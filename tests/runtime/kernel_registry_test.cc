@@ -1,4 +1,4 @@
-#include "runtime/kernel_registry.h"
+#include "runtime/compile/kernel_registry.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

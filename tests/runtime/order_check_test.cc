@@ -1,11 +1,11 @@
 // A driver on which commands of a batch run last first unless something orders them.
-#include "runtime/order_check.h"
+#include "runtime/trace/order_check.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "runtime/command_batch.h"
+#include "runtime/commands/command_batch.h"
 #include "runtime/fake_driver.h"
 
 namespace hearth::runtime {

@@ -1,4 +1,4 @@
-#include "runtime/timeline.h"
+#include "runtime/trace/timeline.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/worker_pool.h"
+#include "runtime/device/worker_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What `hearth bench` measures on a GPU, on the simulator and on whatever HEARTH_TEST_DEVICES names.
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "devices_under_test.h"
-#include "tools/bench_gpu.h"
-#include "tools/bench_report.h"
+#include "tools/bench/gpu.h"
+#include "tools/bench/report.h"
 
 namespace hearth::tools {
 namespace {

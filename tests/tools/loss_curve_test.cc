@@ -1,4 +1,4 @@
-#include "tools/loss_curve.h"
+#include "tools/lm/loss_curve.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/ngram.h"
+#include "tools/lm/ngram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/text_dataset.h"
+#include "tools/lm/text_dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -17,9 +17,9 @@
 
 #include "devices_under_test.h"
 #include "hearth/io.h"
-#include "tools/checkpoint.h"
 #include "tools/commands.h"
-#include "tools/trainer.h"
+#include "tools/lm/checkpoint.h"
+#include "tools/lm/trainer.h"
 
 namespace hearth::tools {
 namespace {

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "devices/cpu/kernels.h"
-#include "devices/cpu/tile_kernel.h"
-#include "runtime/buffer_pool.h"
-#include "runtime/worker_pool.h"
+#include "devices/cpu/regions/tile_kernel.h"
+#include "runtime/device/worker_pool.h"
+#include "runtime/memory/buffer_pool.h"
 
 namespace hearth::cpu {
 namespace {

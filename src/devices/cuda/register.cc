@@ -1,10 +1,10 @@
 #include "devices/cuda/register.h"
 
-#include "devices/cuda/cublas_lt.h"
-#include "devices/cuda/cuda_driver.h"
-#include "devices/cuda/cudnn.h"
-#include "devices/cuda/driver_api.h"
-#include "devices/cuda/nvrtc.h"
+#include "devices/cuda/cublas/cublas_lt.h"
+#include "devices/cuda/cudnn/cudnn.h"
+#include "devices/cuda/driver/cuda_driver.h"
+#include "devices/cuda/driver/driver_api.h"
+#include "devices/cuda/driver/nvrtc.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/cuda/library.h"
+#include "devices/cuda/driver/library.h"
 #include "devices/gpu/device_search.h"
 
 namespace hearth::cuda {

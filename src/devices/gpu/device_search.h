@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::gpu {
 

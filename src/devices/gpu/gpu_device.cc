@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "devices/gpu/choice.h"
-#include "devices/gpu/kernel_plan.h"
-#include "runtime/driver_calls.h"
-#include "runtime/timeline.h"
+#include "kernels/autotune/candidate.h"
+#include "kernels/launch/kernel_plan.h"
+#include "runtime/commands/driver_calls.h"
+#include "runtime/trace/timeline.h"
 
 namespace hearth::gpu {
 namespace {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "devices/gpu/chooser.h"
 #include "devices/gpu/plan_replay.h"
 #include "graph/kernel.h"
-#include "runtime/device_pool.h"
-#include "runtime/driver.h"
-#include "runtime/encoder.h"
-#include "runtime/kernel_registry.h"
+#include "kernels/autotune/tuner.h"
+#include "runtime/commands/driver.h"
+#include "runtime/commands/encoder.h"
+#include "runtime/compile/kernel_registry.h"
+#include "runtime/memory/device_pool.h"
 
 namespace hearth::gpu {
 

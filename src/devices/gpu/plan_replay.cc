@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/batch_merge.h"
-#include "runtime/driver_calls.h"
+#include "runtime/commands/batching.h"
+#include "runtime/commands/driver_calls.h"
 
 namespace hearth::gpu {
 

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/command_batch.h"
-#include "runtime/driver.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/commands/command_batch.h"
+#include "runtime/commands/driver.h"
+#include "runtime/compile/kernel_registry.h"
 
 namespace hearth::gpu {
 

@@ -1,8 +1,8 @@
 #include "devices/metal/register.h"
 
-#include "devices/metal/metal_driver.h"
+#include "devices/metal/driver/metal_driver.h"
 #include "hearth/error.h"
-#include "runtime/environment.h"
+#include "runtime/device/environment.h"
 
 namespace hearth::metal {
 namespace {

@@ -99,7 +99,7 @@ struct Lanes {
   HEARTH_INLINE T of(uint lane) const { return simd_shuffle(mine, ushort(lane)); }
 };
 
-// kernels/tile_product.h for the dtype of the first argument.
+// kernels/blocks/mma.h for the dtype of the first argument.
 #if __CUDA_ARCH__ >= 800
 #define HEARTH_HAS_TILE_PRODUCT 1
 #define HEARTH_TILE_PRODUCT(T, name)                                           \

@@ -1,6 +1,6 @@
 // The functions of metal_math, metal_common and metal_integer that kernels use, over the platform's
 // C library. Accuracy is the platform's; formulas that must give the same bits on every device are
-// in kernels/formulas.h.
+// in kernels/formulas/formulas.h.
 #pragma once
 
 #include "kernels/prelude/vec.h"

@@ -1,6 +1,6 @@
 // matmul by cuBLASLt, from an op with strided operands to what the library is asked for. The library
 // is a fake that computes what it is asked, on a fake card.
-#include "devices/cuda/cublas_matmul.h"
+#include "devices/cuda/cublas/cublas_matmul.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <random>
 
-#include "devices/cuda/cublas_lt.h"
+#include "devices/cuda/cublas/cublas_lt.h"
 #include "devices/cuda/fake_card.h"
-#include "devices/gpu/ops/op_kernels.h"
-#include "devices/gpu/step_plan.h"
 #include "graph/kernel.h"
 #include "graph/switches.h"
+#include "kernels/launch/op_kernels.h"
+#include "kernels/launch/step_plan.h"
 #include "ops/defs.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/compile/kernel_registry.h"
 
 namespace hearth::cuda {
 namespace {

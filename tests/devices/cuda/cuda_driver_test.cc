@@ -1,5 +1,5 @@
 // The CUDA driver on each card that this machine has. Machines without one have no such cases.
-#include "devices/cuda/cuda_driver.h"
+#include "devices/cuda/driver/cuda_driver.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Graphs for cuDNN against a strict library of these tests: descriptors are finalized once and before
 // they are used, given back, and never touched afterwards; plans pass addresses in the order of the
 // tensors.
-#include "devices/cuda/cudnn_graph.h"
+#include "devices/cuda/cudnn/cudnn_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "devices/cuda/cudnn_attention.h"
+#include "devices/cuda/cudnn/cudnn_attention.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

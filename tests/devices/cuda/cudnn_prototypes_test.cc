@@ -1,4 +1,4 @@
-// What src/devices/cuda/cudnn_api.h declares by hand, against cuDNN's own headers, where they exist: they come
+// What src/devices/cuda/cudnn/cudnn_api.h declares by hand, against cuDNN's own headers, where they exist: they come
 // with a package of hundreds of megabytes, which tests do not install. All of it is checked when this
 // file is compiled.
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "devices/cuda/cudnn_api.h"
+#include "devices/cuda/cudnn/cudnn_api.h"
 
 // The header wants these names of the toolkit, whose own headers want more than is installed here.
 #define __CUDA_RUNTIME_API_H__

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cuda/cuda_driver.h"
-#include "devices/cuda/fake/fake_cuda.h"
+#include "devices/cuda/driver/cuda_driver.h"
 #include "devices/error_text.h"
 #include "hearth/error.h"
+#include "machines/cuda_fake/fake_cuda.h"
 
 namespace hearth::cuda {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "devices/cuda/register.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/compile/kernel_cache.h"
 
 namespace hearth::cuda {
 namespace {
@@ -18,7 +18,7 @@ using Kind = runtime::KernelParameter::Kind;
 
 // A thread takes 256 neighbours among all floats.
 constexpr char kText[] = R"(
-#include "kernels/formulas.h"
+#include "kernels/formulas/formulas.h"
 struct SweepParams { ulong floats; };
 
 // In units of the last place of the float that is nearest to `want`, times 1000.

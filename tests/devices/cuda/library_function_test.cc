@@ -1,13 +1,13 @@
 // Calls of libraries as commands: queued, timed, and as nodes of graphs. The library of these tests
 // queues a kernel of the fake card.
-#include "devices/cuda/library_function.h"
+#include "devices/cuda/driver/library_function.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "devices/cuda/madd_card.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/compile/kernel_registry.h"
 
 namespace hearth::cuda {
 namespace {

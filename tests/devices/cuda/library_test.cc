@@ -1,5 +1,5 @@
 // Where CUDA's libraries are looked for, and what is remembered of it.
-#include "devices/cuda/library.h"
+#include "devices/cuda/driver/library.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // The real compiler, without a card.
-#include "devices/cuda/nvrtc.h"
+#include "devices/cuda/driver/nvrtc.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
+#include "codegen/kernel_text.h"
 #include "devices/cuda/affine_kernel.h"
 #include "devices/cuda/fake_card.h"
-#include "devices/gpu/text/kernel_text.h"
 
 namespace hearth::cuda {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "devices/cuda/driver_api.h"
-#include "devices/cuda/nvrtc.h"
+#include "devices/cuda/driver/driver_api.h"
+#include "devices/cuda/driver/nvrtc.h"
 
 // Behind ours: it renames functions by macros.
 #include <cuda.h>
@@ -18,7 +18,7 @@
 #define HAS_CUBLAS_LT
 #include <cublasLt.h>
 
-#include "devices/cuda/cublas_lt_api.h"
+#include "devices/cuda/cublas/cublas_lt_api.h"
 #endif
 
 namespace hearth::cuda {

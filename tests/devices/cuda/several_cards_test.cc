@@ -10,8 +10,8 @@
 #include "devices/cuda/register.h"
 #include "hearth/ops.h"
 #include "hearth/runtime.h"
-#include "runtime/device_spec.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/compile/kernel_registry.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::cuda {
 namespace {

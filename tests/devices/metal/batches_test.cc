@@ -5,11 +5,11 @@
 #include <numeric>
 #include <random>
 
-#include "devices/metal/metal_driver.h"
+#include "devices/metal/driver/metal_driver.h"
 #include "devices/metal/metal_fixture.h"
-#include "runtime/batch_merge.h"
-#include "runtime/batched_kernel.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/commands/batched_kernel.h"
+#include "runtime/commands/batching.h"
+#include "runtime/compile/kernel_registry.h"
 
 namespace hearth::metal {
 namespace {

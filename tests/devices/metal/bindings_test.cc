@@ -1,9 +1,9 @@
 // Where arguments go: in the order of parameters, or by the indices that a text of Metal's own gives.
-#include "devices/metal/bindings.h"
+#include "devices/metal/driver/bindings.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/batched_kernel.h"
+#include "runtime/commands/batched_kernel.h"
 
 namespace hearth::metal {
 namespace {

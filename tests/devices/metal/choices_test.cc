@@ -6,12 +6,12 @@
 #include <random>
 
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/ops/contraction_choices.h"
-#include "devices/gpu/ops/op_kernels.h"
 #include "devices/kept_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "hearth/ops.h"
-#include "runtime/choices.h"
+#include "kernels/launch/contraction_choices.h"
+#include "kernels/launch/op_kernels.h"
+#include "runtime/tune/cache.h"
 
 namespace hearth::metal {
 namespace {

@@ -2,9 +2,9 @@
 #include <sys/mman.h>
 
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/ops/op_kernels.h"
 #include "devices/metal/metal_fixture.h"
 #include "hearth/array.h"
+#include "kernels/launch/op_kernels.h"
 
 namespace hearth::metal {
 namespace {

@@ -1,12 +1,12 @@
 // The table of messages, and how the runtime writes their types.
-#include "devices/metal/messages.h"
+#include "devices/metal/objc/messages.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "devices/metal/encoding.h"
+#include "devices/metal/driver/encoding.h"
 
 namespace hearth::metal {
 namespace {

@@ -1,5 +1,5 @@
 // The driver on the double: copies, kernels, barriers, faults.
-#include "devices/metal/metal_driver.h"
+#include "devices/metal/driver/metal_driver.h"
 
 #include <cmath>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "devices/metal/metal_fixture.h"
-#include "runtime/kernel_registry.h"
+#include "runtime/compile/kernel_registry.h"
 
 namespace hearth::metal {
 namespace {

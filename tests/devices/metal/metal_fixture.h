@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "devices/error_text.h"
-#include "devices/metal/host/simulated_gpu.h"
-#include "devices/metal/objc.h"
+#include "devices/metal/objc/objc.h"
 #include "devices/metal/register.h"
 #include "hearth/error.h"
-#include "runtime/command_batch.h"
+#include "machines/metal_host/simulated_gpu.h"
+#include "runtime/commands/command_batch.h"
 
 namespace hearth::metal {
 

@@ -1,6 +1,6 @@
 // Attention by MPSGraph against attention in f64.
-#include "devices/gpu/ops/attention_problem.h"
 #include "devices/metal/mps_fixture.h"
+#include "kernels/attention/problem.h"
 
 namespace hearth::metal {
 namespace {

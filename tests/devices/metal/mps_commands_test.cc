@@ -1,7 +1,7 @@
 // Calls of MPSGraph between kernels: order, command buffers that it commits, errors, times; and which
 // systems have it.
-#include "devices/gpu/ops/matmul_problem.h"
 #include "devices/metal/mps_fixture.h"
+#include "kernels/matmul/problem.h"
 
 namespace hearth::metal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "devices/element.h"
 #include "devices/metal/metal_fixture.h"
-#include "runtime/kernel_cache.h"
+#include "runtime/compile/kernel_cache.h"
 
 namespace hearth::metal {
 

@@ -1,7 +1,7 @@
 // Products by MPSGraph against products in f64: layouts, batches, epilogues, dtypes.
-#include "devices/gpu/ops/matmul_epilogue.h"
-#include "devices/gpu/ops/matmul_problem.h"
 #include "devices/metal/mps_fixture.h"
+#include "kernels/matmul/epilogue.h"
+#include "kernels/matmul/problem.h"
 
 namespace hearth::metal {
 namespace {

@@ -6,16 +6,16 @@
 #endif
 
 #include "devices/gpu/gpu_device.h"
-#include "devices/gpu/ops/contraction_choices.h"
-#include "devices/gpu/ops/op_kernels.h"
 #include "devices/kept_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/watched_driver.h"
-#include "devices/sim/sim_driver.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/random.h"
+#include "kernels/launch/contraction_choices.h"
+#include "kernels/launch/op_kernels.h"
+#include "machines/sim/sim_driver.h"
 #include "models/generation.h"
 #include "models/transformer.h"
 

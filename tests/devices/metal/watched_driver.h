@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "devices/metal/recorded_commands.h"
-#include "runtime/dependency_tracker.h"
-#include "runtime/driver.h"
+#include "devices/metal/driver/recorded_commands.h"
+#include "runtime/commands/dependencies.h"
+#include "runtime/commands/driver.h"
 
 namespace hearth::metal {
 

@@ -1,0 +1,215 @@
+#include "codegen/kernel_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "codegen/dialect_text.h"
+#include "codegen/embedded_texts.h"
+#include "codegen/entry_stub.h"
+#include "codegen/msl/text.h"
+#include "codegen/tokens.h"
+#include "hearth/error.h"
+
+namespace hearth::gpu {
+namespace {
+
+using runtime::KernelParameter;
+using runtime::KernelSource;
+
+constexpr std::string_view kFolder = "kernels/";
+// Raised where assemble() makes other text of the same sources.
+constexpr std::uint64_t kAssembly = 1;
+
+// A name with template arguments: "vec<half, 4>".
+bool is_template_id(std::string_view text) {
+  if (text.empty() || !is_identifier(text.substr(0, 1))) return false;
+  for (const char c : text) {
+    if (!is_word_character(c) && std::string_view("<>,: -").find(c) == std::string_view::npos) {
+      return false;
+    }
+  }
+  return true;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, "kernel: " + what);
+}
+
+void check(const KernelSource& source) {
+  if (!is_identifier(source.name)) {
+    fail("the name is no identifier; got \"" + source.name +
+         "\", expected letters, digits and underscores");
+  }
+  const std::string of = " of " + source.name;
+  if (!source.metal && !is_template_id(source.function)) {
+    fail("the function" + of + " cannot be called; got \"" + source.function +
+         "\", expected its name with template arguments");
+  }
+  if (source.max_threads < 1 || source.max_threads > 1024) {
+    fail("max_threads" + of + " is out of range; got " + std::to_string(source.max_threads) +
+         ", expected 1 to 1024");
+  }
+  if (source.members < 0 || source.members > 4096) {
+    fail("members" + of + " are out of range; got " + std::to_string(source.members) +
+         ", expected 0 to 4096");
+  }
+  std::set<std::string_view> names;
+  for (const KernelParameter& parameter : source.parameters) {
+    if (!is_identifier(parameter.name)) {
+      fail("a parameter's name" + of + " is no identifier; got \"" + parameter.name +
+           "\", expected letters, digits and underscores");
+    }
+    if (!names.insert(parameter.name).second) {
+      fail("two parameters" + of + " have one name; got \"" + parameter.name +
+           "\" twice, expected different names");
+    }
+    if (!is_template_id(parameter.type)) {
+      fail("parameter " + parameter.name + of + " has no type; got \"" + parameter.type +
+           "\", expected one of the dialect or the text");
+    }
+    if (parameter.kind == KernelParameter::Kind::threadgroup && parameter.count < 1) {
+      fail("threadgroup array " + parameter.name + of + " is empty; got " +
+           std::to_string(parameter.count) + " elements, expected at least 1");
+    }
+  }
+}
+
+bool says_double(const KernelSource& source) {
+  for (const KernelParameter& parameter : source.parameters) {
+    if (mentions(parameter.type, "double")) return true;
+  }
+  return mentions(source.function, "double") || mentions(source.text, "double");
+}
+
+// The path of a line `#include "kernels/path"`, or nothing.
+std::string_view included_path(std::string_view line) {
+  constexpr std::string_view kInclude = "#include \"";
+  if (line.substr(0, kInclude.size()) != kInclude) return {};
+  line.remove_prefix(kInclude.size());
+  const std::size_t end = line.find('"');
+  if (end == std::string_view::npos) return {};
+  return line.substr(0, end);
+}
+
+// Puts texts one behind the other, with the files they include, each once. Texts live as long as it.
+class Assembly {
+ public:
+  // `name` is what compilers call the text in messages.
+  void add(std::string_view text, const std::string& name) {
+    int number = 1;
+    start(number, name);
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+      const std::string_view line = text.substr(0, end + 1);
+      text.remove_prefix(line.size());
+      ++number;
+      if (const std::string_view path = included_path(line); !path.empty()) {
+        add_file(path);
+        start(number, name);
+      } else if (line.substr(0, 12) == "#pragma once") {
+        all_ += '\n';
+      } else {
+        all_ += line;
+      }
+    }
+    if (!all_.ends_with('\n')) all_ += '\n';
+  }
+  // `path` is below src, or below src/kernels.
+  void add_file(std::string_view path) {
+    if (path.substr(0, kFolder.size()) == kFolder) path.remove_prefix(kFolder.size());
+    if (included_.insert(path).second) {
+      add(embedded_text(path), std::string(kFolder) + std::string(path));
+    }
+  }
+  void append(std::string_view text) { all_ += text; }
+  std::string take() { return std::move(all_); }
+
+ private:
+  void start(int number, const std::string& name) {
+    all_ += "#line " + std::to_string(number) + " \"" + name + "\"\n";
+  }
+
+  std::set<std::string_view> included_;
+  std::string all_;
+};
+
+}  // namespace
+
+std::string_view embedded_text(std::string_view path) {
+  for (const EmbeddedText& embedded : embedded_texts()) {
+    if (embedded.path == path) return embedded.text;
+  }
+  fail("no such text is built in; got \"" + std::string(path) +
+       "\", expected a path below src/kernels");
+}
+
+std::uint64_t embedded_revision() {
+  static const std::uint64_t revision = [] {
+    std::uint64_t hash = 14695981039346656037u + kAssembly;  // FNV-1a
+    for (const EmbeddedText& embedded : embedded_texts()) {
+      for (const std::string_view part : {embedded.path, embedded.text}) {
+        for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+        hash = (hash ^ 0x100u) * 1099511628211u;
+      }
+    }
+    return hash;
+  }();
+  return revision;
+}
+
+std::string assemble(const KernelSource& source, Target target) {
+  check(source);
+  if (source.metal && target == Target::metal) return metal_text(source);
+  if (source.metal && target == Target::lint) {
+    throw Error(ErrorCode::unsupported,
+                "kernel: texts of Metal are not checked as the dialect; got " + source.name +
+                    ", expected a kernel of the dialect");
+  }
+  if (!source.metal) check_dialect(source.text, source.name);
+  const bool f64 = says_double(source);
+  if (f64 && target == Target::metal) {
+    throw Error(ErrorCode::unsupported,
+                "kernel: Metal has no f64; got " + source.name +
+                    ", which says double, expected float (sums of f32 keep " +
+                    "48 bits with Numerics::precise_sums)");
+  }
+  Assembly assembly;
+  const bool has_f64 = target == Target::cuda || target == Target::host || f64;
+  assembly.append(has_f64 ? "#define HEARTH_HAS_F64 1\n" : "#define HEARTH_HAS_F64 0\n");
+  switch (target) {
+    case Target::cuda:
+      assembly.add_file("prelude/cuda.h");
+      break;
+    case Target::host:
+      assembly.add_file("prelude/host.h");
+      break;
+    case Target::lint:
+      assembly.add_file("prelude/lint.h");
+      break;
+    case Target::metal:
+      assembly.add_file("prelude/metal.h");
+      break;
+  }
+  const std::string stub = entry_stub(source, target);
+  if (target == Target::lint || target == Target::metal) {
+    assembly.add_file("prelude/ctx.h");
+    assembly.add(source.text, source.name);
+    assembly.add(stub, source.name + " (entry)");
+    return assembly.take();
+  }
+  // Inside metal, so that its names hide the compiler's; without names, so that kernels of one
+  // library do not meet and only the entry is emitted.
+  assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
+  assembly.add_file("prelude/overloads.h");
+  if (source.metal) assembly.add_file("prelude/metal_entry.h");
+  const std::string own = source.metal ? plain_text(source, target) : source.text;
+  const std::string text = f64 ? own : with_float_literals(own);
+  assembly.add(text, source.name);
+  assembly.append("}\n");
+  assembly.add(stub, source.name + " (entry)");
+  assembly.append("}\n}\n");
+  return assembly.take();
+}
+
+}  // namespace hearth::gpu

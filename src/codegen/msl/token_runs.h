@@ -1,0 +1,40 @@
+// Runs of tokens of a Metal text: brackets, attributes, lists.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/tokens.h"
+
+namespace hearth::gpu {
+
+// Tokens of one text, in order.
+using Tokens = std::span<const Token>;
+
+bool is(Tokens tokens, std::size_t at, std::string_view text);
+bool opens(std::string_view text);
+bool closes(std::string_view text);
+// From the first to the last token.
+std::string_view stretch(Tokens tokens);
+// Behind the bracket that closes the one at `at`; tokens.size() where there is none.
+std::size_t behind_bracket(Tokens tokens, std::size_t at);
+// Behind the > that belongs to the < at `at`.
+std::size_t behind_template(Tokens tokens, std::size_t at);
+// Separated by commas that are in no brackets of any kind.
+std::vector<Tokens> separated(Tokens tokens);
+
+struct Attribute {
+  std::string name;
+  Tokens arguments;
+};
+// [[...]]: two brackets without a blank between.
+bool is_attribute(Tokens tokens, std::size_t at);
+// Of [[a(1), b]], which begins at `at`.
+std::vector<Attribute> read_attribute(Tokens tokens, std::size_t at);
+// Tokens that are in no attribute.
+std::vector<Token> plain(Tokens tokens);
+
+}  // namespace hearth::gpu

@@ -1,0 +1,432 @@
+#include "devices/cpu/gemm/gemm.h"
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include "devices/cpu/gemm/integer.h"
+#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/scratch.h"
+#include "devices/cpu/gemm/skinny.h"
+#include "runtime/device/worker_pool.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Below this much work a second thread costs more than it brings.
+constexpr double kForkFlops = 1e6;
+// A chunk of a loop over the pool should be at least this much work.
+constexpr double kChunkFlops = 4e4;
+// Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
+constexpr std::int64_t kDepthBytes = 1536;
+// A task's part of C; its sums stay in a second-level cache.
+constexpr std::int64_t kTaskRows = 96;
+constexpr std::int64_t kTaskCols = 256;
+// Up to this many rows, a task packs the part of B that it needs, and uses it while it is cached.
+constexpr std::int64_t kLocalRows = 384;
+constexpr std::int64_t kLocalPanels = 2;
+// Most bytes of B that are packed at a time, and that a thread keeps afterwards.
+constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
+constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
+
+thread_local GemmScratch t_panels;  // packed B, filled for all tasks of a product
+thread_local GemmScratch t_rows;    // packed A of a task
+thread_local GemmScratch t_tile;    // sums, where C is narrower
+
+double flops(const GemmArgs& g) {
+  return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+}
+
+WorkerPool::Wake wake_for(double work) {
+  return work < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// How values of type S are multiplied.
+template <class S>
+struct Converted {  // in f32, whatever S is
+  using Source = S;
+  static const auto& kernels() { return cpu_gemm().f32; }
+  static const auto& copies() {
+    if constexpr (std::is_same_v<S, float16>) {
+      return cpu_gemm().from_f16;
+    } else if constexpr (std::is_same_v<S, bfloat16>) {
+      return cpu_gemm().from_bf16;
+    } else {
+      return cpu_gemm().from_f32;
+    }
+  }
+};
+struct Doubles {
+  using Source = double;
+  static const auto& kernels() { return cpu_gemm().f64; }
+  static const auto& copies() { return cpu_gemm().from_f64; }
+};
+struct Bf16Pairs {
+  using Source = bfloat16;
+  static const auto& kernels() { return bf16_gemm()->kernels; }
+  static const auto& copies() { return bf16_gemm()->copies; }
+};
+
+void widen(const float16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
+           float* tile, std::int64_t stride) {
+  cpu_gemm().from_f16.copy(c, c_stride, 1, rows, cols, tile, stride);
+}
+void widen(const bfloat16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
+           float* tile, std::int64_t stride) {
+  cpu_gemm().from_bf16.copy(c, c_stride, 1, rows, cols, tile, stride);
+}
+void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+            float16* c, std::int64_t c_stride) {
+  cpu_gemm().to_f16(tile, stride, 1, rows, cols, c, c_stride);
+}
+void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+            bfloat16* c, std::int64_t c_stride) {
+  cpu_gemm().to_bf16(tile, stride, 1, rows, cols, c, c_stride);
+}
+
+// One product, multiplied the way `How` says, into elements of type R.
+template <class How, class R>
+class Product {
+ public:
+  using S = typename How::Source;
+  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
+  using X = typename Kernels::X;
+  using P = typename Kernels::P;
+  using T = typename Kernels::T;
+
+  Product(const GemmArgs& args, std::int64_t batch)
+      : g_(args), batch_(batch), kernels_(How::kernels()) {
+    const std::int64_t lanes = kernels_.lanes;
+    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
+                (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
+    local_b_ = !direct_b_ && g_.m <= kLocalRows;
+    direct_a_ = std::is_same_v<S, X> && a_reads_well();
+    panel_ = kernels_.vectors * lanes;
+    height_ = ceil_div(g_.k, kGroup);
+  }
+
+  void run() {
+    const int threads = usable_threads();
+    if (threads == 1 && g_.m <= kTaskRows && g_.n <= kTaskCols && (direct_b_ || local_b_)) {
+      // One task; choosing its size would take longer than a small product.
+      rows_ = ceil_div(g_.m, kRowPanel) * kRowPanel;
+      cols_ = g_.n;
+      return run_task(0, 0, nullptr);
+    }
+    choose_tasks(threads);
+    const std::int64_t groups = ceil_div(g_.n, cols_);
+    if (direct_b_ || local_b_) return run_tasks(threads, nullptr, 0, groups);
+    // Pack as many groups of columns as fit, multiply by them, go on.
+    const std::int64_t group = height_ * cols_;
+    const std::int64_t at_once = std::clamp<std::int64_t>(
+        kPanelBytes / std::max<std::int64_t>(group * static_cast<std::int64_t>(sizeof(P)), 1), 1,
+        groups);
+    P* panels = t_panels.take<P>(at_once * group);
+    for (std::int64_t first = 0; first < groups; first += at_once) {
+      const std::int64_t some = std::min(at_once, groups - first);
+      pack(threads, panels, first, some);
+      run_tasks(threads, panels, first, some);
+    }
+    t_panels.trim(kKeepBytes);
+  }
+
+ private:
+  // Whether reading B where it lies, once for each few rows of A, beats packing it first.
+  bool b_stays_cached() const {
+    if (g_.m <= 128) return true;
+    const std::int64_t bytes = g_.n * g_.k * static_cast<std::int64_t>(sizeof(T));
+    return bytes <= 256 * 1024;
+  }
+
+  bool a_reads_well() const {
+    if (g_.a_col_stride == 1) return true;
+    if (kGroup != 1) return false;
+    if (g_.n <= panel_) return true;
+    return g_.k * (g_.m + g_.n) <= 16 * 1024;
+  }
+
+  int usable_threads() const {
+    if (flops(g_) < kForkFlops) return 1;
+    const int pool = WorkerPool::global().threads();
+    return g_.threads > 0 ? std::min(g_.threads, pool) : pool;
+  }
+
+  // Splits change nothing in the result: every element is one chain over k.
+  void choose_tasks(int threads) {
+    // Packing A once for twice the columns halves its price.
+    rows_ = even_part(g_.m, kTaskRows, kRowPanel);
+    cols_ = even_part(g_.n, direct_a_ ? kTaskCols : 2 * kTaskCols, panel_);
+    if (local_b_) {
+      rows_ = even_part(g_.m, kLocalRows, kRowPanel);
+      cols_ = even_part(g_.n, 4 * kTaskCols, panel_);
+    }
+    const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
+    const auto few = [&] {
+      return threads > 1 && tasks() < 4 * threads &&
+             flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
+    };
+    while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
+    while (few() && rows_ > kRowPanel) {
+      // Here more rows of tasks mean packing B more often.
+      if (local_b_ && (rows_ <= kTaskRows || tasks() >= 2 * threads)) break;
+      rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+    }
+  }
+
+  // The size of equal parts of `extent`, in whole units, about `most` large.
+  static std::int64_t even_part(std::int64_t extent, std::int64_t most, std::int64_t unit) {
+    const std::int64_t parts = std::max<std::int64_t>(ceil_div(extent, most), 1);
+    return std::max(ceil_div(ceil_div(extent, parts), unit), std::int64_t{1}) * unit;
+  }
+
+  void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
+    const std::int64_t slices = ceil_div(g_.k, kSlice);
+    const auto* b = static_cast<const S*>(g_.b);
+    loop(threads, groups * slices, [&](std::int64_t chunk) {
+      const std::int64_t group = chunk / slices;
+      const std::int64_t p = chunk % slices * kSlice;
+      const std::int64_t j = (first + group) * cols_;
+      How::copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
+                         g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
+                         height_, 0, p / kGroup, panels + group * height_ * cols_);
+    });
+  }
+
+  void run_tasks(int threads, const P* panels, std::int64_t first, std::int64_t groups) {
+    const std::int64_t down = ceil_div(g_.m, rows_);
+    loop(threads, down * groups, [&](std::int64_t chunk) {
+      const std::int64_t group = chunk / down;
+      run_task(chunk % down * rows_, (first + group) * cols_,
+               panels == nullptr ? nullptr : panels + group * height_ * cols_);
+    });
+  }
+
+  template <class Body>
+  void loop(int threads, std::int64_t chunks, const Body& body) {
+    if (threads <= 1 || chunks <= 1) {
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
+      return;
+    }
+    const ThreadLimit limit(threads);
+    WorkerPool::global().parallel_for(chunks, body, wake_for(flops(g_)));
+  }
+
+  // Rows from i and columns from j of C.
+  void run_task(std::int64_t i, std::int64_t j, const P* panels) {
+    const std::int64_t m = std::min(rows_, g_.m - i);
+    const std::int64_t n = std::min(cols_, g_.n - j);
+    R* const c = static_cast<R*>(g_.c) + i * g_.c_row_stride + j;
+    T* sums = nullptr;
+    std::int64_t sums_stride = g_.c_row_stride;
+    if constexpr (std::is_same_v<R, T>) {
+      sums = c;
+    } else {
+      sums_stride = cols_;
+      sums = t_tile.take<T>(rows_ * cols_);
+      if (g_.accumulate) widen(c, g_.c_row_stride, m, n, sums, sums_stride);
+    }
+
+    GemmBlock<X, P, T> block{};
+    block.m = m;
+    block.n = n;
+    block.c = sums;
+    block.c_row_stride = sums_stride;
+    for (std::int64_t p = 0; p == 0 || p < g_.k; p += kDepth) {
+      block.k = std::min(kDepth, g_.k - p);
+      block.accumulate = g_.accumulate || p > 0;
+      place_a(i, p, block);
+      const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
+      if (panels != nullptr) {
+        block.b = panels;
+        block.b_first = p / kGroup;
+        block.b_packed = true;
+        block.b_panel_stride = height_;
+      } else if (direct_b_) {
+        block.b = reinterpret_cast<const P*>(b);
+        block.b_panel_stride = 1;
+        block.b_step = g_.b_row_stride;
+      } else {
+        pack_and_multiply(b, n, block);
+        continue;
+      }
+      kernels_.block(block);
+    }
+    if (g_.epilogue.apply != nullptr) {
+      g_.epilogue.apply(g_.epilogue.context, sums, sums_stride, batch_, i, j, m, n);
+    }
+    if constexpr (!std::is_same_v<R, T>) narrow(sums, sums_stride, m, n, c, g_.c_row_stride);
+  }
+
+  // All columns of a task, a few panels at a time, which stay cached while all rows go by.
+  void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
+    const std::int64_t height = ceil_div(block.k, kGroup);
+    const std::int64_t most = kLocalPanels * panel_;
+    block.b = t_panels.take<P>(height * most);
+    block.b_packed = true;
+    block.b_panel_stride = height;
+    for (std::int64_t j = 0; j < n; j += most) {
+      block.n = std::min(most, n - j);
+      How::copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
+                         block.n, height, 0, 0, const_cast<P*>(block.b));
+      kernels_.block(block);
+      block.c += most;
+    }
+  }
+
+  // Rows from i and columns from p of A.
+  void place_a(std::int64_t i, std::int64_t p, GemmBlock<X, P, T>& block) {
+    const S* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+    if (direct_a_) {
+      block.a = reinterpret_cast<const X*>(a);
+      block.a_row_stride = g_.a_row_stride;
+      block.a_panel_stride = kRowPanel * g_.a_row_stride;
+      block.a_step = kGroup * g_.a_col_stride;
+    } else if (g_.a_col_stride == 1) {
+      constexpr std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
+      X* rows = t_rows.take<X>(rows_ * kStride);
+      How::copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, kStride);
+      block.a = rows;
+      block.a_row_stride = kStride;
+      block.a_panel_stride = kRowPanel * kStride;
+      block.a_step = kGroup;
+    } else {
+      const std::int64_t height = ceil_div(block.k, kGroup);
+      P* rows = t_rows.take<P>(rows_ * height);
+      How::copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
+                         0, rows);
+      block.a = reinterpret_cast<const X*>(rows);
+      block.a_packed = true;
+      block.a_row_stride = kGroup;
+      block.a_panel_stride = kGroup * kRowPanel * height;
+      block.a_step = kGroup * kRowPanel;
+    }
+  }
+
+  static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
+  static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
+  static constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
+
+  const GemmArgs& g_;
+  std::int64_t batch_;
+  const Kernels& kernels_;
+  bool direct_a_ = false;
+  bool direct_b_ = false;
+  bool local_b_ = false;     // each task packs the part of B that it needs
+  std::int64_t panel_ = 0;   // columns of a whole panel
+  std::int64_t height_ = 0;  // rows of a packed panel
+  std::int64_t rows_ = 0;    // of a task
+  std::int64_t cols_ = 0;
+};
+
+void run_integer(const GemmArgs& g) {
+  const std::int64_t grain = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(kChunkFlops / (1 + flops(g) / static_cast<double>(g.m))));
+  const auto rows = [&](std::int64_t begin, std::int64_t end) { gemm_integer_rows(g, begin, end); };
+  if (flops(g) < kForkFlops) return rows(0, g.m);
+  const ThreadLimit limit(g.threads > 0 ? g.threads : WorkerPool::kMaxThreads);
+  WorkerPool::global().parallel_for_range(g.m, grain, rows);
+}
+
+template <class How>
+void run_half(const GemmArgs& g, std::int64_t batch) {
+  if (g.c_dtype == DType::f32) {
+    Product<How, float>(g, batch).run();
+  } else {
+    Product<How, typename How::Source>(g, batch).run();
+  }
+}
+
+constexpr double kNothing = 0;
+
+void run_one(const GemmArgs& g, std::int64_t batch) {
+  if (g.k == 0 && g.a != &kNothing) {
+    // A and B have no elements, and their pointers may be null: nothing may be added to them.
+    GemmArgs empty = g;
+    empty.a = empty.b = &kNothing;
+    empty.a_row_stride = empty.a_col_stride = empty.b_row_stride = empty.b_col_stride = 0;
+    return run_one(empty, batch);
+  }
+  if ((g.m <= kSkinnyMost || g.n <= kSkinnyMost) && g.k > 0 && is_float(g.dtype) &&
+      gemm_skinny(g, batch)) {
+    return;
+  }
+  switch (g.dtype) {
+    case DType::f32:
+      return Product<Converted<float>, float>(g, batch).run();
+    case DType::f64:
+      return Product<Doubles, double>(g, batch).run();
+    case DType::f16:
+      return run_half<Converted<float16>>(g, batch);
+    case DType::bf16:
+      if (bf16_gemm() != nullptr) return run_half<Bf16Pairs>(g, batch);
+      return run_half<Converted<bfloat16>>(g, batch);
+    default:
+      return run_integer(g);
+  }
+}
+
+void check(const GemmArgs& g) {
+  if (g.m < 0 || g.n < 0 || g.k < 0) {
+    throw Error(ErrorCode::shape, "matmul: negative extent; got m=" + std::to_string(g.m) +
+                                      " n=" + std::to_string(g.n) + " k=" + std::to_string(g.k));
+  }
+  const bool half = g.dtype == DType::f16 || g.dtype == DType::bf16;
+  if (is_bool(g.dtype) || (g.c_dtype != g.dtype && !(half && g.c_dtype == DType::f32))) {
+    throw Error(ErrorCode::dtype, "matmul: cannot multiply " + std::string(name(g.dtype)) +
+                                      " into " + std::string(name(g.c_dtype)));
+  }
+}
+
+const void* offset(const void* base, std::int64_t elements, DType dtype) {
+  return static_cast<const char*>(base) + elements * size_of(dtype);
+}
+void* offset(void* base, std::int64_t elements, DType dtype) {
+  return static_cast<char*>(base) + elements * size_of(dtype);
+}
+
+}  // namespace
+
+void gemm(const GemmArgs& args) {
+  check(args);
+  if (args.m == 0 || args.n == 0) return;
+  run_one(args, 0);
+}
+
+void gemm_batched(const GemmArgs& args, const GemmBatch& batch) {
+  check(args);
+  if (args.m == 0 || args.n == 0 || batch.count <= 0) return;
+  const auto item = [&](std::int64_t i) {
+    GemmArgs one = args;
+    one.a = offset(args.a, i * batch.a_stride, args.dtype);
+    one.b = offset(args.b, i * batch.b_stride, args.dtype);
+    one.c = offset(args.c, i * batch.c_stride, args.c_dtype);
+    run_one(one, i);
+  };
+  if (batch.count == 1) return item(0);
+  // One matrix B for rows that follow one another: a single tall product.
+  if (batch.b_stride == 0 && args.epilogue.apply == nullptr &&
+      batch.a_stride == args.m * args.a_row_stride &&
+      batch.c_stride == args.m * args.c_row_stride) {
+    GemmArgs tall = args;
+    tall.m *= batch.count;
+    return run_one(tall, 0);
+  }
+  const double all = flops(args) * static_cast<double>(batch.count);
+  const int pool = WorkerPool::global().threads();
+  const int threads = args.threads > 0 ? std::min(args.threads, pool) : pool;
+  if (threads == 1 || all < kForkFlops ||
+      (batch.count < 4 * threads && flops(args) > 16 * kForkFlops)) {
+    for (std::int64_t i = 0; i < batch.count; ++i) item(i);
+    return;
+  }
+  const auto grain = static_cast<std::int64_t>(kChunkFlops / std::max(flops(args), 1.0));
+  const ThreadLimit limit(threads);
+  WorkerPool::global().parallel_for_range(batch.count, std::max<std::int64_t>(grain, 1),
+                                          [&](std::int64_t begin, std::int64_t end) {
+                                            for (std::int64_t i = begin; i < end; ++i) item(i);
+                                          });
+}
+
+}  // namespace hearth::cpu

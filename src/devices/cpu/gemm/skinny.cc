@@ -1,0 +1,210 @@
+#include "devices/cpu/gemm/skinny.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/scratch.h"
+#include "runtime/device/worker_pool.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Below this many bytes of the large matrix a second thread costs more than it brings.
+constexpr std::int64_t kForkBytes = 192 * 1024;
+constexpr std::int64_t kChunkBytes = 64 * 1024;
+// Rows of the small matrix, at most. Where the columns of the large one are contiguous, packing
+// them first pays only later; sooner with bf16 instructions.
+constexpr std::int64_t kSkinnyRows = 4;
+constexpr std::int64_t kSkinnyDotRows = kSkinnyMost;
+constexpr std::int64_t kSkinnyBf16DotRows = 8;
+// Columns that are worked on at a time; their sums stay in the first-level cache.
+constexpr std::int64_t kMostColumns = 2048;
+constexpr std::int64_t kColumnUnit = 64;  // whole vectors of every type and target
+
+thread_local GemmScratch t_x;
+thread_local GemmScratch t_sums;
+thread_local GemmScratch t_tile;
+
+template <class S>
+struct Kernels;
+template <>
+struct Kernels<float> {
+  using T = float;
+  static const auto& skinny() { return cpu_skinny().f32; }
+  static const auto& copies() { return cpu_gemm().from_f32; }
+};
+template <>
+struct Kernels<double> {
+  using T = double;
+  static const auto& skinny() { return cpu_skinny().f64; }
+  static const auto& copies() { return cpu_gemm().from_f64; }
+};
+template <>
+struct Kernels<float16> {
+  using T = float;
+  static const auto& skinny() { return cpu_skinny().f16; }
+  static const auto& copies() { return cpu_gemm().from_f16; }
+};
+template <>
+struct Kernels<bfloat16> {
+  using T = float;
+  static const auto& skinny() { return cpu_skinny().bf16; }
+  static const auto& copies() { return cpu_gemm().from_bf16; }
+};
+
+// The product seen so that `x` is the small matrix and has few rows: C' = x * B. When C itself has
+// few columns, all three are transposed.
+struct View {
+  std::int64_t m, n, k;
+  const void* x;
+  std::int64_t x_row_stride, x_col_stride;
+  const void* b;
+  std::int64_t b_row_stride, b_col_stride;
+  bool transposed;
+};
+
+View view_of(const GemmArgs& g) {
+  if (g.m <= kSkinnyRows || g.n > kSkinnyRows) {
+    return {
+        g.m,  g.n, g.k, g.a, g.a_row_stride, g.a_col_stride, g.b, g.b_row_stride, g.b_col_stride,
+        false};
+  }
+  return {g.n, g.m, g.k, g.b, g.b_col_stride, g.b_row_stride, g.a, g.a_col_stride, g.a_row_stride,
+          true};
+}
+
+// Columns [j, j + n) of the result of a view.
+template <class S, class R>
+void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
+                 const typename Kernels<S>::T* x, std::int64_t x_stride, std::int64_t j,
+                 std::int64_t n) {
+  using T = typename Kernels<S>::T;
+  R* c = static_cast<R*>(g.c);
+  T* sums = nullptr;
+  std::int64_t stride = g.c_row_stride;
+  const bool in_place = std::is_same_v<R, T> && !v.transposed;
+  if (in_place) {
+    sums = reinterpret_cast<T*>(c + j);
+  } else {
+    stride = n;
+    sums = t_sums.take<T>(v.m * n);
+  }
+  if (!in_place || !g.accumulate) {
+    for (std::int64_t i = 0; i < v.m; ++i) std::fill_n(sums + i * stride, n, T{0});
+  }
+  const S* b = static_cast<const S*>(v.b) + j * v.b_col_stride;
+  if (v.b_col_stride == 1) {
+    Kernels<S>::skinny().rows(v.m, n, v.k, x, x_stride, b, v.b_row_stride, sums, stride);
+  } else {
+    Kernels<S>::skinny().cols(v.m, n, v.k, x, x_stride, b, v.b_col_stride, sums, stride);
+  }
+
+  // The tile as it lies in C.
+  const std::int64_t row = v.transposed ? j : 0;
+  const std::int64_t col = v.transposed ? 0 : j;
+  const std::int64_t tile_rows = v.transposed ? n : v.m;
+  const std::int64_t tile_cols = v.transposed ? v.m : n;
+  T* tile = sums;
+  std::int64_t tile_stride = stride;
+  if (v.transposed && v.m > 1) {
+    tile_stride = v.m;
+    tile = t_tile.take<T>(v.m * n);
+    for (std::int64_t i = 0; i < v.m; ++i) {
+      for (std::int64_t q = 0; q < n; ++q) tile[q * tile_stride + i] = sums[i * stride + q];
+    }
+  } else if (v.transposed) {
+    tile_stride = 1;
+  }
+  c += row * g.c_row_stride + col;
+  if (!in_place && g.accumulate) {
+    for (std::int64_t i = 0; i < tile_rows; ++i) {
+      for (std::int64_t q = 0; q < tile_cols; ++q) {
+        tile[i * tile_stride + q] += static_cast<T>(c[i * g.c_row_stride + q]);
+      }
+    }
+  }
+  if (g.epilogue.apply != nullptr) {
+    g.epilogue.apply(g.epilogue.context, tile, tile_stride, batch, row, col, tile_rows, tile_cols);
+  }
+  if (in_place) return;
+  for (std::int64_t i = 0; i < tile_rows; ++i) {
+    for (std::int64_t q = 0; q < tile_cols; ++q) {
+      c[i * g.c_row_stride + q] = static_cast<R>(tile[i * tile_stride + q]);
+    }
+  }
+}
+
+template <class S, class R>
+void run(const GemmArgs& g, std::int64_t batch, const View& v) {
+  using T = typename Kernels<S>::T;
+  const T* x = nullptr;
+  std::int64_t x_stride = v.x_row_stride;
+  if (std::is_same_v<S, T> && v.x_col_stride == 1) {
+    x = static_cast<const T*>(v.x);
+  } else {
+    T* copy = t_x.take<T>(v.m * v.k);
+    x_stride = v.k;
+    Kernels<S>::copies().copy(static_cast<const S*>(v.x), v.x_row_stride, v.x_col_stride, v.m, v.k,
+                              copy, x_stride);
+    x = copy;
+  }
+  const std::int64_t column_bytes = v.k * static_cast<std::int64_t>(sizeof(S));
+  const bool parallel = v.n * column_bytes >= kForkBytes;
+  std::int64_t columns = kMostColumns;
+  if (parallel) {
+    columns = std::clamp(kChunkBytes / column_bytes, kColumnUnit, kMostColumns);
+    // Long contiguous runs for rows that lie far apart.
+    if (v.b_col_stride == 1) columns = std::clamp(v.n / 8, columns, kMostColumns);
+    columns = (columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit;
+  }
+  const auto body = [&](std::int64_t begin, std::int64_t end) {
+    run_columns<S, R>(g, batch, v, x, x_stride, begin, end - begin);
+  };
+  if (!parallel) {
+    for (std::int64_t j = 0; j < v.n; j += columns) body(j, std::min(j + columns, v.n));
+    return;
+  }
+  const ThreadLimit limit(g.threads > 0 ? g.threads : WorkerPool::kMaxThreads);
+  const auto wake = v.n * column_bytes < 16 * kForkBytes ? WorkerPool::Wake::if_frequent
+                                                         : WorkerPool::Wake::always;
+  WorkerPool::global().parallel_for_range(v.n, columns, body, wake);
+}
+
+}  // namespace
+
+bool gemm_skinny(const GemmArgs& g, std::int64_t batch) {
+  const View v = view_of(g);
+  const bool pairs = g.dtype == DType::bf16 && bf16_gemm() != nullptr;
+  const std::int64_t most = v.b_col_stride == 1 ? kSkinnyRows
+                            : pairs             ? kSkinnyBf16DotRows
+                                                : kSkinnyDotRows;
+  if (v.m > most || v.n < 16 || v.k < 16) return false;
+  if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
+  // The tiles of the general product do as well with a few rows of f32 that lie in a cache.
+  if (v.b_col_stride == 1 && v.m > 1 && !v.transposed && v.n * v.k < 64 * 1024 &&
+      (g.dtype == DType::f32 || g.dtype == DType::f64)) {
+    return false;
+  }
+  switch (g.dtype) {
+    case DType::f32:
+      run<float, float>(g, batch, v);
+      return true;
+    case DType::f64:
+      run<double, double>(g, batch, v);
+      return true;
+    case DType::f16:
+      g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v)
+                              : run<float16, float16>(g, batch, v);
+      return true;
+    case DType::bf16:
+      g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v)
+                              : run<bfloat16, bfloat16>(g, batch, v);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,37 @@
+// Products with so few rows, or columns, that reading the other matrix is all the work.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/gemm/gemm.h"
+
+namespace hearth::cpu {
+
+// No product with more rows and more columns than this is skinny.
+inline constexpr std::int64_t kSkinnyMost = 24;
+
+// Runs the product if it is such a one and returns true; else does nothing. Takes floats, and m, n
+// and k above zero.
+bool gemm_skinny(const GemmArgs& args, std::int64_t batch);
+
+// The kernels. x holds m rows of k values, already of type T, `x_stride` apart; row i of the result
+// goes to y + i * y_stride and adds to what is there.
+template <class S, class T>
+struct SkinnyKernels {
+  // B has contiguous rows: y += x * B.
+  void (*rows)(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
+               const S* b, std::int64_t b_row_stride, T* y, std::int64_t y_stride);
+  // B has contiguous columns.
+  void (*cols)(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
+               const S* b, std::int64_t b_col_stride, T* y, std::int64_t y_stride);
+};
+
+struct CpuSkinny {
+  SkinnyKernels<float, float> f32;
+  SkinnyKernels<double, double> f64;
+  SkinnyKernels<float16, float> f16;
+  SkinnyKernels<bfloat16, float> bf16;
+};
+const CpuSkinny& cpu_skinny();
+
+}  // namespace hearth::cpu

@@ -1,0 +1,217 @@
+// attention: softmax(finish(scale * q k^T)) v for grouped heads, without the scores in memory.
+//
+// Many rows: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
+// block, kBlockRows rows at a time get their products by gemm, then the running maximum, sum and
+// result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
+// Bound by gemm.
+//
+// Few rows (decoding): a task owns a stretch of keys of one key head and all rows that read it, so
+// that keys and values are read once; the stretches' results are combined in order. Bound by
+// memory.
+//
+// A row without a visible key gives 0.
+#include <cmath>
+#include <limits>
+
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/ops/attention_scores.h"
+#include "ops/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr std::int64_t kChunkRows = 512;
+constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
+constexpr std::int64_t kBlockKeys = 512;
+constexpr std::int64_t kFewRows = 4;
+constexpr std::int64_t kStretchKeys = 256;
+
+// The softmax of a row so far: weights are e^(score - max), `sum` adds them up.
+template <class T>
+struct Running {
+  T max = -std::numeric_limits<T>::infinity();
+  T sum = 0;
+
+  // Takes in n more scores, which become weights. Returns by how much older weights shrink.
+  T update(const RowMath<T>& math, T* scores, std::int64_t n) {
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
+    const T block = math.max(scores, n);
+    const T next = block > max ? block : max;
+    const T shift = next == kNone ? T(0) : next;
+    const T shrink = max == kNone ? T(0) : std::exp(max - shift);
+    sum = sum * shrink + math.exp_sum(scores, shift, scores, n, scores);
+    max = next;
+    return shrink;
+  }
+  T inverse() const { return sum == T(0) ? T(0) : T(1) / sum; }
+};
+
+template <class T>
+void attend_chunk(const AttentionArgs& args, const Operand& output, std::int64_t item,
+                  std::int64_t head, std::int64_t first, std::int64_t count) {
+  const RowMath<T>& math = row_math<T>();
+  const std::int64_t d = args.d, dv = args.dv, kv_head = head / args.group();
+  const std::int64_t out_at = ((item * args.heads + head) * args.rows + first) * dv;
+  T* const q = scratch<T>(0, count * d);
+  T* const keys = scratch<T>(1, kBlockKeys * d);
+  T* const values = scratch<T>(2, kBlockKeys * dv);
+  T* const scores = scratch<T>(3, kBlockRows * kBlockKeys);
+  T* const result = row_to_write(output, out_at, scratch<T>(4, count * dv));
+  Running<T> running[kChunkRows];
+  for (std::int64_t r = 0; r < count; ++r) {
+    T* const row = q + r * d;
+    load_row(args.q.dtype(), args.q.at(AttentionArgs::at(args.q, item, head, first + r)),
+             args.q.stride(3), d, row);
+    math.scale(row, static_cast<T>(args.scale), row, d, false);
+  }
+  const std::int64_t end = args.visible(first + count - 1);
+  for (std::int64_t key = 0; key < end; key += kBlockKeys) {
+    const std::int64_t width = std::min(kBlockKeys, end - key);
+    read_transposed(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, keys);
+    const Matrix<T> v =
+        read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, values);
+    for (std::int64_t block = 0; block < count; block += kBlockRows) {
+      const std::int64_t rows = std::min(kBlockRows, count - block);
+      const std::int64_t seen = std::min(width, args.visible(first + block + rows - 1) - key);
+      if (seen <= 0) continue;
+      T* const sums = result + block * dv;
+      multiply(rows, seen, d, q + block * d, d, 1, keys, width, scores, seen, false);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t row = first + block + r;
+        const std::int64_t visible = std::clamp<std::int64_t>(args.visible(row) - key, 0, seen);
+        T* const line = scores + r * seen;
+        finish_scores<T>(args, item, head, row, key, visible, line, nullptr);
+        const T shrink = running[block + r].update(math, line, visible);
+        std::fill(line + visible, line + seen, T(0));
+        if (key > 0 && shrink != T(1)) math.scale(sums + r * dv, shrink, sums + r * dv, dv, false);
+      }
+      multiply(rows, dv, seen, scores, seen, 1, v.data, v.stride, sums, dv, key > 0);
+    }
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    T* const row = result + r * dv;
+    if (args.visible(first + r) == 0) {
+      std::fill_n(row, dv, T(0));
+    } else {
+      math.scale(row, running[r].inverse(), row, dv, false);
+    }
+  }
+  write_row(output, out_at, result, count * dv);
+}
+
+template <class T>
+void attend_many(const AttentionArgs& args, const Operand& output) {
+  const std::int64_t heads = args.batch * args.heads;
+  // Chunks of rows, fewer per task where there are few heads to share out.
+  std::int64_t chunk = kChunkRows;
+  while (chunk > 2 * kBlockRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
+  const std::int64_t chunks = (args.rows + chunk - 1) / chunk;
+  for_chunks(heads * chunks, args.kv_length * std::min(chunk, args.rows),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t task = begin; task < end; ++task) {
+                 // The last rows see most keys under a causal mask: they go first.
+                 const std::int64_t head = task % heads,
+                                    first = (chunks - 1 - task / heads) * chunk;
+                 attend_chunk<T>(args, output, head / args.heads, head % args.heads, first,
+                                 std::min(chunk, args.rows - first));
+               }
+             });
+}
+
+// One stretch of keys for all rows of a key head. `result` is [rows][dv], not yet divided.
+template <class T>
+void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
+                    std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
+  const RowMath<T>& math = row_math<T>();
+  const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
+  T* const scores = scratch<T>(1, rows * width);
+  const Matrix<T> k = read_matrix(args.k, AttentionArgs::at(args.k, item, kv_head, key), width,
+                                  scratch<T>(0, width * d));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
+    const std::int64_t visible = std::clamp<std::int64_t>(args.visible(row) - key, 0, width);
+    T* const line = scores + r * width;
+    math.dot_rows(q + r * d, k.data, k.stride, visible, d, line);
+    finish_scores<T>(args, item, head, row, key, visible, line, nullptr);
+    running[r].update(math, line, visible);
+    std::fill(line + visible, line + width, T(0));
+  }
+  const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width,
+                                  scratch<T>(2, width * dv));
+  std::fill_n(result, rows * dv, T(0));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    math.axpy_rows(result + r * dv, scores + r * width, v.data, v.stride, width, dv);
+  }
+}
+
+template <class T>
+void attend_few(const AttentionArgs& args, const Operand& output) {
+  const RowMath<T>& math = row_math<T>();
+  const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
+  const std::int64_t kv_heads = args.batch * args.kv_heads;
+  const std::int64_t stretches = (args.kv_length + kStretchKeys - 1) / kStretchKeys;
+  T* const q = scratch<T>(8, kv_heads * rows * d);
+  T* const results = scratch<T>(9, kv_heads * stretches * rows * dv);
+  Running<T>* const running = scratch<Running<T>>(10, kv_heads * stretches * rows);
+  for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
+    // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i %
+    // args.rows.
+    const std::int64_t head = i / args.rows;
+    load_row(
+        args.q.dtype(),
+        args.q.at(AttentionArgs::at(args.q, head / args.heads, head % args.heads, i % args.rows)),
+        args.q.stride(3), d, q + i * d);
+    math.scale(q + i * d, static_cast<T>(args.scale), q + i * d, d, false);
+  }
+  const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);
+  for_chunks(kv_heads * stretches, cost, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t head = task / stretches, key = task % stretches * kStretchKeys;
+      std::fill_n(running + task * rows, rows, Running<T>{});
+      attend_stretch(args, head / args.kv_heads, head % args.kv_heads, q + head * rows * d, key,
+                     std::min(kStretchKeys, args.kv_length - key), running + task * rows,
+                     results + task * rows * dv);
+    }
+  });
+  T* const sum = scratch<T>(0, dv);
+  for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
+    const std::int64_t task = i / rows * stretches, row = i % rows;
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
+    T max = kNone, total = 0;
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const T other = running[(task + s) * rows + row].max;
+      max = other > max ? other : max;
+    }
+    std::fill_n(sum, dv, T(0));
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const Running<T>& part = running[(task + s) * rows + row];
+      if (part.sum == T(0)) continue;
+      const T share = part.max == kNone ? T(1) : std::exp(part.max - max);
+      total += part.sum * share;
+      math.axpy(sum, share, results + ((task + s) * rows + row) * dv, dv);
+    }
+    math.scale(sum, Running<T>{max, total}.inverse(), sum, dv, false);
+    store_row(output.dtype(), sum, dv, output.at(i * dv));
+  }
+}
+
+void launch_attention(const Launch& launch) {
+  const Operand output = output_of(launch);
+  if (element_count(output.shape()) == 0) return;
+  const AttentionArgs args = attention_args(launch, 0);
+  with_compute_type(output.dtype(), [&]<class T>() {
+    if (args.rows <= kFewRows) {
+      attend_few<T>(args, output);
+    } else {
+      attend_many<T>(args, output);
+    }
+  });
+}
+
+}  // namespace
+
+void add_attention_kernels(KernelTable& table) {
+  table.add({.op = &defs::attention_op, .launch = launch_attention});
+}
+
+}  // namespace hearth::cpu

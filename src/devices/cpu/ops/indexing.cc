@@ -1,0 +1,218 @@
+// cat, slice_assign, gather and scatter_add, for every dtype by element size; bound by memory.
+//
+// An index outside its axis reads as zero and is not written.
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/ops/elements.h"
+#include "ops/defs.h"
+
+#include <cstring>
+
+namespace hearth::cpu {
+namespace {
+
+// Elements that one task of a long row takes.
+constexpr std::int64_t kPiece = 16384;
+
+// Copies elements of `shape` between strided places; both strides are in elements.
+template <class E>
+void copy_elements(const Shape& shape, const E* from, const Strides& from_strides, E* to,
+                   const Strides& to_strides) {
+  const int last = shape.rank() - 1;
+  if (element_count(shape) == 0) return;
+  if (last < 0) {
+    *to = *from;
+    return;
+  }
+  // The inner run: trailing axes that both sides keep together.
+  int inner = last;
+  std::int64_t n = shape[last];
+  while (inner > 0 && from_strides[inner - 1] == n * from_strides[last] &&
+         to_strides[inner - 1] == n * to_strides[last]) {
+    n *= shape[--inner];
+  }
+  const std::int64_t from_step = from_strides[last], to_step = to_strides[last];
+  const OffsetMap from_rows(shape, from_strides, 0, inner), to_rows(shape, to_strides, 0, inner);
+  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  for_chunks(
+      from_rows.count() * pieces, std::min(n, kPiece), [&](std::int64_t first, std::int64_t end) {
+        for (std::int64_t task = first; task < end; ++task) {
+          const std::int64_t begin = task % pieces * kPiece, count = std::min(kPiece, n - begin);
+          const E* const x = from + from_rows.at(task / pieces) + begin * from_step;
+          E* const y = to + to_rows.at(task / pieces) + begin * to_step;
+          if (from_step == 1 && to_step == 1) {
+            std::memcpy(y, x, static_cast<std::size_t>(count) * sizeof(E));
+          } else {
+            for (std::int64_t i = 0; i < count; ++i) y[i * to_step] = x[i * from_step];
+          }
+        }
+      });
+}
+
+void copy_strided(const Operand& from, const Operand& to, std::int64_t to_offset,
+                  const Strides& to_strides) {
+  with_storage_type(to.dtype(), [&]<class E>() {
+    copy_elements(from.shape(), reinterpret_cast<const E*>(from.data), from.strides(),
+                  reinterpret_cast<E*>(to.at(to_offset)), to_strides);
+  });
+}
+
+void launch_cat(const Launch& launch) {
+  const Operand output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  std::int64_t offset = 0;
+  for (int i = 0; i < static_cast<int>(launch.signature->inputs.size()); ++i) {
+    const Operand input = input_of(launch, i);
+    copy_strided(input, output, offset, output.strides());
+    offset += input.shape()[axis] * output.stride(axis);
+  }
+}
+
+void launch_slice_assign(const Launch& launch) {
+  const Operand value = input_of(launch, 1), output = output_of(launch);
+  const Dims steps = statics_of(launch).list();
+  Strides strides = output.strides();
+  std::int64_t offset = 0;
+  for (int axis = 0; axis < strides.rank(); ++axis) {
+    const std::int64_t extent = output.shape()[axis], size = value.shape()[axis];
+    if (size == 0) return;
+    // Where the region would reach outside, it is moved inside.
+    const std::int64_t span = (size - 1) * steps[axis];
+    std::int64_t start = dynamic_i64(dynamic_of(launch, axis));
+    start = span >= 0 ? std::max<std::int64_t>(0, std::min(start, extent - 1 - span))
+                      : std::min(extent - 1, std::max(start, -span));
+    offset += start * strides[axis];
+    strides[axis] *= steps[axis];
+  }
+  copy_strided(value, output, offset, strides);
+}
+
+void launch_gather(const Launch& launch) {
+  const Operand input = input_of(launch, 0), indices = input_of(launch, 1);
+  const Operand output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  const Shape& shape = output.shape();
+  const int last = shape.rank() - 1;
+  if (element_count(shape) == 0) return;
+  Strides rest = input.strides();
+  rest[axis] = 0;
+  const OffsetMap input_rows(shape, rest, 0, last), index_rows(shape, indices.strides(), 0, last);
+  const std::int64_t extent = input.shape()[axis], step = input.stride(axis), n = shape[last];
+  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  with_storage_type(input.dtype(), [&]<class E>() {
+    for_chunks(input_rows.count() * pieces, 4 * std::min(n, kPiece),
+               [&](std::int64_t first, std::int64_t end) {
+                 std::int64_t* const index = scratch<std::int64_t>(0, std::min(n, kPiece));
+                 for (std::int64_t task = first; task < end; ++task) {
+                   const std::int64_t row = task / pieces, begin = task % pieces * kPiece;
+                   const std::int64_t count = std::min(kPiece, n - begin);
+                   load_indices(indices, index_rows.at(row) + begin * indices.stride(last),
+                                indices.stride(last), count, index);
+                   const auto* x = reinterpret_cast<const E*>(input.data) + input_rows.at(row) +
+                                   begin * rest[last];
+                   E* const y = reinterpret_cast<E*>(output.data) + row * n + begin;
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     y[i] = inside(index[i], extent) ? x[i * rest[last] + index[i] * step] : E(0);
+                   }
+                 }
+               });
+  });
+}
+
+// What adding two stored values means. Integers wrap; bool is or.
+template <class E>
+void add_element(E& sum, E value, bool is_or) {
+  if constexpr (std::is_floating_point_v<E>) {
+    sum += value;
+  } else if constexpr (std::is_integral_v<E>) {
+    using U = std::make_unsigned_t<E>;
+    sum = is_or ? static_cast<E>(sum != 0 || value != 0)
+                : static_cast<E>(static_cast<U>(sum) + static_cast<U>(value));
+  }
+}
+
+// Lines along the axis are independent; a task takes a run of neighbouring ones. Halves are summed
+// in f32 and rounded once.
+template <class E>
+void scatter_add(const Launch& launch) {
+  const Operand indices = input_of(launch, 1), values = input_of(launch, 2);
+  const Operand output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  const Shape& shape = indices.shape();
+  const int rank = shape.rank();
+  constexpr bool kHalf = std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>;
+  const bool is_or = is_bool(output.dtype());
+  const std::int64_t extent = output.shape()[axis], out_step = output.stride(axis);
+  const std::int64_t n = shape[axis];
+  const OffsetMap index_outer(shape, indices.strides(), 0, axis);
+  const OffsetMap value_outer(shape, values.strides(), 0, axis);
+  const OffsetMap out_outer(shape, output.strides(), 0, axis);
+  const OffsetMap index_inner(shape, indices.strides(), axis + 1, rank);
+  const OffsetMap value_inner(shape, values.strides(), axis + 1, rank);
+  const OffsetMap out_inner(shape, output.strides(), axis + 1, rank);
+  const std::int64_t inner = index_inner.count();
+  const std::int64_t width =
+      std::min(inner, std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, extent), 1, 4096));
+  const std::int64_t blocks = (inner + width - 1) / width;
+  E* const out = reinterpret_cast<E*>(output.data);
+  const auto* from = reinterpret_cast<const E*>(values.data);
+  for_chunks(
+      index_outer.count() * blocks, 8 * n * width, [&](std::int64_t first, std::int64_t end) {
+        std::int64_t* const places = scratch<std::int64_t>(0, 4 * width);
+        float* const sums = kHalf ? scratch<float>(1, extent * width) : nullptr;
+        for (std::int64_t task = first; task < end; ++task) {
+          const std::int64_t outer = task / blocks, begin = task % blocks * width;
+          const std::int64_t count = std::min(width, inner - begin);
+          std::int64_t* const index_at_column = places;
+          std::int64_t* const value_at_column = places + width;
+          std::int64_t* const out_at_column = places + 2 * width;
+          for (std::int64_t i = 0; i < count; ++i) {
+            index_at_column[i] = index_outer.at(outer) + index_inner.at(begin + i);
+            value_at_column[i] = value_outer.at(outer) + value_inner.at(begin + i);
+            out_at_column[i] = out_outer.at(outer) + out_inner.at(begin + i);
+          }
+          if constexpr (kHalf) {
+            for (std::int64_t at = 0; at < extent; ++at) {
+              for (std::int64_t i = 0; i < count; ++i) {
+                sums[at * count + i] = static_cast<float>(out[out_at_column[i] + at * out_step]);
+              }
+            }
+          }
+          for (std::int64_t at = 0; at < n; ++at) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              const std::int64_t target =
+                  index_at(indices, index_at_column[i] + at * indices.stride(axis));
+              if (!inside(target, extent)) continue;
+              const E value = from[value_at_column[i] + at * values.stride(axis)];
+              if constexpr (kHalf) {
+                sums[target * count + i] += static_cast<float>(value);
+              } else {
+                add_element(out[out_at_column[i] + target * out_step], value, is_or);
+              }
+            }
+          }
+          if constexpr (kHalf) {
+            for (std::int64_t at = 0; at < extent; ++at) {
+              for (std::int64_t i = 0; i < count; ++i) {
+                out[out_at_column[i] + at * out_step] = E(sums[at * count + i]);
+              }
+            }
+          }
+        }
+      });
+}
+
+void launch_scatter_add(const Launch& launch) {
+  if (element_count(launch.signature->inputs[1].shape) == 0) return;
+  with_element_type(launch.signature->output.dtype, [&]<class E>() { scatter_add<E>(launch); });
+}
+
+}  // namespace
+
+void add_indexing_kernels(KernelTable& table) {
+  table.add({.op = &defs::cat_op, .launch = launch_cat});
+  table.add({.op = &defs::slice_assign_op, .launch = launch_slice_assign});
+  table.add({.op = &defs::gather_op, .launch = launch_gather});
+  table.add({.op = &defs::scatter_add_op, .launch = launch_scatter_add});
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,199 @@
+// select takes whole positions of an axis, select_add adds to them.
+//
+// select copies runs of the inner positions: memory speed for embeddings. select_add sorts the
+// index list by target, so that every target's additions happen in index order on one thread,
+// whatever the number of threads; halves are summed in f32 and rounded once per target. An index
+// outside the axis reads as zero and is not written.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/ops/elements.h"
+#include "devices/cpu/rows/columns.h"
+#include "ops/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+template <class E>
+void select(const Operand& input, const std::vector<std::int64_t>& indices, const Operand& output,
+            int axis) {
+  const int rank = input.shape().rank();
+  const OffsetMap outer(input.shape(), input.strides(), 0, axis);
+  const OffsetMap inner(input.shape(), input.strides(), axis + 1, rank);
+  const std::int64_t extent = input.shape()[axis], step = input.stride(axis);
+  const std::int64_t width = inner.count(), n = static_cast<std::int64_t>(indices.size());
+  for_chunks(outer.count() * n, width, [&](std::int64_t first, std::int64_t last) {
+    std::int64_t row = first / n, base = outer.at(row);
+    for (std::int64_t task = first; task < last; ++task) {
+      if (task / n != row) base = outer.at(row = task / n);
+      E* const y = reinterpret_cast<E*>(output.data) + task * width;
+      const std::int64_t index = indices[static_cast<std::size_t>(task - row * n)];
+      if (!inside(index, extent)) {
+        std::fill_n(y, width, E(0));
+        continue;
+      }
+      const auto* x = reinterpret_cast<const E*>(input.data) + base + index * step;
+      if (!inner.linear()) {
+        for (std::int64_t i = 0; i < width; ++i) y[i] = x[inner.at(i)];
+      } else if (inner.stride() != 1 || width < 8) {
+        for (std::int64_t i = 0; i < width; ++i) y[i] = x[i * inner.stride()];
+      } else {
+        std::memcpy(y, x, static_cast<std::size_t>(width) * sizeof(E));
+      }
+    }
+  });
+}
+
+std::vector<std::int64_t> index_list(const Operand& indices) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(indices.shape()[0]));
+  load_indices(indices, 0, indices.stride(0), indices.shape()[0], list.data());
+  return list;
+}
+
+void launch_select(const Launch& launch) {
+  const Operand input = input_of(launch, 0), output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  if (element_count(output.shape()) == 0) return;
+  const std::vector<std::int64_t> indices = index_list(input_of(launch, 1));
+  with_storage_type(input.dtype(), [&]<class E>() { select<E>(input, indices, output, axis); });
+}
+
+// Positions of the index list that name the same target, in order.
+struct Group {
+  std::int64_t target;
+  std::int64_t begin, end;  // in Groups::positions
+};
+struct Groups {
+  std::vector<std::int64_t> positions;
+  std::vector<Group> groups;
+};
+
+Groups group_by_target(const std::vector<std::int64_t>& indices, std::int64_t extent) {
+  Groups result;
+  const auto n = static_cast<std::int64_t>(indices.size());
+  result.positions.reserve(indices.size());
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (inside(indices[static_cast<std::size_t>(i)], extent)) result.positions.push_back(i);
+  }
+  const auto target = [&](std::int64_t position) {
+    return indices[static_cast<std::size_t>(position)];
+  };
+  if (extent <= 4 * n + 4096) {
+    std::vector<std::int64_t> place(static_cast<std::size_t>(extent) + 1);
+    for (const std::int64_t position : result.positions)
+      ++place[static_cast<std::size_t>(target(position)) + 1];
+    for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
+    std::vector<std::int64_t> sorted(result.positions.size());
+    for (const std::int64_t position : result.positions) {
+      sorted[static_cast<std::size_t>(place[static_cast<std::size_t>(target(position))]++)] =
+          position;
+    }
+    result.positions = std::move(sorted);
+  } else {
+    std::sort(result.positions.begin(), result.positions.end(),
+              [&](std::int64_t a, std::int64_t b) {
+                return target(a) != target(b) ? target(a) < target(b) : a < b;
+              });
+  }
+  const auto count = static_cast<std::int64_t>(result.positions.size());
+  for (std::int64_t begin = 0; begin < count;) {
+    const std::int64_t at = target(result.positions[static_cast<std::size_t>(begin)]);
+    std::int64_t end = begin + 1;
+    while (end < count && target(result.positions[static_cast<std::size_t>(end)]) == at) ++end;
+    result.groups.push_back({at, begin, end});
+    begin = end;
+  }
+  return result;
+}
+
+// Calls add(outer, group, first inner position, width) for everything, in parallel.
+template <class Add>
+void for_groups(const Groups& groups, std::int64_t outer, std::int64_t inner, Add add) {
+  // Narrow columns, so that one target that is named very often is still shared out.
+  constexpr std::int64_t kColumns = 128;
+  const std::int64_t blocks = (inner + kColumns - 1) / kColumns;
+  const auto count = static_cast<std::int64_t>(groups.groups.size());
+  if (count == 0) return;
+  const std::int64_t average = static_cast<std::int64_t>(groups.positions.size()) / count + 1;
+  for_chunks(outer * blocks * count, 2 * average * std::min(inner, kColumns),
+             [&](std::int64_t first, std::int64_t last) {
+               for (std::int64_t task = first; task < last; ++task) {
+                 const std::int64_t column = task / count % blocks * kColumns;
+                 add(task / count / blocks, groups.groups[static_cast<std::size_t>(task % count)],
+                     column, std::min(kColumns, inner - column));
+               }
+             });
+}
+
+template <class T>
+void select_add_floats(const Groups& groups, const Operand& values, const Operand& output,
+                       int axis) {
+  const AxisView view(values, axis);
+  const std::int64_t inner = view.inner(), extent = output.shape()[axis];
+  const RowMath<T>& math = row_math<T>();
+  for_groups(groups, view.outer(), inner,
+             [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
+               T* const copy = scratch<T>(0, width);
+               const std::int64_t at = (outer * extent + group.target) * inner + column;
+               T* const sum = row_to_write(output, at, scratch<T>(1, width));
+               if (output.dtype() != dtype_of_v<T>)
+                 load_row(output.dtype(), output.at(at), 1, width, sum);
+               for (std::int64_t i = group.begin; i < group.end; ++i) {
+                 math.add_to(sum,
+                             view.row(outer, groups.positions[static_cast<std::size_t>(i)], column,
+                                      width, copy),
+                             width);
+               }
+               write_row(output, at, sum, width);
+             });
+}
+
+template <class E>
+void select_add_ints(const Groups& groups, const Operand& values, const Operand& output, int axis) {
+  const OffsetMap outer_map(values.shape(), values.strides(), 0, axis);
+  const OffsetMap inner_map(values.shape(), values.strides(), axis + 1, values.shape().rank());
+  const std::int64_t inner = inner_map.count(), extent = output.shape()[axis];
+  const bool is_or = is_bool(output.dtype());
+  for_groups(groups, outer_map.count(), inner,
+             [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
+               E* const sum = reinterpret_cast<E*>(output.data) +
+                              (outer * extent + group.target) * inner + column;
+               for (std::int64_t i = group.begin; i < group.end; ++i) {
+                 const auto* from =
+                     reinterpret_cast<const E*>(values.data) + outer_map.at(outer) +
+                     groups.positions[static_cast<std::size_t>(i)] * values.stride(axis);
+                 for (std::int64_t j = 0; j < width; ++j) {
+                   const E value = from[inner_map.at(column + j)];
+                   using U = std::make_unsigned_t<E>;
+                   sum[j] = is_or ? static_cast<E>(sum[j] != 0 || value != 0)
+                                  : static_cast<E>(static_cast<U>(sum[j]) + static_cast<U>(value));
+                 }
+               }
+             });
+}
+
+void launch_select_add(const Launch& launch) {
+  const Operand values = input_of(launch, 2), output = output_of(launch);
+  const auto axis = static_cast<int>(statics_of(launch).i64());
+  if (element_count(values.shape()) == 0) return;
+  const Groups groups = group_by_target(index_list(input_of(launch, 1)), output.shape()[axis]);
+  if (is_float(output.dtype())) {
+    with_compute_type(output.dtype(),
+                      [&]<class T>() { select_add_floats<T>(groups, values, output, axis); });
+    return;
+  }
+  with_element_type(output.dtype(), [&]<class E>() {
+    if constexpr (std::is_integral_v<E>) select_add_ints<E>(groups, values, output, axis);
+  });
+}
+
+}  // namespace
+
+void add_select_kernels(KernelTable& table) {
+  table.add({.op = &defs::select_op, .launch = launch_select});
+  table.add({.op = &defs::select_add_op, .launch = launch_select_add});
+}
+
+}  // namespace hearth::cpu

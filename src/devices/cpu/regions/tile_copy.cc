@@ -1,0 +1,254 @@
+// Copies between layouts: rows as they are, transposed blocks, or element by element.
+//
+// A transposing copy works on blocks of one cache line by one cache line: 64 / size source rows are
+// read, turned in registers and written as whole lines, past the cache when the target is larger
+// than it. Each byte moves once each way; the bound is memory.
+#include "devices/cpu/regions/tile_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "devices/cpu/regions/tile_program.h"
+#include "devices/cpu/regions/tile_table.h"
+#include "runtime/device/worker_pool.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace hearth::cpu {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kInlineBytes = 256 << 10;
+constexpr std::int64_t kChunkBytes = 64 << 10;
+
+void copy_row(std::byte* to, const std::byte* from, std::int64_t bytes, bool streams) {
+  if (streams && bytes >= 4 * kLine) {
+    const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) % kLine);
+    std::memcpy(to, from, static_cast<std::size_t>(head));
+    const std::int64_t body = (bytes - head) / kLine * kLine;
+    tile_table().stream_lines(to + head, from + head, body);
+    to += head + body;
+    from += head + body;
+    bytes -= head + body;
+  }
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+template <class W>
+void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t step) {
+  auto* target = reinterpret_cast<W*>(to);
+  if (step == 0) {
+    const W value = *reinterpret_cast<const W*>(from);
+    for (std::int64_t i = 0; i < n; ++i) target[i] = value;
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) target[i] = *reinterpret_cast<const W*>(from + i * step);
+}
+
+// Lines of the target that one block covers: long enough runs for the memory on both sides.
+constexpr int kBlockLines = 4;
+
+// turned[a * width + i] = source row i, element a, for one line by one line.
+template <class W>
+void turn_block(const std::byte* from, std::int64_t row_step, W* turned, int width) {
+  constexpr int kSide = static_cast<int>(kLine / static_cast<std::int64_t>(sizeof(W)));
+  for (int i = 0; i < kSide; ++i) {
+    const W* row = reinterpret_cast<const W*>(from + i * row_step);
+    for (int a = 0; a < kSide; ++a) turned[a * width + i] = row[a];
+  }
+}
+
+template <>
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint32_t* turned, int width) {
+  tile_table().turn_block32(from, row_step, turned, width);
+}
+#if defined(__SSE2__)
+inline __m128i load16(const std::byte* p) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+template <>
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint64_t* turned, int width) {
+  for (int i = 0; i < 8; i += 2) {
+    const std::byte* row = from + i * row_step;
+    for (int a = 0; a < 8; a += 2) {
+      const __m128i r0 = load16(row + a * 8);
+      const __m128i r1 = load16(row + row_step + a * 8);
+      auto* to = reinterpret_cast<__m128i*>(turned + a * width + i);
+      _mm_store_si128(to, _mm_unpacklo_epi64(r0, r1));
+      _mm_store_si128(to + width / 2, _mm_unpackhi_epi64(r0, r1));
+    }
+  }
+}
+template <>
+void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* turned, int width) {
+  for (int i = 0; i < 32; i += 8) {
+    for (int a = 0; a < 32; a += 8) {
+      __m128i x[8];
+      __m128i y[8];
+      for (int k = 0; k < 8; ++k) x[k] = load16(from + (i + k) * row_step + a * 2);
+      for (int k = 0; k < 4; ++k) {
+        y[2 * k] = _mm_unpacklo_epi16(x[k], x[k + 4]);
+        y[2 * k + 1] = _mm_unpackhi_epi16(x[k], x[k + 4]);
+      }
+      for (int k = 0; k < 4; ++k) {
+        x[2 * k] = _mm_unpacklo_epi16(y[k], y[k + 4]);
+        x[2 * k + 1] = _mm_unpackhi_epi16(y[k], y[k + 4]);
+      }
+      for (int k = 0; k < 4; ++k) {
+        y[2 * k] = _mm_unpacklo_epi16(x[k], x[k + 4]);
+        y[2 * k + 1] = _mm_unpackhi_epi16(x[k], x[k + 4]);
+      }
+      for (int k = 0; k < 8; ++k) {
+        _mm_store_si128(reinterpret_cast<__m128i*>(turned + (a + k) * width + i), y[k]);
+      }
+    }
+  }
+}
+#endif
+
+// One row of blocks: all of the source-dense axis, up to a block's width of the target-dense axis.
+template <class W>
+void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std::int64_t first,
+                std::int64_t count) {
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(W));
+  constexpr std::int64_t kSide = kLine / kSize;
+  constexpr std::int64_t kWidth = kSide * kBlockLines;
+  to += first * kSize;
+  from += first * plan.inner.from;
+  const std::int64_t turns = count / kSide * kSide;
+  std::int64_t a = 0;
+  alignas(64) W turned[kWidth * kWidth];
+  const TileTable& table = tile_table();
+  while (turns > 0 && a + kSide <= plan.across.extent) {
+    const std::int64_t tall = std::min(kWidth, (plan.across.extent - a) / kSide * kSide);
+    for (std::int64_t i = 0; i < turns; i += kSide) {
+      const std::byte* rows = from + i * plan.inner.from + a * kSize;
+      for (std::int64_t k = 0; k < tall; k += kSide) {
+        // Rows a power of two apart defeat the hardware's own prefetch.
+        for (std::int64_t row = 0; row < kSide; ++row) {
+          __builtin_prefetch(rows + row * plan.inner.from + (k + kWidth) * kSize, 0, 2);
+        }
+        turn_block<W>(rows + k * kSize, plan.inner.from, turned + k * kWidth + i,
+                      static_cast<int>(kWidth));
+      }
+    }
+    for (std::int64_t k = 0; k < tall; ++k) {
+      std::byte* row = to + (a + k) * plan.across.to;
+      const auto* line = reinterpret_cast<const std::byte*>(turned + k * kWidth);
+      if (plan.streams && reinterpret_cast<std::uintptr_t>(row) % kLine == 0) {
+        table.stream_lines(row, line, turns * kSize);
+      } else {
+        for (std::int64_t at = 0; at < turns * kSize; at += kLine) {
+          std::memcpy(row + at, line + at, static_cast<std::size_t>(kLine));
+        }
+      }
+    }
+    a += tall;
+  }
+  // What is less than a line in either direction.
+  for (std::int64_t k = 0; k < plan.across.extent; ++k) {
+    auto* row = reinterpret_cast<W*>(to + k * plan.across.to);
+    for (std::int64_t i = k < a ? turns : 0; i < count; ++i) {
+      row[i] = *reinterpret_cast<const W*>(from + i * plan.inner.from + k * kSize);
+    }
+    if (turns == count && k < a) k = a - 1;
+  }
+}
+
+template <class W>
+void run_copy(const CopyPlan& plan, const Launch& launch) {
+  const std::int64_t side = kLine / plan.size * kBlockLines;
+  std::int64_t rows = 1;
+  for (const CopyPlan::Axis& axis : plan.outer) rows *= axis.extent;
+  // A unit is a strip of blocks, or a part of a row.
+  std::int64_t part = plan.inner.extent;
+  std::int64_t units_per_row = 1;
+  if (plan.transposes) {
+    part = side;
+    units_per_row = (plan.inner.extent + side - 1) / side;
+  } else if (part * plan.size > 2 * kChunkBytes) {
+    part = kChunkBytes / plan.size;
+    units_per_row = (plan.inner.extent + part - 1) / part;
+  }
+  const std::int64_t units = rows * units_per_row;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      std::int64_t row = unit / units_per_row;
+      const std::int64_t first = unit % units_per_row * part;
+      const std::byte* from = launch.operands[0];
+      std::byte* to = launch.operands[1];
+      for (std::size_t i = plan.outer.size(); i-- > 0;) {
+        const CopyPlan::Axis& axis = plan.outer[i];
+        from += row % axis.extent * axis.from;
+        to += row % axis.extent * axis.to;
+        row /= axis.extent;
+      }
+      const std::int64_t count = std::min(part, plan.inner.extent - first);
+      if (plan.transposes) {
+        turn_strip<W>(plan, to, from, first, count);
+      } else if (plan.inner.from == plan.size) {
+        copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
+      } else {
+        copy_elements<W>(to + first * plan.size, from + first * plan.inner.from, count,
+                         plan.inner.from);
+      }
+    }
+#if defined(__SSE2__)
+    if (plan.streams) _mm_sfence();
+#endif
+  };
+  if (plan.bytes < kInlineBytes) return run(0, units);
+  const std::int64_t grain = std::max<std::int64_t>(1, kChunkBytes * units / plan.bytes);
+  WorkerPool::global().parallel_for_range(units, grain, run);
+}
+
+}  // namespace
+
+bool plan_copy(const Region& region, CopyPlan* plan) {
+  if (region.inputs.size() != 1 || region.outputs.size() != 1 || !region.instructions.empty() ||
+      region.outputs[0].value != 0 || region.outputs[0].dtype != region.inputs[0].dtype) {
+    return false;
+  }
+  plan->size = size_of(region.inputs[0].dtype);
+  plan->bytes = element_count(region.shape) * plan->size;
+  if (plan->bytes == 0) return true;
+  const TileSpace space = tile_space(region);
+  for (const TileAxis& axis : space.axes) {
+    plan->outer.push_back(
+        {axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
+  }
+  plan->inner = {1, plan->size, plan->size};
+  if (plan->outer.empty()) return true;
+  if (plan->outer.back().to != plan->size) return false;
+  plan->inner = plan->outer.back();
+  plan->outer.pop_back();
+  plan->streams = plan->bytes > kStreamBytes;
+  if (plan->inner.from == plan->size || plan->inner.from == 0) return true;
+  for (std::size_t i = 0; i < plan->outer.size(); ++i) {
+    if (plan->outer[i].from != plan->size) continue;
+    plan->across = plan->outer[i];
+    plan->outer.erase(plan->outer.begin() + static_cast<std::ptrdiff_t>(i));
+    plan->transposes = true;
+    break;
+  }
+  return true;
+}
+
+void launch_copy(const CopyPlan& plan, const Launch& launch) {
+  if (plan.bytes == 0 || launch.operands[0] == launch.operands[1]) return;
+  switch (plan.size) {
+    case 1:
+      return run_copy<std::uint8_t>(plan, launch);
+    case 2:
+      return run_copy<std::uint16_t>(plan, launch);
+    case 4:
+      return run_copy<std::uint32_t>(plan, launch);
+    default:
+      return run_copy<std::uint64_t>(plan, launch);
+  }
+}
+
+}  // namespace hearth::cpu

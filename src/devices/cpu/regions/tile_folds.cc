@@ -1,0 +1,195 @@
+// Combining values in reductions: sum, prod, max, min in each compute class.
+//
+// Nothing here depends on the width of the vectors: element i of a row goes to partial result
+// i mod kFoldLanes, columns and short runs are added up in order.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "devices/cpu/regions/tile_folds.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target, which includes this file once for each target.
+#include "devices/cpu/regions/tile_vector.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hearth::cpu {
+namespace HWY_NAMESPACE {
+
+// NaN wins in max and min. `scalar` forms take part where a run is shorter than a vector; they give
+// the same values.
+struct SumFold {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+struct ProdFold {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+struct MaxFold {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return a > b || a != a ? a : b;
+    } else {
+      return scalar::maximum(a, b);
+    }
+  }
+};
+struct MinFold {
+  template <class T>
+  static HWY_INLINE T apply(T a, T b) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return a < b || a != a ? a : b;
+    } else {
+      return scalar::minimum(a, b);
+    }
+  }
+};
+
+template <class F, class L>
+void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
+  constexpr std::int64_t kWidth = kLanes<L>;
+  constexpr int kVectors = static_cast<int>(kFoldLanes / kWidth);
+  const Tag<L> d;
+  L* lanes = reinterpret_cast<L*>(lanes_at);
+  const L* values = reinterpret_cast<const L*>(values_at);
+  const std::int64_t whole = n - n % kFoldLanes;
+  // As many partial results at a time as there are registers for.
+  constexpr int kAtOnce = kVectors < 8 ? kVectors : 8;
+  for (std::int64_t part = 0; whole > 0 && part < kFoldLanes; part += kAtOnce * kWidth) {
+    Vec<L> sums[kAtOnce];
+    HEARTH_UNROLL
+    for (int v = 0; v < kAtOnce; ++v) sums[v] = hn::LoadU(d, lanes + part + v * kWidth);
+    for (std::int64_t at = part; at < whole; at += kFoldLanes) {
+      HEARTH_UNROLL
+      for (int v = 0; v < kAtOnce; ++v) {
+        sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + at + v * kWidth)));
+      }
+    }
+    HEARTH_UNROLL
+    for (int v = 0; v < kAtOnce; ++v) hn::StoreU(sums[v].raw, d, lanes + part + v * kWidth);
+  }
+  std::int64_t i = whole;
+  L* rest = lanes;
+  for (; i + kWidth <= n; i += kWidth, rest += kWidth) {
+    hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, rest)), Vec<L>(hn::LoadU(d, values + i))).raw, d, rest);
+  }
+  for (; i < n; ++i, ++rest) *rest = F::apply(*rest, values[i]);
+}
+
+template <class F, class L>
+void fold_columns(std::byte* into_at, const std::byte* values_at, std::int64_t n, std::int64_t rows,
+                  std::int64_t stride) {
+  constexpr std::int64_t kWidth = kLanes<L>;
+  const Tag<L> d;
+  L* into = reinterpret_cast<L*>(into_at);
+  const L* values = reinterpret_cast<const L*>(values_at);
+  std::int64_t r = 0;
+  for (; r + 4 <= rows; r += 4, values += 4 * stride) {
+    const L* v1 = values + stride;
+    const L* v2 = v1 + stride;
+    const L* v3 = v2 + stride;
+    std::int64_t i = 0;
+    for (; i + kWidth <= n; i += kWidth) {
+      Vec<L> x = F::apply(Vec<L>(hn::LoadU(d, values + i)), Vec<L>(hn::LoadU(d, v1 + i)));
+      Vec<L> y = F::apply(Vec<L>(hn::LoadU(d, v2 + i)), Vec<L>(hn::LoadU(d, v3 + i)));
+      hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, into + i)), F::apply(x, y)).raw, d, into + i);
+    }
+    for (; i < n; ++i) {
+      into[i] = F::apply(into[i], F::apply(F::apply(values[i], v1[i]), F::apply(v2[i], v3[i])));
+    }
+  }
+  for (; r < rows; ++r, values += stride) {
+    std::int64_t i = 0;
+    for (; i + kWidth <= n; i += kWidth) {
+      hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, into + i)), Vec<L>(hn::LoadU(d, values + i))).raw, d,
+                 into + i);
+    }
+    for (; i < n; ++i) into[i] = F::apply(into[i], values[i]);
+  }
+}
+
+// Several runs side by side, each added up in order: loads are the limit, not the chain of
+// additions.
+template <class F, class L>
+void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64_t length,
+                   std::int64_t rows) {
+  constexpr int kAtOnce = 8;
+  L* results = reinterpret_cast<L*>(results_at);
+  const L* values = reinterpret_cast<const L*>(values_at);
+  std::int64_t r = 0;
+  for (; r + kAtOnce <= rows; r += kAtOnce, values += kAtOnce * length) {
+    L sums[kAtOnce];
+    HEARTH_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) sums[k] = values[k * length];
+    for (std::int64_t i = 1; i < length; ++i) {
+      HEARTH_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) sums[k] = F::apply(sums[k], values[k * length + i]);
+    }
+    HEARTH_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) results[r + k] = sums[k];
+  }
+  for (; r < rows; ++r, values += length) {
+    L sum = values[0];
+    for (std::int64_t i = 1; i < length; ++i) sum = F::apply(sum, values[i]);
+    results[r] = sum;
+  }
+}
+
+template <class F, class L>
+void set_fold(TileTable& table, Combine combine, TileClass type) {
+  table.fold[static_cast<int>(combine)][static_cast<int>(type)] = {
+      fold_row<F, L>, fold_columns<F, L>, fold_segments<F, L>};
+}
+template <class L>
+void set_folds(TileTable& table, TileClass type) {
+  set_fold<SumFold, L>(table, Combine::sum, type);
+  set_fold<ProdFold, L>(table, Combine::prod, type);
+  set_fold<MaxFold, L>(table, Combine::max, type);
+  set_fold<MinFold, L>(table, Combine::min, type);
+}
+
+void fill_folds(TileTable& table) {
+  set_folds<float>(table, TileClass::f32);
+  set_folds<double>(table, TileClass::f64);
+  set_folds<std::int32_t>(table, TileClass::i32);
+  set_folds<std::int64_t>(table, TileClass::i64);
+  // Sums and products have the same bits with and without a sign.
+  constexpr int kSigned = static_cast<int>(TileClass::i64);
+  constexpr int kUnsigned = static_cast<int>(TileClass::u64);
+  for (const Combine combine : {Combine::sum, Combine::prod}) {
+    auto& folds = table.fold[static_cast<int>(combine)];
+    folds[kUnsigned] = folds[kSigned];
+  }
+  set_fold<MaxFold, std::uint64_t>(table, Combine::max, TileClass::u64);
+  set_fold<MinFold, std::uint64_t>(table, Combine::min, TileClass::u64);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hearth::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hearth::cpu {
+
+HWY_EXPORT(fill_folds);
+void fill_tile_folds(TileTable& table) { HWY_DYNAMIC_DISPATCH(fill_folds)(table); }
+
+}  // namespace hearth::cpu
+#endif

@@ -1,0 +1,800 @@
+#include "devices/cpu/regions/tile_program.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "graph/op_def.h"
+#include "hearth/error.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Past the last cache, and out of it without a trace: results this large are streamed.
+constexpr std::int64_t kStreamBytes = std::int64_t{32} << 20;
+// Streaming pays where memory is the limit, not arithmetic.
+constexpr double kStreamCost = 0.3;
+constexpr std::int64_t kScratchTarget = 40 << 10;
+
+enum class Form : std::uint8_t { unary, binary, comparison, logical, ternary, cast };
+
+struct OpEntry {
+  TileOp op;
+  Form shape;
+};
+
+const OpEntry* find_tile_op(const char* name) {
+  static const auto* const entries = [] {
+    auto* map = new std::unordered_map<std::string, OpEntry>;
+#define UNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::unary});
+#define BINARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::binary});
+#define COMPARISON(name) map->emplace(#name, OpEntry{TileOp::name, Form::comparison});
+#define LOGICAL(name) map->emplace(#name, OpEntry{TileOp::name, Form::logical});
+#define TERNARY(name) map->emplace(#name, OpEntry{TileOp::name, Form::ternary});
+#include "ops/op_list.def"
+    map->emplace("logical_not", OpEntry{TileOp::logical_not, Form::logical});
+    map->emplace("is_nan", OpEntry{TileOp::is_nan, Form::comparison});
+    map->emplace("cast", OpEntry{TileOp::count, Form::cast});
+    return map;
+  }();
+  const auto found = entries->find(name);
+  return found == entries->end() ? nullptr : &found->second;
+}
+
+// Nanoseconds an element, roughly; decides about threads and streaming only.
+double cost_of(TileOp op) {
+  switch (op) {
+    case TileOp::exp:
+    case TileOp::expm1:
+    case TileOp::log:
+    case TileOp::log1p:
+    case TileOp::tanh:
+    case TileOp::sigmoid:
+    case TileOp::erf:
+    case TileOp::sin:
+    case TileOp::cos:
+    case TileOp::gelu:
+    case TileOp::gelu_tanh:
+    case TileOp::silu:
+      return 0.3;
+    case TileOp::pow:
+    case TileOp::remainder:
+      return 1.0;
+    default:
+      return 0.04;
+  }
+}
+
+bool may_leave_range(TileOp op) {
+  switch (op) {
+    case TileOp::neg:
+    case TileOp::abs:
+    case TileOp::square:
+    case TileOp::add:
+    case TileOp::sub:
+    case TileOp::mul:
+    case TileOp::div:
+    case TileOp::pow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_narrow_int(DType dtype) {
+  return dtype == DType::i16 || dtype == DType::i8 || dtype == DType::u32 || dtype == DType::u16 ||
+         dtype == DType::u8;
+}
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+// Where a value is while compiling. Tiles are numbered from 0 and live in `tile`; memory operands
+// and single values are slots already.
+struct Value {
+  bool known = false;
+  bool is_tile = false;
+  bool single = false;
+  int at = -1;  // a tile number or a slot
+  TileClass type = TileClass::f32;
+};
+
+// A step whose operands may be tiles: tile numbers are stored above kTileBase.
+constexpr int kTileBase = 1 << 14;
+
+class Compiler {
+ public:
+  Compiler(const Region& region, const TileSpace& space, const TileLayout& layout, bool careful)
+      : region_(region), table_(tile_table()), careful_(careful) {
+    walk(space, layout);
+    inputs_ = static_cast<int>(region.inputs.size());
+    program_.first_single = static_cast<int>(program_.operands.size());
+    program_.scalars = region.scalars;
+    program_.exact = region.exact;
+    for (const RegionScalar& scalar : region.scalars) {
+      program_.scalar_classes.push_back(class_of(scalar.dtype));
+    }
+    next_single_ = program_.first_single + static_cast<int>(region.scalars.size());
+    values_.resize(static_cast<std::size_t>(region.first_result()) + region.instructions.size());
+  }
+
+  TileProgram compile() {
+    count_uses();
+    plan_fma();
+    plan_products();
+    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
+      const int id = region_.first_result() + static_cast<int>(i);
+      if (uses_[static_cast<std::size_t>(id)] == 0 || absorbed_[i]) continue;
+      values_[static_cast<std::size_t>(id)] = instruction(i);
+    }
+    if (region_.reduction.op != nullptr) reduced_value();
+    finish_outputs();
+    assign_tiles();
+    return std::move(program_);
+  }
+
+ private:
+  void walk(const TileSpace& space, const TileLayout& layout) {
+    const int rank = static_cast<int>(space.axes.size());
+    const int first_inner = std::max(0, rank - layout.inner_axes);
+    std::vector<const TileAxis*> outer;
+    for (const bool reduced : {false, true}) {
+      for (int i = 0; i < first_inner; ++i) {
+        const TileAxis& axis = space.axes[static_cast<std::size_t>(i)];
+        if (axis.reduced == reduced) outer.push_back(&axis);
+      }
+      if (!reduced) program_.first_reduced = static_cast<int>(outer.size());
+    }
+    for (const TileAxis* axis : outer) {
+      program_.outer.push_back(axis->extent);
+      program_.rows *= axis->extent;
+    }
+    for (int i = first_inner; i < rank; ++i) {
+      const std::int64_t extent = space.axes[static_cast<std::size_t>(i)].extent;
+      program_.inner.push_back(extent);
+      program_.length *= extent;
+    }
+    for (std::size_t k = 0; k < space.dtypes.size(); ++k) {
+      TileOperand operand{};
+      operand.dtype = space.dtypes[k];
+      operand.size = size_of(operand.dtype);
+      operand.offset = space.offsets[k] * operand.size;
+      for (std::size_t i = 0; i < outer.size(); ++i) {
+        operand.outer_strides[i] = outer[i]->strides[k] * operand.size;
+      }
+      operand.line_stride = 1;
+      for (int i = rank - 1; i >= first_inner; --i) {
+        const TileAxis& axis = space.axes[static_cast<std::size_t>(i)];
+        operand.inner_strides[i - first_inner] = axis.strides[k];
+        if (i == rank - 1) {
+          operand.line_stride = axis.strides[k];
+        } else {
+          const TileAxis& below = space.axes[static_cast<std::size_t>(i) + 1];
+          if (axis.strides[k] != below.strides[k] * below.extent) operand.uneven = true;
+        }
+      }
+      program_.operands.push_back(operand);
+    }
+    program_.tile = layout.tile;
+  }
+
+  const std::int16_t* args_of(std::size_t i) const { return region_.instructions[i].args; }
+
+  // Uses by live instructions only.
+  void count_uses() {
+    uses_.assign(values_.size(), 0);
+    for (const RegionOutput& output : region_.outputs)
+      ++uses_[static_cast<std::size_t>(output.value)];
+    if (region_.reduction.op != nullptr) {
+      ++uses_[static_cast<std::size_t>(region_.reduction.value)];
+    }
+    for (std::size_t i = region_.instructions.size(); i-- > 0;) {
+      const auto id = static_cast<std::size_t>(region_.first_result()) + i;
+      if (uses_[id] == 0) continue;
+      for (const std::int16_t arg : region_.instructions[i].args) {
+        if (arg >= 0) ++uses_[static_cast<std::size_t>(arg)];
+      }
+    }
+    // A value that leaves the region is rounded as it is: it never goes into an fma.
+    for (const RegionOutput& output : region_.outputs) {
+      uses_[static_cast<std::size_t>(output.value)] += 2;
+    }
+  }
+
+  // The one rule: a product used once, by an addition or subtraction of the same dtype, becomes
+  // part of it; where both arguments are such products, the first one does.
+  void plan_fma() {
+    absorbed_.assign(region_.instructions.size(), false);
+    fused_.assign(region_.instructions.size(), -1);
+    if (region_.exact) return;
+    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
+      const RegionInstruction& instruction = region_.instructions[i];
+      const OpEntry* entry = find_tile_op(instruction.op->name.text);
+      if (entry == nullptr || (entry->op != TileOp::add && entry->op != TileOp::sub)) continue;
+      if (entry->shape != Form::binary || !is_float(instruction.dtype)) continue;
+      if (uses_[static_cast<std::size_t>(region_.first_result()) + i] == 0) continue;
+      for (int side = 0; side < 2; ++side) {
+        const int arg = instruction.args[side] - region_.first_result();
+        if (arg < 0 || uses_[static_cast<std::size_t>(instruction.args[side])] != 1) continue;
+        const RegionInstruction& product = region_.instructions[static_cast<std::size_t>(arg)];
+        const OpEntry* product_entry = find_tile_op(product.op->name.text);
+        if (product_entry == nullptr || product_entry->op != TileOp::mul ||
+            product.dtype != instruction.dtype) {
+          continue;
+        }
+        absorbed_[static_cast<std::size_t>(arg)] = true;
+        fused_[i] = side;
+        break;
+      }
+    }
+  }
+
+  // Steps that do the work of two and give the same bits: the product added to a fused one, and
+  // signs of products.
+  void plan_products() {
+    second_.assign(region_.instructions.size(), -1);
+    negated_.assign(region_.instructions.size(), -1);
+    const auto source = [&](int value, const char* op, DType dtype) {
+      const int at = value - region_.first_result();
+      if (at < 0 || uses_[static_cast<std::size_t>(value)] != 1) return -1;
+      const auto i = static_cast<std::size_t>(at);
+      const RegionInstruction& instruction = region_.instructions[i];
+      const bool fits = !absorbed_[i] && fused_[i] < 0 && negated_[i] < 0 &&
+                        instruction.dtype == dtype && std::string(op) == instruction.op->name.text;
+      return fits ? at : -1;
+    };
+    for (std::size_t i = 0; i < region_.instructions.size(); ++i) {
+      const RegionInstruction& instruction = region_.instructions[i];
+      const std::string op = instruction.op->name.text;
+      if (absorbed_[i] || !is_float(instruction.dtype)) continue;
+      if (fused_[i] == 0) {
+        second_[i] = source(instruction.args[1], "mul", instruction.dtype);
+        if (second_[i] >= 0) absorbed_[static_cast<std::size_t>(second_[i])] = true;
+      } else if (op == "mul") {
+        for (int side = 0; side < 2 && negated_[i] < 0; ++side) {
+          negated_[i] = source(instruction.args[side], "neg", instruction.dtype);
+        }
+      } else if (op == "neg" && !region_.exact) {
+        negated_[i] = source(instruction.args[0], "mul", instruction.dtype);
+      }
+      if (negated_[i] >= 0) absorbed_[static_cast<std::size_t>(negated_[i])] = true;
+    }
+  }
+
+  int new_tile(TileClass type) {
+    tile_types_.push_back(type);
+    return static_cast<int>(tile_types_.size()) - 1;
+  }
+  static int code(const Value& value) { return value.is_tile ? kTileBase + value.at : value.at; }
+  Value tile_value(TileClass type) {
+    return {.known = true, .is_tile = true, .single = false, .at = new_tile(type), .type = type};
+  }
+
+  TileStep& emit(TileFunction function, int target, int a, int b = -1, int c = -1, int d = -1) {
+    const auto slot = [](int x) { return static_cast<std::uint16_t>(x < 0 ? 0 : x); };
+    program_.steps.push_back(
+        {function, slot(target), slot(a), slot(b), slot(c), slot(d), false, false, 1});
+    arities_.push_back(d >= 0 ? 4 : c >= 0 ? 3 : b >= 0 ? 2 : 1);
+    if (program_.steps.size() > 60000 || tile_types_.size() >= kTileBase) {
+      throw Error(ErrorCode::invalid_argument, "region: too many instructions for one region");
+    }
+    return program_.steps.back();
+  }
+  Value emit_to_tile(TileFunction function, TileClass type, const Value& a) {
+    const Value target = tile_value(type);
+    emit(function, code(target), code(a));
+    program_.cost += 0.03;
+    return target;
+  }
+
+  // The value as steps read it, loaded when first asked for.
+  Value value(int id) {
+    Value& known = values_[static_cast<std::size_t>(id)];
+    if (known.known) return known;
+    if (id >= region_.first_scalar() && id < region_.first_result()) {
+      const int k = id - region_.first_scalar();
+      known = {.known = true,
+               .is_tile = false,
+               .single = true,
+               .at = program_.first_single + k,
+               .type = program_.scalar_classes[static_cast<std::size_t>(k)]};
+      return known;
+    }
+    const TileOperand& operand = program_.operands[static_cast<std::size_t>(id)];
+    const auto dtype = static_cast<std::size_t>(operand.dtype);
+    const TileClass type = class_of(operand.dtype);
+    program_.cost += 0.02 * static_cast<double>(operand.size) / 4;
+    if (operand.uneven) {
+      known = tile_value(type);
+      program_.gathers.push_back({id, known.at, table_.load[dtype]});
+      program_.cost += 0.3;
+    } else if (operand.line_stride == 0 && program_.length > 1) {
+      if (is_native(operand.dtype)) {
+        known = {.known = true, .is_tile = false, .single = true, .at = id, .type = type};
+      } else {
+        known = {.known = true, .is_tile = false, .single = true, .at = next_single_, .type = type};
+        program_.singles.push_back({id, next_single_++, table_.load[dtype]});
+      }
+    } else if (operand.line_stride == 1 || program_.length == 1) {
+      const Value memory{.known = true, .is_tile = false, .single = false, .at = id, .type = type};
+      known = memory;
+      if (!is_native(operand.dtype)) known = emit_to_tile(table_.load_dense[dtype], type, memory);
+    } else {
+      const Value target = tile_value(type);
+      emit(table_.load_strided[dtype], code(target), id).stride = operand.line_stride;
+      program_.cost += 0.3;
+      known = target;
+    }
+    return known;
+  }
+
+  Value filled(const Value& single) {
+    Value target = tile_value(single.type);
+    emit(table_.fill[static_cast<int>(single.type)], code(target), single.at);
+    return target;
+  }
+
+  Value converted(Value x, DType from, DType to) {
+    const TileClass target = class_of(to);
+    const int source = static_cast<int>(x.type);
+    if (from == to) return x;
+    if (to == DType::bool_) {
+      if (x.single) x = filled(x);
+      return emit_to_tile(table_.to_bool[source], target, x);
+    }
+    if (x.type != target) {
+      if (x.single) x = filled(x);
+      TileFunction function = table_.cast[source][static_cast<int>(target)];
+      // i32 and halves need no care: what f32 cannot hold of them is rounded to infinity anyway
+      // for f16, and is odd-rounded for bf16.
+      if (is_half(to) && table_.cast_to_odd[source] != nullptr) {
+        function = table_.cast_to_odd[source];
+      }
+      x = emit_to_tile(function, target, x);
+    }
+    const bool widens = is_bool(from) || (is_int(from) && is_int(to) && holds(to, from));
+    if (is_half(to) || (is_narrow_int(to) && !widens)) {
+      if (x.single) x = filled(x);
+      const auto i = static_cast<std::size_t>(to);
+      x = emit_to_tile(is_float(from) && is_int(to) ? table_.saturate[i] : table_.narrow[i], target,
+                       x);
+    }
+    return x;
+  }
+
+  // Every value of `from` is one of `to`; both integers.
+  static bool holds(DType to, DType from) {
+    const auto signed_to = info(to).is_signed;
+    const auto signed_from = info(from).is_signed;
+    if (signed_from && !signed_to) return false;
+    return signed_from == signed_to ? size_of(to) >= size_of(from) : size_of(to) > size_of(from);
+  }
+
+  Value instruction(std::size_t i) {
+    const RegionInstruction& instruction = region_.instructions[i];
+    const OpEntry* entry = find_tile_op(instruction.op->name.text);
+    if (entry == nullptr) {
+      throw Error(ErrorCode::unsupported,
+                  std::string(instruction.op->name.text) + ": no formula on the CPU");
+    }
+    if (entry->shape == Form::cast) {
+      const int arg = instruction.args[0];
+      return converted(value(arg), region_.value_dtype(arg), instruction.dtype);
+    }
+    int args[4] = {instruction.args[0], instruction.args[1], instruction.args[2], -1};
+    TileOp op = entry->op;
+    if (fused_[i] >= 0) {
+      const int side = fused_[i];
+      const auto product =
+          static_cast<std::size_t>(instruction.args[side] - region_.first_result());
+      const std::int16_t* factors = args_of(product);
+      op = entry->op == TileOp::add ? TileOp::fma : side == 0 ? TileOp::fms : TileOp::fnma;
+      args[2] = instruction.args[1 - side];
+      args[0] = factors[0];
+      args[1] = factors[1];
+      if (second_[i] >= 0) {
+        const std::int16_t* added = args_of(static_cast<std::size_t>(second_[i]));
+        op = op == TileOp::fma ? TileOp::fma_mul : TileOp::fms_mul;
+        args[2] = added[0];
+        args[3] = added[1];
+      }
+    } else if (negated_[i] >= 0) {
+      const std::int16_t* inside = args_of(static_cast<std::size_t>(negated_[i]));
+      if (op == TileOp::neg) {
+        args[0] = inside[0];
+        args[1] = inside[1];
+      } else {
+        const int side = instruction.args[0] == negated_[i] + region_.first_result() ? 0 : 1;
+        args[side] = inside[0];
+      }
+      op = TileOp::nmul;
+    }
+    const int count = args[3] >= 0 ? 4 : args[2] >= 0 ? 3 : args[1] >= 0 ? 2 : 1;
+
+    // The dtype that the arguments are computed in.
+    DType work = instruction.dtype;
+    if (entry->shape == Form::comparison) work = region_.value_dtype(args[0]);
+    if (entry->shape == Form::logical) work = DType::bool_;
+    Value x[4];
+    for (int k = 0; k < count; ++k) {
+      const DType wanted = op == TileOp::where && k == 0 ? DType::bool_ : work;
+      const DType have = region_.value_dtype(args[k]);
+      x[k] = have == wanted ? value(args[k]) : converted(value(args[k]), have, wanted);
+    }
+    // Single values stand second in products.
+    if (op >= TileOp::fma && x[0].single) std::swap(x[0], x[1]);
+    if (count == 4 && x[2].single) std::swap(x[2], x[3]);
+
+    TileClass type = class_of(work);
+    const auto& forms = table_.op[static_cast<int>(op)][static_cast<int>(type)];
+    if (forms[0] == nullptr) {
+      if (op == TileOp::is_nan) return zeros(x[0]);
+      throw Error(ErrorCode::unsupported, std::string(instruction.op->name.text) +
+                                              ": not defined for " + std::string(name(work)));
+    }
+    unsigned mask = 0;
+    for (int k = 0; k < count; ++k) mask |= x[k].single ? 1u << k : 0u;
+    unsigned form = mask;
+    while (form != 0 && forms[form] == nullptr) form = (form - 1) & mask;
+    for (int k = 0; k < count; ++k) {
+      if (((mask & ~form) >> k & 1u) != 0) x[k] = filled(x[k]);
+    }
+    const bool truth = entry->shape == Form::comparison;
+    Value target = tile_value(truth ? TileClass::i32 : type);
+    emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
+         count > 2 ? code(x[2]) : -1, count > 3 ? code(x[3]) : -1);
+    program_.cost += cost_of(op) * static_cast<double>(class_size(type)) / 4;
+    const bool wraps = is_narrow_int(instruction.dtype) && may_leave_range(op);
+    if (!truth && (wraps || (region_.exact && is_half(instruction.dtype)))) {
+      target =
+          emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type, target);
+    }
+    return target;
+  }
+
+  // is_nan of integers: x xor x.
+  Value zeros(const Value& x) {
+    Value condition = x;
+    if (condition.single) condition = filled(condition);
+    const Value target = tile_value(TileClass::i32);
+    emit(table_.op[static_cast<int>(TileOp::not_equal)][static_cast<int>(x.type)][0], code(target),
+         code(condition), code(condition));
+    return target;
+  }
+
+  void reduced_value() {
+    const RegionReduction& reduction = region_.reduction;
+    const DType have = region_.value_dtype(reduction.value);
+    Value x = value(reduction.value);
+    const std::string op = reduction.op->name.text;
+    if (op == "any" || op == "all") {
+      x = converted(x, have, DType::bool_);
+    } else if (have != reduction.dtype) {
+      x = converted(x, have, reduction.dtype);
+    }
+    if (x.single) x = filled(x);
+    // An output may take over the memory of an input before the value is read.
+    if (!x.is_tile && !region_.outputs.empty()) x = copied(x);
+    result_ = x;
+    // Read after the last step.
+    result_used_ = true;
+  }
+
+  void finish_outputs() {
+    // The last step that reads an input, for each step count.
+    const int defined_steps = static_cast<int>(program_.steps.size());
+    int last_read = -1;
+    for (int s = 0; s < defined_steps; ++s) {
+      if (reads_input(s)) last_read = s;
+    }
+    for (const RegionOutput& output : region_.outputs) {
+      if (output.value < inputs_ && region_.outputs.size() > 1) {
+        last_read = std::numeric_limits<int>::max();
+      }
+    }
+    bound_.assign(tile_types_.size(), -1);
+    std::vector<int> late;
+    for (std::size_t o = 0; o < region_.outputs.size(); ++o) {
+      const RegionOutput& output = region_.outputs[o];
+      const int slot = inputs_ + static_cast<int>(o);
+      const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
+      const Value x = value(output.value);
+      const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
+      const bool fits = x.is_tile && region_.value_dtype(output.value) == output.dtype &&
+                        is_native(output.dtype) && dense && bound_size(x.at) && !is_gathered(x.at);
+      const int defined = fits ? definition(x.at) : -1;
+      if (fits && defined >= 0 && !streams(operand) && (!careful_ || last_read <= defined)) {
+        bound_[static_cast<std::size_t>(x.at)] = slot;
+        continue;
+      }
+      late.push_back(static_cast<int>(o));
+    }
+    // What is left to read is read before the first of these is written.
+    std::vector<Value> ready;
+    for (const int o : late) {
+      const RegionOutput& output = region_.outputs[static_cast<std::size_t>(o)];
+      Value x = converted(value(output.value), region_.value_dtype(output.value), output.dtype);
+      if (x.single) x = filled(x);
+      if (!x.is_tile && region_.outputs.size() > 1) x = copied(x);
+      ready.push_back(x);
+    }
+    for (std::size_t i = 0; i < late.size(); ++i) {
+      late_output(static_cast<std::size_t>(late[i]), ready[i]);
+    }
+  }
+  Value copied(const Value& x) {
+    return emit_to_tile(table_.copy[static_cast<int>(x.type)], x.type, x);
+  }
+
+  bool bound_size(int tile) {
+    if (static_cast<std::size_t>(tile) >= bound_.size()) bound_.resize(tile_types_.size(), -1);
+    return bound_[static_cast<std::size_t>(tile)] < 0;
+  }
+  bool is_gathered(int tile) const {
+    for (const TileGather& gather : program_.gathers) {
+      if (gather.slot == tile) return true;
+    }
+    return false;
+  }
+  int definition(int tile) const {
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      if (program_.steps[s].target == kTileBase + tile) return static_cast<int>(s);
+    }
+    return -1;
+  }
+  bool reads_input(int s) const {
+    const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
+    const int count = arities_[static_cast<std::size_t>(s)];
+    return step.a < inputs_ || (count > 1 && step.b < inputs_) || (count > 2 && step.c < inputs_) ||
+           (count > 3 && step.d < inputs_);
+  }
+  bool streams(const TileOperand& operand) const {
+    return program_.rows * program_.length * operand.size > kStreamBytes &&
+           program_.cost < kStreamCost && region_.reduction.op == nullptr;
+  }
+
+  void late_output(std::size_t o, const Value& x) {
+    const RegionOutput& output = region_.outputs[o];
+    const int slot = inputs_ + static_cast<int>(o);
+    const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
+    const auto dtype = static_cast<std::size_t>(output.dtype);
+    const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
+    if (dense && is_native(output.dtype)) {
+      const auto type = static_cast<std::size_t>(x.type);
+      streamed_ = streams(operand);
+      emit(streamed_ ? table_.stream[type] : table_.copy[type], slot, code(x));
+    } else if (dense) {
+      emit(table_.store_dense[dtype], slot, code(x));
+    } else {
+      emit(table_.store_strided[dtype], slot, code(x)).stride = operand.line_stride;
+    }
+    program_.cost += 0.03;
+  }
+
+  // Tiles live from their definition to their last use; the most recently freed one is taken first,
+  // because it is still in the cache.
+  void assign_tiles() {
+    const int steps = static_cast<int>(program_.steps.size());
+    std::vector<int> last(tile_types_.size(), -1);
+    const auto note = [&](std::uint16_t operand, int s) {
+      if (operand >= kTileBase) last[operand - kTileBase] = s;
+    };
+    for (int s = 0; s < steps; ++s) {
+      const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
+      const int count = arities_[static_cast<std::size_t>(s)];
+      note(step.target, s);
+      note(step.a, s);
+      if (count > 1) note(step.b, s);
+      if (count > 2) note(step.c, s);
+      if (count > 3) note(step.d, s);
+    }
+    if (result_used_ && result_.is_tile) last[static_cast<std::size_t>(result_.at)] = steps;
+
+    bound_.resize(tile_types_.size(), -1);
+    std::vector<int> place(tile_types_.size(), -1);
+    std::vector<int> free_tiles;
+    int tiles = 0;
+    const auto take = [&](int tile) {
+      if (bound_[static_cast<std::size_t>(tile)] >= 0) {
+        place[static_cast<std::size_t>(tile)] = bound_[static_cast<std::size_t>(tile)];
+        return;
+      }
+      int chosen = tiles;
+      if (free_tiles.empty()) {
+        ++tiles;
+      } else {
+        chosen = free_tiles.back();
+        free_tiles.pop_back();
+      }
+      place[static_cast<std::size_t>(tile)] = kTileBase + chosen;
+    };
+    const auto release = [&](std::uint16_t operand, int s) {
+      if (operand < kTileBase) return;
+      const auto tile = static_cast<std::size_t>(operand - kTileBase);
+      if (last[tile] != s || place[tile] < kTileBase) return;
+      free_tiles.push_back(place[tile] - kTileBase);
+      last[tile] = -2;
+    };
+    for (TileGather& gather : program_.gathers) take(gather.slot);
+    for (int s = 0; s < steps; ++s) {
+      const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
+      const int count = arities_[static_cast<std::size_t>(s)];
+      const int target = step.target;
+      // The target may take the place of an argument that ends here, unless their elements differ
+      // in size: then a later element would be overwritten before it is read.
+      const bool mixes = target >= kTileBase && mixes_sizes(step, count);
+      if (mixes && target >= kTileBase) take(target - kTileBase);
+      release(step.a, s);
+      if (count > 1) release(step.b, s);
+      if (count > 2) release(step.c, s);
+      if (count > 3) release(step.d, s);
+      if (!mixes && target >= kTileBase) take(target - kTileBase);
+      // A result nobody reads.
+      if (target >= kTileBase) release(step.target, s);
+    }
+
+    program_.first_tile = next_single_;
+    program_.slots = program_.first_tile + tiles;
+    const auto final_slot = [&](std::uint16_t operand) -> std::uint16_t {
+      if (operand < kTileBase) return operand;
+      const int where = place[operand - kTileBase];
+      return static_cast<std::uint16_t>(
+          where < kTileBase ? where : program_.first_tile + where - kTileBase);
+    };
+    std::int64_t widest = 4;
+    for (const TileClass type : tile_types_) widest = std::max(widest, class_size(type));
+    for (int s = 0; s < steps; ++s) {
+      TileStep& step = program_.steps[static_cast<std::size_t>(s)];
+      const int count = arities_[static_cast<std::size_t>(s)];
+      step.target = final_slot(step.target);
+      step.a = final_slot(step.a);
+      step.b = final_slot(step.b);
+      step.c = final_slot(step.c);
+      step.d = final_slot(step.d);
+      step.spills = step.target >= program_.first_tile;
+      const auto safe = [&](std::uint16_t slot) { return slot >= program_.first_single; };
+      // Operands of stride 0 are single values: reading them is no matter of length.
+      const auto reads_ahead = [&](std::uint16_t slot) {
+        return !safe(slot) && !(slot < inputs_ && is_single_operand(slot));
+      };
+      step.whole = step.spills && !reads_ahead(step.a) && !(count > 1 && reads_ahead(step.b)) &&
+                   !(count > 2 && reads_ahead(step.c)) && !(count > 3 && reads_ahead(step.d));
+    }
+    for (TileGather& gather : program_.gathers) {
+      gather.slot = program_.first_tile + place[static_cast<std::size_t>(gather.slot)] - kTileBase;
+    }
+    if (result_used_) {
+      program_.result_slot = final_slot(static_cast<std::uint16_t>(code(result_)));
+    }
+
+    std::int64_t tile = program_.tile;
+    // Memory that does not fit a cache comes best in short bursts from each operand.
+    if (streamed_) tile = std::min<std::int64_t>(tile, kTileElements / 2);
+    while (tile > 128 && tiles * (tile * widest + 64) > kScratchTarget && tiles > 0) tile /= 2;
+    if (program_.length < tile) {
+      tile = program_.length;
+    } else if (tile == kTileElements) {
+      // Even tiles rather than full ones and a remnant.
+      const std::int64_t parts = (program_.length + tile - 1) / tile;
+      const std::int64_t even = (program_.length + parts - 1) / parts;
+      if (parts < 8) tile = std::min(tile, (even + 63) / 64 * 64);
+    }
+    program_.tile = std::max<std::int64_t>(tile, 1);
+    const std::int64_t padded = (program_.tile + kTileQuantum - 1) / kTileQuantum * kTileQuantum;
+    // Tiles must not lie a multiple of 4 KiB apart: loads would wait for unrelated stores.
+    program_.tile_bytes = (padded * widest + 127) / 64 * 64;
+    program_.scratch_bytes = program_.tile_bytes * tiles;
+  }
+
+  bool is_single_operand(std::uint16_t slot) const {
+    const TileOperand& operand = program_.operands[slot];
+    return !operand.uneven && operand.line_stride == 0 && program_.length > 1;
+  }
+  bool mixes_sizes(const TileStep& step, int count) const {
+    const std::int64_t size = class_size(tile_types_[step.target - kTileBase]);
+    const auto differs = [&](std::uint16_t operand) {
+      return operand >= kTileBase && class_size(tile_types_[operand - kTileBase]) != size;
+    };
+    return differs(step.a) || (count > 1 && differs(step.b)) || (count > 2 && differs(step.c));
+  }
+
+  const Region& region_;
+  const TileTable& table_;
+  const bool careful_;
+  int inputs_ = 0;
+  int next_single_ = 0;
+  TileProgram program_;
+  std::vector<Value> values_;
+  std::vector<int> uses_;
+  std::vector<bool> absorbed_;
+  std::vector<int> fused_;    // which argument is the product that joins the addition, or -1
+  std::vector<int> second_;   // the product that is added, done in the same step, or -1
+  std::vector<int> negated_;  // the other half of a negated product, or -1
+  std::vector<TileClass> tile_types_;
+  std::vector<int> arities_;
+  std::vector<int> bound_;  // the output slot a tile was given, or -1
+  Value result_;
+  bool result_used_ = false;
+  bool streamed_ = false;
+};
+
+}  // namespace
+
+TileSpace tile_space(const Region& region) {
+  TileSpace space;
+  std::vector<const Strides*> strides;
+  for (const RegionInput& input : region.inputs) {
+    space.dtypes.push_back(input.dtype);
+    strides.push_back(&input.strides);
+  }
+  for (const RegionOutput& output : region.outputs) {
+    space.dtypes.push_back(output.dtype);
+    strides.push_back(&output.strides);
+  }
+  const bool reduces = region.reduction.op != nullptr;
+  if (reduces) {
+    space.dtypes.push_back(region.reduction.dtype);
+    strides.push_back(&region.reduction.strides);
+  }
+  space.offsets.assign(space.dtypes.size(), 0);
+
+  for (int i = 0; i < region.shape.rank(); ++i) {
+    if (region.shape[i] == 1) continue;
+    TileAxis axis;
+    axis.extent = region.shape[i];
+    axis.reduced = reduces && (region.reduction.axes >> i & 1u) != 0;
+    for (const Strides* each : strides) axis.strides.push_back((*each)[i]);
+    if (axis.reduced) axis.strides.back() = 0;
+    space.axes.push_back(std::move(axis));
+  }
+
+  // Without elementwise results the order of the axes is free: follow the memory of the first input
+  // that varies.
+  if (reduces && region.outputs.empty()) {
+    for (std::size_t k = 0; k < region.inputs.size(); ++k) {
+      bool varies = false;
+      for (TileAxis& axis : space.axes) varies = varies || axis.strides[k] != 0;
+      if (!varies) continue;
+      for (TileAxis& axis : space.axes) {
+        if (axis.strides[k] >= 0) continue;
+        for (std::size_t j = 0; j < axis.strides.size(); ++j) {
+          space.offsets[j] += axis.strides[j] * (axis.extent - 1);
+          axis.strides[j] = -axis.strides[j];
+        }
+      }
+      const auto rank_of = [k](const TileAxis& axis) {
+        return axis.strides[k] == 0 ? std::numeric_limits<std::int64_t>::max() : axis.strides[k];
+      };
+      // Insertion: axes are few, and equal strides keep their order.
+      for (std::size_t i = 1; i < space.axes.size(); ++i) {
+        for (std::size_t j = i; j > 0 && rank_of(space.axes[j - 1]) < rank_of(space.axes[j]); --j) {
+          std::swap(space.axes[j - 1], space.axes[j]);
+        }
+      }
+      break;
+    }
+  }
+
+  std::vector<TileAxis> merged;
+  for (TileAxis& axis : space.axes) {
+    bool joins = !merged.empty() && merged.back().reduced == axis.reduced;
+    for (std::size_t k = 0; joins && k < axis.strides.size(); ++k) {
+      joins = merged.back().strides[k] == axis.strides[k] * axis.extent;
+    }
+    if (joins) {
+      merged.back().extent *= axis.extent;
+      merged.back().strides = axis.strides;
+    } else {
+      merged.push_back(std::move(axis));
+    }
+  }
+  space.axes = std::move(merged);
+  return space;
+}
+
+TileProgram compile_tiles(const Region& region, const TileSpace& space, const TileLayout& layout,
+                          bool careful) {
+  return Compiler(region, space, layout, careful).compile();
+}
+
+}  // namespace hearth::cpu

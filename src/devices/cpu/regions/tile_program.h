@@ -1,0 +1,97 @@
+// A region compiled for the CPU: how to walk its index space, and what to do with each tile.
+//
+// The index space is cut into lines, and lines into tiles of up to kTileElements. A slot is a
+// pointer that steps use: first the operands of the launch, then the single values, then the tiles.
+// Before the steps run on a tile, operand slots are moved to where the tile begins.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "devices/cpu/regions/tile_table.h"
+#include "graph/kernel.h"
+#include "graph/plan/region.h"
+#include "hearth/shape.h"
+
+namespace hearth::cpu {
+
+struct TileAxis {
+  std::int64_t extent;
+  bool reduced;
+  std::vector<std::int64_t> strides;  // of each operand, in elements
+};
+
+// An index space simplified: no axes of extent 1, adjacent axes merged where all operands allow.
+struct TileSpace {
+  std::vector<TileAxis> axes;         // outermost first
+  std::vector<std::int64_t> offsets;  // of each operand, in elements
+  std::vector<DType> dtypes;          // of each operand
+};
+
+// Operands: the inputs, the outputs, the reduction's result if there is one.
+TileSpace tile_space(const Region& region);
+
+struct TileOperand {
+  DType dtype;
+  std::int64_t size;                     // bytes of one element
+  std::int64_t offset;                   // bytes
+  std::int64_t outer_strides[kMaxRank];  // bytes, of the outer axes
+  std::int64_t line_stride;              // elements; meaningless where the line is uneven
+  bool uneven;                           // a line has no one stride
+  std::int64_t inner_strides[kMaxRank];  // elements, of the axes within a line
+};
+
+// A single value that memory holds in another form than steps read: converted once for each row.
+struct TileSingle {
+  int operand;
+  int slot;
+  LoadFunction load;
+};
+// An operand without one stride along the line, collected into a tile before the steps.
+struct TileGather {
+  int operand;
+  int slot;
+  LoadFunction load;
+};
+
+struct TileProgram {
+  // The walk. Outer axes may be in any order; axes [first_reduced, outer.size()) are reduced ones.
+  std::vector<std::int64_t> outer;
+  int first_reduced = 0;
+  std::vector<std::int64_t> inner;  // the axes that make a line
+  std::int64_t rows = 1;            // product of outer
+  std::int64_t length = 1;          // product of inner
+  std::int64_t tile = kTileElements;
+  std::vector<TileOperand> operands;
+
+  // The work.
+  std::vector<TileStep> steps;
+  std::vector<TileGather> gathers;
+  std::vector<TileSingle> singles;
+  int first_single = 0;  // slots of dynamic scalars, then of `singles`
+  int first_tile = 0;
+  int slots = 0;
+  std::int64_t tile_bytes = 0;  // between tiles
+  std::int64_t scratch_bytes = 0;
+  int result_slot = -1;  // of the value to reduce
+  double cost = 0;       // nanoseconds an element, about
+
+  std::vector<RegionScalar> scalars;
+  std::vector<TileClass> scalar_classes;
+  bool exact = false;
+};
+
+// How lines are made of a space: the last `inner_axes` axes form the line, the others are outer
+// axes, kept ones before reduced ones.
+struct TileLayout {
+  int inner_axes = 1;
+  std::int64_t tile = kTileElements;  // at most
+};
+
+// Compiles the region's instructions for a walk. With `careful`, no output is written before the
+// last input was read, so that outputs may share memory with any input of the same layout.
+// `value_dtype` is the dtype that the reduced value must have, if there is a reduction.
+TileProgram compile_tiles(const Region& region, const TileSpace& space, const TileLayout& layout,
+                          bool careful);
+
+}  // namespace hearth::cpu

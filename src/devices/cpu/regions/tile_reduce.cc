@@ -1,0 +1,502 @@
+#include "devices/cpu/regions/tile_reduce.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "devices/cpu/regions/tile_walk.h"
+#include "graph/op_def.h"
+#include "hearth/error.h"
+#include "runtime/device/worker_pool.h"
+
+namespace hearth::cpu {
+namespace {
+
+// Elements that one chunk of a reduced range holds.
+constexpr std::int64_t kChunkElements = 64 << 10;
+// Values added up one after the other before the sum goes one level up.
+constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kDirectTile = 4096;
+constexpr std::int64_t kShortRun = 96;
+constexpr std::int64_t kStripWidth = 2048;
+constexpr double kInlineNanoseconds = 10000;
+constexpr double kTaskNanoseconds = 8000;
+
+template <class T>
+void put(std::uint64_t* word, T value) {
+  std::memcpy(word, &value, sizeof(value));
+}
+
+// Of max and min: the dtype's own extreme, so that an empty reduction gives a value of the dtype.
+std::uint64_t identity_of(Combine combine, DType dtype, TileClass type) {
+  std::uint64_t word = 0;
+  const bool max = combine == Combine::max;
+  if (combine == Combine::sum || combine == Combine::prod) {
+    const int one = combine == Combine::prod ? 1 : 0;
+    switch (type) {
+      case TileClass::f32:
+        put(&word, static_cast<float>(one));
+        break;
+      case TileClass::f64:
+        put(&word, static_cast<double>(one));
+        break;
+      case TileClass::i32:
+        put(&word, static_cast<std::int32_t>(one));
+        break;
+      default:
+        put(&word, static_cast<std::int64_t>(one));
+        break;
+    }
+    return word;
+  }
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const auto extreme = [&]<class T>(T low, T high) { put(&word, max ? low : high); };
+  switch (dtype) {
+    case DType::f64:
+      put(&word, max ? -static_cast<double>(kInf) : static_cast<double>(kInf));
+      break;
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+      put(&word, max ? -kInf : kInf);
+      break;
+    case DType::i64:
+      extreme(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+      break;
+    case DType::i32:
+      extreme(std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
+      break;
+    case DType::i16:
+      extreme(std::int32_t{-32768}, std::int32_t{32767});
+      break;
+    case DType::i8:
+      extreme(std::int32_t{-128}, std::int32_t{127});
+      break;
+    case DType::u64:
+      extreme(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+      break;
+    case DType::u32:
+      extreme(std::int64_t{0}, std::int64_t{0xffffffff});
+      break;
+    case DType::u16:
+      extreme(std::int32_t{0}, std::int32_t{65535});
+      break;
+    case DType::u8:
+      extreme(std::int32_t{0}, std::int32_t{255});
+      break;
+    case DType::bool_:
+      extreme(std::int32_t{0}, std::int32_t{1});
+      break;
+  }
+  return word;
+}
+
+Combine combine_of(const OpDef& op) {
+  const std::string_view name = op.name.text;
+  if (name == "sum") return Combine::sum;
+  if (name == "prod") return Combine::prod;
+  if (name == "max" || name == "any") return Combine::max;
+  if (name == "min" || name == "all") return Combine::min;
+  throw Error(ErrorCode::unsupported, std::string(name) + ": no such reduction on the CPU");
+}
+
+void fill_values(std::byte* to, std::int64_t n, const ReducePlan& plan) {
+  if (class_size(plan.type) == 4) {
+    std::uint32_t value;
+    std::memcpy(&value, &plan.identity, 4);
+    auto* words = reinterpret_cast<std::uint32_t*>(to);
+    for (std::int64_t i = 0; i < n; ++i) words[i] = value;
+  } else {
+    auto* words = reinterpret_cast<std::uint64_t*>(to);
+    for (std::int64_t i = 0; i < n; ++i) words[i] = plan.identity;
+  }
+}
+
+const FoldFunctions& fold_of(const ReducePlan& plan) {
+  return tile_table().fold[static_cast<int>(plan.combine)][static_cast<int>(plan.type)];
+}
+StoreFunction store_of(const ReducePlan& plan) {
+  return tile_table().store[static_cast<int>(plan.dtype)];
+}
+
+// Stores values of the class that is accumulated in; a precise sum of f32 is rounded from f64 here.
+void store_values(const ReducePlan& plan, std::byte* to, const std::byte* values, std::int64_t n,
+                  std::int64_t stride) {
+  if (plan.type == class_of(plan.dtype)) return store_of(plan)(to, values, n, stride);
+  const auto* wide = reinterpret_cast<const double*>(values);
+  float rounded[256];
+  for (std::int64_t first = 0; first < n; first += std::ssize(rounded)) {
+    const std::int64_t count = std::min<std::int64_t>(n - first, std::ssize(rounded));
+    for (std::int64_t i = 0; i < count; ++i) rounded[i] = static_cast<float>(wide[first + i]);
+    store_of(plan)(to + first * stride * size_of(plan.dtype),
+                   reinterpret_cast<const std::byte*>(rounded), count, stride);
+  }
+}
+
+// Where result `index` (in the order of the kept axes) is stored.
+std::byte* result_at(const ReducePlan& plan, std::byte* base, std::int64_t index) {
+  for (std::size_t axis = plan.kept.size(); axis-- > 0;) {
+    base += index % plan.kept[axis] * plan.kept_strides[axis];
+    index /= plan.kept[axis];
+  }
+  return base;
+}
+
+// Stores results [first, first + n), converting. Runs along the last kept axis go at once.
+void store_results(const ReducePlan& plan, const std::byte* values, std::int64_t first,
+                   std::int64_t n, std::byte* base) {
+  const std::int64_t size = class_size(plan.type);
+  if (plan.kept.empty()) return store_values(plan, base, values, n, 1);
+  const std::int64_t extent = plan.kept.back();
+  const std::int64_t stride = plan.kept_strides.back() / size_of(plan.dtype);
+  while (n > 0) {
+    const std::int64_t run = std::min(n, extent - first % extent);
+    store_values(plan, result_at(plan, base, first), values, run, stride);
+    values += run * size;
+    first += run;
+    n -= run;
+  }
+}
+
+template <class Body>
+void for_tasks(const ReducePlan& plan, std::int64_t tasks, std::int64_t grain, const Body& body) {
+  if (plan.nanoseconds < kInlineNanoseconds || tasks <= grain) {
+    body(0, tasks);
+    return;
+  }
+  WorkerPool::global().parallel_for_range(tasks, grain, body);
+}
+
+// Partial results, one row of all results for each chunk, combined in order.
+void combine_chunks(const ReducePlan& plan, std::byte* partial, std::byte* base) {
+  const std::int64_t size = class_size(plan.type);
+  fold_of(plan).columns(partial, partial + plan.results * size, plan.results, plan.chunks - 1,
+                        plan.results);
+  store_results(plan, partial, 0, plan.results, base);
+}
+
+struct Lanes {
+  alignas(64) std::byte bytes[kFoldLanes * 8];
+};
+
+void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
+  const TileProgram& program = plan.program;
+  const FoldFunctions& fold = fold_of(plan);
+  const std::int64_t size = class_size(plan.type);
+  const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
+  const std::int64_t tiles = tiles_per_line * plan.reduced_rows;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
+  const auto body = [&](std::int64_t begin, std::int64_t end) {
+    TileWalk walk(program, launch, scalars);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t result = task / plan.chunks;
+      const std::int64_t chunk = task % plan.chunks;
+      const std::int64_t first = chunk * plan.chunk;
+      const std::int64_t last = std::min(tiles, first + plan.chunk);
+      Lanes lanes;
+      Lanes block;
+      fill_values(lanes.bytes, kFoldLanes, plan);
+      bool blocked = false;
+      std::int64_t since = 0;
+      walk.seek(result * plan.reduced_rows + first / tiles_per_line);
+      std::int64_t column = first % tiles_per_line * program.tile;
+      for (std::int64_t tile = first; tile < last; ++tile) {
+        walk.to_column(column);
+        const std::int64_t n = std::min(program.tile, program.length - column);
+        walk.run(n);
+        fold.row(lanes.bytes, walk.result(), n);
+        since += n;
+        if (since >= kBlock * kFoldLanes) {
+          if (!blocked) fill_values(block.bytes, kFoldLanes, plan);
+          fold.columns(block.bytes, lanes.bytes, kFoldLanes, 1, 0);
+          fill_values(lanes.bytes, kFoldLanes, plan);
+          blocked = true;
+          since = 0;
+        }
+        column += program.tile;
+        if (column >= program.length) {
+          column = 0;
+          if (tile + 1 < last) walk.next_row();
+        }
+      }
+      if (blocked) fold.columns(lanes.bytes, block.bytes, kFoldLanes, 1, 0);
+      for (std::int64_t half = kFoldLanes / 2; half >= 1; half /= 2) {
+        fold.columns(lanes.bytes, lanes.bytes + half * size, half, 1, 0);
+      }
+      if (plan.chunks == 1) {
+        store_values(plan, result_at(plan, base, result), lanes.bytes, 1, 1);
+      } else {
+        std::memcpy(launch.workspace + (chunk * plan.results + result) * size, lanes.bytes,
+                    static_cast<std::size_t>(size));
+      }
+    }
+  };
+  for_tasks(plan, plan.results * plan.chunks, plan.group, body);
+  if (plan.chunks > 1) combine_chunks(plan, launch.workspace, base);
+}
+
+void reduce_segments(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
+  const TileProgram& program = plan.program;
+  const FoldFunctions& fold = fold_of(plan);
+  const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
+  const std::int64_t runs_per_line = program.length / plan.segment;
+  const std::int64_t runs_per_tile = program.tile / plan.segment;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
+  const auto body = [&](std::int64_t begin, std::int64_t end) {
+    TileWalk walk(program, launch, scalars);
+    alignas(64) std::byte results[kDirectTile * 8];
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t row = task / tiles_per_line;
+      const std::int64_t tile = task % tiles_per_line;
+      if (task == begin || tile == 0) walk.seek(row);
+      const std::int64_t column = tile * program.tile;
+      walk.to_column(column);
+      const std::int64_t n = std::min(program.tile, program.length - column);
+      walk.run(n);
+      fold.segments(results, walk.result(), plan.segment, n / plan.segment);
+      store_results(plan, results, row * runs_per_line + tile * runs_per_tile, n / plan.segment,
+                    base);
+    }
+  };
+  for_tasks(plan, program.rows * tiles_per_line, plan.group, body);
+}
+
+void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
+  const TileProgram& program = plan.program;
+  const FoldFunctions& fold = fold_of(plan);
+  const std::int64_t size = class_size(plan.type);
+  const bool grouped = plan.segment > 0;  // a line holds many rows of `segment` results
+  const std::int64_t width = grouped ? plan.segment : program.length;
+  const std::int64_t tiles_per_line =
+      grouped ? (program.length + program.tile - 1) / program.tile : 1;
+  const std::int64_t steps = plan.reduced_rows * tiles_per_line;
+  const TileOperand& source = program.operands[0];
+  const bool direct = program.steps.empty() && program.gathers.empty() && !grouped &&
+                      static_cast<int>(program.outer.size()) - program.first_reduced == 1;
+  const std::int64_t direct_stride =
+      direct ? source.outer_strides[program.first_reduced] / size : 0;
+  std::byte* base =
+      launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
+
+  const auto body = [&](std::int64_t begin, std::int64_t end) {
+    TileWalk walk(program, launch, scalars);
+    alignas(64) std::byte sums[kStripWidth * 8];
+    alignas(64) std::byte block[kStripWidth * 8];
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t chunk = task % plan.chunks;
+      const std::int64_t strip = task / plan.chunks % plan.strips;
+      const std::int64_t kept_row = task / plan.chunks / plan.strips;
+      const std::int64_t first = chunk * plan.chunk;
+      const std::int64_t last = std::min(steps, first + plan.chunk);
+      const std::int64_t left = strip * plan.strip;
+      const std::int64_t w = grouped ? program.tile : std::min(plan.strip, width - left);
+      fill_values(sums, w, plan);
+      bool blocked = false;
+      const auto move_up = [&] {
+        if (!blocked) fill_values(block, w, plan);
+        fold.columns(block, sums, w, 1, 0);
+        fill_values(sums, w, plan);
+        blocked = true;
+      };
+      if (direct) {
+        walk.seek(kept_row * plan.reduced_rows + first);
+        walk.to_column(left);
+        const std::byte* values = walk.result();
+        for (std::int64_t step = first; step < last; step += kBlock) {
+          const std::int64_t rows = std::min(kBlock, last - step);
+          fold.columns(sums, values, w, rows, direct_stride);
+          values += rows * direct_stride * size;
+          if (step + rows < last) move_up();
+        }
+      } else {
+        walk.seek(kept_row * plan.reduced_rows + first / tiles_per_line);
+        std::int64_t tile = first % tiles_per_line;
+        for (std::int64_t step = first; step < last; ++step) {
+          if (grouped) {
+            const std::int64_t column = tile * program.tile;
+            const std::int64_t n = std::min(program.tile, program.length - column);
+            walk.to_column(column);
+            walk.run(n);
+            fold.columns(sums, walk.result(), n, 1, 0);
+          } else {
+            for (std::int64_t at = 0; at < w; at += program.tile) {
+              const std::int64_t n = std::min(program.tile, w - at);
+              walk.to_column(left + at);
+              walk.run(n);
+              fold.columns(sums + at * size, walk.result(), n, 1, 0);
+            }
+          }
+          if ((step - first) % kBlock == kBlock - 1 && step + 1 < last) move_up();
+          if (++tile == tiles_per_line) {
+            tile = 0;
+            if (step + 1 < last) walk.next_row();
+          }
+        }
+      }
+      if (blocked) fold.columns(sums, block, w, 1, 0);
+      std::int64_t results = w;
+      if (grouped) {
+        fold.columns(sums, sums + width * size, width, program.tile / width - 1, width);
+        results = width;
+      }
+      const std::int64_t first_result = kept_row * width + left;
+      if (plan.chunks == 1) {
+        store_results(plan, sums, first_result, results, base);
+      } else {
+        std::memcpy(launch.workspace + (chunk * plan.results + first_result) * size, sums,
+                    static_cast<std::size_t>(results * size));
+      }
+    }
+  };
+  for_tasks(plan, plan.kept_rows * plan.strips * plan.chunks, plan.group, body);
+  if (plan.chunks > 1) combine_chunks(plan, launch.workspace, base);
+}
+
+}  // namespace
+
+std::int64_t plan_reduction(const Region& region, ReducePlan* plan) {
+  plan->combine = combine_of(*region.reduction.op);
+  plan->dtype = region.reduction.dtype;
+  const bool widens =
+      region.reduction.precise && plan->combine == Combine::sum && plan->dtype == DType::f32;
+  plan->type = widens ? TileClass::f64 : class_of(plan->dtype);
+  plan->identity = identity_of(plan->combine, plan->dtype, plan->type);
+  plan->result = static_cast<int>(region.inputs.size() + region.outputs.size());
+  const TileSpace space = tile_space(region);
+
+  std::int64_t elements = 1;
+  for (const TileAxis& axis : space.axes) {
+    elements *= axis.extent;
+    if (axis.reduced) continue;
+    plan->kept.push_back(axis.extent);
+    plan->kept_strides.push_back(axis.strides.back() * size_of(plan->dtype));
+    plan->results *= axis.extent;
+  }
+  if (elements == 0) {
+    plan->way = ReducePlan::Way::empty;
+    plan->program.operands.resize(space.dtypes.size());
+    plan->program.operands.back().offset = space.offsets.back() * size_of(plan->dtype);
+    return 0;
+  }
+  const std::int64_t reduced = elements / plan->results;
+
+  const std::size_t rank = space.axes.size();
+  const TileAxis* last = rank > 0 ? &space.axes[rank - 1] : nullptr;
+  const TileAxis* above = rank > 1 ? &space.axes[rank - 2] : nullptr;
+  TileLayout layout;
+  layout.inner_axes = rank > 0 ? 1 : 0;
+  plan->way = ReducePlan::Way::rows;
+  if (last != nullptr && !last->reduced) plan->way = ReducePlan::Way::columns;
+  if (last != nullptr && above != nullptr && last->extent < kShortRun &&
+      above->reduced != last->reduced) {
+    int reduced_axes = 0;
+    for (const TileAxis& axis : space.axes) reduced_axes += axis.reduced ? 1 : 0;
+    if (!last->reduced) {
+      plan->segment = last->extent;
+      layout.inner_axes = 2;
+    } else if (reduced_axes == 1) {
+      plan->way = ReducePlan::Way::segments;
+      plan->segment = last->extent;
+      layout.inner_axes = 2;
+    }
+  }
+  // Without steps the values are read where they lie, in long runs.
+  const bool plain = !widens && region.instructions.empty() && region.outputs.empty() &&
+                     region.reduction.value < region.first_scalar() &&
+                     is_native(region.value_dtype(region.reduction.value)) && last != nullptr &&
+                     last->strides[static_cast<std::size_t>(region.reduction.value)] == 1;
+  layout.tile = plain ? kDirectTile : kTileElements;
+  if (plan->segment > 0) {
+    if (plan->way == ReducePlan::Way::columns) layout.tile = kTileElements;
+    layout.tile = layout.tile / plan->segment * plan->segment;
+  }
+  if (widens) {
+    Region wide = region;
+    wide.reduction.dtype = DType::f64;
+    plan->program = compile_tiles(wide, space, layout, true);
+  } else {
+    plan->program = compile_tiles(region, space, layout, true);
+  }
+  TileProgram& program = plan->program;
+  if (plan->segment > 0) {
+    program.tile = std::max(plan->segment, program.tile / plan->segment * plan->segment);
+  }
+
+  plan->kept_rows = 1;
+  plan->reduced_rows = 1;
+  for (std::size_t i = 0; i < program.outer.size(); ++i) {
+    (static_cast<int>(i) < program.first_reduced ? plan->kept_rows : plan->reduced_rows) *=
+        program.outer[i];
+  }
+  const double each =
+      program.cost + 0.03 * static_cast<double>(class_size(plan->type)) / 4 +
+      3.0 * static_cast<double>(program.steps.size() + 4) / static_cast<double>(program.tile);
+  plan->nanoseconds =
+      each * static_cast<double>(elements) + 30.0 * static_cast<double>(plan->kept_rows);
+  const auto group_for = [&](double task) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(kTaskNanoseconds / task));
+  };
+
+  switch (plan->way) {
+    case ReducePlan::Way::rows: {
+      const std::int64_t tiles =
+          (program.length + program.tile - 1) / program.tile * plan->reduced_rows;
+      plan->chunks = std::max<std::int64_t>(1, (reduced + kChunkElements - 1) / kChunkElements);
+      plan->chunk = (tiles + plan->chunks - 1) / plan->chunks;
+      plan->chunks = (tiles + plan->chunk - 1) / plan->chunk;
+      plan->group =
+          group_for(each * static_cast<double>(reduced) / static_cast<double>(plan->chunks) + 30);
+      break;
+    }
+    case ReducePlan::Way::segments:
+      plan->group = group_for(each * static_cast<double>(program.tile) + 30);
+      break;
+    case ReducePlan::Way::columns: {
+      const bool grouped = plan->segment > 0;
+      const std::int64_t width = grouped ? program.tile : std::min(program.length, kStripWidth);
+      plan->strip = grouped ? plan->segment : width;
+      plan->strips = grouped ? 1 : (program.length + width - 1) / width;
+      const std::int64_t steps =
+          grouped ? (program.length + program.tile - 1) / program.tile * plan->reduced_rows
+                  : plan->reduced_rows;
+      // A chunk is long enough that its partial results are a small part of what it reads.
+      const std::int64_t wanted = std::max(kBlock, kChunkElements / width);
+      plan->chunks = std::max<std::int64_t>(1, steps / wanted);
+      plan->chunk = (steps + plan->chunks - 1) / plan->chunks;
+      plan->chunks = (steps + plan->chunk - 1) / plan->chunk;
+      plan->group = group_for(each * static_cast<double>(plan->chunk * width) + 30);
+      break;
+    }
+    case ReducePlan::Way::empty:
+      break;
+  }
+  return plan->chunks > 1 ? plan->chunks * plan->results * class_size(plan->type) : 0;
+}
+
+void launch_reduction(const ReducePlan& plan, const Launch& launch) {
+  if (plan.way == ReducePlan::Way::empty) {
+    std::byte* base = launch.operands[plan.result] + plan.program.operands.back().offset;
+    std::uint64_t value = plan.identity;
+    for (std::int64_t i = 0; i < plan.results; ++i) {
+      store_values(plan, result_at(plan, base, i), reinterpret_cast<std::byte*>(&value), 1, 1);
+    }
+    return;
+  }
+  TileScalars scalars(plan.program, launch);
+  switch (plan.way) {
+    case ReducePlan::Way::rows:
+      return reduce_rows(plan, launch, scalars);
+    case ReducePlan::Way::segments:
+      return reduce_segments(plan, launch, scalars);
+    case ReducePlan::Way::columns:
+      return reduce_columns(plan, launch, scalars);
+    case ReducePlan::Way::empty:
+      return;
+  }
+}
+
+}  // namespace hearth::cpu

@@ -1,0 +1,165 @@
+// How row kernels walk their operands: offsets of rows, rows in compute precision, scratch, chunks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "devices/cpu/rows/row_math.h"
+#include "graph/kernel.h"
+#include "graph/params.h"
+#include "hearth/dtype.h"
+#include "hearth/shape.h"
+#include "runtime/device/worker_pool.h"
+
+namespace hearth::cpu {
+
+// Results from here on are written past the caches: they would push out what is needed next and
+// cost a read of every line that is overwritten.
+inline constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
+
+// Elements that one claimed chunk of a cheap row loop handles.
+inline constexpr std::int64_t kChunkElements = 32768;
+
+// Offset, in elements, of the i-th of the positions that some axes of an operand span in row-major
+// order. Axes that follow each other in memory are merged.
+class OffsetMap {
+ public:
+  OffsetMap(const Shape& shape, const Strides& strides, int begin, int end) {
+    for (int axis = begin; axis < end; ++axis) {
+      count_ *= shape[axis];
+      if (shape[axis] == 1) continue;
+      if (rank_ > 0 && strides_[rank_ - 1] == shape[axis] * strides[axis]) {
+        extents_[rank_ - 1] *= shape[axis];
+        strides_[rank_ - 1] = strides[axis];
+      } else {
+        extents_[rank_] = shape[axis];
+        strides_[rank_++] = strides[axis];
+      }
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+  // True where position i is at i * stride().
+  bool linear() const { return rank_ <= 1; }
+  std::int64_t stride() const { return rank_ == 0 ? 1 : strides_[0]; }
+  std::int64_t at(std::int64_t i) const {
+    if (rank_ <= 1) return rank_ == 0 ? 0 : i * strides_[0];
+    std::int64_t offset = 0;
+    for (int axis = rank_ - 1; axis > 0; --axis) {
+      const std::int64_t next = i / extents_[axis];
+      offset += (i - next * extents_[axis]) * strides_[axis];
+      i = next;
+    }
+    return offset + i * strides_[0];
+  }
+
+ private:
+  int rank_ = 0;
+  std::int64_t count_ = 1;
+  std::int64_t extents_[kMaxRank];
+  std::int64_t strides_[kMaxRank];
+};
+
+// An operand of one op at one launch.
+struct Operand {
+  const TensorSpec* spec;
+  Address data;
+
+  bool absent() const { return spec->absent || data == nullptr; }
+  DType dtype() const { return spec->dtype; }
+  const Shape& shape() const { return spec->shape; }
+  const Strides& strides() const { return spec->strides; }
+  std::int64_t stride(int axis) const { return spec->strides[axis]; }
+  Address at(std::int64_t offset) const { return data + offset * size_of(spec->dtype); }
+};
+
+inline Operand input_of(const Launch& launch, int i) {
+  return {&launch.signature->inputs[static_cast<std::size_t>(i)], launch.input(i)};
+}
+inline bool has_input(const Launch& launch, int i) {
+  const auto at = static_cast<std::size_t>(i);
+  return at < launch.signature->inputs.size() && !launch.signature->inputs[at].absent;
+}
+inline Operand output_of(const Launch& launch, int i = 0) {
+  return {&launch.signature->output_at(i), launch.output(i)};
+}
+inline ParamReader statics_of(const Launch& launch) {
+  return ParamReader(launch.signature->statics);
+}
+inline std::uint64_t dynamic_of(const Launch& launch, int i) {
+  return launch.dynamics[launch.signature->dynamic + i];
+}
+
+// Calls run.template operator()<double>() for f64 and <float>() for the other floats.
+template <class Run>
+void with_compute_type(DType dtype, Run run) {
+  if (dtype == DType::f64) {
+    run.template operator()<double>();
+  } else {
+    run.template operator()<float>();
+  }
+}
+
+// Memory of one task, kept by its thread for the next.
+template <class T>
+T* scratch(int slot, std::int64_t count) {
+  struct Block {
+    struct Release {
+      void operator()(T* old) const { ::operator delete[](old, std::align_val_t{64}); }
+    };
+    std::unique_ptr<T[], Release> memory;
+    std::int64_t size = 0;
+  };
+  constexpr int kSlots = 16;
+  thread_local Block blocks[kSlots];
+  Block& block = blocks[slot];
+  if (block.size < count) {
+    block.memory.reset();
+    block.size = 0;
+    block.memory.reset(static_cast<T*>(
+        ::operator new[](static_cast<std::size_t>(count) * sizeof(T), std::align_val_t{64})));
+    block.size = count;
+  }
+  return block.memory.get();
+}
+
+// A row of an operand in compute precision: in place where it can be read as it is, else in `copy`.
+template <class T>
+const T* read_row(const Operand& operand, std::int64_t offset, std::int64_t stride, std::int64_t n,
+                  T* copy) {
+  const Address at = operand.at(offset);
+  if (stride == 1 && operand.dtype() == dtype_of_v<T>) return reinterpret_cast<const T*>(at);
+  load_row(operand.dtype(), at, stride, n, copy);
+  return copy;
+}
+
+// Where to put a dense row of the output: in place or in `copy`, which write_row() then stores.
+template <class T>
+T* row_to_write(const Operand& output, std::int64_t offset, T* copy) {
+  return output.dtype() == dtype_of_v<T> ? reinterpret_cast<T*>(output.at(offset)) : copy;
+}
+template <class T>
+void write_row(const Operand& output, std::int64_t offset, const T* row, std::int64_t n) {
+  Address at = output.at(offset);
+  if (reinterpret_cast<const std::byte*>(row) != at) store_row(output.dtype(), row, n, at);
+}
+
+inline bool streams(const Operand& output) {
+  return element_count(output.shape()) * size_of(output.dtype()) >= kStreamBytes;
+}
+
+// Splits `count` tasks of `cost` elements each into chunks. The split never depends on the number
+// of threads. Calls body(begin, end).
+template <class Body>
+void for_chunks(std::int64_t count, std::int64_t cost, Body&& body) {
+  if (count <= 0) return;
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, kChunkElements / std::max<std::int64_t>(1, cost));
+  if (grain >= count) return body(std::int64_t{0}, count);
+  WorkerPool::global().parallel_for_range(count, grain, body);
+}
+
+}  // namespace hearth::cpu

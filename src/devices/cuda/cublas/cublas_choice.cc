@@ -1,0 +1,297 @@
+// Which algorithm of cuBLASLt computes a product: remembered, or measured.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <random>
+
+#include "devices/cuda/cublas/cublas_matmul.h"
+#include "devices/cuda/driver/stopwatch.h"
+#include "hearth/error.h"
+#include "runtime/compile/source_hash.h"
+
+namespace hearth::cuda {
+namespace {
+
+using Api = CublasLtApi;
+using Status = Api::Status;
+
+// Another algorithm than the library's first choice has to take less than this share of its time.
+// Smaller differences are lost, or turned, where a card is at its limit of power.
+constexpr double kClearly = 0.95;
+// One that takes more than this share of the fastest's time is measured once only.
+constexpr double kFarBehind = 1.2;
+// A product that takes longer than this is left to the library's own choice.
+constexpr double kLongestSeconds = 5e-3;
+// Of the runs that are measured as one, and of all measuring of one problem, about.
+constexpr double kRunSeconds = 100e-6;
+constexpr auto kMeasuring = std::chrono::milliseconds(100);
+constexpr int kMostRepetitions = 20;
+constexpr int kRounds = 5;
+// Random numbers in a row, which then repeat: a prime, so that rows of a matrix differ.
+constexpr std::size_t kNumbers = 8191;
+
+// Numbers as they are met, in pinned memory: multiplying zeros takes a card less power, and so less
+// time.
+class RandomNumbers {
+ public:
+  RandomNumbers(Context& context, DType dtype)
+      : context_(context), bytes_(kNumbers * static_cast<std::size_t>(size_of(dtype))) {
+    context.check(context.api().cuMemHostAlloc(&memory_, bytes_, 0), "cuMemHostAlloc");
+    switch (dtype) {
+      case DType::f64:
+        draw<double>();
+        break;
+      case DType::f16:
+        draw<float16>();
+        break;
+      case DType::bf16:
+        draw<bfloat16>();
+        break;
+      default:
+        draw<float>();
+    }
+  }
+  // Once nothing queued reads them any more.
+  ~RandomNumbers() { context_.api().cuMemFreeHost(memory_); }
+  RandomNumbers(const RandomNumbers&) = delete;
+  RandomNumbers& operator=(const RandomNumbers&) = delete;
+
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(memory_), bytes_};
+  }
+
+ private:
+  template <class T>
+  void draw() {
+    std::mt19937 bits(1);
+    std::normal_distribution<float> normal;
+    for (std::size_t i = 0; i < kNumbers; ++i) static_cast<T*>(memory_)[i] = T(normal(bits));
+  }
+
+  Context& context_;
+  std::size_t bytes_;
+  void* memory_ = nullptr;
+};
+
+// Memory for results that nobody reads, and for factors.
+class Scratch {
+ public:
+  Scratch(Context& context, std::int64_t bytes) : context_(context), bytes_(bytes) {
+    is_there_ =
+        context.api().cuMemAlloc_v2(&address_, static_cast<std::size_t>(bytes)) == Result::success;
+  }
+  ~Scratch() {
+    if (is_there_) context_.api().cuMemFree_v2(address_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  explicit operator bool() const noexcept { return is_there_; }
+  void* address() const noexcept {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
+  }
+
+  // Repeats `values`, which are pinned, all over it.
+  void fill(std::span<const std::byte> values) const {
+    const DriverApi& api = context_.api();
+    const auto bytes = static_cast<std::size_t>(bytes_);
+    std::size_t filled = std::min(values.size(), bytes);
+    context_.check(api.cuMemcpyHtoDAsync_v2(address_, values.data(), filled, context_.stream()),
+                   "cuMemcpyHtoDAsync");
+    while (filled < bytes) {
+      const std::size_t more = std::min(filled, bytes - filled);
+      context_.check(api.cuMemcpyDtoDAsync_v2(address_ + filled, address_, more, context_.stream()),
+                     "cuMemcpyDtoDAsync");
+      filled += more;
+    }
+  }
+
+ private:
+  Context& context_;
+  std::int64_t bytes_;
+  DevicePointer address_ = 0;
+  bool is_there_ = false;
+};
+
+// A recorded stream as something to launch: without it the host's calls would be measured where
+// products are small.
+class Repetition {
+ public:
+  template <class Queue>
+  Repetition(Context& context, Queue queue) : context_(context) {
+    const DriverApi& api = context.api();
+    const Stream stream = context.recording_stream();
+    context.check(api.cuStreamBeginCapture_v2(stream, CaptureMode::relaxed),
+                  "cuStreamBeginCapture");
+    const bool is_queued = queue(stream);
+    const Result ended = api.cuStreamEndCapture(stream, &graph_);
+    if (!is_queued || ended != Result::success) return;
+    if (api.cuGraphInstantiateWithFlags(&exec_, graph_, 0) != Result::success) exec_ = nullptr;
+  }
+  ~Repetition() {
+    if (exec_ != nullptr) context_.api().cuGraphExecDestroy(exec_);
+    if (graph_ != nullptr) context_.api().cuGraphDestroy(graph_);
+  }
+  Repetition(const Repetition&) = delete;
+  Repetition& operator=(const Repetition&) = delete;
+  explicit operator bool() const noexcept { return exec_ != nullptr; }
+  void launch() {
+    context_.check(context_.api().cuGraphLaunch(exec_, context_.stream()), "cuGraphLaunch");
+  }
+
+ private:
+  Context& context_;
+  Graph graph_ = nullptr;
+  GraphExec exec_ = nullptr;
+};
+
+// An algorithm that is measured against others.
+struct Trial {
+  template <class Queue>
+  Trial(const Api::Algorithm& which, Context& context, Queue queue)
+      : algorithm(which), repetition(context, queue) {}
+
+  double middle() const {
+    std::vector<double> sorted = seconds;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+
+  Api::Algorithm algorithm;
+  Repetition repetition;
+  std::vector<double> seconds;
+};
+
+// The first, unless another is clearly faster. They run in turn, so that a card that slows down does
+// so for all of them.
+Api::Algorithm choice_of(Context& context, std::deque<Trial>& trials) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (Trial& trial : trials) trial.repetition.launch();  // loads the kernel
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < kRounds; ++round) {
+    Stopwatch stopwatch(context);
+    stopwatch.mark();
+    std::vector<Trial*> measured;
+    for (Trial& trial : trials) {
+      if (&trial != &trials.front() && round > 0 && trial.middle() > kFarBehind * fastest) continue;
+      measured.push_back(&trial);
+      trial.repetition.launch();
+      stopwatch.mark();
+    }
+    context.wait();
+    const std::vector<double> took = stopwatch.seconds();
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      measured[i]->seconds.push_back(took[i]);
+      fastest = std::min(fastest, took[i]);
+    }
+    if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
+  }
+  const Trial* chosen = &trials.front();
+  double limit = chosen->middle() * kClearly;
+  for (const Trial& trial : trials) {
+    if (trial.middle() >= limit) continue;
+    limit = trial.middle();
+    chosen = &trial;
+  }
+  return chosen->algorithm;
+}
+
+}  // namespace
+
+Api::Algorithm CublasMatmul::choose(const Operands& operands, const Alignment& alignment) const {
+  std::string library = library_.version();
+  for (const std::uint32_t bytes : alignment) library += " " + std::to_string(bytes);
+  const runtime::SourceHash hash = runtime::hash_call(call_, library);
+  if (const auto known = kept(hash)) return *known;
+  set_bias(operands.bias);
+  const std::vector<Algorithm> offered = candidates(alignment);
+  if (offered.size() == 1) return offered.front();
+  const auto best = fastest(offered, operands);
+  if (!best) return offered.front();
+  cache_.keep(hash, std::as_bytes(std::span(best->data)));
+  return *best;
+}
+
+std::optional<Api::Algorithm> CublasMatmul::kept(const runtime::SourceHash& hash) const {
+  const auto image = cache_.find(hash);
+  Algorithm algorithm;
+  if (!image || image->size() != sizeof algorithm.data) return std::nullopt;
+  std::memcpy(algorithm.data.data(), image->data(), image->size());
+  if (!runs(algorithm)) return std::nullopt;
+  return algorithm;
+}
+
+bool CublasMatmul::runs(const Algorithm& algorithm) const {
+  Api::Candidate result;
+  return library_.api().cublasLtMatmulAlgoCheck(library_.handle(), description_, b_, a_, c_, c_,
+                                                &algorithm, &result) == Status::success &&
+         result.workspace_bytes <= static_cast<std::size_t>(problem_.workspace_bytes);
+}
+
+std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>& candidates,
+                                                    const Operands& operands) const {
+  const auto dtype = static_cast<DType>(problem_.dtype);
+  const auto bytes_of = [&](std::int64_t rows, std::int64_t columns,
+                            const gpu::MatmulProblem::Matrix& matrix) {
+    if (matrix.transposed != 0) std::swap(rows, columns);
+    return ((problem_.batches - 1) * matrix.batch_stride + (rows - 1) * matrix.stride + columns) *
+           size_of(dtype);
+  };
+  // The commands before this one have yet to make the factors, and may still need what lies where
+  // its result will be.
+  const Scratch a(context(), bytes_of(problem_.m, problem_.k, problem_.a)),
+      b(context(), bytes_of(problem_.k, problem_.n, problem_.b)),
+      c(context(), bytes_of(problem_.m, problem_.n, problem_.c));
+  if (!a || !b || !c) return std::nullopt;
+  {
+    const RandomNumbers numbers(context(), dtype);
+    a.fill(numbers.bytes());
+    b.fill(numbers.bytes());
+    context().wait();
+  }
+  Operands measured = operands;
+  measured.a = a.address();
+  measured.b = b.address();
+  if (problem_.has_residual == 0 || measured.residual == measured.c) {
+    measured.residual = c.address();
+  }
+  measured.c = c.address();
+
+  // The library may offer what it then refuses.
+  auto first = candidates.begin();
+  std::optional<double> once;
+  while (first != candidates.end() && !(once = seconds(*first, measured))) ++first;
+  if (!once) return std::nullopt;
+  if (*once > kLongestSeconds) return *first;
+  const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMostRepetitions);
+  std::deque<Trial> trials;
+  for (auto each = first; each != candidates.end(); ++each) {
+    trials.emplace_back(*each, context(), [&](Stream stream) {
+      for (int i = 0; i < repetitions; ++i) {
+        if (run(*each, measured, stream) != Status::success) return false;
+      }
+      return true;
+    });
+    if (!trials.back().repetition) trials.pop_back();
+  }
+  if (trials.empty()) return std::nullopt;
+  return choice_of(context(), trials);
+}
+
+std::optional<double> CublasMatmul::seconds(const Algorithm& algorithm,
+                                            const Operands& operands) const {
+  Repetition repetition(context(), [&](Stream stream) {
+    return run(algorithm, operands, stream) == Status::success;
+  });
+  if (!repetition) return std::nullopt;
+  repetition.launch();  // loads the kernel
+  Stopwatch stopwatch(context());
+  stopwatch.mark();
+  repetition.launch();
+  stopwatch.mark();
+  context().wait();
+  return stopwatch.seconds().front();
+}
+
+}  // namespace hearth::cuda

@@ -1,0 +1,112 @@
+// The part of cuBLASLt that Hearth uses, declared by hand like the driver's API (driver_api.h), and
+// opened at run time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/driver/driver_api.h"
+#include "devices/cuda/driver/library.h"
+
+namespace hearth::cuda {
+
+struct CublasLtApi {
+  using Handle = struct CublasLtTag*;
+  using Description = struct MatmulDescriptionTag*;
+  using Layout = struct MatrixLayoutTag*;
+  using Preference = struct MatmulPreferenceTag*;
+
+  enum class Status : unsigned { success = 0, invalid_value = 7, not_supported = 15 };
+  enum class DataType : unsigned { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };
+  enum class ComputeType : unsigned { f32 = 68, f64 = 70, tf32 = 77 };
+  enum class LayoutAttribute : unsigned { batch_count = 5, batch_stride = 6 };
+  enum class DescriptionAttribute : unsigned {
+    transpose_a = 3,
+    transpose_b = 4,
+    epilogue = 7,
+    bias = 8,
+  };
+  // Bits of an epilogue.
+  static constexpr std::uint32_t kNoEpilogue = 1;
+  static constexpr std::uint32_t kRelu = 2;
+  static constexpr std::uint32_t kBias = 4;
+  static constexpr std::uint32_t kGeluTanh = 32;
+  enum class PreferenceAttribute : unsigned {
+    most_workspace_bytes = 1,
+    reductions = 3,
+    alignment_a = 5,
+    alignment_b = 6,
+    alignment_c = 7,
+    alignment_d = 8,
+  };
+  // Of an algorithm: what it is set to, and what it can be set to.
+  enum class AlgorithmAttribute : unsigned { splits = 2, reduction = 3 };
+  enum class Capability : unsigned { splits = 0, reductions = 1 };
+  static constexpr std::int32_t kTransposed = 1;  // CUBLAS_OP_T
+  // How sums of parts of k are added: CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE and _MASK.
+  static constexpr std::uint32_t kReductionComputeType = 2;
+  static constexpr std::uint32_t kReductionAny = 7;
+
+  // Plain data that the same version of the library understands again.
+  struct Algorithm {
+    std::array<std::uint64_t, 8> data{};
+  };
+  struct Candidate {
+    Algorithm algorithm;
+    std::size_t workspace_bytes = 0;
+    Status state = Status::success;
+    float waves = 0;
+    std::array<int, 4> reserved{};
+  };
+
+  std::size_t (*cublasLtGetVersion)();
+  const char* (*cublasLtGetStatusString)(Status status);
+  Status (*cublasLtCreate)(Handle* handle);
+  Status (*cublasLtDestroy)(Handle handle);
+
+  Status (*cublasLtMatmulDescCreate)(Description* description, ComputeType compute, DataType scale);
+  Status (*cublasLtMatmulDescDestroy)(Description description);
+  Status (*cublasLtMatmulDescSetAttribute)(Description description, DescriptionAttribute attribute,
+                                           const void* value, std::size_t bytes);
+  // Matrices are column by column here: `stride` elements from one column to the next.
+  Status (*cublasLtMatrixLayoutCreate)(Layout* layout, DataType type, std::uint64_t rows,
+                                       std::uint64_t columns, std::int64_t stride);
+  Status (*cublasLtMatrixLayoutDestroy)(Layout layout);
+  Status (*cublasLtMatrixLayoutSetAttribute)(Layout layout, LayoutAttribute attribute,
+                                             const void* value, std::size_t bytes);
+  Status (*cublasLtMatmulPreferenceCreate)(Preference* preference);
+  Status (*cublasLtMatmulPreferenceDestroy)(Preference preference);
+  Status (*cublasLtMatmulPreferenceSetAttribute)(Preference preference,
+                                                 PreferenceAttribute attribute, const void* value,
+                                                 std::size_t bytes);
+
+  Status (*cublasLtMatmulAlgoGetHeuristic)(Handle handle, Description description, Layout a,
+                                           Layout b, Layout c, Layout d, Preference preference,
+                                           int wanted, Candidate* candidates, int* count);
+  Status (*cublasLtMatmulAlgoConfigGetAttribute)(const Algorithm* algorithm,
+                                                 AlgorithmAttribute attribute, void* value,
+                                                 std::size_t bytes, std::size_t* written);
+  Status (*cublasLtMatmulAlgoConfigSetAttribute)(Algorithm* algorithm, AlgorithmAttribute attribute,
+                                                 const void* value, std::size_t bytes);
+  Status (*cublasLtMatmulAlgoCapGetAttribute)(const Algorithm* algorithm, Capability attribute,
+                                              void* value, std::size_t bytes, std::size_t* written);
+  Status (*cublasLtMatmulAlgoCheck)(Handle handle, Description description, Layout a, Layout b,
+                                    Layout c, Layout d, const Algorithm* algorithm,
+                                    Candidate* result);
+  Status (*cublasLtMatmul)(Handle handle, Description description, const void* alpha, const void* a,
+                           Layout a_layout, const void* b, Layout b_layout, const void* beta,
+                           const void* c, Layout c_layout, void* d, Layout d_layout,
+                           const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,
+                           Stream stream);
+};
+
+// The newest of the library's versions that a driver of this version runs (13000 is 13.0); null where
+// there is none, as `notes` says then.
+std::shared_ptr<const CublasLtApi> open_cublas_lt(const Places& places, int driver_version,
+                                                  std::vector<std::string>& notes);
+
+}  // namespace hearth::cuda

@@ -1,0 +1,116 @@
+#include "devices/cuda/cudnn/cudnn.h"
+
+#include <array>
+#include <vector>
+
+#include "devices/cuda/cudnn/cudnn_attention.h"
+#include "hearth/error.h"
+#include "kernels/attention/problem.h"
+
+namespace hearth::cuda {
+namespace {
+
+// Attention needs tensor cores of this generation, and the graphs that they are described by this
+// version; the two before it have errors that NVIDIA's cudnn-frontend refuses them for.
+constexpr int kLeastCapability = 80;
+constexpr std::size_t kLeastVersion = 91002;
+// The one generation whose kernels take heads of 256 columns both ways.
+constexpr int kWideCapability = 90;
+
+CudnnAttention attention_of(const gpu::AttentionProblem& p) {
+  const auto strides = [](const gpu::AttentionProblem::Steps& steps) {
+    return CudnnShape{steps.item, steps.head, steps.row, 1};
+  };
+  CudnnAttention a;
+  a.type = static_cast<DType>(p.dtype) == DType::f16 ? CudnnApi::DataType::half
+                                                     : CudnnApi::DataType::bfloat16;
+  a.q = {p.batch, p.heads, p.rows, p.d};
+  a.k = {p.batch, p.kv_heads, p.keys, p.d};
+  a.v = {p.batch, p.kv_heads, p.keys, p.dv};
+  a.q_strides = strides(p.q);
+  a.k_strides = strides(p.k);
+  a.v_strides = strides(p.v);
+  a.out_strides = strides(p.out);
+  a.grad_strides = strides(p.grad);
+  a.bias = {p.bias_items, p.bias_heads, p.rows, p.keys};
+  a.bias_strides = strides(p.bias);
+  a.scale = static_cast<float>(p.scale);
+  a.causal = p.causal != 0;
+  a.bounded = p.bounded != 0;
+  a.deterministic = p.deterministic != 0;
+  return a;
+}
+
+// One gpu::AttentionProblem.
+class CudnnAttentionFunction final : public LibraryFunction {
+ public:
+  CudnnAttentionFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call)
+      : LibraryFunction(context, call), library_(library), problem_(gpu::attention_problem(call)) {
+    const CudnnAttention attention = attention_of(problem_);
+    const CudnnGraph graph = problem_.backward != 0
+                                 ? attention_backward_graph(library_.api(), attention)
+                                 : attention_graph(library_.api(), attention);
+    const Context::Scope scope(context, Context::Use::call);
+    const std::lock_guard lock(library_.lock());
+    plan_ = graph.compile(library_.handle(context.stream()), problem_.workspace_bytes);
+    if (plan_ == nullptr) {
+      throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
+                                              context.name() + "; got version " +
+                                              std::to_string(library_.api()->cudnnGetVersion()) +
+                                              ", expected another");
+    }
+  }
+
+  void enqueue(const runtime::Command& command, Stream stream) const override {
+    check_arguments(command);
+    const std::size_t workspace = gpu::workspace_parameter(problem_);
+    std::vector<void*> memory;
+    for (std::size_t i = 0; i < command.arguments.size(); ++i) {
+      if (i != workspace) memory.push_back(command.arguments[i].address);
+    }
+    const std::lock_guard lock(library_.lock());
+    plan_->run(library_.handle(stream), memory, command.arguments[workspace].address);
+  }
+
+ private:
+  Cudnn& library_;
+  const gpu::AttentionProblem problem_;
+  std::unique_ptr<const CudnnPlan> plan_;
+};
+
+}  // namespace
+
+Cudnn::~Cudnn() {
+  if (handle_ == nullptr || !context_.drain()) return;
+  try {
+    const Context::Scope scope(context_, Context::Use::call);
+    api_->cudnnDestroy(handle_);
+  } catch (const std::exception&) {
+    // The driver's library is gone, and what the handle holds with it.
+  }
+}
+
+bool Cudnn::has(std::string_view function) const {
+  if (capability_ < kLeastCapability || api_->cudnnGetVersion() < kLeastVersion) return false;
+  if (function == gpu::kWideAttention) return capability_ == kWideCapability;
+  return function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction;
+}
+
+std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
+                                                 const runtime::KernelCache& /*cache*/) {
+  return std::make_unique<CudnnAttentionFunction>(*this, context_, call);
+}
+
+CudnnApi::Handle Cudnn::handle(Stream stream) {
+  const auto check = [&](CudnnApi::Status status, const char* call) {
+    if (status == CudnnApi::Status::success) return;
+    throw Error(ErrorCode::device, std::string("cuda: ") + call + " on " + context_.name() +
+                                       " fails; got " + describe(*api_, status) +
+                                       ", expected success");
+  };
+  if (handle_ == nullptr) check(api_->cudnnCreate(&handle_), "cudnnCreate");
+  check(api_->cudnnSetStream(handle_, stream), "cudnnSetStream");
+  return handle_;
+}
+
+}  // namespace hearth::cuda

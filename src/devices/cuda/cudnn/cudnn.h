@@ -1,0 +1,42 @@
+// cuDNN as one card uses it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "devices/cuda/cudnn/cudnn_graph.h"
+#include "devices/cuda/driver/library_function.h"
+
+namespace hearth::cuda {
+
+// Serves gpu::AttentionProblem. The card's part of the library is made when it is first needed.
+class Cudnn final : public VendorLibrary {
+ public:
+  // `capability` of the card; 9.0 is 90.
+  Cudnn(std::shared_ptr<const CudnnApi> api, Context& context, int capability)
+      : api_(std::move(api)), context_(context), capability_(capability) {}
+  ~Cudnn() override;
+  Cudnn(const Cudnn&) = delete;
+  Cudnn& operator=(const Cudnn&) = delete;
+
+  bool has(std::string_view function) const override;
+  // Throws Error{unsupported} where the library has no engine for the call.
+  std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
+                                            const runtime::KernelCache& cache) override;
+
+  const std::shared_ptr<const CudnnApi>& api() const noexcept { return api_; }
+  // Within a scope of the context. What is run with it goes to `stream`, until the next call: that
+  // and its use are one step under the lock.
+  CudnnApi::Handle handle(Stream stream);
+  std::mutex& lock() noexcept { return lock_; }
+
+ private:
+  const std::shared_ptr<const CudnnApi> api_;
+  Context& context_;
+  const int capability_;
+  std::mutex lock_;
+  CudnnApi::Handle handle_ = nullptr;
+};
+
+}  // namespace hearth::cuda

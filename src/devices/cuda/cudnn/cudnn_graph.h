@@ -1,0 +1,132 @@
+// A computation for cuDNN: tensors, the operations between them, and what the library compiles them
+// to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "devices/cuda/cudnn/cudnn_api.h"
+
+namespace hearth::cuda {
+
+// A descriptor of the library's, which has to be given back.
+class CudnnDescriptor {
+ public:
+  // Throws Error{device}, like all below.
+  CudnnDescriptor(const CudnnApi& api, CudnnApi::DescriptorType type);
+  ~CudnnDescriptor();
+  CudnnDescriptor(CudnnDescriptor&& other) noexcept
+      : api_(other.api_), descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+  CudnnDescriptor& operator=(CudnnDescriptor&&) = delete;
+
+  CudnnApi::Descriptor get() const noexcept { return descriptor_; }
+  template <class T>
+  void set(CudnnApi::Attribute name, CudnnApi::AttributeType type, const T& value) {
+    set(name, type, 1, &value);
+  }
+  void set(CudnnApi::Attribute name, CudnnApi::AttributeType type, std::int64_t count,
+           const void* elements);
+  void set(CudnnApi::Attribute name, const CudnnDescriptor& other) {
+    set(name, CudnnApi::AttributeType::backend_descriptor, other.descriptor_);
+  }
+  void finalize();
+  // False where the library does not support what it describes.
+  bool try_finalize();
+
+ private:
+  const CudnnApi* api_;
+  CudnnApi::Descriptor descriptor_ = nullptr;
+};
+
+using CudnnShape = std::array<std::int64_t, 4>;
+
+// A compiled graph.
+class CudnnPlan {
+ public:
+  std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
+  // Queues the computation. `memory`: an address for each tensor of memory, in the order in which the
+  // graph was given them.
+  void run(CudnnApi::Handle handle, std::span<void* const> memory, void* workspace) const;
+
+ private:
+  friend class CudnnGraph;
+  CudnnPlan(std::shared_ptr<const CudnnApi> api, CudnnDescriptor plan)
+      : api_(std::move(api)), plan_(std::move(plan)) {}
+
+  std::shared_ptr<const CudnnApi> api_;
+  CudnnDescriptor plan_;
+  std::int64_t workspace_bytes_ = 0;
+  std::vector<std::int64_t> ids_;     // of memory, then of scalars
+  std::deque<std::int64_t> scalars_;  // the bits of each
+};
+
+// Builds a graph operation by operation. Values are named by the index of their tensor.
+class CudnnGraph {
+ public:
+  using DataType = CudnnApi::DataType;
+  using Pointwise = CudnnApi::Pointwise;
+  using Value = int;
+  static constexpr Value kNone = -1;
+
+  explicit CudnnGraph(std::shared_ptr<const CudnnApi> api) : api_(std::move(api)) {}
+
+  // A tensor in memory, at a multiple of 16 bytes.
+  Value memory(DataType type, const CudnnShape& shape, const CudnnShape& strides);
+  Value scalar(float value);
+  Value scalar(std::int32_t value);
+  // A tensor that exists in registers only; dense unless strides are given.
+  Value virtual_tensor(DataType type, const CudnnShape& shape);
+  Value virtual_tensor(DataType type, const CudnnShape& shape, const CudnnShape& strides);
+
+  // y = mode(x, b), or for binary_select: t ? x : b. Computed in `math`.
+  void pointwise(Pointwise mode, Value x, Value b, Value y, DataType math = DataType::float_,
+                 Value t = kNone);
+  // The same into a new virtual tensor like x.
+  Value pointwise(Pointwise mode, Value x, Value b = kNone);
+  // The position of each element along an axis, as int32.
+  Value index_like(Value x, std::int64_t axis);
+  // Of c's rows and columns and of what is summed only so many exist, as a tensor says.
+  struct Extents {
+    Value m = kNone, n = kNone, k = kNone;
+  };
+  void matmul(Value a, Value b, Value c, const Extents& extents);
+  void matmul(Value a, Value b, Value c) { matmul(a, b, c, {kNone, kNone, kNone}); }
+  // Over the axes where y has extent 1.
+  void reduce(CudnnApi::Reduction operation, Value x, Value y);
+  // The same elements under another shape and strides.
+  void reshape(Value x, Value y);
+
+  const CudnnShape& shape(Value x) const { return tensors_[static_cast<std::size_t>(x)].shape; }
+  // Null where the library has no engine for the graph on this card that makes do with so much
+  // workspace.
+  std::unique_ptr<const CudnnPlan> compile(CudnnApi::Handle handle,
+                                           std::int64_t workspace_bytes) const;
+
+ private:
+  struct Tensor {
+    CudnnDescriptor descriptor;
+    CudnnShape shape;
+  };
+  Value add(DataType type, const CudnnShape& shape, const CudnnShape& strides, bool is_virtual,
+            bool by_value);
+  const CudnnDescriptor& of(Value x) const {
+    return tensors_[static_cast<std::size_t>(x)].descriptor;
+  }
+
+  std::shared_ptr<const CudnnApi> api_;
+  std::deque<Tensor> tensors_;
+  std::deque<CudnnDescriptor> parts_;       // what operations refer to
+  std::deque<CudnnDescriptor> operations_;  // in the order of the computation
+  std::vector<std::int64_t> memory_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> scalars_;  // id, bits
+};
+
+CudnnShape dense_strides(const CudnnShape& shape);
+
+}  // namespace hearth::cuda

@@ -1,0 +1,56 @@
+// Metal Performance Shaders Graph as a device uses it, opened at run time. Needs macOS 15: before it,
+// memory of a graph begins where its buffer begins.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "devices/metal/mpsgraph/mps_call.h"
+#include "devices/metal/mpsgraph/mps_program.h"
+#include "devices/metal/objc/objc.h"
+#include "runtime/commands/driver.h"
+
+namespace hearth::metal {
+
+// Thread-safe. Destroyed after all its functions.
+class MpsLibrary {
+ public:
+  // `objc` and `device` outlive it. Null where the system lacks any of it, for the reason that `notes`
+  // gives.
+  static std::unique_ptr<MpsLibrary> open(const ObjectiveC& objc, Id device, SystemVersion system,
+                                          std::vector<std::string>& notes);
+
+  // See runtime::Driver.
+  bool has(std::string_view function) const;
+  // Throws Error{unsupported} for what check_program() refuses.
+  std::unique_ptr<runtime::Function> function(const runtime::LibraryCall& call);
+
+  const ObjectiveC& objc() const noexcept { return objc_; }
+  // The program's graph, compiled unless it is among the last kMostExecutables that were asked for.
+  std::shared_ptr<const MpsExecutable> executable(const MpsProgram& program,
+                                                  const runtime::LibraryCall& call);
+
+  static constexpr std::size_t kMostExecutables = 256;
+
+ private:
+  struct Kept {
+    std::shared_ptr<const MpsExecutable> executable;
+    std::uint64_t used = 0;
+  };
+
+  MpsLibrary(const ObjectiveC& objc, Owned graph_device)
+      : objc_(objc), graph_device_(std::move(graph_device)) {}
+
+  const ObjectiveC& objc_;
+  const Owned graph_device_;
+  std::mutex mutex_;
+  std::map<std::vector<std::int64_t>, Kept> executables_;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace hearth::metal

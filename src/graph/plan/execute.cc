@@ -1,0 +1,274 @@
+// Submission: sample what is wanted, find the plan, acquire memory, launch, publish results.
+#include <algorithm>
+#include <string>
+
+#include "graph/hash.h"
+#include "graph/outputs.h"
+#include "graph/plan/plan.h"
+#include "graph/record/tape.h"
+#include "graph/switches.h"
+#include "runtime/trace/timeline.h"
+
+namespace hearth {
+namespace {
+
+// Reused between submissions of a thread, so that a hit allocates nothing but results.
+struct Scratch {
+  std::vector<ExternalFact> facts;
+  std::vector<Address> bases;
+  std::vector<Storage*> storages;
+  std::vector<Address> operands;
+};
+
+// Most plans of a single op have nothing to add: that is told sooner than added.
+void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
+  if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
+}
+
+// True if the storage of `node` is this node's alone and the whole of it: it may be overwritten.
+bool is_donatable(const Node& node) {
+  const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
+  return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
+         node.storage->references.load(std::memory_order_acquire) == 1 &&
+         node.storage->adopted == nullptr && node.layout.offset == 0 &&
+         is_dense(node.shape, node.layout.strides) &&
+         node.storage->bytes ==
+             std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
+}
+
+// Appends to the recording's words which nodes are wanted, a bit each; false where none is.
+bool describe_wanted(Recording& recording) {
+  const std::vector<Node*>& nodes = recording.nodes;
+  std::uint64_t* word = recording.words.reserve(nodes.size() / 64 + 1);
+  std::uint64_t any = 0;
+  for (std::size_t first = 0; first < nodes.size(); first += 64) {
+    std::uint64_t bits = 0;
+    const std::size_t end = std::min(nodes.size(), first + 64);
+    for (std::size_t i = first; i < end; ++i) {
+      prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
+      bits |= std::uint64_t{has_handles(*nodes[i])} << (i - first);
+    }
+    any |= bits;
+    *word++ = bits;
+  }
+  recording.words.set_end(word);
+  return any != 0;
+}
+
+// What describe_wanted() wrote from word `first` on.
+std::vector<bool> wanted_nodes(const Recording& recording, std::size_t first) {
+  std::vector<bool> wanted(recording.nodes.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = (recording.words[first + i / 64] >> (i % 64) & 1) != 0;
+  }
+  return wanted;
+}
+
+// Appends what else the plan may depend on.
+void describe(const DeviceImpl& device, Recording& recording, std::vector<ExternalFact>& facts) {
+  WordStream& key = recording.words;
+  key.push_back(reinterpret_cast<std::uintptr_t>(&device));
+  key.push_back(recording.nodes.size());
+  key.push_back(recording.externals.size());
+  key.push_back(switches().word());
+  facts.clear();
+  const std::vector<Node*>& externals = recording.externals;
+  for (std::size_t i = 0; i < externals.size(); ++i) {
+    const Node* const ahead = externals[std::min(i + kPrefetchAhead, externals.size() - 1)];
+    __builtin_prefetch(&ahead->layout);
+    __builtin_prefetch(ahead->storage);
+    const Node* const node = externals[i];
+    ExternalFact fact;
+    fact.donatable = is_donatable(*node);
+    const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
+    fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
+    facts.push_back(fact);
+    const bool dense = is_dense(node->shape, node->layout.strides);
+    const auto rank = static_cast<std::size_t>(node->shape.rank());
+    std::uint64_t* at = key.reserve(1 + 2 * rank);
+    *at++ = static_cast<std::uint64_t>(node->dtype) | rank << 8 | (fact.donatable ? 1u << 16 : 0u) |
+            (dense ? 1u << 17 : 0u) | (fact.aligned ? 1u << 18 : 0u) |
+            (fact.donatable ? static_cast<std::uint64_t>(node->storage->bytes) << 20 : 0);
+    for (const std::int64_t extent : node->shape) *at++ = static_cast<std::uint64_t>(extent);
+    // Where an axis has one element its stride says nothing, but views may keep it: it is part of
+    // the pattern all the same.
+    for (const std::int64_t stride : node->layout.strides) {
+      *at++ = static_cast<std::uint64_t>(stride);
+    }
+    key.set_end(at);
+  }
+}
+
+[[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan) {
+  // Names the largest values, since those are what the caller can change.
+  std::vector<const Node*> largest;
+  for (const PlanEscape& escape : plan.escapes) largest.push_back(recording.nodes[escape.node]);
+  std::sort(largest.begin(), largest.end(), [](const Node* a, const Node* b) {
+    return element_count(a->shape) * size_of(a->dtype) >
+           element_count(b->shape) * size_of(b->dtype);
+  });
+  std::string text = std::string(error.what()) + "; the plan needs " +
+                     std::to_string(plan.arena_bytes) + " bytes of arena and " +
+                     std::to_string(plan.storage_bytes) + " bytes of results";
+  for (std::size_t i = 0; i < largest.size() && i < 3; ++i) {
+    const Node* made_by = largest[i];
+    while (made_by->op == &output_op) made_by = recording.nodes[made_by->index - 1];
+    text += (i == 0 ? ", largest: " : ", ") + std::string(made_by->op->name.text) + " " +
+            std::string(name(largest[i]->dtype)) + " " + to_string(largest[i]->shape);
+  }
+  throw Error(ErrorCode::out_of_memory, text);
+}
+
+// Storage of the results; released again if anything throws.
+struct Results {
+  std::vector<Storage*>& storages;
+  ~Results() {
+    for (Storage* storage : storages) release(storage);
+    storages.clear();
+  }
+};
+
+Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bases,
+                const std::uint64_t* dynamics) {
+  if (operand.base == PlanOperand::kNone) return nullptr;
+  Address address = bases[operand.base] + operand.offset_bytes;
+  for (int i = 0; i < operand.dynamic_count; ++i) {
+    const DynamicOffset& offset =
+        plan.dynamic_offsets[static_cast<std::size_t>(operand.first_dynamic + i)];
+    address += dynamic_i64(dynamics[offset.dynamic]) * offset.stride_bytes;
+  }
+  return address;
+}
+
+void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Scratch& scratch) {
+  const Address* bases = scratch.bases.data();
+  const std::uint64_t* dynamics = recording.dynamics.data();
+  // GPUs time their kernels themselves: they run later.
+  const bool is_timed = device.host_visible() && runtime::Timeline::is_recording();
+  for (const Step& step : plan.steps) {
+    const auto count = static_cast<std::size_t>(step.operand_count);
+    if (scratch.operands.size() < count) scratch.operands.resize(count);
+    const PlanOperand* operands = plan.operands.data() + step.first_operand;
+    for (std::size_t i = 0; i < count; ++i) {
+      scratch.operands[i] = resolve(operands[i], plan, bases, dynamics);
+    }
+    Launch call;
+    call.signature = step.signature.get();
+    call.state = step.state.get();
+    call.operands = scratch.operands.data();
+    call.operand_count = step.operand_count;
+    if (step.signature != nullptr) call.output_count = step.signature->output_count();
+    call.workspace = resolve(step.workspace, plan, bases, dynamics);
+    call.dynamics = dynamics;
+    call.dynamic_count = static_cast<int>(recording.dynamics.size());
+    if (!is_timed) {
+      device.dispatch(step.launch, call);
+      continue;
+    }
+    const double start = runtime::Timeline::now();
+    device.dispatch(step.launch, call);
+    const double seconds = runtime::Timeline::now() - start;
+    const std::string_view name =
+        step.signature == nullptr ? "region" : step.signature->op->name.text;
+    runtime::Timeline::global().add_kernel(device.kind(), name, start, seconds);
+  }
+}
+
+void publish(const Plan& plan, const Recording& recording, Scratch& scratch) {
+  for (const PlanEscape& escape : plan.escapes) {
+    Node& node = *recording.nodes[escape.node];
+    Storage* storage = nullptr;
+    std::int64_t offset = escape.layout.offset;
+    if (escape.base > plan.external_count) {
+      storage = scratch.storages[static_cast<std::size_t>(escape.base - 1 - plan.external_count)];
+    } else {
+      const Node& external = *recording.externals[static_cast<std::size_t>(escape.base - 1)];
+      storage = external.storage;
+      offset += external.layout.offset;
+    }
+    for (int i = 0; i < escape.dynamic_count; ++i) {
+      const DynamicOffset& dynamic =
+          plan.dynamic_offsets[static_cast<std::size_t>(escape.first_dynamic + i)];
+      offset += dynamic_i64(recording.dynamics[static_cast<std::size_t>(dynamic.dynamic)]) *
+                (dynamic.stride_bytes / size_of(node.dtype));
+    }
+    retain(storage);
+    node.storage = storage;
+    node.layout.offset = offset;
+    node.layout.strides = escape.layout.strides;
+    node.state.store(NodeState::ready, std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+void execute(DeviceImpl& device, Recording& recording) {
+  thread_local Scratch scratch;
+  const std::size_t described = recording.words.size();
+  if (!describe_wanted(recording)) return;
+  for (const Node* node : recording.externals) {
+    if (node->state.load(std::memory_order_acquire) == NodeState::failed) {
+      throw Error(node->failure->error);
+    }
+  }
+  describe(device, recording, scratch.facts);
+  const std::span<const std::uint64_t> key = recording.words.span();
+  const std::uint64_t hash = hash_words(key);
+  Counters& count = counters();
+  std::shared_ptr<const Plan> plan = find_plan(hash, key);
+  if (plan != nullptr) {
+    count.plan_hits.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    count.plan_misses.fetch_add(1, std::memory_order_relaxed);
+    const runtime::HostSpan span("build plan");
+    auto built = build_plan(device, recording, wanted_nodes(recording, described), scratch.facts);
+    std::const_pointer_cast<Plan>(built)->key.assign(key.begin(), key.end());
+    keep_plan(hash, built);
+    plan = std::move(built);
+  }
+
+  // The caller's lists may be in use by a submission further up this thread's stack only if a
+  // kernel recorded ops, which kernels must not do.
+  Results results{scratch.storages};
+  {
+    const std::lock_guard lock(device.queue_mutex());
+    try {
+      scratch.bases.assign(1, nullptr);
+      for (const Node* node : recording.externals) {
+        scratch.bases.push_back(node->storage->address +
+                                node->layout.offset * size_of(node->dtype));
+      }
+      for (const PlanStorage& planned : plan->storages) {
+        Storage* storage = nullptr;
+        if (planned.donor >= 0) {
+          storage = recording.externals[static_cast<std::size_t>(planned.donor)]->storage;
+          retain(storage);
+        } else {
+          storage = allocate_storage(device, planned.bytes);
+        }
+        scratch.storages.push_back(storage);
+        scratch.bases.push_back(storage->address);
+      }
+      // Last, so that the device sees what the plan needs in all: its results and its arena.
+      if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::out_of_memory) out_of_memory(error, recording, *plan);
+      throw;
+    }
+    device.begin_plan(plan, plan->arena_bytes);
+    try {
+      launch(device, *plan, recording, scratch);
+      device.end_plan();
+    } catch (...) {
+      device.abandon_plan();
+      throw;
+    }
+  }
+  publish(*plan, recording, scratch);
+  add_to(count.dispatches, static_cast<std::int64_t>(plan->steps.size()));
+  add_to(count.fused, plan->fused);
+  add_to(count.copies, plan->copies);
+  add_to(count.donations, plan->donations);
+}
+
+}  // namespace hearth

@@ -1,0 +1,89 @@
+// A plan: how one recording runs. Holds metadata only, never arrays; immutable once built and
+// shared by all threads.
+//
+// Addresses are a base and a byte offset. Base 0 is the arena; then one base per external; then one
+// per output storage.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/kernel.h"
+#include "graph/record/node.h"
+#include "graph/record/tape.h"
+
+namespace hearth {
+
+// A dynamic slice start: the word `dynamic` times `stride_bytes` is added to the address.
+struct DynamicOffset {
+  int dynamic;
+  std::int64_t stride_bytes;
+};
+
+struct PlanOperand {
+  static constexpr int kNone = -1;
+  int base = kNone;  // kNone: absent
+  std::int64_t offset_bytes = 0;
+  int first_dynamic = 0;  // in Plan::dynamic_offsets
+  int dynamic_count = 0;
+};
+
+struct Step {
+  LaunchFunction launch = nullptr;
+  std::unique_ptr<Signature> signature;  // null for regions
+  std::vector<std::uint64_t> statics;    // what the signature's span names
+  std::shared_ptr<const void> state;
+  int first_operand = 0;
+  int operand_count = 0;
+  PlanOperand workspace;
+};
+
+// Storage that outlives the plan. Taken over from an external, or allocated at launch.
+struct PlanStorage {
+  std::int64_t bytes = 0;
+  int donor = -1;  // external slot
+};
+
+// A node that is wanted after the plan.
+struct PlanEscape {
+  std::uint32_t node;
+  int base;       // an external or an output storage
+  Layout layout;  // in elements; relative to the external's own offset
+  int first_dynamic = 0;
+  int dynamic_count = 0;
+};
+
+struct Plan {
+  std::vector<std::uint64_t> key;  // the whole description, compared on a hit
+  std::vector<Step> steps;
+  std::vector<PlanOperand> operands;
+  std::vector<DynamicOffset> dynamic_offsets;
+  std::vector<PlanStorage> storages;
+  std::vector<PlanEscape> escapes;
+  int external_count = 0;
+  std::int64_t arena_bytes = 0;
+  std::int64_t storage_bytes = 0;
+  int fused = 0;
+  int copies = 0;
+  int donations = 0;
+
+  int storage_base(int storage) const { return 1 + external_count + storage; }
+};
+
+// What is true of an external when its recording is submitted; part of the key.
+struct ExternalFact {
+  bool donatable = false;
+  bool aligned = false;  // the first element lies at a multiple of kRowAlignment
+};
+
+std::shared_ptr<const Plan> build_plan(DeviceImpl& device, const Recording& recording,
+                                       const std::vector<bool>& wanted,
+                                       std::span<const ExternalFact> externals);
+
+// The bounded, process-wide cache. Thread-safe.
+std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key);
+void keep_plan(std::uint64_t hash, std::shared_ptr<const Plan> plan);
+
+}  // namespace hearth

@@ -1,0 +1,313 @@
+#include "hearth/array.h"
+
+#include <cmath>
+#include <cstring>
+#include <ostream>
+
+#include "graph/record/grad_record.h"
+#include "graph/record/node.h"
+#include "graph/record/tape.h"
+
+namespace hearth {
+namespace {
+
+Node& node_of(const Array& array, const char* op) {
+  if (array.node() == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op) + ": no value; got an undefined Array, expected a defined one");
+  }
+  return *array.node();
+}
+
+void settle(Node& node) {
+  if (node.state.load(std::memory_order_acquire) == NodeState::pending) node.tape->submit();
+  if (node.state.load(std::memory_order_acquire) == NodeState::failed) {
+    throw Error(node.failure->error);
+  }
+}
+
+// One element in memory as a double.
+double element(const std::byte* at, DType dtype) {
+  const auto load = [at]<class T>(T) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+  };
+  switch (dtype) {
+    case DType::f64:
+      return load(double{});
+    case DType::f32:
+      return static_cast<double>(load(float{}));
+    case DType::f16:
+      return static_cast<double>(static_cast<float>(load(float16{})));
+    case DType::bf16:
+      return static_cast<double>(static_cast<float>(load(bfloat16{})));
+    case DType::i64:
+      return static_cast<double>(load(std::int64_t{}));
+    case DType::i32:
+      return load(std::int32_t{});
+    case DType::i16:
+      return load(std::int16_t{});
+    case DType::i8:
+      return load(std::int8_t{});
+    case DType::u64:
+      return static_cast<double>(load(std::uint64_t{}));
+    case DType::u32:
+      return load(std::uint32_t{});
+    case DType::u16:
+      return load(std::uint16_t{});
+    case DType::u8:
+    case DType::bool_:
+      return load(std::uint8_t{});
+  }
+  return 0;
+}
+
+// Copies the elements of a strided host view to row-major order.
+void gather(std::byte* target, const std::byte* source, const Shape& shape, const Strides& strides,
+            std::int64_t item, int axis) {
+  if (axis == shape.rank()) {
+    std::memcpy(target, source, static_cast<std::size_t>(item));
+    return;
+  }
+  std::int64_t inner = item;
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  for (std::int64_t i = 0; i < shape[axis]; ++i) {
+    gather(target + i * inner, source + i * strides[axis] * item, shape, strides, item, axis + 1);
+  }
+}
+
+void read_elements(const Node& node, std::byte* target) {
+  const std::int64_t item = size_of(node.dtype);
+  const std::int64_t count = element_count(node.shape);
+  if (count == 0) return;
+  DeviceImpl& device = *node.device;
+  const Address address = node.storage->address + node.layout.offset * item;
+  if (is_dense(node.shape, node.layout.strides)) {
+    device.copy_to_host(target, address, count * item);
+    return;
+  }
+  // The span of memory that the view touches.
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (int i = 0; i < node.shape.rank(); ++i) {
+    const std::int64_t reach = (node.shape[i] - 1) * node.layout.strides[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  if (device.shares_memory()) {
+    device.synchronize();
+    gather(target, address, node.shape, node.layout.strides, item, 0);
+    return;
+  }
+  const std::int64_t bytes = (high - low + 1) * item;
+  std::vector<std::byte> window(static_cast<std::size_t>(bytes));
+  device.copy_to_host(window.data(), address + low * item, bytes);
+  gather(target, window.data() - low * item, node.shape, node.layout.strides, item, 0);
+}
+
+}  // namespace
+
+inline namespace v0 {
+
+Array::Array(const Array& other) noexcept : node_(other.node_), grad_(other.grad_) {
+  if (node_ != nullptr) retain_handle(node_);
+  if (grad_ != nullptr) retain(grad_);
+}
+
+Array& Array::operator=(const Array& other) noexcept { return *this = Array(other); }
+
+Array& Array::operator=(Array&& other) noexcept {
+  std::swap(node_, other.node_);
+  std::swap(grad_, other.grad_);
+  // What was here goes now, so that `x = f(x)` leaves one handle.
+  if (this != &other) {
+    Array old(other.node_, other.grad_);
+    other.node_ = nullptr;
+    other.grad_ = nullptr;
+  }
+  return *this;
+}
+
+void Array::let_go() noexcept {
+  if (node_ != nullptr) release(node_, kHandle);
+  if (grad_ != nullptr) release(grad_);
+}
+
+Array Array::from_bytes(std::span<const std::byte> data, DType dtype, const Shape& shape,
+                        Device device) {
+  check_shape("from_data", shape);
+  const std::int64_t bytes = element_count(shape) * size_of(dtype);
+  if (static_cast<std::int64_t>(data.size()) != bytes) {
+    throw Error(ErrorCode::shape, "from_data: data does not fill the shape; got " +
+                                      std::to_string(data.size()) + " bytes, expected " +
+                                      std::to_string(bytes) + " for " +
+                                      std::string(hearth::name(dtype)) + " " + to_string(shape));
+  }
+  Storage* storage = allocate_storage(device.impl(), bytes);
+  if (bytes > 0) {
+    try {
+      device.impl().copy_to_device(storage->address, data.data(), bytes);
+    } catch (...) {
+      release(storage);
+      throw;
+    }
+  }
+  return make_ready(device.impl(), storage, dtype, shape);
+}
+
+const Shape& Array::shape() const { return node_of(*this, "shape").shape; }
+
+std::int64_t Array::shape(int axis) const {
+  const Shape& all = shape();
+  return all[normalize_axis("shape", axis, all.rank())];
+}
+
+DType Array::dtype() const { return node_of(*this, "dtype").dtype; }
+
+Device Array::device() const {
+  DeviceImpl* device = node_of(*this, "device").device;
+  return device == nullptr ? Device() : Device(device);
+}
+
+bool Array::is_scalar() const noexcept { return node_ != nullptr && hearth::is_scalar(*node_); }
+
+const Array& Array::eval() const {
+  Node& node = node_of(*this, "eval");
+  settle(node);
+  if (node.device != nullptr) node.device->synchronize();
+  return *this;
+}
+
+bool Array::is_evaluated() const noexcept {
+  return node_ != nullptr && node_->state.load(std::memory_order_acquire) != NodeState::pending;
+}
+
+void Array::read(void* target, std::int64_t bytes, DType dtype) const {
+  Node& node = node_of(*this, "read");
+  const std::int64_t needed = element_count(node.shape) * size_of(node.dtype);
+  if (dtype != node.dtype) {
+    throw Error(ErrorCode::dtype, "read: wrong element type; got " +
+                                      std::string(hearth::name(dtype)) + ", expected " +
+                                      std::string(hearth::name(node.dtype)));
+  }
+  if (bytes != needed) {
+    throw Error(ErrorCode::invalid_argument, "read: wrong size; got " + std::to_string(bytes) +
+                                                 " bytes, expected " + std::to_string(needed));
+  }
+  if (hearth::is_scalar(node)) {
+    const double value = scalar_as_double(node);
+    switch (node.dtype) {
+      case DType::f64:
+        std::memcpy(target, &value, 8);
+        return;
+      case DType::f32: {
+        const auto narrow = static_cast<float>(value);
+        std::memcpy(target, &narrow, 4);
+        return;
+      }
+      case DType::f16: {
+        const float16 narrow(static_cast<float>(value));
+        std::memcpy(target, &narrow, 2);
+        return;
+      }
+      case DType::bf16: {
+        const bfloat16 narrow(static_cast<float>(value));
+        std::memcpy(target, &narrow, 2);
+        return;
+      }
+      default:
+        std::memcpy(target, &node.scalar, static_cast<std::size_t>(needed));
+        return;
+    }
+  }
+  settle(node);
+  read_elements(node, static_cast<std::byte*>(target));
+}
+
+HostBytes Array::host_bytes(DType dtype) const {
+  Node& node = node_of(*this, "host_view");
+  const std::int64_t bytes = element_count(node.shape) * size_of(node.dtype);
+  if (dtype == node.dtype && !hearth::is_scalar(node)) {
+    settle(node);
+    if (node.device->shares_memory() && is_dense(node.shape, node.layout.strides)) {
+      node.device->synchronize();
+      // A handle: memory that it names is neither given back nor taken over by a result.
+      return {std::make_shared<const Array>(detach()),
+              node.storage->address + node.layout.offset * size_of(node.dtype), bytes, false};
+    }
+  }
+  auto copy = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
+  read(copy->data(), bytes, dtype);
+  return {copy, copy->data(), bytes, true};
+}
+
+double Array::item() const {
+  if (size() != 1) {
+    throw Error(ErrorCode::shape, "item: more or less than one element; got " + to_string(shape()) +
+                                      ", expected size 1");
+  }
+  if (hearth::is_scalar(*node_)) return scalar_as_double(*node_);
+  std::byte bytes[8];
+  read(bytes, size_of(dtype()), dtype());
+  return element(bytes, dtype());
+}
+
+std::vector<double> Array::to_doubles() const {
+  const std::int64_t item = size_of(dtype());
+  const HostBytes bytes = host_bytes(dtype());
+  std::vector<double> out(static_cast<std::size_t>(size()));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = element(bytes.data + static_cast<std::int64_t>(i) * item, dtype());
+  }
+  return out;
+}
+
+template <>
+std::vector<bool> Array::to_vector<bool>() const {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size()));
+  read(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::bool_);
+  return {bytes.begin(), bytes.end()};
+}
+
+Array Array::require_grad() const {
+  const Node& node = node_of(*this, "require_grad");
+  if (!is_float(node.dtype)) {
+    throw Error(ErrorCode::dtype, "require_grad: not differentiable; got " +
+                                      std::string(hearth::name(node.dtype)) +
+                                      ", expected a float dtype");
+  }
+  retain_handle(node_);
+  return Array(node_, make_leaf());
+}
+
+Array Array::detach() const {
+  node_of(*this, "detach");
+  retain_handle(node_);
+  return Array(node_, nullptr);
+}
+
+std::ostream& operator<<(std::ostream& out, const Array& array) {
+  constexpr std::size_t kShown = 8;
+  out << "Array " << hearth::name(array.dtype()) << " " << to_string(array.shape()) << " {";
+  const std::vector<double> values = array.to_doubles();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values.size() > 2 * kShown && i == kShown) {
+      out << ", ...";
+      i = values.size() - kShown;
+    }
+    out << (i == 0 ? "" : ", ") << values[i];
+  }
+  return out << "}";
+}
+
+void eval(std::span<const Array> arrays) {
+  for (const Array& array : arrays) settle(node_of(array, "eval"));
+  for (const Array& array : arrays) {
+    if (array.node()->device != nullptr) array.node()->device->synchronize();
+  }
+}
+
+void submit() { Tape::submit_all(); }
+
+}  // namespace v0
+}  // namespace hearth

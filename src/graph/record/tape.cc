@@ -1,0 +1,347 @@
+#include "graph/record/tape.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "graph/hash.h"
+#include "graph/outputs.h"
+#include "graph/switches.h"
+#include "runtime/trace/timeline.h"
+
+namespace hearth {
+namespace {
+
+// A tape is cut from kSoftLimit nodes on where a contraction or reduction meets the mask, so that
+// equal code is cut at equal places, and at kHardLimit in any case.
+constexpr std::size_t kSoftLimit = 4096;
+constexpr std::size_t kHardLimit = 8192;
+constexpr std::uint64_t kCutMask = 15;
+// Values that a recording looks for one after the other.
+constexpr std::size_t kMostShared = 16;
+
+// The word that a descriptor begins with.
+std::uint64_t descriptor_hash(const OpDef& op) {
+  return op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
+}
+
+}  // namespace
+
+Counters& counters() noexcept {
+  static auto* counters = new Counters;
+  return *counters;
+}
+
+// A thread's tapes. Tapes are never destroyed: nodes of a thread that has ended may still name one.
+// They are submitted at the thread's end and then serve another thread.
+class TapeList {
+ public:
+  Tape& of(DeviceImpl& device) {
+    for (Tape* tape : tapes_) {
+      if (&tape->device() == &device) return *tape;
+    }
+    Idle& idle = idle_tapes();
+    {
+      const std::lock_guard lock(idle.mutex);
+      for (std::size_t i = 0; i < idle.tapes.size(); ++i) {
+        if (&idle.tapes[i]->device() != &device) continue;
+        tapes_.push_back(idle.tapes[i]);
+        tapes_.back()->owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        idle.tapes.erase(idle.tapes.begin() + static_cast<std::ptrdiff_t>(i));
+        return *tapes_.back();
+      }
+    }
+    tapes_.push_back(new Tape(device));
+    return *tapes_.back();
+  }
+  void submit_all() {
+    for (Tape* tape : tapes_) tape->submit();
+  }
+  ~TapeList() {
+    // On another thread: this one's kernels may keep scratch that is gone by now.
+    for (Tape* tape : tapes_) {
+      if (tape->is_empty()) continue;
+      try {
+        const Switches mine = switches();
+        std::thread([tape, mine] {
+          switches() = mine;
+          tape->submit();
+        }).join();
+      } catch (const std::system_error&) {
+        // No thread to be had: what is recorded runs when somebody reads it.
+      }
+    }
+    Idle& idle = idle_tapes();
+    for (Tape* tape : tapes_) tape->owner_.store({}, std::memory_order_relaxed);
+    const std::lock_guard lock(idle.mutex);
+    idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
+  }
+
+ private:
+  struct Idle {
+    std::mutex mutex;
+    std::vector<Tape*> tapes;
+  };
+  static Idle& idle_tapes() {
+    static auto* idle = new Idle;
+    return *idle;
+  }
+  std::vector<Tape*> tapes_;
+};
+
+namespace {
+TapeList& thread_tapes() {
+  thread_local TapeList tapes;
+  return tapes;
+}
+}  // namespace
+
+Tape& Tape::of(DeviceImpl& device) {
+  thread_local Tape* last = nullptr;
+  if (last != nullptr && &last->device_ == &device) return *last;
+  last = &thread_tapes().of(device);
+  return *last;
+}
+
+void Tape::submit_all() { thread_tapes().submit_all(); }
+
+void Tape::grow_table() {
+  std::vector<Entry> bigger(table_.size() * 2);
+  const std::size_t mask = bigger.size() - 1;
+  for (const Entry& entry : table_) {
+    if (entry.epoch != epoch_) continue;
+    std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(entry.node)) & mask;
+    while (bigger[at].epoch == epoch_) at = (at + 1) & mask;
+    bigger[at] = entry;
+  }
+  table_.swap(bigger);
+}
+
+std::uint32_t Tape::external_slot(Node* node) {
+  if (node == last_external_) return last_slot_;
+  const std::size_t mask = table_.size() - 1;
+  std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(node)) & mask;
+  while (table_[at].epoch == epoch_ && table_[at].node != node) at = (at + 1) & mask;
+  if (table_[at].epoch != epoch_) {
+    node->counts.fetch_add(kReference, std::memory_order_relaxed);
+    table_[at] = {node, static_cast<std::uint32_t>(recording_.externals.size()), epoch_};
+    recording_.externals.push_back(node);
+    last_slot_ = table_[at].slot;
+    if (recording_.externals.size() * 2 > table_.size()) grow_table();
+  } else {
+    last_slot_ = table_[at].slot;
+  }
+  last_external_ = node;
+  return last_slot_;
+}
+
+void Tape::append_output(std::uint32_t first, std::size_t output, Node* node) {
+  Recording& rec = recording_;
+  node->index = static_cast<std::uint32_t>(rec.nodes.size());
+  rec.nodes.push_back(node);
+  std::uint64_t* const out = rec.words.reserve(3);
+  out[0] = descriptor_hash(output_op);
+  const std::uint64_t from = OperandRef::make(OperandRef::local, first).word;
+  out[1] = (from << 32) | DescriptorCounts{1, 1, 0}.pack();
+  out[2] = output;
+  rec.words.set_end(out + 3);
+}
+
+Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
+                   const Shape& shape, DType dtype, DType scalar_dtype) {
+  return append_nodes<false>(op, inputs, params, shape, dtype, scalar_dtype, {}, {});
+}
+
+Node* Tape::append_outputs(const Inference& inference, std::span<Node*> more) {
+  return append_nodes<true>(inference.op, inference.inputs, inference.params, inference.shape,
+                            inference.dtype, inference.scalar_dtype, inference.more_outputs, more);
+}
+
+template <bool kSeveral>
+Node* Tape::append_nodes(const OpDef& op, std::span<const Array* const> inputs,
+                         const Params& params, const Shape& shape, DType dtype, DType scalar_dtype,
+                         [[maybe_unused]] std::span<const OutputType> types,
+                         [[maybe_unused]] std::span<Node*> more) {
+  const auto input_count = static_cast<std::uint32_t>(inputs.size());
+  const std::span<const std::uint64_t> statics = params.statics().span();
+  const std::span<const std::uint64_t> dynamics = params.dynamics().span();
+  if (input_count > DescriptorCounts::kMax || statics.size() > DescriptorCounts::kMax) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op.name.text) + ": too many inputs or parameters; got " +
+                    std::to_string(input_count) + " inputs, expected at most 4095");
+  }
+  if (!is_float(scalar_dtype)) {
+    for (const Array* input : inputs) {  // throws before anything has changed
+      if (input == nullptr || !input->defined()) continue;
+      const Node& operand = *input->node();
+      if (is_scalar(operand) && operand.weak) scalar_word(op.name.text, operand, scalar_dtype);
+    }
+  }
+  Node* node = new_node(kHandle + kReference);
+  node->op = &op;
+  node->tape = this;
+  node->device = &device_;
+  node->dtype = dtype;
+  node->shape = shape;
+  if constexpr (kSeveral) {
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      more[i] = new_node(kHandle + kReference);
+      more[i]->op = &output_op;
+      more[i]->tape = this;
+      more[i]->device = &device_;
+      more[i]->dtype = types[i].dtype;
+      more[i]->shape = types[i].shape;
+    }
+  }
+
+  lock_.lock_as_owner();
+  Recording& rec = recording_;
+  if (rec.nodes.empty()) switches_ = switches();
+  node->index = static_cast<std::uint32_t>(rec.nodes.size());
+  rec.nodes.push_back(node);
+
+  std::uint64_t* const out = rec.words.reserve(2 + input_count / 2 + statics.size());
+  std::uint32_t dynamic_count = 0;
+  // The reference halves: position 0 is the counts, operand i is at position i + 1.
+  std::uint64_t pending_half = 0;
+  std::uint64_t* at = out + 1;
+  out[1] = 0;
+  for (std::uint32_t i = 0; i < input_count; ++i) {
+    OperandRef ref = OperandRef::make(OperandRef::absent, 0);
+    if (inputs[i] != nullptr && inputs[i]->defined()) {
+      Node* input = inputs[i]->node();
+      if (is_scalar(*input)) {
+        const DType to = input->weak ? scalar_dtype : input->dtype;
+        ref = OperandRef::make(OperandRef::scalar, static_cast<std::uint32_t>(to));
+        rec.dynamics.push_back(to == input->dtype ? input->scalar
+                                                  : scalar_word(op.name.text, *input, to));
+        ++dynamic_count;
+      } else if (input->state.load(std::memory_order_acquire) == NodeState::pending) {
+        ref = OperandRef::make(OperandRef::local, input->index);
+      } else {
+        ref = OperandRef::make(OperandRef::external, external_slot(input));
+      }
+    }
+    if ((i & 1) == 0) {
+      *at++ = pending_half | (static_cast<std::uint64_t>(ref.word) << 32);
+    } else {
+      pending_half = ref.word;
+    }
+    if ((i & 1) == 1 && i + 1 == input_count) *at++ = pending_half;
+  }
+  if (input_count == 0) ++at;
+  for (const std::uint64_t word : statics) *at++ = word;
+  for (const std::uint64_t word : dynamics) rec.dynamics.push_back(word);
+  dynamic_count += static_cast<std::uint32_t>(dynamics.size());
+  const DescriptorCounts counts{input_count, static_cast<std::uint32_t>(statics.size()),
+                                dynamic_count};
+  out[0] = descriptor_hash(op);
+  out[1] = (out[1] & ~std::uint64_t{0xffffffff}) | counts.pack();
+  rec.words.set_end(at);
+  if constexpr (kSeveral) {
+    for (std::size_t i = 0; i < more.size(); ++i) append_output(node->index, i + 1, more[i]);
+  }
+
+  window_ = (window_ << 16) | (op.name.hash >> 48);
+  if (rec.nodes.size() >= kSoftLimit) {
+    const bool may_cut = op.kind == OpKind::contraction || op.kind == OpKind::reduce;
+    if (rec.nodes.size() >= kHardLimit || (may_cut && (mix(1, window_) & kCutMask) == 0)) {
+      counters().automatic_cuts.fetch_add(1, std::memory_order_relaxed);
+      submit_locked();
+    }
+  }
+  lock_.unlock_as_owner();
+  return node;
+}
+
+Array Tape::shared(const SharedKey& key) noexcept {
+  Array found;
+  lock_.lock_as_owner();
+  for (const auto& [known, node] : recording_.shared) {
+    if (known != key) continue;
+    retain_handle(node);
+    found = Array(node, nullptr);
+    break;
+  }
+  lock_.unlock_as_owner();
+  return found;
+}
+
+void Tape::share(const SharedKey& key, const Array& value) {
+  lock_.lock_as_owner();
+  Node* const node = value.node();
+  // Somebody else may have submitted the tape meanwhile.
+  const bool is_here = node->tape == this && node->index < recording_.nodes.size() &&
+                       recording_.nodes[node->index] == node;
+  if (is_here && recording_.shared.size() < kMostShared) recording_.shared.emplace_back(key, node);
+  lock_.unlock_as_owner();
+}
+
+Array shared_value(Device device, const SharedKey& key, FunctionRef<Array()> make) {
+  Tape& tape = Tape::of(device.impl());
+  Array value = tape.shared(key);
+  if (value.defined()) return value;
+  value = make();
+  tape.share(key, value);
+  return value;
+}
+
+bool Tape::is_empty() noexcept {
+  lock_.lock_as_owner();
+  const bool empty = recording_.nodes.empty();
+  lock_.unlock_as_owner();
+  return empty;
+}
+
+void Tape::submit() noexcept {
+  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    lock_.lock_as_owner();
+    submit_locked();
+    lock_.unlock_as_owner();
+  } else {
+    lock_.lock_as_visitor();
+    const Switches mine = switches();
+    switches() = switches_;
+    submit_locked();
+    switches() = mine;
+    lock_.unlock_as_visitor();
+  }
+}
+
+void Tape::submit_locked() noexcept {
+  if (recording_.nodes.empty()) return;
+  const runtime::HostSpan span("submit tape");
+  Counters& count = counters();
+  count.recorded.fetch_add(static_cast<std::int64_t>(recording_.nodes.size()),
+                           std::memory_order_relaxed);
+  count.submissions.fetch_add(1, std::memory_order_relaxed);
+  Failure* failure = nullptr;
+  try {
+    execute(device_, recording_);
+  } catch (const Error& error) {
+    failure = new Failure{{1}, error};
+  } catch (const std::exception& error) {
+    failure = new Failure{{1}, Error(ErrorCode::internal, error.what())};
+  }
+  const std::vector<Node*>& nodes = recording_.nodes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node* const node = nodes[i];
+    prefetch(nodes[std::min(i + kPrefetchAhead, nodes.size() - 1)]);
+    if (failure != nullptr && node->state.load(std::memory_order_relaxed) == NodeState::pending) {
+      failure->references.fetch_add(1, std::memory_order_relaxed);
+      node->failure = failure;
+      node->state.store(NodeState::failed, std::memory_order_release);
+    }
+    release(node, kReference);
+  }
+  for (Node* node : recording_.externals) release(node, kReference);
+  if (failure != nullptr) release(failure);
+  recording_.clear();
+  ++epoch_;
+  last_external_ = nullptr;
+  window_ = 0;
+}
+
+}  // namespace hearth

@@ -1,0 +1,52 @@
+// What the kernels of attention are given: kernels/attention/scores.metal.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "kernels/launch/step_plan.h"
+
+namespace hearth::gpu {
+
+// Up to so many rows of q go to the kernels for few.
+inline constexpr std::int64_t kFewAttentionRows = 4;
+
+// The inputs of a launch, counted from q.
+enum AttentionInput : int { kQ, kK, kV, kMask, kBias, kInputs };
+
+struct AttentionInputs {
+  const Signature& signature;
+  int first;                            // the input that q is
+  std::vector<std::int64_t> constants;  // AttentionParams
+  StepArgument arguments[kInputs];
+  std::int64_t batch, heads, kv_heads, rows, keys, d, dv;
+  double scale;
+  bool causal;
+  bool bounded;  // how many keys exist is known on the device only
+  bool has_softcap, has_mask, has_bias;
+
+  AttentionInputs(const Signature& from, int first_input);
+
+  const TensorSpec& input(int i) const {
+    return signature.inputs[static_cast<std::size_t>(first + i)];
+  }
+  bool has(int i) const {
+    return static_cast<std::size_t>(first + i) < signature.inputs.size() && !input(i).absent;
+  }
+  DType dtype() const { return input(kQ).dtype; }
+  const char* memory_type() const;
+  const char* value_type() const;
+  // Of a kernel: what `arguments` and the dynamic block are for, then `more`.
+  std::vector<KernelParameter> parameters(std::initializer_list<KernelParameter> more) const;
+  // 8, 16 or 32 lanes hold a row.
+  std::int64_t lanes() const;
+  // Whether rows of q, k and v can be loaded in vectors where the addresses fit.
+  bool rows_fit_vectors() const;
+
+ private:
+  void add_operand(int i);
+};
+
+}  // namespace hearth::gpu

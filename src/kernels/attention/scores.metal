@@ -1,0 +1,84 @@
+// What the kernels of attention share: where operands lie, which keys a row sees, and how a product
+// of q and k becomes a score. Scores are kept times log2(e), so that weights are powers of two. Text
+// of the kernel dialect.
+
+#include "kernels/blocks/elements.h"
+
+// Where [item, head, row, column] of an operand lies; strides are 0 where it is broadcast.
+struct AttentionOperand {
+  long base, item, head, row, column;
+};
+inline long place_of(constant AttentionOperand& x, long item, long head, long row) {
+  return x.base + item * x.item + head * x.head + row * x.row;
+}
+
+// Floats are the bits of an f64: see number_of().
+struct AttentionParams {
+  long heads, kv_heads, rows, keys, d, dv;
+  long causal;
+  long dynamic;  // the word of the dynamic block that says how many keys exist; below 0: all
+  long scale;    // times log2(e), or with a softcap over it
+  long softcap;  // times log2(e); 0: none
+  long log2e;
+  AttentionOperand q, k, v, mask, bias;
+};
+
+template <typename C>
+struct Number {
+  static HEARTH_INLINE C of(long word) { return dynamic_float(ulong(word)); }
+};
+#if HEARTH_HAS_F64
+template <>
+struct Number<double> {
+  static HEARTH_INLINE double of(long word) { return as_type<double>(ulong(word)); }
+};
+#endif
+
+inline long existing_keys(device const ulong* dynamics, constant AttentionParams& p) {
+  if (p.dynamic < 0) return p.keys;
+  long length = long(dynamics[p.dynamic]);
+  return length < 0 ? 0 : length > p.keys ? p.keys : length;
+}
+
+// Keys that row `row` sees are those before this one.
+inline long visible_keys(long row, long length, constant AttentionParams& p) {
+  if (p.causal == 0) return length;
+  long visible = row + 1 + length - p.rows;
+  return visible < 0 ? 0 : visible > length ? length : visible;
+}
+
+// What turns products into scores, out of constant memory once.
+template <typename C>
+struct ScoreScale {
+  C scale, softcap, log2e;
+  inline ScoreScale(constant AttentionParams& p)
+      : scale(Number<C>::of(p.scale)),
+        softcap(Number<C>::of(p.softcap)),
+        log2e(Number<C>::of(p.log2e)) {}
+};
+
+// The score of a key that the row sees. `product` is q k^T; `slope` gets the derivative of the
+// softcap.
+template <typename D, bool kSoftcap, bool kMask, bool kBias>
+inline typename D::value score_of(typename D::value product,
+                                  thread const ScoreScale<typename D::value>& scale,
+                                  device const uchar* mask, device const typename D::memory* bias,
+                                  long item, long head, long row, long key,
+                                  constant AttentionParams& p, thread typename D::value& slope) {
+  typedef typename D::value C;
+  C score = product * scale.scale;
+  slope = C(1.0f);
+  if (kSoftcap) {
+    C t = metal::tanh(score);
+    slope = C(1.0f) - t * t;
+    score = scale.softcap * t;
+  }
+  if (kBias) {
+    score = score +
+            D::load(bias[place_of(p.bias, item, head, row) + key * p.bias.column]) * scale.log2e;
+  }
+  if (kMask) {
+    if (mask[place_of(p.mask, item, head, row) + key * p.mask.column] != 0) score = C(-INFINITY);
+  }
+  return score;
+}

@@ -1,0 +1,99 @@
+// What kernels of attention for few queries share: threadgroups that take the keys of a query in
+// stretches leave maximum, sum and weighted values of theirs behind, and attention_combine() adds
+// the stretches up in order. Text of the kernel dialect.
+
+#include "kernels/attention/scores.metal"
+
+struct FewParams {
+  AttentionParams attention;
+  long group;               // heads that share keys
+  long blocks;              // threadgroups that share the queries of such a group
+  long stretches;           // threadgroups that share the keys of a query
+  long shift;               // stretches are multiples of 1 << shift
+  long magic, magic_shift;  // divide by `stretches`: divided()
+};
+
+// Stretches are as long as it takes to share out `length` keys.
+inline uint stretch_of(uint length, constant FewParams& few) {
+  uint shift = uint(few.shift), steps = (length + (1u << shift) - 1u) >> shift;
+  return divided(steps + uint(few.stretches) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
+}
+
+// The value of another lane; 64-bit values go in two halves.
+inline float taken_from(float x, ushort lane) { return simd_shuffle(x, lane); }
+#if HEARTH_HAS_F64
+inline double taken_from(double x, ushort lane) {
+  ulong bits = as_type<ulong>(x);
+  uint low = simd_shuffle(uint(bits), lane), high = simd_shuffle(uint(bits >> 32), lane);
+  return as_type<double>(ulong(low) | (ulong(high) << 32));
+}
+#endif
+
+// A threadgroup of (whole simdgroups for the columns, turns) threads makes one row: turns take kAhead
+// stretches at a time and are added up in order. Bound by the latency of memory: all that a thread
+// reads at a time is asked for before any of it is waited for. A stretch without keys is read as the
+// first one, and weighs nothing.
+template <typename D>
+void attention_combine(device const typename D::value* parts, device const typename D::value* marks,
+                       device const ulong* dynamics, device typename D::memory* out,
+                       constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
+  typedef typename D::value C;
+  const int kAhead = 16;
+  constant AttentionParams& p = few.attention;
+  uint columns = uint(p.dv), column = metal::min(ctx.tid.x, columns - 1u);
+  uint turn = ctx.tid.y, turns = ctx.ntid.y;
+  long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x);
+  uint length = uint(existing_keys(dynamics, p)), stretch = stretch_of(length, few);
+  parts += row * few.stretches * p.dv + long(column);
+  marks += row * few.stretches * 2;
+  C sum = C(0.0f), total = C(0.0f), best = C(-INFINITY);
+#pragma unroll 1
+  for (uint first = turn * kAhead; first * stretch < length; first += turns * kAhead) {
+    C part[kAhead];
+#pragma unroll
+    for (uint a = 0; a < kAhead; ++a) {
+      part[a] = parts[((first + a) * stretch < length ? first + a : 0u) * columns];
+    }
+    uint s = first + ctx.lane % uint(kAhead);
+    bool used = s * stretch < length;
+    C mark = used ? marks[s * 2u] : C(-INFINITY), count = used ? marks[s * 2u + 1u] : C(0.0f);
+    C next = mark;
+#pragma unroll
+    for (int distance = kAhead / 2; distance > 0; distance /= 2) {
+      next = metal::max(next, exchanged(next, ushort(distance)));
+    }
+    next = metal::max(next, best);
+    C common = next == C(-INFINITY) ? C(0.0f) : next, shrink = metal::exp2(best - common);
+    C share = metal::exp2(mark - common);
+    best = next;
+    count = count * share;
+#pragma unroll
+    for (int distance = kAhead / 2; distance > 0; distance /= 2) {
+      count = count + exchanged(count, ushort(distance));
+    }
+    total = metal::fma(total, shrink, count);
+    sum = sum * shrink;
+#pragma unroll
+    for (uint a = 0; a < kAhead; ++a) sum = metal::fma(part[a], taken_from(share, ushort(a)), sum);
+  }
+  if (turns > 1u) {
+    threadgroup C* mine = shared + (turn * ctx.ntid.x + ctx.tid.x) * 3u;
+    mine[0] = sum;
+    mine[1] = total;
+    mine[2] = best;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (turn > 0u) return;
+    for (uint other = 1; other < turns; ++other) {
+      threadgroup const C* theirs = mine + other * ctx.ntid.x * 3u;
+      C next = metal::max(best, theirs[2]);
+      C common = next == C(-INFINITY) ? C(0.0f) : next;
+      C here = metal::exp2(best - common), there = metal::exp2(theirs[2] - common);
+      sum = metal::fma(sum, here, theirs[0] * there);
+      total = metal::fma(total, here, theirs[1] * there);
+      best = next;
+    }
+  }
+  if (ctx.tid.x < columns) {
+    out[row * p.dv + long(column)] = D::store(total == C(0.0f) ? C(0.0f) : sum / total);
+  }
+}

@@ -1,0 +1,40 @@
+// The product of two small matrices by a simdgroup, sum + a b with a of 16 x 16 and b of 16 x 8, in
+// the layout of NVIDIA's tensor cores (PTX, mma.m16n8k16). Text of the kernel dialect.
+//
+// Lane 4 g + t holds pairs of neighbours along the inner axis, the lower in the lower half of a
+// word: of row g of `a` the elements 2t, 2t + 1 (x) and 2t + 8, 2t + 9 (z), the same of row g + 8
+// (y, w); of column g of `b` the elements 2t, 2t + 1 (x) and 2t + 8, 2t + 9 (y); of `sum` columns 2t
+// and 2t + 1 of row g (x, y) and of row g + 8 (z, w). Since the inner axis is summed over, any order
+// of it will do that is the same in both.
+//
+// D is F16 or BF16; sums are f32. Where a target has no such instruction, shuffles do the same,
+// slowly.
+
+#include "kernels/blocks/elements.h"
+
+#if HEARTH_HAS_TILE_PRODUCT
+template <typename D>
+inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint) {
+  return metal::tile_product(typename D::memory(0.0f), a, b, sum);
+}
+#else
+// sum + a b over two neighbours.
+template <typename D>
+inline float pair_product(uint a, uint b, float sum) {
+  sum = metal::fma(D::get(&a, 0), D::get(&b, 0), sum);
+  return metal::fma(D::get(&a, 1), D::get(&b, 1), sum);
+}
+template <typename D>
+inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint lane) {
+  for (uint t = 0; t < 4; ++t) {
+    uint4 left = simd_shuffle(a, ushort((lane & 28u) + t));
+    uint2 even = simd_shuffle(b, ushort(8u * (lane & 3u) + t));
+    uint2 odd = simd_shuffle(b, ushort(8u * (lane & 3u) + 4u + t));
+    sum.x = pair_product<D>(left.z, even.y, pair_product<D>(left.x, even.x, sum.x));
+    sum.y = pair_product<D>(left.z, odd.y, pair_product<D>(left.x, odd.x, sum.y));
+    sum.z = pair_product<D>(left.w, even.y, pair_product<D>(left.y, even.x, sum.z));
+    sum.w = pair_product<D>(left.w, odd.y, pair_product<D>(left.y, odd.x, sum.w));
+  }
+  return sum;
+}
+#endif

@@ -1,0 +1,186 @@
+// slice_assign, gather and select. Text of the kernel dialect.
+//
+// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of their
+// size E. An index outside its axis reads as zero.
+
+#include "kernels/blocks/elements.h"
+#include "kernels/blocks/strided.h"
+
+// n / divisor, with what divided() takes for 32-bit positions.
+HEARTH_INLINE uint quotient(uint n, long, long magic, long shift) {
+  return divided(n, uint(magic), uint(shift));
+}
+HEARTH_INLINE ulong quotient(ulong n, long divisor, long, long) { return n / ulong(divisor); }
+
+// y[start + step * position] = x[position]. Starts come from the dynamic block; where the region
+// would reach outside, it is moved inside. Elements may be vectors; a thread loads all of its
+// before it stores.
+template <int kStarts, int kRank>
+struct AssignParams {
+  ulong count;
+  long word[kStarts];    // of the dynamic block
+  long lowest[kStarts];  // of the starts that keep the region inside
+  long highest[kStarts];
+  long stride[kStarts];  // of y, by start
+  long extent[kRank];    // of both
+  long magic[kRank], shift[kRank];
+  long x_base, y_base;
+  long x_stride[kRank], y_stride[kRank];
+};
+
+constexpr constant int kAssignedAtOnce = 4;
+
+template <typename E, typename I, int kStarts, int kRank>
+void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
+                  constant AssignParams<kStarts, kRank>& p, Ctx ctx) {
+  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kAssignedAtOnce)) + I(ctx.tid.x);
+  E value[kAssignedAtOnce];
+  long to[kAssignedAtOnce];
+#pragma unroll
+  for (int u = 0; u < kAssignedAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) {
+      long from = p.x_base;
+      to[u] = p.y_base;
+#pragma unroll
+      for (int axis = kRank - 1; axis >= 0; --axis) {
+        I next = axis > 0 ? quotient(i, p.extent[axis], p.magic[axis], p.shift[axis]) : I(0);
+        long at = long(i - next * I(p.extent[axis]));
+        from += at * p.x_stride[axis];
+        to[u] += at * p.y_stride[axis];
+        i = next;
+      }
+      value[u] = x[from];
+    }
+  }
+  long begin = 0;
+#pragma unroll
+  for (int s = 0; s < kStarts; ++s) {
+    long start = long(dynamics[p.word[s]]);
+    begin += metal::max(p.lowest[s], metal::min(start, p.highest[s])) * p.stride[s];
+  }
+#pragma unroll
+  for (int u = 0; u < kAssignedAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) y[begin + to[u]] = value[u];
+  }
+}
+
+// y[i] = x[i with the position on the axis replaced by the index at i]; `x` has a zero stride and
+// `axis_stride` stands for it.
+template <int kRank>
+struct GatherParams {
+  ulong count;
+  long axis_extent;
+  long axis_stride;
+  Axes<kRank> x, indices;
+};
+
+constexpr constant int kGatheredAtOnce = 4;
+
+template <typename E, typename X, typename I, int kRank>
+void gather(device const E* x, device const X* indices, device E* y,
+            constant GatherParams<kRank>& p, Ctx ctx) {
+  I first = I(ctx.tg.x) * I(ctx.ntid.x * uint(kGatheredAtOnce)) + I(ctx.tid.x);
+  ulong index[kGatheredAtOnce];
+  E value[kGatheredAtOnce];
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    index[u] = ~ulong(0);
+    if (ulong(i) < p.count) index[u] = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
+  }
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    value[u] = E(0);
+    if (index[u] < ulong(p.axis_extent)) {
+      value[u] = x[offset_of<I, kRank>(i, p.x) + long(index[u]) * p.axis_stride];
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kGatheredAtOnce; ++u) {
+    I i = first + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < p.count) y[i] = value[u];
+  }
+}
+
+// y[i] = x[outer, indices[position], inner] for i = (outer, position, inner). Rows are short runs
+// along the last axis, so neighbouring threads read neighbouring elements.
+template <int kRank>
+struct SelectParams {
+  ulong count;
+  long positions;
+  long inner;
+  long index_base;  // of the first index
+  long index_stride;
+  long axis_extent;
+  long axis_stride;
+  Axes<kRank> x;  // with an extent of 1 on the axis
+};
+
+template <typename E, typename X, typename I, int kRank>
+void select(device const E* x, device const X* indices, device E* y,
+            constant SelectParams<kRank>& p, Ctx ctx) {
+  I i = I(ctx.gid.x);
+  if (ulong(i) >= p.count) return;
+  I row = i / I(p.inner);
+  I column = i - row * I(p.inner);
+  I outer = row / I(p.positions);
+  ulong index =
+      ulong(long(indices[p.index_base + long(row - outer * I(p.positions)) * p.index_stride]));
+  E value = E(0);
+  if (index < ulong(p.axis_extent)) {
+    value = x[offset_of<I, kRank>(outer * I(p.inner) + column, p.x) + long(index) * p.axis_stride];
+  }
+  y[i] = value;
+}
+
+// The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes as
+// memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and loads
+// a vector of each before it stores.
+template <int kRank>
+struct RowParams {
+  ulong rows;  // outer x positions
+  long positions;
+  long vectors;  // of a row
+  long lanes, lane_bits;
+  long index_base;  // of the first index
+  long index_stride;
+  long axis_extent;
+  long axis_stride;   // in vectors
+  Axes<kRank> outer;  // in vectors
+};
+
+template <typename E, typename X, int kRank, int kRows>
+void select_rows(device const E* x, device const X* indices, device E* y,
+                 constant RowParams<kRank>& p, Ctx ctx) {
+  uint high = ctx.ntid.x >> uint(p.lane_bits);
+  uint first = ctx.tg.x * high * uint(kRows) + (ctx.tid.x >> uint(p.lane_bits));
+  long from[kRows];
+#pragma unroll
+  for (int u = 0; u < kRows; ++u) {
+    uint row = first + uint(u) * high;
+    from[u] = -1;
+    if (row < p.rows) {
+      uint outer = ulong(row) < ulong(p.positions) ? 0u : row / uint(p.positions);
+      long position = long(row - outer * uint(p.positions));
+      ulong index = ulong(long(indices[p.index_base + position * p.index_stride]));
+      if (index < ulong(p.axis_extent)) {
+        from[u] = offset_of<uint, kRank>(outer, p.outer) + long(index) * p.axis_stride;
+      }
+    }
+  }
+  ulong step = ulong(p.lanes) * ctx.ntg.y;
+  for (ulong column = ulong(ctx.tg.y) * ulong(p.lanes) + (ctx.tid.x & uint(p.lanes - 1));
+       column < ulong(p.vectors); column += step) {
+    E value[kRows];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) value[u] = from[u] < 0 ? E(0) : x[from[u] + long(column)];
+#pragma unroll
+    for (int u = 0; u < kRows; ++u) {
+      uint row = first + uint(u) * high;
+      if (row < p.rows) y[ulong(row) * ulong(p.vectors) + column] = value[u];
+    }
+  }
+}

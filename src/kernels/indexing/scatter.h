@@ -1,0 +1,57 @@
+// What the kernels of scatter_add have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hearth/dtype.h"
+#include "kernels/launch/step_plan.h"
+
+namespace hearth::gpu {
+
+// The type that sums are kept in, and its bytes: f32 for the small floats; integers wrap, and those
+// below 32 bits are cut when they are stored.
+struct SumType {
+  explicit SumType(DType dtype)
+      : name(is_float(dtype) ? (dtype == DType::f64 ? "double" : "float")
+                             : (size_of(dtype) == 8 ? "ulong" : "uint")),
+        bytes(size_of(dtype) == 8 ? 8 : 4) {}
+  const char* name;
+  std::int64_t bytes;
+};
+
+// The axes of `over`, merged, with the steps of indices, values and output over them.
+struct ScatterAxes {
+  ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec& values,
+              const TensorSpec& output);
+  std::int64_t count() const { return element_count(shape); }
+  std::string rank() const { return std::to_string(shape.rank()); }
+  // The words of an Axes for each; the output begins where its memory does.
+  void append_words(std::vector<std::int64_t>* words) const;
+
+  Shape shape;
+  Strides index_strides, value_strides, output_strides;
+  StridedOperand index, value;
+};
+// `shape` with one element for each of its lines along `axis`.
+inline Shape lines_along(int axis, Shape shape) {
+  shape[axis] = 1;
+  return shape;
+}
+
+// What the forms with sums in threadgroup memory are for: so many elements in all, and so many
+// destinations an index at most; they are read and written whole, which has to be less than sorting.
+inline constexpr std::int64_t kMostSummed = std::int64_t{1} << 31;
+inline constexpr std::int64_t kSparsest = 32;
+// Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.
+inline constexpr std::int64_t kNeighbours = 4;
+
+// Atomic additions: of integers always, their sums do not depend on the order; of floats where
+// equal runs may differ.
+bool by_atomics(DType dtype);
+
+// `count` elements in lines so short, or so many, that one thread a line is soonest done.
+bool adds_by_thread(std::int64_t count, std::int64_t length);
+
+}  // namespace hearth::gpu

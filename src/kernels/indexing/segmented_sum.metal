@@ -1,0 +1,193 @@
+// Rows added where their indices say: scatter_add and select_add. Text of the kernel dialect.
+//
+// Indices are sorted first, stably (radix_sort.h), so that the rows of one destination follow each
+// other in the order of their indices: a segment. A thread walks kBlock neighbours in that order, in
+// one vector of columns, and adds up what belongs together; a segment that lies in one block goes to
+// the output at once, pieces of longer ones to `partial`, and a second launch adds those in order.
+// Results are the same in every run, and each output row is read and written once. Bound by memory:
+// kAhead rows and output rows are in flight at a time.
+
+#include "kernels/blocks/elements.h"
+#include "kernels/blocks/strided.h"
+
+// An index outside its axis becomes the key `destinations`, larger than all others.
+struct SelectionParams {
+  ulong count;
+  long stride;  // of the list of indices, from its first element on
+  long base;
+  long destinations;
+};
+template <typename X>
+void selection_keys(device const X* indices, device uint* keys, device uint* rows,
+                    constant SelectionParams& p, Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= p.count) return;
+  ulong index = ulong(long(indices[p.base + long(i) * p.stride]));
+  keys[i] = index < ulong(p.destinations) ? uint(index) : uint(p.destinations);
+  rows[i] = uint(i);
+}
+
+// For indices of one element each: keys are elements of the output, rows elements of the values.
+// Elements are numbered line by line, a line along the axis.
+template <int kRank>
+struct ElementParams {
+  ulong count;
+  long length;
+  long extent;        // of the output's axis
+  long destinations;  // elements of the output
+  long index_step, value_step, output_step;
+  Axes<kRank> indices, values, output;  // with an extent of 1 on the axis
+};
+template <typename X, int kRank>
+void element_keys(device const X* indices, device uint* keys, device uint* rows,
+                  constant ElementParams<kRank>& p, Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= p.count) return;
+  uint line = uint(i) / uint(p.length);
+  long at = long(uint(i) - line * uint(p.length));
+  ulong index = ulong(long(indices[offset_of<uint, kRank>(line, p.indices) + at * p.index_step]));
+  long output = offset_of<uint, kRank>(line, p.output) + long(index) * p.output_step;
+  keys[i] = index < ulong(p.extent) ? uint(output) : uint(p.destinations);
+  rows[i] = uint(offset_of<uint, kRank>(line, p.values) + at * p.value_step);
+}
+
+struct SumParams {
+  ulong threads;      // outer x blocks x vectors
+  ulong count;        // keys
+  ulong blocks;       // of kBlock keys
+  ulong vectors;      // of a row
+  long destinations;  // keys from there on are dropped
+  long value_outer;   // elements from one outer position to the next
+  long output_outer;
+};
+
+constexpr constant uint kBlock = 32u;
+constexpr constant int kAhead = 4;
+
+struct Walk {
+  uint column, block, outer;  // the column in vectors
+};
+inline Walk walk_of(uint i, constant SumParams& p) {
+  Walk walk;
+  uint rest = i / uint(p.vectors);
+  walk.column = i - rest * uint(p.vectors);
+  walk.outer = rest / uint(p.blocks);
+  walk.block = rest - walk.outer * uint(p.blocks);
+  return walk;
+}
+// Of a block's piece of a segment that began before it (0), or that goes on behind it (1).
+template <int kWidth>
+inline ulong piece_at(Walk walk, uint block, uint piece, constant SumParams& p) {
+  ulong row = (ulong(walk.outer) * p.blocks + block) * 2u + piece;
+  return (row * p.vectors + walk.column) * uint(kWidth);
+}
+
+// A row's vector of dtype D, and sums of it in A; with kOr, elements are bools and the sum their or.
+template <typename D, typename A, int kWidth, bool kOr>
+struct RowSums {
+  typedef Packet<kWidth* int(sizeof(typename D::memory))> Row;
+  A sum[kWidth];
+
+  HEARTH_INLINE void clear() {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) sum[i] = A(0);
+  }
+  HEARTH_INLINE void add(Row row) {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) sum[i] = A(sum[i] + A(D::get(row.word, i)));
+  }
+  HEARTH_INLINE void add_piece(device const A* piece) {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) sum[i] = A(sum[i] + piece[i]);
+  }
+  HEARTH_INLINE void write_piece(device A* piece) const {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) piece[i] = sum[i];
+  }
+  HEARTH_INLINE void write(device typename D::memory* to) const {
+    Row row;
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) {
+      D::put(row.word, i, typename D::value(kOr ? A(sum[i] != A(0)) : sum[i]));
+    }
+    row.write(to);
+  }
+};
+
+template <typename D, typename A, int kWidth, bool kOr>
+void scatter_sums(device const uint* keys, device const uint* rows,
+                  device const typename D::memory* values, device typename D::memory* output,
+                  device A* pieces, constant SumParams& p, Ctx ctx) {
+  typedef RowSums<D, A, kWidth, kOr> Sums;
+  if (ulong(ctx.gid.x) >= p.threads) return;
+  Walk walk = walk_of(ctx.gid.x, p);
+  ulong row = p.vectors * uint(kWidth);
+  values += long(walk.outer) * p.value_outer + long(walk.column) * kWidth;
+  output += long(walk.outer) * p.output_outer + long(walk.column) * kWidth;
+  uint first = walk.block * kBlock;
+  uint end = metal::min(first + kBlock, uint(p.count));
+  uint before = first > 0u ? keys[first - 1u] : ~0u;
+  bool carried = keys[first] == before;  // from the block before
+  bool ended = true;
+  Sums sums;
+  sums.clear();
+  for (uint slot = first; slot < end; slot += uint(kAhead)) {
+    uint key[kAhead + 1];
+#pragma unroll
+    for (int u = 0; u <= kAhead; ++u) {
+      uint at = slot + uint(u);
+      key[u] = at < uint(p.count) ? keys[at] : ~0u;
+    }
+    typename Sums::Row in[kAhead], old[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      if (slot + uint(u) < end && key[u] < uint(p.destinations)) {
+        in[u] = Sums::Row::read(values + ulong(rows[slot + uint(u)]) * row);
+        if (key[u] != (u > 0 ? key[u - 1] : before)) {
+          old[u] = Sums::Row::read(output + ulong(key[u]) * row);
+        }
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      if (slot + uint(u) < end && key[u] < uint(p.destinations)) {
+        if (key[u] != (u > 0 ? key[u - 1] : before)) {
+          sums.clear();
+          sums.add(old[u]);
+        }
+        sums.add(in[u]);
+        ended = key[u] != key[u + 1];
+        if (ended && carried) sums.write_piece(pieces + piece_at<kWidth>(walk, walk.block, 0u, p));
+        if (ended && !carried) sums.write(output + ulong(key[u]) * row);
+        carried = carried && !ended;
+      }
+    }
+    before = key[kAhead - 1];
+  }
+  if (!ended) {
+    sums.write_piece(pieces + piece_at<kWidth>(walk, walk.block, carried ? 0u : 1u, p));
+  }
+}
+
+// Adds up the pieces of the segment that begins in a block and goes on behind it.
+template <typename D, typename A, int kWidth, bool kOr>
+void scatter_pieces(device const uint* keys, device const A* pieces,
+                    device typename D::memory* output, constant SumParams& p, Ctx ctx) {
+  if (ulong(ctx.gid.x) >= p.threads) return;
+  Walk walk = walk_of(ctx.gid.x, p);
+  uint first = walk.block * kBlock;
+  uint next = first + kBlock;
+  if (next >= uint(p.count)) return;
+  uint key = keys[next];
+  if (keys[next - 1u] != key || key >= uint(p.destinations)) return;
+  if (first > 0u && keys[first - 1u] == key) return;
+  RowSums<D, A, kWidth, kOr> sums;
+  sums.clear();
+  sums.add_piece(pieces + piece_at<kWidth>(walk, walk.block, 1u, p));
+  for (uint block = walk.block + 1u; next < uint(p.count) && keys[next] == key; ++block) {
+    sums.add_piece(pieces + piece_at<kWidth>(walk, block, 0u, p));
+    next += kBlock;
+  }
+  sums.write(output + long(walk.outer) * p.output_outer +
+             (long(key) * long(p.vectors) + long(walk.column)) * kWidth);
+}

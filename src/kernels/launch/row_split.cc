@@ -1,0 +1,89 @@
+#include "kernels/launch/row_split.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hearth::gpu {
+namespace {
+
+constexpr std::int64_t kPacketBytes = 16;
+constexpr std::int64_t kSimd = 32;
+// Threads of a threadgroup whose rows have a simdgroup or less.
+constexpr std::int64_t kShortThreads = 128;
+
+}  // namespace
+
+void RowSplit::append_words(std::vector<std::int64_t>* words) const {
+  words->insert(
+      words->end(),
+      {rows, length, lanes, std::countr_zero(static_cast<std::uint64_t>(lanes)), shifted ? 1 : 0});
+}
+
+RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
+                    int held) {
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  RowSplit split;
+  split.rows = rows;
+  split.length = length;
+  split.held = held;
+  split.shifted = length % count != 0;
+  // A row that begins inside a packet may touch one more.
+  const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
+  const std::int64_t wanted = parts(packets, held);
+  split.lanes = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
+  split.whole = packets <= split.lanes * held;
+  const std::int64_t threads = std::max(split.lanes > kSimd ? kSimd : kShortThreads, split.lanes);
+  const std::int64_t together = threads / split.lanes;
+  split.groups = {static_cast<std::uint32_t>(parts(rows, together))};
+  split.threads = {static_cast<std::uint32_t>(threads)};
+  return split;
+}
+
+RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                         std::int64_t most_lanes) {
+  constexpr std::int64_t kShortBytes = 1024;
+  const bool is_short = length * size_of(dtype) <= kShortBytes;
+  const RowSplit split = split_rows(rows, length, dtype, most_lanes, is_short ? 2 : 4);
+  if (split.whole || size_of(dtype) > 2) return split;
+  return split_rows(rows, length, dtype, most_lanes, 2);
+}
+
+RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
+                          std::int64_t most_lanes, int held) {
+  RowSplit split = split_rows(rows, length, dtype, most_lanes, held);
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  const std::int64_t packets = parts(length, count);
+  const std::int64_t needed = (packets + split.lanes - 1) / split.lanes;
+  if (needed > held) return split;
+  split.whole = true;
+  split.held = static_cast<int>(std::max<std::int64_t>(1, needed));
+  return split;
+}
+
+bool has_whole_packets(std::int64_t length, const Strides& strides, std::int64_t base,
+                       DType dtype) {
+  const std::int64_t count = kPacketBytes / size_of(dtype);
+  return length % count == 0 && base % count == 0 &&
+         std::all_of(strides.begin(), strides.end(),
+                     [count](std::int64_t stride) { return stride % count == 0; });
+}
+
+bool fits_rows(const Shape& shape) {
+  if (shape.rank() == 0 || element_count(shape) == 0) return true;
+  return shape.back() < (std::int64_t{1} << 30) &&
+         element_count(shape) / shape.back() < (std::int64_t{1} << 31);
+}
+
+RowAxes::RowAxes(const Shape& whole, std::vector<const TensorSpec*> operands) : shape(whole) {
+  shape.erase(shape.rank() - 1);
+  std::vector<Strides*> all;
+  for (const TensorSpec* operand : operands) {
+    strides.push_back(operand->strides);
+    strides.back().erase(strides.back().rank() - 1);
+  }
+  for (Strides& each : strides) all.push_back(&each);
+  merge_axes(&shape, std::move(all));
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,121 @@
+// Kernels whose launches are known when the plan is made: most of them. prepare() lists the steps;
+// launching them is the same for all.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/params.h"
+#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/kernel_plan.h"
+
+namespace hearth::gpu {
+
+using runtime::KernelParameter;
+using runtime::Size3;
+using Kind = runtime::KernelParameter::Kind;
+
+// What a parameter of a step gets.
+struct StepArgument {
+  enum class From : std::uint8_t { operand, workspace, dynamics, constants };
+  From from = From::operand;
+  int operand = 0;          // of the launch: inputs, then the output
+  std::int64_t offset = 0;  // bytes
+  std::int64_t bytes = 0;
+  std::int64_t alignment = 1;  // bytes, of the address of an operand: see Step::otherwise
+};
+
+inline constexpr StepArgument kDynamics{StepArgument::From::dynamics, 0, 0, 0};
+inline constexpr StepArgument kConstants{StepArgument::From::constants, 0, 0, 0};
+
+struct Step {
+  const runtime::LazyKernel* kernel = nullptr;
+  Size3 groups{1}, threads{32};  // left alone for a library's function
+  std::vector<StepArgument> arguments;
+  std::vector<std::int64_t>
+      constants;  // the words of the constant struct: all members have 8 bytes
+  // What is launched instead where an address is not as aligned as its argument says.
+  std::shared_ptr<const Step> otherwise;
+};
+
+class StepPlan final : public KernelPlan {
+ public:
+  // A kernel that the steps may launch; it lives as long as the plan. A `rare` one is compiled when
+  // it is launched, and not before.
+  const runtime::LazyKernel& add_kernel(runtime::KernelSource source, bool rare = false);
+  const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
+  void add_step(Step step);
+  // The step make(wide, rare); where `wide`, with one that is not, and whose kernel is rare, for
+  // addresses that are not as aligned as the arguments of the first one say.
+  template <class Make>
+  void add_step(bool wide, const Make& make) {
+    Step step = make(wide, false);
+    if (wide) step.otherwise = std::make_shared<Step>(make(false, true));
+    add_step(std::move(step));
+  }
+  // Reserves workspace, aligned to 256 bytes; returns its offset in bytes.
+  std::int64_t add_workspace(std::int64_t bytes);
+
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
+
+ private:
+  std::deque<runtime::LazyKernel> kernels_;
+  std::vector<Step> steps_;
+  std::int64_t workspace_bytes_ = 0;
+};
+
+// The end of every prepare(), and the launch that goes with it.
+Prepared prepared_steps(std::shared_ptr<const StepPlan> plan);
+void launch_steps(const Launch& launch);
+void launch_steps(const StepPlan& plan, const Launch& launch);
+
+// An operand as a kernel sees it: the bytes it may touch, and where its elements lie from the lowest
+// of them on.
+struct StridedOperand {
+  StepArgument argument;
+  std::int64_t base = 0;  // elements from the lowest address to the first element
+};
+StridedOperand strided_operand(const TensorSpec& spec, int operand);
+
+// The words of Axes<rank> (kernels/blocks/strided.h) for the axes [0, rank) of a shape. Axes are merged
+// where all of `strides` allow it before, see merge_axes().
+void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
+                 std::vector<std::int64_t>* words);
+
+// Merges neighbouring axes that all the strides step through as one, and drops axes of extent 1; at
+// least one axis is left. Keeps kernels apart by rank only where the memory really differs.
+void merge_axes(Shape* shape, std::vector<Strides*> strides);
+
+// 32-bit positions where they suffice.
+inline const char* index_type(std::int64_t count) {
+  return count < (std::int64_t{1} << 31) ? "uint" : "ulong";
+}
+
+// Threadgroups of kThreads threads for `count` threads in all.
+inline constexpr std::uint32_t kThreads = 256;
+inline Size3 groups_for(std::int64_t count) {
+  return {static_cast<std::uint32_t>(parts(count, kThreads)), 1, 1};
+}
+
+// The first static parameter of ops along an axis.
+inline int axis_of(const Signature& signature) {
+  return static_cast<int>(ParamReader(signature.statics).i64());
+}
+
+// "name_float_3": a kernel's entry point from its function and template arguments.
+std::string entry_name(const std::string& function, const std::vector<std::string>& arguments);
+// "name<float, 3>", or "name".
+std::string instance(const std::string& function, const std::vector<std::string>& arguments);
+inline const char* truth(bool value) { return value ? "true" : "false"; }
+// The kernel `function`<arguments> of src/kernels/`file`.
+runtime::KernelSource library_kernel(const std::string& file, const std::string& function,
+                                     const std::vector<std::string>& arguments,
+                                     std::vector<KernelParameter> parameters,
+                                     std::int64_t max_threads);
+
+}  // namespace hearth::gpu

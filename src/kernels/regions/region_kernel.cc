@@ -1,0 +1,159 @@
+#include "kernels/regions/region_kernel.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "hearth/error.h"
+#include "kernels/launch/kernel_plan.h"
+#include "kernels/regions/reduction_text.h"
+#include "kernels/regions/region_text.h"
+
+namespace hearth::gpu {
+namespace {
+
+struct Stage {
+  explicit Stage(BuiltKernel built_kernel) : built(std::move(built_kernel)), kernel(built.source) {}
+  BuiltKernel built;
+  runtime::LazyKernel kernel;
+};
+
+// The kernels for one width of vectors, and for one set of operands that share memory.
+struct Variant {
+  int width;
+  std::uint64_t aliased;
+  std::vector<std::unique_ptr<Stage>> stages;
+};
+
+class RegionPlan final : public KernelPlan {
+ public:
+  explicit RegionPlan(const Region& region)
+      : region_(region), layout_(region_layout(region_)), values_(region_) {
+    const bool reduces = region_.reduction.op != nullptr;
+    if ((reduces ? layout_.results : layout_.elements) == 0) return;
+    width_ =
+        reduces ? reduction_width(region_, layout_, values_) : map_width(region_, layout_, values_);
+    const Variant& variant = variant_of(width_, 0);
+    for (const auto& stage : variant.stages) kernels.push_back(&stage->kernel);
+  }
+  RegionPlan(const RegionPlan&) = delete;
+  RegionPlan& operator=(const RegionPlan&) = delete;
+
+  std::int64_t workspace_bytes() const { return workspace_bytes_; }
+
+  void launch(const Launch& launch) const {
+    if (variants_.empty()) return;
+    const Variant& variant = variant_of(width_for(launch), aliased_operands(launch));
+    for (const auto& stage : variant.stages) encode(*stage, launch);
+  }
+
+ private:
+  const Variant& variant_of(int width, std::uint64_t aliased) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& variant : variants_) {
+      if (variant->width == width && variant->aliased == aliased) return *variant;
+    }
+    auto variant = std::make_unique<Variant>();
+    variant->width = width;
+    variant->aliased = aliased;
+    if (region_.reduction.op == nullptr) {
+      variant->stages.push_back(
+          std::make_unique<Stage>(map_kernel(region_, layout_, values_, width, aliased)));
+    } else {
+      BuiltReduction built = reduction_kernels(region_, layout_, values_, width, aliased);
+      workspace_bytes_ = built.workspace_bytes;
+      variant->stages.push_back(std::make_unique<Stage>(std::move(built.reduce)));
+      if (built.combine) {
+        variant->stages.push_back(std::make_unique<Stage>(std::move(*built.combine)));
+      }
+    }
+    variants_.push_back(std::move(variant));
+    return *variants_.back();
+  }
+
+  // The widest vectors that the addresses of this launch are aligned for.
+  int width_for(const Launch& launch) const {
+    int width = width_;
+    const Variant& widest = *variants_.front();
+    for (const OperandUse& use : widest.stages.front()->built.operands) {
+      if (use.alignment == 1) continue;
+      const auto address = reinterpret_cast<std::uintptr_t>(launch.operands[use.operand]) +
+                           static_cast<std::uintptr_t>(use.offset);
+      int alignment = use.alignment;
+      int fits = width_;
+      while (fits > 1 && address % static_cast<std::uintptr_t>(alignment) != 0) {
+        alignment /= 2;
+        fits /= 2;
+      }
+      width = std::min(width, fits);
+    }
+    return width;
+  }
+
+  // Compilers take parameters that only read, or only write, for memory of their own. One output
+  // over an input is no harm: it depends on what was read there. With several, an input might be
+  // read after the output that takes its place was written.
+  std::uint64_t aliased_operands(const Launch& launch) const {
+    const std::size_t inputs = region_.inputs.size();
+    const std::size_t count = inputs + region_.outputs.size();
+    const bool several = region_.outputs.size() > 1 || region_.reduction.op != nullptr;
+    std::uint64_t aliased = 0;
+    if (!several) return aliased;
+    for (std::size_t o = inputs; o < count; ++o) {
+      for (std::size_t i = 0; i < inputs; ++i) {
+        if (launch.operands[i] != launch.operands[o]) continue;
+        aliased |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+        aliased |= std::uint64_t{1} << std::min<std::size_t>(o, 63);
+      }
+    }
+    return aliased;
+  }
+
+  void encode(const Stage& stage, const Launch& launch) const {
+    runtime::Encoder& encoder = *launch.encoder;
+    const BuiltKernel& built = stage.built;
+    if (built.has_f64 && !encoder.properties().has_f64) {
+      throw Error(ErrorCode::unsupported, built.source.name + ": this device has no f64; got " +
+                                              encoder.properties().name +
+                                              ", expected another device or dtype; sums of f32 "
+                                              "keep 48 bits with Numerics::precise_sums");
+    }
+    std::vector<runtime::Argument> arguments;
+    arguments.reserve(built.operands.size() + 2);
+    for (const OperandUse& use : built.operands) {
+      const Address address =
+          use.operand == kWorkspaceOperand ? launch.workspace : launch.operands[use.operand];
+      arguments.push_back(runtime::memory(address + use.offset, use.bytes));
+    }
+    arguments.push_back(
+        {nullptr, static_cast<std::int64_t>(built.constants.size()), built.constants.data()});
+    if (built.dynamics) arguments.push_back(encoder.dynamics());
+    encoder.dispatch(stage.kernel, built.groups, built.threads, arguments);
+  }
+
+  Region region_;
+  RegionLayout layout_;
+  RegionValues values_;
+  int width_ = 1;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Variant>> variants_;
+  mutable std::int64_t workspace_bytes_ = 0;
+};
+
+Prepared prepare(const Region& region) {
+  auto plan = std::make_shared<const RegionPlan>(region);
+  const std::int64_t workspace_bytes = plan->workspace_bytes();
+  return prepared(std::move(plan), workspace_bytes);
+}
+
+void launch(const Launch& launch) { plan_as<RegionPlan>(launch).launch(launch); }
+
+}  // namespace
+
+RegionKernel gpu_region_kernel() { return {.prepare = prepare, .launch = launch}; }
+
+}  // namespace hearth::gpu

@@ -1,0 +1,159 @@
+#include "kernels/regions/region_text.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "codegen/text_builder.h"
+#include "kernels/launch/fast_divmod.h"
+
+namespace hearth::gpu {
+namespace {
+
+constexpr int kPacketBytes = 16;
+// Vectors that a thread takes: one where memory is all there is to wait for, two where there is
+// arithmetic to overlap. Single elements are less, and it takes more of them.
+constexpr int kVectors = 1;
+constexpr int kBusyVectors = 2;
+constexpr int kBusyInstructions = 3;
+constexpr int kElements = 4;
+constexpr int kThreads = 256;
+constexpr int kFewestThreads = 64;
+// Below this many threadgroups a launch is spread over more and smaller ones.
+constexpr std::int64_t kFewGroups = 128;
+// Longer regions take narrower vectors: registers, and time to compile.
+constexpr int kLongRegion = 512;
+
+// Tiles: a row or column of a tile is so many bytes of the widest operand at most, and a
+// simdgroup's vectors of 16 bytes lie 8 across.
+constexpr int kTileRowBytes = 256;
+constexpr int kLargestEdge = 128;
+constexpr int kLeastEdge = 32;
+constexpr int kTileAcross = 8;
+constexpr std::int64_t kTileMemory = 32 * 1024;
+
+int operands_of(const Region& region) {
+  return region.first_scalar() + static_cast<int>(region.outputs.size());
+}
+
+// The largest tile for vectors of a width that fits into threadgroup memory, or 0.
+int tile_edge(const RegionAccess& access, int width, int widest) {
+  if (width == 1) return access.tile_bytes(kLeastEdge) <= kTileMemory ? kLeastEdge : 0;
+  const int least = std::max(kLeastEdge, kTileAcross * std::max(width, 4));
+  int edge = kLargestEdge;
+  while (edge > least && (edge * widest > kTileRowBytes || access.tile_bytes(edge) > kTileMemory)) {
+    edge /= 2;
+  }
+  return access.tile_bytes(edge) <= kTileMemory ? edge : 0;
+}
+
+// The kernel of a region whose operands do not all run along one axis; none where its tiles are too
+// large for vectors of this width.
+std::optional<BuiltKernel> tile_kernel(const Region& region, const RegionLayout& layout,
+                                       const RegionValues& values, int width, std::uint64_t aliased,
+                                       int rows) {
+  RegionAccess access(region, layout, values, width, aliased, rows);
+  const int edge = tile_edge(access, width, widest_operand(region, layout, values));
+  if (edge == 0) return std::nullopt;
+  const std::string functions = access.tile_functions(edge);
+  std::string arrays;
+  std::string tiles;
+  const std::vector<runtime::KernelParameter> parameters = access.tile_arrays(edge);
+  for (const runtime::KernelParameter& array : parameters) {
+    arrays += joined("threadgroup ", array.type, "* ", array.name, ", ");
+    line(tiles, "  tiles.", array.name, " = ", array.name, ";");
+  }
+  BuiltKernel built;
+  built.source.name = region_name(region, "tiles");
+  built.source.text =
+      joined("#include \"kernels/formulas/formulas.h\"\n#include \"kernels/blocks/elements.h\"\n",
+             access.text(), "#include \"kernels/regions/transpose_words.metal\"\n", functions,
+             "#include \"kernels/regions/transpose.metal\"\n", access.entry_begin({}, arrays),
+             "  Tiles tiles;\n", tiles, "  region_tiles<", width, ", ", edge, ", ",
+             access.tile_depth(), ">(o, p, tiles, ctx);\n}\n");
+  built.source.function = "region";
+  built.source.max_threads = kThreads;
+  access.describe(&built, nullptr);
+  built.source.parameters.insert(built.source.parameters.end(), parameters.begin(),
+                                 parameters.end());
+  const std::int64_t extent = layout.axes[static_cast<std::size_t>(rows)].extent;
+  const std::int64_t columns = layout.axes.back().extent;
+  const std::int64_t groups =
+      layout.elements / extent / columns * parts(extent, edge) * parts(columns, edge);
+  built.groups = {static_cast<std::uint32_t>(groups), 1, 1};
+  built.threads = {kThreads, 1, 1};
+  return built;
+}
+
+}  // namespace
+
+int map_width(const Region& region, const RegionLayout& layout, const RegionValues& values) {
+  int limit = kPacketBytes / widest_operand(region, layout, values);
+  while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
+  if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
+    return tiled_width(layout, rows, operands_of(region), limit);
+  }
+  const bool linear = classify(layout, operands_of(region), limit) == RegionClass::linear;
+  return vector_width(layout, operands_of(region), limit, linear);
+}
+
+BuiltKernel map_kernel(const Region& region, const RegionLayout& layout, const RegionValues& values,
+                       int width, std::uint64_t aliased) {
+  if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
+    // Addresses may ask for narrower vectors than the layout, too narrow for a word of a tile.
+    int narrower = tiled_width(layout, rows, operands_of(region), width);
+    for (; narrower > 0; narrower /= 2) {
+      std::optional<BuiltKernel> tiles =
+          tile_kernel(region, layout, values, narrower, aliased, rows);
+      if (tiles) return std::move(*tiles);
+    }
+    width = 1;
+  }
+  RegionAccess access(region, layout, values, width, aliased);
+  KernelConstants& constants = access.constants();
+  const RegionClass kind = classify(layout, operands_of(region), width);
+  const bool busy = values.instructions() >= kBusyInstructions;
+  const int unroll = access.unroll(width == 1 ? kElements : busy ? kBusyVectors : kVectors);
+  const bool tail = kind == RegionClass::linear && width > 1;
+
+  const std::int64_t vectors = layout.elements / width;
+  constants.add_positions("vectors", {vectors});
+  std::string functions;
+  if (kind == RegionClass::linear) {
+    functions = access.linear_function();
+  } else {
+    std::vector<int> axes(layout.axes.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    functions = access.offsets_function("region_at", axes, true, false);
+  }
+  if (tail) {
+    constants.add_u32("tail", layout.elements % width);
+    functions += access.tail_function(false);
+  }
+
+  BuiltKernel built;
+  constexpr const char* kKinds[] = {"linear", "vector", "strided"};
+  built.source.name = region_name(region, kKinds[static_cast<int>(kind)]);
+  built.source.text =
+      joined("#include \"kernels/formulas/formulas.h\"\n#include \"kernels/blocks/elements.h\"\n",
+             access.text(), functions, "#define HEARTH_REGION_TAIL ", tail ? 1 : 0,
+             "\n#include \"kernels/regions/map.metal\"\n", access.entry_begin({}, {}),
+             "  region_map<", width, ", ", unroll, ">(o, p, ctx);\n}\n");
+  built.source.function = "region";
+  built.source.max_threads = kThreads;
+  built.source.flat = true;
+  access.describe(&built, nullptr);
+
+  int threads = kThreads;
+  const auto groups = [&] {
+    const std::int64_t each = std::int64_t{threads} * unroll;
+    return std::max<std::int64_t>(parts(vectors, each), 1);
+  };
+  while (threads > kFewestThreads && groups() < kFewGroups) threads /= 2;
+  built.groups = {static_cast<std::uint32_t>(groups()), 1, 1};
+  built.threads = {static_cast<std::uint32_t>(threads), 1, 1};
+  return built;
+}
+
+}  // namespace hearth::gpu

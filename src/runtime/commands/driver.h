@@ -1,0 +1,147 @@
+// What a GPU API is to Hearth: the least that CUDA, Metal and the simulator have in common. Who
+// brings Hearth to another API writes one Driver; encoder, kernel registry, pools, plans and all
+// kernels are shared.
+//
+// Invariants
+//   1. One in-order queue. Commands of one batch that are in the same group may run at the same
+//      time, in any order; a group starts when the one before it is done.
+//   2. submit(), copies to the device and launch() return before the work is done.
+//   3. Addresses are numbers to the host unless properties().unified says otherwise. Offsets within an
+//      allocation are added to them.
+//   4. No call aborts the process. A fault of queued work is thrown as Error{device}, with the
+//      kernel's name where it is known, by wait() or copy_to_host(), and by every call after it if
+//      the device is lost.
+// Thread-safe only as far as said; the caller serialises everything that queues work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hearth/error.h"
+#include "hearth/runtime.h"
+#include "runtime/commands/library_call.h"
+#include "runtime/device/device_spec.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+
+class KernelCache;
+
+// What a command launches: a kernel that is ready to run, or a call of a library. Destroyed before
+// its driver.
+class Function {
+ public:
+  explicit Function(const KernelSource& source)
+      : name_(source.name), parameters_(source.parameters), source_(source) {}
+  explicit Function(const LibraryCall& call) : name_(call.name), parameters_(call.parameters) {}
+  virtual ~Function() = default;
+  const std::string& name() const noexcept { return name_; }
+  const std::vector<KernelParameter>& parameters() const noexcept { return parameters_; }
+  // Null for a call of a library.
+  const KernelSource* source() const noexcept { return source_ ? &*source_ : nullptr; }
+
+ private:
+  std::string name_;
+  std::vector<KernelParameter> parameters_;
+  std::optional<KernelSource> source_;
+};
+
+// What a parameter gets: memory, or the bytes of a constant. Threadgroup arrays get nothing.
+struct Argument {
+  Address address = nullptr;
+  std::int64_t bytes = 0;          // that the kernel may touch from `address` on
+  const void* constant = nullptr;  // `bytes` bytes of host memory, copied when encoded
+};
+
+// A launch whose arguments are final. Constants lie in memory that the holder of the command keeps.
+struct Command {
+  const Function* function = nullptr;
+  Size3 groups;
+  Size3 threads;
+  std::span<const Argument> arguments;  // one for each parameter that is no threadgroup array
+  int group = 0;                        // never falls from one command to the next
+  // Earlier commands of the batch, by index, that have to be done first.
+  std::span<const int> after;
+};
+
+// Commands in a form that the API runs again at little cost.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual const Properties& properties() const = 0;
+
+  // Memory. allocate() gives kAlignment and throws Error{out_of_memory}. A block may be freed while
+  // queued work still names it; it is given up when that work is done. Both thread-safe.
+  virtual Address allocate(std::int64_t bytes) = 0;
+  virtual void free(Address address) noexcept = 0;
+  // As those of DeviceImpl.
+  virtual bool adopt(const std::byte* /*pages*/, std::int64_t /*bytes*/) { return false; }
+  virtual void disown(const std::byte* /*pages*/, std::shared_ptr<const void> /*keeper*/) noexcept {
+  }
+
+  // Compiles a kernel to an image that load() takes, now or in another process with the same
+  // compiler_version() and architecture. Throws Error{device} with the compiler's messages.
+  // Thread-safe.
+  virtual std::vector<std::byte> compile(const KernelSource& source) = 0;
+  virtual std::string compiler_version() const = 0;
+  // Told before anything is compiled where images are loaded by this process alone: what only makes
+  // them load sooner may be left out.
+  virtual void keep_no_images() {}
+  // Throws Error{corrupt_file} for an image that is none. Thread-safe.
+  virtual std::unique_ptr<Function> load(const KernelSource& source,
+                                         std::span<const std::byte> image) = 0;
+
+  // Libraries of the vendor, where the driver calls any: whether there is one for
+  // LibraryCall::function, and a call of it. What a library learns about a problem may be kept in
+  // `cache`, which outlives the function. Thread-safe.
+  virtual bool has_library(std::string_view /*function*/) const { return false; }
+  virtual std::unique_ptr<Function> library_function(const LibraryCall& call,
+                                                     const KernelCache& /*cache*/) {
+    throw Error(ErrorCode::unsupported, call.name + ": no library; got " + call.function +
+                                            ", expected one that has_library() knows");
+  }
+
+  // How many bytes of arguments a launch may carry, where it takes those of several launches as
+  // batched_kernel.h says; 0 where it does not.
+  virtual std::int64_t argument_bytes() const { return 0; }
+
+  // Queues commands; what they name is copied before the call returns.
+  virtual void submit(std::span<const Command> commands) = 0;
+  // `source` may be reused when the call returns.
+  virtual void copy_to_device(Address target, const void* source, std::int64_t bytes) = 0;
+  virtual void copy_on_device(Address target, Address source, std::int64_t bytes) = 0;
+  virtual void fill(Address target, std::uint8_t value, std::int64_t bytes) = 0;
+  // Waits for all that was queued before.
+  virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
+  virtual void wait() = 0;
+
+  // An executable form of the commands, or null where the API has none. launch() queues it.
+  virtual std::unique_ptr<Executable> instantiate(std::span<const Command> /*commands*/) {
+    return nullptr;
+  }
+  // The same commands with other addresses or constants. False: instantiate anew.
+  virtual bool update(Executable& /*executable*/, std::span<const Command> /*commands*/) {
+    return false;
+  }
+  virtual void launch(Executable& /*executable*/) {}
+
+  // Seconds that each command of a batch takes on the device, run one after the other; slow, for
+  // timelines. Empty where the API cannot tell.
+  virtual std::vector<double> time(std::span<const Command> /*commands*/) { return {}; }
+};
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,117 @@
+#include "hearth/device.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "runtime/device/device_spec.h"
+#include "runtime/device/environment.h"
+#include "runtime/trace/timeline.h"
+
+namespace hearth {
+namespace {
+
+struct DeviceRegistry {
+  std::mutex mutex;
+  std::vector<DeviceImpl*> devices;
+};
+
+DeviceRegistry& registry() {
+  static auto* registry = new DeviceRegistry;
+  return *registry;
+}
+
+std::atomic<DeviceImpl*> default_device{nullptr};
+
+std::string full_name(const DeviceImpl& device) {
+  return device.kind() + ":" + std::to_string(device.index());
+}
+
+}  // namespace
+
+void register_device(DeviceImpl* device) {
+  const std::lock_guard lock(registry().mutex);
+  registry().devices.push_back(device);
+}
+
+// Defined by the devices that are linked in: each registers devices, once.
+void register_builtin_devices();   // what every machine has
+void discover_attached_devices();  // what it takes time to look for
+std::vector<std::string> discovery_notes();
+
+namespace {
+
+std::vector<DeviceImpl*> known_devices() {
+  runtime::check_environment();
+  runtime::Timeline::trace_process();
+  static std::once_flag once;
+  std::call_once(once, register_builtin_devices);
+  const std::lock_guard lock(registry().mutex);
+  return registry().devices;
+}
+
+std::vector<DeviceImpl*> all_devices() {
+  known_devices();  // these come first
+  static std::once_flag once;
+  std::call_once(once, discover_attached_devices);
+  return known_devices();
+}
+
+DeviceImpl* find(const std::vector<DeviceImpl*>& devices, std::string_view name) {
+  for (DeviceImpl* device : devices) {
+    if (name == full_name(*device) || (name == device->kind() && device->index() == 0)) {
+      return device;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+inline namespace v0 {
+
+Device::Device() : impl_(default_device.load(std::memory_order_acquire)) {
+  if (impl_ != nullptr) return;
+  const std::string& asked = runtime::environment().device;
+  set_default(asked.empty() ? cpu() : named(asked));
+  impl_ = default_device.load(std::memory_order_acquire);
+}
+
+Device Device::cpu() { return named("cpu"); }
+
+Device Device::named(std::string_view name) {
+  // GPUs are looked for only when something unknown is asked for.
+  if (DeviceImpl* device = find(known_devices(), name)) return Device(device);
+  const std::vector<DeviceImpl*> devices = all_devices();
+  if (DeviceImpl* device = find(devices, name)) return Device(device);
+  std::string known;
+  for (const DeviceImpl* device : devices)
+    known += (known.empty() ? "" : ", ") + full_name(*device);
+  throw Error(ErrorCode::device,
+              "device: unknown name; got \"" + std::string(name) + "\", expected one of " + known);
+}
+
+std::vector<Device> Device::all() {
+  std::vector<Device> all;
+  for (DeviceImpl* device : all_devices()) all.emplace_back(device);
+  return all;
+}
+
+std::vector<std::string> Device::search_notes() {
+  all_devices();
+  return discovery_notes();
+}
+
+void Device::set_default(Device device) {
+  default_device.store(&device.impl(), std::memory_order_release);
+}
+
+std::string Device::name() const { return full_name(*impl_); }
+std::string Device::description() const { return impl_->description(); }
+MemoryStatistics Device::memory() const { return impl_->memory(); }
+void Device::reset_peak() const { impl_->reset_peak(); }
+void Device::set_memory_limit(std::int64_t bytes) const { impl_->set_memory_limit(bytes); }
+void Device::trim() const { impl_->trim(); }
+void Device::synchronize() const { impl_->synchronize(); }
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,114 @@
+// Macros, conditions and included files of kernel texts.
+#include "codegen/msl/preprocessor.h"
+
+#include <gtest/gtest.h>
+
+#include "check.h"
+#include "codegen/msl/constant_expression.h"
+
+namespace hearth::gpu {
+namespace {
+
+std::string read(const std::string& text, const std::map<std::string, std::string>& files = {}) {
+  return preprocess(text, "text", files, {{"GIVEN", "7"}});
+}
+
+// Without blanks.
+std::string words(const std::string& text) {
+  const std::string made = read(text);
+  std::string all;
+  for (const Token& token : tokens_of(made)) all += std::string(token.text) + " ";
+  return all;
+}
+
+TEST(Preprocessor, ExpandsMacros) {
+  EXPECT_EQ(words("#define A 1 + B\n#define B A\nA B"), "1 + A 1 + B ");
+  EXPECT_EQ(words("#define F(x, y) x + (y)\nF((1, 2), F(3, 4)) F"), "( 1 , 2 ) + ( 3 + ( 4 ) ) F ");
+  EXPECT_EQ(words("#define N(a, b) a##_##b\nN(x, 1) N(, y) N(x, )"), "x_1 _y x_ ");
+  EXPECT_EQ(words("#define S(x) #x\nS(a  \"b\\n\" c)"), "\"a \\\"b\\\\n\\\" c\" ");
+  EXPECT_EQ(words("#define V(f, ...) f(__VA_ARGS__)\nV(g, 1, 2) V(g)"), "g ( 1 , 2 ) g ( ) ");
+  EXPECT_EQ(words("#define V(f, ...) f(0, ##__VA_ARGS__)\nV(g, 1, 2) V(g)"),
+            "g ( 0 , 1 , 2 ) g ( 0 ) ");
+  EXPECT_EQ(words("#define E()\n#define G(x) [x]\n#define H G\nE() H(2) G\n(3)"), "[ 2 ] [ 3 ] ");
+  EXPECT_EQ(words("#define T(t) void f_##t(t x)\n#define U(t) T(t)\nU(float)"),
+            "void f_float ( float x ) ");
+  EXPECT_EQ(words("#define A 1\n#undef A\nA GIVEN __METAL__"), "A 7 1 ");
+  EXPECT_EQ(words("#define LONG a \\\n  b // c\nLONG /* LONG */ \"LONG\""), "a b \"LONG\" ");
+}
+
+TEST(Preprocessor, KeepsLinesWhereTheyAre) {
+  EXPECT_EQ(read("a\n#define M(x) \\\n  x\nM(1\n2)").find("a\n"), 0u);
+  const std::string made = read("#if 0\nx\ny\n#endif\n#define M(x, y) x y\nM(1,\n2)\nz");
+  EXPECT_EQ(
+      std::count(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(made.find('z')), '\n'),
+      7);
+}
+
+TEST(Preprocessor, ReadsConditions) {
+  EXPECT_EQ(words("#if defined(GIVEN) && GIVEN > 6 && !defined NONE\na\n#else\nb\n#endif"), "a ");
+  EXPECT_EQ(words("#ifdef NONE\na\n#elif NONE == 0\nb\n#elif 1\nc\n#else\nd\n#endif"), "b ");
+  EXPECT_EQ(words("#ifndef GIVEN\n#if 1/0\n#endif\n#error no\n#else\nx\n#endif"), "x ");
+  EXPECT_EQ(
+      words(
+          "#if __has_include(<metal_tensor>)\na\n#endif\n#if __METAL_VERSION__ >= 310\nb\n#endif"),
+      "b ");
+}
+
+TEST(Preprocessor, IncludesFiles) {
+  const std::map<std::string, std::string> files = {
+      {"lib/a.h", "#pragma once\n#include \"b.h\"\nA\n"},
+      {"lib/b.h", "#include \"../lib/a.h\"\n#define A in_a\nin_b\n"}};
+  std::string all;
+  const std::string made = read(
+      "#include <metal_stdlib>\n#include \"lib/a.h\"\n#include \"lib/a.h\"\n"
+      "#include \"kernels/blocks/strided.h\"\nend\n",
+      files);
+  for (const Token& token : tokens_of(made)) all += std::string(token.text) + " ";
+  EXPECT_EQ(all, "in_b in_a end ");
+  EXPECT_NE(made.find("#include <metal_stdlib>"), std::string::npos);
+  EXPECT_NE(made.find("#include \"kernels/blocks/strided.h\""), std::string::npos);
+  EXPECT_NE(made.find("#line 1 \"lib/b.h\""), std::string::npos);
+}
+
+TEST(Preprocessor, RefusesWhatItCannotRead) {
+  for (const char* text :
+       {"#if 1\n", "#endif\n", "#else\n", "#if 1 +\n#endif\n", "#include \"none.h\"\n",
+        "#error x\n", "#define\n", "#define F(x) x\nF(1, 2)", "#define F(x) x\nF(1",
+        "#define F(x\n", "#nonsense\n", "#if ((((((1)\n#endif\n"}) {
+    check::expect_error(ErrorCode::invalid_argument, [&] { read(text); });
+  }
+  const std::map<std::string, std::string> endless = {{"a.h", "#include \"a.h\"\n"}};
+  check::expect_error(ErrorCode::invalid_argument, [&] { read("#include \"a.h\"", endless); });
+  std::string growing = "#define A0 x x\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = "A" + std::to_string(i - 1);
+    growing += "#define A" + std::to_string(i) + " " + before + " " + before + "\n";
+  }
+  check::expect_error(ErrorCode::invalid_argument, [&] { read(growing + "A39"); });
+}
+
+TEST(ConstantExpression, HasTheOperatorsOfC) {
+  const auto value = [](const std::string& text) {
+    return evaluate(tokens_of(text), [](std::string_view name) {
+      return name == "four" ? std::optional<std::int64_t>(4) : std::nullopt;
+    });
+  };
+  EXPECT_EQ(value("1 + 2 * 3 - -4"), 11);
+  EXPECT_EQ(value("(0x10 | 0b1) << 2 == 68u && true"), 1);
+  EXPECT_EQ(value("four > 3 ? four % 3 : none"), 1);
+  EXPECT_EQ(value("false && none"), 0);
+  EXPECT_EQ(value("none || 1"), std::nullopt);
+  EXPECT_EQ(value("!four + ~0 + 010"), 7);
+  EXPECT_EQ(value("1 / 0"), std::nullopt);
+  EXPECT_EQ(value("-9223372036854775807 - 1"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(value("(-9223372036854775807 - 1) / -1"), std::nullopt);
+  for (const char* text : {"", "1 2", "(1", "1 +", "f(1)", "1.5", "\"a\"", "? 1"}) {
+    EXPECT_EQ(value(text), std::nullopt) << text;
+  }
+  std::string deep = "1";
+  deep.insert(0, 100000, '(');
+  EXPECT_EQ(value(deep), std::nullopt);
+}
+
+}  // namespace
+}  // namespace hearth::gpu

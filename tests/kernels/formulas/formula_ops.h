@@ -1,0 +1,64 @@
+// Which formulas of kernels/formulas/scalar_ops.h exist for which types, as kernels that run them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/sample_kernels.h"
+
+namespace hearth::gpu_test {
+
+inline const std::vector<std::string>& real_unary() {
+  static const std::vector<std::string> ops = {
+#define UNARY(name) #name,
+#include "ops/op_list.def"
+  };
+  return ops;
+}
+inline const std::vector<std::string>& integer_unary() {
+  static const std::vector<std::string> ops = {"neg",   "abs",  "sign",  "square",
+                                               "floor", "ceil", "round", "relu"};
+  return ops;
+}
+inline const std::vector<std::string>& binary() {
+  static const std::vector<std::string> ops = {
+#define BINARY(name) #name,
+#include "ops/op_list.def"
+  };
+  return ops;
+}
+inline const std::vector<std::string>& comparisons() {
+  static const std::vector<std::string> ops = {
+#define COMPARISON(name) #name,
+#include "ops/op_list.def"
+  };
+  return ops;
+}
+
+struct FormulaType {
+  const char* name;
+  bool real;
+};
+inline constexpr FormulaType kFormulaTypes[] = {{"float", true}, {"double", true},
+                                                {"int", false},  {"uint", false},
+                                                {"long", false}, {"ulong", false}};
+
+inline runtime::KernelSource unary_kernel(FormulaType type) {
+  return formula_kernel(std::string("unary_") + type.name,
+                        type.real ? real_unary() : integer_unary(), 1, type.name, type.name);
+}
+inline runtime::KernelSource binary_kernel(FormulaType type) {
+  return formula_kernel(std::string("binary_") + type.name, binary(), 2, type.name, type.name);
+}
+inline runtime::KernelSource comparison_kernel(FormulaType type) {
+  return formula_kernel(std::string("comparison_") + type.name, comparisons(), 2, type.name,
+                        "uchar");
+}
+inline runtime::KernelSource clamp_kernel(FormulaType type) {
+  return formula_kernel(std::string("clamp_") + type.name, {"clamp"}, 3, type.name, type.name);
+}
+inline runtime::KernelSource lerp_kernel(FormulaType type) {
+  return formula_kernel(std::string("lerp_") + type.name, {"lerp"}, 3, type.name, type.name);
+}
+
+}  // namespace hearth::gpu_test

@@ -1,0 +1,54 @@
+// A compiled kernel in this process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machines/sim/launch.h"
+
+namespace hearth::sim {
+
+// What compile() returns: a library's bytes and, behind them, how many there are and their checksum.
+std::vector<std::byte> seal_image(std::vector<std::byte> library);
+
+class KernelLibrary {
+ public:
+  // Throws Error{corrupt_file} for bytes that no seal_image() made, or that lack this kernel.
+  KernelLibrary(const hearth::runtime::KernelSource& source, std::span<const std::byte> image);
+  ~KernelLibrary();
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+
+  const std::string& name() const noexcept { return name_; }
+  const std::vector<hearth::runtime::KernelParameter>& parameters() const noexcept {
+    return parameters_;
+  }
+  int max_threads() const noexcept { return max_threads_; }
+  // Launches that one of it may stand for; 0 for an ordinary kernel.
+  int members() const noexcept { return members_; }
+  HearthKernel kernel() const noexcept { return kernel_; }
+  const std::vector<ThreadgroupArray>& arrays() const noexcept { return arrays_; }
+  std::int64_t threadgroup_bytes() const;
+  // True if it reports its accesses.
+  bool checked() const noexcept { return checked_; }
+  // Its code and data.
+  std::span<const std::byte> mapped() const noexcept { return mapped_; }
+  // What else the library exports; null where there is no such symbol.
+  void* symbol(const std::string& name) const;
+
+ private:
+  std::string name_;
+  std::vector<hearth::runtime::KernelParameter> parameters_;
+  int max_threads_;
+  int members_;
+  void* handle_ = nullptr;
+  HearthKernel kernel_ = nullptr;
+  std::vector<ThreadgroupArray> arrays_;
+  bool checked_ = false;
+  std::span<const std::byte> mapped_;
+};
+
+}  // namespace hearth::sim

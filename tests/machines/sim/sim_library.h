@@ -1,0 +1,21 @@
+// A simulator whose vendor has a library of attention: plain loops over what gpu::AttentionProblem
+// says, which leave what it does not promise as bad as it may be.
+#pragma once
+
+#include "machines/sim/sim_driver.h"
+
+namespace hearth::sim {
+
+class LibraryDriver final : public SimDriver {
+ public:
+  // `refuses`: it has the library, which takes no call.
+  explicit LibraryDriver(bool refuses = false) : refuses_(refuses) {}
+  bool has_library(std::string_view function) const override;
+  std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
+                                                      const runtime::KernelCache& cache) override;
+
+ private:
+  const bool refuses_;
+};
+
+}  // namespace hearth::sim
