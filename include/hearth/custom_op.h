@@ -38,7 +38,8 @@ struct CustomOpSpec {
   const char* summary = "";
   int min_inputs = 1;
   int max_inputs = 1;
-  // The result's type; throws Error for inputs it does not take. Called when the op is recorded.
+  // The type of the result, of which there is one; throws Error for inputs it does not take. Called
+  // when the op is recorded.
   TensorType (*infer)(std::span<const Array> inputs) = nullptr;
   // Fills `output`. Runs on the thread that evaluates; must not touch Arrays and must not throw
   // anything but Error. Deterministic functions only: results may be shared.

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hearth/array.h"
@@ -128,6 +129,13 @@ HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
 HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
+// The extreme along `axis` and, i64, its index: the values of max and min over one axis with the
+// indices of argmax and argmin. What is not kept is not computed. The gradient of a value goes to the
+// element that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
+HEARTH_API std::pair<Array, Array> max_with_indices(const Array& x, std::int64_t axis,
+                                                    bool keepdim = false);
+HEARTH_API std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t axis,
+                                                    bool keepdim = false);
 
 // Float dtypes, shifted by the maximum, so nothing overflows. As with sum(), the error does not
 // grow with the length of the axis: sums of 10^7 elements of f32 are right to about 1e-6.

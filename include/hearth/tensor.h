@@ -574,14 +574,14 @@ class Tensor {
   std::pair<Tensor, Tensor<Rank, Int>> max_dim_with_indices(std::int64_t dim) const
     requires NumericKind<K>
   {
-    Tensor<Rank, Int> indices = argmax(dim);
-    return {gather(dim, indices), indices};
+    auto [values, indices] = hearth::max_with_indices(array_, dim, true);
+    return {Tensor(std::move(values)), Tensor<Rank, Int>(std::move(indices))};
   }
   std::pair<Tensor, Tensor<Rank, Int>> min_dim_with_indices(std::int64_t dim) const
     requires NumericKind<K>
   {
-    Tensor<Rank, Int> indices = argmin(dim);
-    return {gather(dim, indices), indices};
+    auto [values, indices] = hearth::min_with_indices(array_, dim, true);
+    return {Tensor(std::move(values)), Tensor<Rank, Int>(std::move(indices))};
   }
   Tensor<Rank, Int> argmax(std::int64_t dim) const
     requires NumericKind<K>

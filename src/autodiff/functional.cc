@@ -128,8 +128,6 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
       kept.shape = input.shape();
       kept.dtype = input.dtype();
     }
-    record->output_shape = value.shape();
-    record->output_dtype = value.dtype();
     record->device = value.node()->device;
     record->replay = [shared, before](const GradRecord& self) {
       struct Restore {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/outputs.h"
 #include "hearth/ops.h"
 #include "ops/call.h"
 
@@ -24,44 +25,79 @@ void Walk::accumulate(GradRecord* record, Array gradient) {
   so_far->sum = so_far->sum.defined() ? add(so_far->sum, gradient) : std::move(gradient);
 }
 
+void Walk::accumulate_output(GradRecord* record, int output, const Array& gradient) {
+  if (waiting(record) == nullptr) return;
+  MoreGradients& more = more_gradients_[record];
+  more.resize(static_cast<std::size_t>(record->op->outputs - 1));
+  Array& so_far = more[static_cast<std::size_t>(output - 1)];
+  so_far = so_far.defined() ? add(so_far, gradient) : gradient;
+}
+
+namespace {
+
+// The results of the record's op, computed again from what is saved.
+std::vector<Array> recomputed(const GradRecord& record) {
+  if (record.replay) return {record.replay(record)};
+  if (!has_composite(*record.op)) {
+    throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
+                                            ": no gradient; got an op without vjp and "
+                                            "composite, expected one of them");
+  }
+  std::vector<const Array*> inputs;
+  inputs.reserve(record.inputs.size());
+  for (const GradInput& input : record.inputs) inputs.push_back(optional_input(input.saved));
+  const Composite arguments{inputs, record.params, Device(record.device)};
+  if (record.op->composite_outputs != nullptr) return record.op->composite_outputs(arguments);
+  return {record.op->composite(arguments)};
+}
+
+// `saved` with the record of its op, so that what a rule makes of it is tracked.
+Array tracked_again(const Array& saved, GradRecord& record, int output) {
+  return saved.defined() ? tracked_output(saved, &record, output) : Array();
+}
+
+}  // namespace
+
+void Walk::step_composed(GradRecord& record, const Array& gradient, const MoreGradients& more) {
+  std::vector<Array> again;
+  track_saved(record);
+  {
+    const GradMode tracked(true);
+    again = recomputed(record);
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const Array& arrived = i == 0 ? gradient : i <= more.size() ? more[i - 1] : Array();
+    if (again[i].grad() == nullptr || !arrived.defined() || arrived.size() == 0) continue;
+    held_.push_back(again[i].grad());
+    retain(again[i].grad());
+    accumulate(again[i].grad(), arrived);
+    any = true;
+  }
+  if (any) return;
+  // Short cuts for empty arrays depend on nothing; their gradient is still 0, not absent.
+  for (const GradInput& input : record.inputs) {
+    if (input.parent == nullptr) continue;
+    accumulate(input.parent, zeros(input.shape, input.dtype, Device(record.device)));
+  }
+}
+
 void Walk::step(GradRecord& record, const Array& gradient) {
+  if (record.op->kind == OpKind::output) {
+    return accumulate_output(record.inputs[0].parent, output_of(record), gradient);
+  }
   if (record.released) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: the values of " + std::string(record.op->name.text) +
                     " were released; got a second backward through the same ops, expected the "
                     "first to be called with retain");
   }
-  if (record.replay || record.op->vjp == nullptr) {
-    Array again;
-    track_saved(record);
-    {
-      const GradMode tracked(true);
-      if (record.replay) {
-        again = record.replay(record);
-      } else if (record.op->composite != nullptr) {
-        std::vector<const Array*> inputs;
-        inputs.reserve(record.inputs.size());
-        for (const GradInput& input : record.inputs) inputs.push_back(optional_input(input.saved));
-        again = record.op->composite(Composite{inputs, record.params, Device(record.device)});
-      } else {
-        throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
-                                                ": no gradient; got an op without vjp and "
-                                                "composite, expected one of them");
-      }
-    }
-    if (again.grad() != nullptr && gradient.size() != 0) {
-      held_.push_back(again.grad());
-      retain(again.grad());
-      accumulate(again.grad(), gradient);
-      return;
-    }
-    // Short cuts for empty arrays depend on nothing; their gradient is still 0, not absent.
-    for (const GradInput& input : record.inputs) {
-      if (input.parent == nullptr) continue;
-      accumulate(input.parent, zeros(input.shape, input.dtype, Device(record.device)));
-    }
-    return;
+  MoreGradients more;
+  if (record.op->outputs > 1) {
+    more = std::move(more_gradients_[&record]);
+    more.resize(static_cast<std::size_t>(record.op->outputs - 1));
   }
+  if (record.replay || record.op->vjp == nullptr) return step_composed(record, gradient, more);
 
   if (auto part = gradient_part(record, gradient)) {
     GradRecord* const parent = record.inputs[0].parent;
@@ -70,16 +106,18 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     return;
   }
   Array tracked;
+  std::vector<Array> more_tracked;
   if (options_.create_graph) {
     track_saved(record);
-    if (record.output.defined()) {
-      retain_handle(record.output.node());
-      retain(&record);
-      tracked = Array(record.output.node(), &record);
+    tracked = tracked_again(record.output, record, 0);
+    for (std::size_t i = 0; i < record.more_outputs.size(); ++i) {
+      more_tracked.push_back(
+          tracked_again(record.more_outputs[i], record, static_cast<int>(i) + 1));
     }
   }
   const Array& out = options_.create_graph ? tracked : record.output;
-  Grads gradients = record.op->vjp(Vjp{record, gradient, out});
+  const std::vector<Array>& more_outs = options_.create_graph ? more_tracked : record.more_outputs;
+  Grads gradients = record.op->vjp(Vjp{record, gradient, out, more, more_outs});
   for (std::size_t i = 0; i < record.inputs.size() && i < gradients.size(); ++i) {
     const GradInput& input = record.inputs[i];
     if (input.parent == nullptr || !gradients[i].defined()) continue;
@@ -113,12 +151,13 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
     // What this walk computed again is of no use to another one.
     const bool is_own = record->sequence >= first_own_;
     if (options_.create_graph || (options_.retain && !is_own)) continue;
-    bool held = record == root || record->replay != nullptr || record->output.defined();
+    bool held = record == root || record->replay != nullptr || record->output.defined() ||
+                !record->more_outputs.empty();
     for (const GradInput& input : record->inputs) held = held || input.saved.defined();
     if (!held) continue;
     record->released = true;
     record->output = Array();
-    record->rest = Array();
+    record->more_outputs.clear();
     for (GradInput& input : record->inputs) input.saved = Array();
     record->replay = nullptr;
   }

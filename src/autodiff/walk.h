@@ -64,9 +64,14 @@ class Walk {
     }
   };
 
+  // Of an op of several results, those of its results behind the first.
+  using MoreGradients = std::vector<Array>;
+
   Waiting* waiting(GradRecord* record);
   void accumulate(GradRecord* record, Array gradient);
+  void accumulate_output(GradRecord* record, int output, const Array& gradient);
   void step(GradRecord& record, const Array& gradient);
+  void step_composed(GradRecord& record, const Array& gradient, const MoreGradients& more);
 
   Options options_;
   // What is walked over lives as long as the result, or is held here where it was computed again:
@@ -77,6 +82,7 @@ class Walk {
   // Of all records seen so far; in one piece of memory, which goes with the walk.
   std::pmr::monotonic_buffer_resource memory_{std::size_t{1} << 14};
   std::pmr::unordered_map<GradRecord*, Waiting> waiting_{&memory_};
+  std::unordered_map<GradRecord*, MoreGradients> more_gradients_;
   std::unordered_map<GradRecord*, Array> targets_;
 };
 

@@ -58,23 +58,33 @@ struct Signature {
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
   TensorSpec output;  // dense row-major, but for kernels that have Kernel::writes_padded
+  // The results behind the first, dense row-major. When a kernel prepares and is launched, a result
+  // is absent that nobody wants and that Kernel::may_omit names.
+  std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
   std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
+
+  int output_count() const { return 1 + static_cast<int>(more_outputs.size()); }
+  const TensorSpec& output_at(int i) const {
+    return i == 0 ? output : more_outputs[static_cast<std::size_t>(i) - 1];
+  }
 };
 
 struct Launch {
   const Signature* signature;  // lives as long as the plan
   const void* state;           // what prepare() made
   const Address* operands;     // signature->inputs.size() inputs (null where absent),
-                               // then the output; for regions: inputs, outputs, reduction
+                               // then the outputs; for regions: inputs, outputs, reduction
   int operand_count;
   Address workspace;              // Prepared::workspace_bytes, 64-byte aligned
   const std::uint64_t* dynamics;  // the plan's dynamic block
   int dynamic_count;
   runtime::Encoder* encoder = nullptr;  // where kernels encode themselves; null on hosts
+  int output_count = 1;                 // of an op
 
   Address input(int i) const { return operands[i]; }
-  Address output() const { return operands[operand_count - 1]; }
+  // Null where the signature says that it is absent.
+  Address output(int i = 0) const { return operands[operand_count - output_count + i]; }
 };
 
 struct Prepared {
@@ -109,6 +119,8 @@ struct Kernel {
   // The rows of its result may lie further apart than they are long, as Signature::output.strides say.
   // What is between them it leaves alone.
   bool writes_padded = false;
+  // Bit i: output i need not be written. It is left out then where nobody wants it.
+  std::uint32_t may_omit = 0;
 };
 
 // How a device runs fused regions.

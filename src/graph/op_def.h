@@ -47,6 +47,7 @@ enum class OpKind : std::uint8_t {
   indexed,      // gather, scatter and friends
   random,       // counter-based generators
   opaque,       // anything else with a kernel of its own
+  output,       // a result of the op before it, behind its first; no kernel: graph/outputs.h
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
@@ -64,6 +65,14 @@ enum class Formula : std::uint8_t {
 // What an op of floats can be of a fused multiply-add.
 enum class FmaPart : std::uint8_t { none, product, sum, difference };
 
+// Results of one op, at most.
+inline constexpr int kMaxOutputs = 8;
+
+struct OutputType {
+  Shape shape;
+  DType dtype = DType::f32;
+};
+
 // What infer() sees and sets. Inputs may be scalars without a dtype (`is_scalar()`); infer() sets
 // `scalar_dtype` to what they become.
 struct Inference {
@@ -73,6 +82,8 @@ struct Inference {
   Shape shape;
   DType dtype = DType::f32;
   DType scalar_dtype = DType::f32;
+  // The results behind the first, OpDef::outputs - 1 of them.
+  std::span<OutputType> more_outputs = {};
 
   bool has(int i) const {
     const auto at = static_cast<std::size_t>(i);
@@ -92,6 +103,9 @@ enum class Saves : std::uint32_t {
   input3 = 8,
   all_inputs = 0xffff,
   output = 1u << 16,
+  output1 = 1u << 17,
+  output2 = 1u << 18,
+  output3 = 1u << 19,
 };
 constexpr Saves operator|(Saves a, Saves b) {
   return static_cast<Saves>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -104,11 +118,16 @@ constexpr bool has(Saves set, Saves one) {
 // or where needs(i) is false. A gradient has its input's shape and dtype.
 struct Vjp {
   const GradRecord& record;
-  const Array& grad;  // of the output: same shape and dtype
-  const Array& out;   // only with Saves::output
+  // Of the output: same shape and dtype. Undefined only where nothing but other outputs has one.
+  const Array& grad;
+  const Array& out;  // only with Saves::output
+  // The same of the outputs behind the first, of ops that have them.
+  std::span<const Array> more_grads = {};
+  std::span<const Array> more_outs = {};
 
-  // What OpDef::record_tracked gave beside the result; undefined where the op was recorded itself.
-  const Array& rest() const;
+  // Of output i, counted from 0; undefined where nothing that is differentiated depends on it.
+  const Array& output_grad(int i) const;
+  const Array& output(int i) const;  // only what Saves names
   int input_count() const;
   const Array& input(int i) const;  // only what Saves names
   const Shape& shape(int i) const;  // of input i
@@ -172,6 +191,8 @@ struct OpDef {
   std::span<const ParamSpec> params = {};
   int min_inputs = 1;
   int max_inputs = 1;  // -1: any number
+  // Results, each a value with a shape and dtype of its own: record_outputs() gives all of them.
+  int outputs = 1;
   void (*infer)(Inference&) = nullptr;
   Formula formula = Formula::none;
   // Whether a result of the formula, computed in a wider integer type, may lie outside the dtype of
@@ -186,17 +207,18 @@ struct OpDef {
   // of `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
   Saves (*saves_for)(std::uint32_t needs) = nullptr;
   // The op in terms of other ops: used on a device without a kernel, as the gradient where vjp is
-  // null, and as an oracle.
+  // null, and as an oracle. An op of several results has the second form.
   Array (*composite)(const Composite&) = nullptr;
-  // Where a gradient is wanted, may record something else with the op's result, and with what the
-  // rule would have to work out again in `rest`. Undefined: the op is recorded itself. Rules must do
-  // without.
-  Array (*record_tracked)(const Composite&, Array* rest) = nullptr;
+  std::vector<Array> (*composite_outputs)(const Composite&) = nullptr;
+  // Recorded in its place where a gradient is wanted and the device has a kernel for it: an op with
+  // the same inputs and parameters and this op's result as its first, which also gives what the rule
+  // would have to work out again.
+  const OpDef* tracked_as = nullptr;
   ViewRule view = nullptr;
   // For views whose start is dynamic: dynamic parameter d moves the start along axis d.
   bool dynamic_offset = false;
   // The input whose storage the output takes over: the kernel sees the output already filled with
-  // that input's value and changes part of it. -1: none.
+  // that input's value and changes part of it. Of several outputs the first. -1: none.
   int overwrites = -1;
   bool differentiable = true;
   // A kernel that works on host memory and comes with the op, for ops registered at run time.
@@ -205,11 +227,20 @@ struct OpDef {
   std::vector<SampleCase> (*samples)() = nullptr;
 };
 
+// Whether the op is described in terms of other ops.
+inline bool has_composite(const OpDef& op) noexcept {
+  return op.composite != nullptr || op.composite_outputs != nullptr;
+}
+
 // Records one op. `inputs` may hold null or undefined arrays for absent optional inputs. `device`
 // is for ops without inputs; otherwise the inputs decide. Throws what infer() throws, and
 // Error{device} for inputs on different devices.
 Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
              const Device* device = nullptr);
+// All results, where record() gives the first. What nobody keeps is not computed, where the kernel
+// can do without.
+std::vector<Array> record_outputs(const OpDef& op, std::span<const Array* const> inputs,
+                                  const Params& params, const Device* device = nullptr);
 
 // A value that several ops of a program need, such as a mask, recorded by the first of them: `make`
 // is called where nothing is shared under `key` since the last submission. The value depends on

@@ -130,26 +130,24 @@ void infer_attention(Inference& inference) {
   inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
 }
 
-// Results for rows, then the logarithm of each row's sum as two numbers that add up to it.
-std::int64_t rows_of(const Shape& q) { return q[0] * q[1] * q[2]; }
-
 void infer_attention_with_sums(Inference& inference) {
-  const Shape out = check_attention(inference, 0);
-  inference.shape = {element_count(out) + 2 * rows_of(out)};
-  inference.dtype = inference.scalar_dtype = inference.input(0).dtype();
+  infer_attention(inference);
+  const Shape& out = inference.shape;
+  inference.more_outputs[0] = {{out[0], out[1], out[2]}, compute_dtype(inference.dtype)};
 }
 
 void infer_attention_backward(Inference& inference) {
   const Shape out = check_attention(inference, 2);
-  if (inference.has(7) && (inference.input(7).shape() != Shape{2 * rows_of(out)} ||
-                           inference.input(7).dtype() != inference.input(2).dtype())) {
-    inference.fail(ErrorCode::shape, "sums do not fit; got " +
-                                         to_string(inference.input(7).shape()) + " " +
-                                         std::string(name(inference.input(7).dtype())) +
-                                         ", expected " + to_string(Shape{2 * rows_of(out)}) + " " +
-                                         std::string(name(inference.input(2).dtype())));
-  }
   const DType dtype = inference.input(2).dtype();
+  const Shape rows = {out[0] * out[1] * out[2]};
+  const DType sum_dtype = compute_dtype(dtype);
+  if (inference.has(7) &&
+      (inference.input(7).shape() != rows || inference.input(7).dtype() != sum_dtype)) {
+    inference.fail(ErrorCode::shape,
+                   "sums do not fit; got " + to_string(inference.input(7).shape()) + " " +
+                       std::string(name(inference.input(7).dtype())) + ", expected " +
+                       to_string(rows) + " " + std::string(name(sum_dtype)));
+  }
   for (int i = 0; i < 2; ++i) {
     const Array& x = inference.input(i);
     if (x.shape() != out || x.dtype() != dtype) {
@@ -159,9 +157,10 @@ void infer_attention_backward(Inference& inference) {
                          to_string(out) + " " + std::string(name(dtype)));
     }
   }
-  inference.shape = {inference.input(2).size() + inference.input(3).size() +
-                     inference.input(4).size()};
+  inference.shape = inference.input(2).shape();
   inference.dtype = inference.scalar_dtype = dtype;
+  inference.more_outputs[0] = {inference.input(3).shape(), dtype};
+  inference.more_outputs[1] = {inference.input(4).shape(), dtype};
 }
 
 // The operands in the dtype of the computation, as the math below wants them: keys and values that
@@ -384,37 +383,24 @@ std::vector<SampleCase> attention_weights_samples() {
   };
 }
 
-Array attention_with_sums_composite(const Composite& c) {
-  const Array out = attention_composite(c);
+std::vector<Array> attention_with_sums_composite(const Composite& c) {
   const Operands o =
       operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
                c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
-  const DType dtype = c.input(0).dtype();
-  if (is_empty(o)) {
-    return cat({flat(out), zeros({2 * rows_of(o.q.shape())}, dtype, c.device)}, 0);
-  }
+  const Shape& q = o.q.shape();
+  const Shape rows = {q[0], q[1], q[2]};
+  if (is_empty(o)) return {attention_composite(c), contiguous(zeros(rows, o.q.dtype(), c.device))};
   const Scores s = scores_of(o);
-  const Array sums = flat(where_seeing(s, logsumexp(s.scores, 3, true)));
-  const Array high = cast(sums, dtype);
-  return cat({flat(out), high, cast(sub(sums, wide(high)), dtype)}, 0);
-}
-
-// The forward pass knows the sums, so that the gradient need not work them out again.
-Array record_with_sums(const Composite& c, Array* rest) {
-  if (!has_kernel(defs::attention_with_sums_op, c)) return Array();
-  const Array packed = record(defs::attention_with_sums_op, c.inputs, c.params, &c.device);
-  const Shape& q = c.input(0).shape();
-  const Shape shape = {q[0], q[1], q[2], c.input(2).shape()[3]};
-  const std::int64_t count = element_count(shape);
-  *rest = narrow(packed, 0, count, 2 * rows_of(q));
-  return reshape(narrow(packed, 0, 0, count), shape);
+  return {attention_composite(c), reshape(where_seeing(s, logsumexp(s.scores, 3, true)), rows)};
 }
 
 struct Gradients4 {
   Array q, k, v, bias;
 };
 
-Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
+// `sum_grad`, which may be undefined, is of the logarithms of the rows' sums.
+Gradients4 gradients(const Operands& o, const Array& grad, const Array& out,
+                     const Array& sum_grad = Array()) {
   const std::int64_t d = o.q.shape()[3];
   const std::int64_t dv = o.v.shape()[3];
   const std::int64_t length = o.k.shape()[2];
@@ -431,7 +417,9 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   g.v = matmul(transpose(reshape(weights, o.grouped(length))), grouped_grad);
   const Array inner = sum(mul(wide(grad), wide(out)), {3}, true);
   const Array along = reshape(matmul(grouped_grad, transpose(o.v)), o.plain(length));
-  Array scores = mul(weights, sub(along, inner));
+  Array slopes = sub(along, inner);
+  if (sum_grad.defined()) slopes = add(slopes, unsqueeze(wide(sum_grad), {3}));
+  Array scores = mul(weights, slopes);
   g.bias = scores;
   if (tanh.defined()) scores = mul(scores, sub(1.0, square(tanh)));
   scores = reshape(mul(scores, o.settings.scale), o.grouped(length));
@@ -440,59 +428,69 @@ Gradients4 gradients(const Operands& o, const Array& grad, const Array& out) {
   return g;
 }
 
-Array attention_backward_composite(const Composite& c) {
+std::vector<Array> attention_backward_composite(const Composite& c) {
   const Operands o =
       operands(c.input(2), c.input(3), c.input(4), c.has(5) ? c.input(5) : Array(),
                c.has(6) ? c.input(6) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
   const DType dtype = c.input(2).dtype();
   if (is_empty(o)) {
-    return contiguous(zeros({o.q.size() + o.k.size() + o.v.size()}, dtype, c.device));
+    std::vector<Array> nothing;
+    for (int i = 2; i < 5; ++i) {
+      nothing.push_back(contiguous(zeros(c.input(i).shape(), dtype, c.device)));
+    }
+    return nothing;
   }
   const Gradients4 g = gradients(o, c.input(0), c.input(1));
-  return cast(cat({flat(g.q), flat(g.k), flat(g.v)}, 0), dtype);
+  return {cast(g.q, dtype), cast(g.k, dtype), cast(g.v, dtype)};
 }
 
-Grads attention_vjp(const Vjp& v) {
+// The gradients of the inputs from that of the rows, or that of their sums, or both; `sums` may be
+// undefined.
+Grads attention_gradients(const Vjp& v, const Array& grad, const Array& sums,
+                          const Array& sum_grad) {
   Grads grads(static_cast<std::size_t>(v.input_count()));
   const bool has_mask = v.input_count() > 3 && v.has(3);
   const bool has_bias = v.input_count() > 4 && v.has(4);
   const Array mask = has_mask ? v.input(3) : Array();
   const Array bias = has_bias ? v.input(4) : Array();
-  const Array* const inputs[] = {&v.grad,
+  const Array* const inputs[] = {&grad,
                                  &v.out,
                                  &v.input(0),
                                  &v.input(1),
                                  &v.input(2),
                                  optional_input(mask),
                                  optional_input(bias),
-                                 optional_input(v.rest())};
+                                 optional_input(sums)};
   // Composed, its parts are not put together to be taken apart.
   const bool parts_only =
-      (has_bias && v.needs(4)) ||
-      !has_kernel(defs::attention_backward_op, {inputs, v.record.params, v.grad.device()});
+      (has_bias && v.needs(4)) || sum_grad.defined() ||
+      !has_kernel(defs::attention_backward_op, {inputs, v.record.params, grad.device()});
   if (parts_only) {
     const Operands o = operands(v.input(0), v.input(1), v.input(2), mask, bias,
                                 settings_of(v.statics(), v.dynamic(0)));
-    const Gradients4 g = is_empty(o) ? Gradients4() : gradients(o, v.grad, v.out);
+    const Gradients4 g = is_empty(o) ? Gradients4() : gradients(o, grad, v.out, sum_grad);
     const Array* const parts[] = {&g.q, &g.k, &g.v, nullptr, &g.bias};
     for (const int i : {0, 1, 2, 4}) {
       if (i >= v.input_count() || !v.needs(i)) continue;
       grads[static_cast<std::size_t>(i)] = is_empty(o)
-                                               ? zeros(v.shape(i), v.dtype(i), v.grad.device())
+                                               ? zeros(v.shape(i), v.dtype(i), grad.device())
                                                : cast(sum_to(*parts[i], v.shape(i)), v.dtype(i));
     }
     return grads;
   }
-  const Array packed = record(defs::attention_backward_op, inputs, v.record.params);
-  std::int64_t start = 0;
-  for (int i = 0; i < 3; ++i) {
-    const std::int64_t count = element_count(v.shape(i));
-    if (v.needs(i)) {
-      grads[static_cast<std::size_t>(i)] = reshape(narrow(packed, 0, start, count), v.shape(i));
-    }
-    start += count;
+  const std::vector<Array> all =
+      record_outputs(defs::attention_backward_op, inputs, v.record.params);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (v.needs(static_cast<int>(i))) grads[i] = all[i];
   }
   return grads;
+}
+
+Grads attention_vjp(const Vjp& v) { return attention_gradients(v, v.grad, Array(), Array()); }
+
+Grads attention_with_sums_vjp(const Vjp& v) {
+  const Array grad = v.grad.defined() ? v.grad : zeros_like(v.out);
+  return attention_gradients(v, grad, flat(v.output(1)), v.output_grad(1));
 }
 
 Params attention_params(double scale, double softcap, bool causal, std::int64_t kv_length,
@@ -560,32 +558,37 @@ constinit const OpDef defs::attention_op = {
     .vjp = attention_vjp,
     .saves = Saves::all_inputs | Saves::output,
     .composite = attention_composite,
-    .record_tracked = record_with_sums,
+    .tracked_as = &defs::attention_with_sums_op,
     .accepts_dtype = is_float,
     .samples = attention_samples,
 };
 
 constinit const OpDef defs::attention_with_sums_op = {
     .name = "attention_with_sums",
-    .summary = "attention, flat, and behind it the logarithm of each row's sum of e^score.",
+    .revision = 2,
+    .summary = "attention, and the logarithm of each row's sum of e^score, 0 where it sees no key.",
     .params = kAttention,
     .min_inputs = 3,
     .max_inputs = 5,
+    .outputs = 2,
     .infer = infer_attention_with_sums,
-    .composite = attention_with_sums_composite,
+    .vjp = attention_with_sums_vjp,
+    .saves = Saves::all_inputs | Saves::output | Saves::output1,
+    .composite_outputs = attention_with_sums_composite,
     .accepts_dtype = is_float,
     .samples = attention_samples,
 };
 
 constinit const OpDef defs::attention_backward_op = {
     .name = "attention_backward",
-    .revision = 2,
-    .summary = "Gradients of attention for q, k and v, one after the other.",
+    .revision = 3,
+    .summary = "Gradients of attention for q, k and v.",
     .params = kAttention,
     .min_inputs = 5,
     .max_inputs = 8,
+    .outputs = 3,
     .infer = infer_attention_backward,
-    .composite = attention_backward_composite,
+    .composite_outputs = attention_backward_composite,
     .accepts_dtype = is_float,
     .samples = attention_backward_samples,
 };

@@ -20,6 +20,12 @@ inline Array call(const OpDef& op, const Params& params,
   return record(op, std::span<const Array* const>(inputs.begin(), inputs.size()), params);
 }
 
+// All results of an op that has several.
+inline std::vector<Array> call_outputs(const OpDef& op, const Params& params,
+                                       std::initializer_list<const Array*> inputs) {
+  return record_outputs(op, std::span<const Array* const>(inputs.begin(), inputs.size()), params);
+}
+
 // The dtype that values of `dtype` are computed in: f32 for the half types.
 inline DType compute_dtype(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;

@@ -46,19 +46,16 @@ std::int64_t infer_rows(Inference& inference, int x) {
 
 void infer_norm(Inference& inference) { infer_rows(inference, 0); }
 
-// The gradients one after the other: of x, then `vectors` of them as long as a row.
-void infer_packed(Inference& inference, int vectors) {
+// The gradients of x, then of vectors as long as a row.
+void infer_norm_backward(Inference& inference) {
   const std::int64_t extent = infer_rows(inference, 1);
   if (inference.input(0).shape() != inference.input(1).shape()) {
     inference.fail(ErrorCode::shape,
                    "grad and x differ; got " + to_string(inference.input(0).shape()) + " and " +
                        to_string(inference.input(1).shape()) + ", expected one shape");
   }
-  inference.shape = {inference.input(1).size() + vectors * extent};
+  for (OutputType& vector : inference.more_outputs) vector = {{extent}, inference.dtype};
 }
-
-void infer_layer_norm_backward(Inference& inference) { infer_packed(inference, 2); }
-void infer_rms_norm_backward(Inference& inference) { infer_packed(inference, 1); }
 
 Array row_mean(const Array& x) { return mean(x, {-1}, true); }
 
@@ -89,41 +86,42 @@ Array norm_composite(const Composite& c, bool centred) {
 Array layer_norm_composite(const Composite& c) { return norm_composite(c, true); }
 Array rms_norm_composite(const Composite& c) { return norm_composite(c, false); }
 
-Array norm_backward_composite(const Composite& c, bool centred) {
+std::vector<Array> norm_backward_composite(const Composite& c, bool centred) {
   const DType dtype = c.input(1).dtype();
-  const std::int64_t extent = c.input(1).shape().back();
+  const Shape row = {c.input(1).shape().back()};
   const Array grad = wide(c.input(0));
   const Array x = wide(c.input(1));
-  if (x.size() == 0) return zeros({(centred ? 2 : 1) * extent}, dtype, c.device);
+  if (x.size() == 0) {
+    std::vector<Array> nothing = {contiguous(c.input(1)), zeros(row, dtype, c.device)};
+    if (centred) nothing.push_back(zeros(row, dtype, c.device));
+    return nothing;
+  }
   const Normalized norm = normalize(x, c.statics().f64(), centred);
   const Array inner = c.has(2) ? mul(grad, wide(c.input(2))) : grad;
   Array dx = sub(inner, mul(norm.value, row_mean(mul(inner, norm.value))));
   if (centred) dx = sub(dx, row_mean(inner));
-  std::vector<Array> parts = {flat(mul(dx, norm.scale)), column_sum(mul(grad, norm.value))};
-  if (centred) parts.push_back(column_sum(grad));
-  return cast(cat(parts, 0), dtype);
+  std::vector<Array> all = {cast(mul(dx, norm.scale), dtype),
+                            cast(column_sum(mul(grad, norm.value)), dtype)};
+  if (centred) all.push_back(cast(column_sum(grad), dtype));
+  return all;
 }
 
-Array layer_norm_backward_composite(const Composite& c) { return norm_backward_composite(c, true); }
-Array rms_norm_backward_composite(const Composite& c) { return norm_backward_composite(c, false); }
-
-Grads unpack(const Vjp& v, const Array& packed) {
-  Grads grads(static_cast<std::size_t>(v.input_count()));
-  std::int64_t start = 0;
-  for (int i = 0; i < v.input_count(); ++i) {
-    const std::int64_t count =
-        i == 0 ? element_count(v.shape(0)) : (v.shape(0).rank() > 0 ? v.shape(0).back() : 0);
-    if (v.needs(i)) {
-      grads[static_cast<std::size_t>(i)] = reshape(narrow(packed, 0, start, count), v.shape(i));
-    }
-    start += count;
-  }
-  return grads;
+std::vector<Array> layer_norm_backward_composite(const Composite& c) {
+  return norm_backward_composite(c, true);
+}
+std::vector<Array> rms_norm_backward_composite(const Composite& c) {
+  return norm_backward_composite(c, false);
 }
 
 Grads norm_vjp(const Vjp& v, const OpDef& backward) {
   const Array* weight = v.has(1) ? &v.input(1) : nullptr;
-  return unpack(v, call(backward, v.record.params, {&v.grad, &v.input(0), weight}));
+  const std::vector<Array> all =
+      call_outputs(backward, v.record.params, {&v.grad, &v.input(0), weight});
+  Grads grads(static_cast<std::size_t>(v.input_count()));
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (v.needs(static_cast<int>(i))) grads[i] = all[i];
+  }
+  return grads;
 }
 
 Grads layer_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::layer_norm_backward_op); }
@@ -264,12 +262,14 @@ constinit const OpDef defs::layer_norm_op = {
 
 constinit const OpDef defs::layer_norm_backward_op = {
     .name = "layer_norm_backward",
-    .summary = "Gradients of layer_norm for x, weight and bias, one after the other.",
+    .revision = 2,
+    .summary = "Gradients of layer_norm for x, weight and bias.",
     .params = kEpsilon,
     .min_inputs = 2,
     .max_inputs = 3,
-    .infer = infer_layer_norm_backward,
-    .composite = layer_norm_backward_composite,
+    .outputs = 3,
+    .infer = infer_norm_backward,
+    .composite_outputs = layer_norm_backward_composite,
     .accepts_dtype = is_float,
     .samples = norm_backward_samples,
 };
@@ -290,12 +290,14 @@ constinit const OpDef defs::rms_norm_op = {
 
 constinit const OpDef defs::rms_norm_backward_op = {
     .name = "rms_norm_backward",
-    .summary = "Gradients of rms_norm for x and weight, one after the other.",
+    .revision = 2,
+    .summary = "Gradients of rms_norm for x and weight.",
     .params = kEpsilon,
     .min_inputs = 2,
     .max_inputs = 3,
-    .infer = infer_rms_norm_backward,
-    .composite = rms_norm_backward_composite,
+    .outputs = 2,
+    .infer = infer_norm_backward,
+    .composite_outputs = rms_norm_backward_composite,
     .accepts_dtype = is_float,
     .samples = norm_backward_samples,
 };

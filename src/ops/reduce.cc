@@ -1,4 +1,5 @@
-// Reductions over axes: sum, prod, max, min, any, all, argmax, argmin, and what is made of them.
+// Reductions over axes: sum, prod, max, min, any, all, argmax, argmin, max and min with their
+// indices, and what is made of them.
 #include <vector>
 
 #include "graph/record/grad_record.h"
@@ -20,6 +21,10 @@ constexpr ParamSpec kArgParams[] = {
      .type = ParamType::dtype,
      .optional = true,
      .default_value = static_cast<double>(DType::i64)}};
+
+constexpr ParamSpec kExtremeParams[] = {
+    {.name = "axis", .type = ParamType::i64},
+    {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
 Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdim) {
   Shape out;
@@ -86,6 +91,17 @@ void infer_arg(Inference& inference) {
   }
   inference.shape = reduced_shape(shape, 1u << axis, keepdim);
   inference.dtype = dtype;
+}
+
+void infer_with_indices(Inference& inference) {
+  const Shape& shape = inference.input(0).shape();
+  ParamReader statics(inference.params.statics().span());
+  const int axis = normalize_axis(inference.op.name.text, statics.i64(), shape.rank());
+  inference.dtype = inference.scalar_dtype = operand_dtype(inference, 0, 0);
+  require_accepted(inference, inference.dtype);
+  if (shape[axis] == 0) fail_empty(inference);
+  inference.shape = reduced_shape(shape, 1u << axis, statics.boolean());
+  inference.more_outputs[0] = {inference.shape, DType::i64};
 }
 
 // `x`, of the shape of the op's result, with the reduced axes back as extents of 1.
@@ -172,6 +188,32 @@ Grads extreme_gradient(const Vjp& v) {
   return grads(mul(kept(v, v.grad), cast(share, x.dtype())));
 }
 
+// The whole gradient goes to the element that the index names, also where others equal it.
+Grads with_indices_gradient(const Vjp& v) {
+  const std::int64_t axis = v.statics().i64();
+  Shape kept = v.shape(0);
+  kept[static_cast<int>(axis)] = 1;
+  const Array zero = zeros(v.shape(0), v.grad.dtype(), v.grad.device());
+  return grads(scatter_add(zero, reshape(v.output(1), kept), reshape(v.grad, kept), axis));
+}
+
+std::vector<Array> with_indices_composite(const Composite& c,
+                                          Array (*arg)(const Array&, std::int64_t, bool, DType)) {
+  ParamReader statics = c.statics();
+  const std::int64_t axis = statics.i64();
+  const bool keepdim = statics.boolean();
+  const Array at = arg(c.input(0), axis, true, DType::i64);
+  const Array values = gather(c.input(0), at, axis);
+  if (keepdim) return {values, at};
+  return {squeeze(values, {axis}), squeeze(at, {axis})};
+}
+std::vector<Array> max_with_indices_composite(const Composite& c) {
+  return with_indices_composite(c, argmax);
+}
+std::vector<Array> min_with_indices_composite(const Composite& c) {
+  return with_indices_composite(c, argmin);
+}
+
 SampleCase reduce_sample(const Shape& shape, const Dims& axes, bool keepdim) {
   SampleCase sample;
   sample.inputs = {{.shape = shape, .lo = -1.5, .hi = 1.5, .distinct = true}};
@@ -215,6 +257,22 @@ std::vector<SampleCase> arg_samples() {
   samples.push_back(make({2, 128}, 1, false, DType::i8));
   samples.push_back(make({129}, 0, false, DType::i8));
   samples.back().error = kDTypeError;
+  return samples;
+}
+
+std::vector<SampleCase> with_indices_samples() {
+  std::vector<SampleCase> samples;
+  const auto add = [&samples](const Shape& shape, std::int64_t axis, bool keepdim) {
+    samples.emplace_back().inputs = {{.shape = shape, .distinct = true}};
+    samples.back().params.i64(axis).boolean(keepdim);
+  };
+  add({5}, 0, false);
+  add({3, 4}, 1, true);
+  add({2, 3, 4}, 1, false);
+  add({2, 5, 20}, 1, true);
+  add({0, 3}, 1, false);
+  add({3, 0}, 1, false);
+  samples.back().error = kArgumentError;
   return samples;
 }
 
@@ -296,6 +354,13 @@ Array arg_extreme(const OpDef& op, const Array& x, std::int64_t axis, bool keepd
   const int at = normalize_axis(op.name.text, axis, shape.rank());
   const Array* const inputs[] = {&x};
   return record(op, inputs, Params().i64(at).boolean(keepdim).dtype(dtype));
+}
+
+std::pair<Array, Array> with_indices(const OpDef& op, const Array& x, std::int64_t axis,
+                                     bool keepdim) {
+  const int at = normalize_axis(op.name.text, axis, shape_of(op, x).rank());
+  std::vector<Array> both = call_outputs(op, Params().i64(at).boolean(keepdim), {&x});
+  return {std::move(both[0]), std::move(both[1])};
 }
 
 }  // namespace
@@ -401,6 +466,32 @@ constinit const OpDef argmin_op = {
     .samples = arg_samples,
 };
 
+constinit const OpDef max_with_indices_op = {
+    .name = "max_with_indices",
+    .summary = "The largest element along an axis and its lowest index; NaN wins.",
+    .params = kExtremeParams,
+    .outputs = 2,
+    .infer = infer_with_indices,
+    .vjp = with_indices_gradient,
+    .saves = Saves::output1,
+    .composite_outputs = max_with_indices_composite,
+    .accepts_dtype = numeric_dtype,
+    .samples = with_indices_samples,
+};
+
+constinit const OpDef min_with_indices_op = {
+    .name = "min_with_indices",
+    .summary = "The smallest element along an axis and its lowest index; NaN wins.",
+    .params = kExtremeParams,
+    .outputs = 2,
+    .infer = infer_with_indices,
+    .vjp = with_indices_gradient,
+    .saves = Saves::output1,
+    .composite_outputs = min_with_indices_composite,
+    .accepts_dtype = numeric_dtype,
+    .samples = with_indices_samples,
+};
+
 }  // namespace defs
 
 inline namespace v0 {
@@ -444,6 +535,13 @@ Array argmax(const Array& x, std::int64_t axis, bool keepdim, DType dtype) {
 }
 Array argmin(const Array& x, std::int64_t axis, bool keepdim, DType dtype) {
   return arg_extreme(defs::argmin_op, x, axis, keepdim, dtype);
+}
+
+std::pair<Array, Array> max_with_indices(const Array& x, std::int64_t axis, bool keepdim) {
+  return with_indices(defs::max_with_indices_op, x, axis, keepdim);
+}
+std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t axis, bool keepdim) {
+  return with_indices(defs::min_with_indices_op, x, axis, keepdim);
 }
 
 }  // namespace v0

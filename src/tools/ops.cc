@@ -27,6 +27,8 @@ const char* kind_name(OpKind kind) {
       return "random";
     case OpKind::opaque:
       return "opaque";
+    case OpKind::output:
+      return "output";
     case OpKind::sync:
       return "sync";
   }
@@ -67,9 +69,10 @@ JsonObject describe(const OpDef& op) {
           {"summary", op.summary},
           {"min_inputs", op.min_inputs},
           {"max_inputs", op.max_inputs},
+          {"outputs", op.outputs},
           {"params", std::move(params)},
           {"differentiable", op.differentiable},
-          {"composite", op.composite != nullptr},
+          {"composite", has_composite(op)},
           {"overwrites", op.overwrites}};
 }
 

@@ -127,7 +127,9 @@ class Guarded {
     const auto address = reinterpret_cast<std::uintptr_t>(memory_.data() + kGuard);
     data_ = memory_.data() + kGuard + (64 - address % 64) % 64;
   }
+  Guarded(Guarded&&) = default;  // the memory stays where it is
   Address data() { return data_; }
+  std::int64_t size() const { return bytes_; }
   bool intact() const {
     for (const std::byte* at = memory_.data(); at < memory_.data() + memory_.size(); ++at) {
       if ((at < data_ || at >= data_ + bytes_) && *at != std::byte{0xff}) return false;
@@ -142,61 +144,115 @@ class Guarded {
   std::byte* data_;
 };
 
-// What the op's kernel makes of the inputs. For ops that overwrite, input 0 is the start of it.
-inline Values run_kernel(const OpDef& op, std::vector<TestTensor> inputs, const Params& params,
-                         DType dtype, const Shape& shape, bool overwrites = false) {
+using Bytes = std::vector<std::byte>;
+
+// One launch on `threads` threads: the bytes of each output, none where the signature has it absent.
+// For ops that overwrite, `start` is what the output holds before.
+inline std::vector<Bytes> launch_once(const Kernel& kernel, const Signature& signature,
+                                      std::vector<TestTensor>& inputs,
+                                      const std::vector<std::uint64_t>& dynamics, int threads,
+                                      const TestTensor* start) {
+  const char* const op = signature.op->name.text;
+  const Prepared prepared = kernel.prepare != nullptr ? kernel.prepare(signature) : Prepared{};
+  std::vector<Address> operands;
+  for (TestTensor& input : inputs) operands.push_back(input.address());
+  std::vector<Guarded> outputs;
+  for (int i = 0; i < signature.output_count(); ++i) {
+    const TensorSpec& spec = signature.output_at(i);
+    outputs.emplace_back(spec.absent ? 0 : element_count(spec.shape) * size_of(spec.dtype));
+    operands.push_back(spec.absent ? nullptr : outputs.back().data());
+  }
+  for (std::int64_t i = 0; start != nullptr && i < start->count(); ++i) {
+    set_element(outputs[0].data(), i, start->spec.dtype, (*start)[i]);
+  }
+  Guarded workspace(prepared.workspace_bytes);
+  const Launch launch{.signature = &signature,
+                      .state = prepared.state.get(),
+                      .operands = operands.data(),
+                      .operand_count = static_cast<int>(operands.size()),
+                      .workspace = workspace.data(),
+                      .dynamics = dynamics.data(),
+                      .dynamic_count = static_cast<int>(dynamics.size()),
+                      .output_count = signature.output_count()};
+  WorkerPool& pool = WorkerPool::global();
+  const int before = pool.threads();
+  pool.set_threads(threads);
+  kernel.launch(launch);
+  pool.set_threads(before);
+  EXPECT_TRUE(workspace.intact()) << op << " wrote outside its workspace";
+  std::vector<Bytes> results;
+  for (Guarded& output : outputs) {
+    EXPECT_TRUE(output.intact()) << op << " wrote outside its output";
+    results.emplace_back(output.data(), output.data() + output.size());
+  }
+  return results;
+}
+
+struct OutputSpec {
+  DType dtype;
+  Shape shape;
+};
+
+// What the op's kernel makes of the inputs, one list for each output. For ops that overwrite, input 0
+// is the start of the first.
+inline std::vector<Values> run_kernel(const OpDef& op, std::vector<TestTensor> inputs,
+                                      const Params& params, const std::vector<OutputSpec>& outputs,
+                                      bool overwrites = false) {
   Signature signature;
   signature.op = &op;
   signature.statics = params.statics().span();
   std::vector<std::uint64_t> dynamics = {~std::uint64_t{0}};
   signature.dynamic = 1;
   for (const std::uint64_t word : params.dynamics().span()) dynamics.push_back(word);
-  std::vector<Address> operands;
-  for (TestTensor& input : inputs) {
-    signature.inputs.push_back(input.spec);
-    operands.push_back(input.address());
+  for (TestTensor& input : inputs) signature.inputs.push_back(input.spec);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [dtype, shape] = outputs[i];
+    const TensorSpec spec{dtype, shape, contiguous_strides(shape), false};
+    if (i == 0) {
+      signature.output = spec;
+    } else {
+      signature.more_outputs.push_back(spec);
+    }
   }
-  signature.output = {dtype, shape, contiguous_strides(shape), false};
-  operands.push_back(nullptr);
   const Kernel* const kernel = test_kernels().find(signature);
   if (kernel == nullptr) {
     ADD_FAILURE() << op.name.text << " has no kernel";
-    return {};
+    return std::vector<Values>(outputs.size());
   }
   EXPECT_EQ(kernel->layout, LayoutNeed::strided);
-  const Prepared prepared = kernel->prepare != nullptr ? kernel->prepare(signature) : Prepared{};
-  const std::int64_t count = element_count(shape), bytes = count * size_of(dtype);
-  std::vector<std::byte> first;
-  WorkerPool& pool = WorkerPool::global();
-  const int threads = pool.threads();
-  for (const int limit : {1, 2}) {
-    pool.set_threads(limit);
-    Guarded output(bytes), workspace(prepared.workspace_bytes);
-    if (overwrites) {
-      for (std::int64_t i = 0; i < count; ++i) set_element(output.data(), i, dtype, inputs[0][i]);
-    }
-    operands.back() = output.data();
-    const Launch launch{.signature = &signature,
-                        .state = prepared.state.get(),
-                        .operands = operands.data(),
-                        .operand_count = static_cast<int>(operands.size()),
-                        .workspace = workspace.data(),
-                        .dynamics = dynamics.data(),
-                        .dynamic_count = static_cast<int>(dynamics.size())};
-    kernel->launch(launch);
-    EXPECT_TRUE(output.intact()) << op.name.text << " wrote outside its output";
-    EXPECT_TRUE(workspace.intact()) << op.name.text << " wrote outside its workspace";
-    std::vector<std::byte> result(output.data(), output.data() + bytes);
-    if (limit == 1) {
-      first = std::move(result);
-    } else {
-      EXPECT_TRUE(first == result) << op.name.text << " depends on the number of threads";
+  const TestTensor start = overwrites ? inputs[0] : TestTensor();
+  const auto launch = [&](int threads) {
+    return launch_once(*kernel, signature, inputs, dynamics, threads,
+                       overwrites ? &start : nullptr);
+  };
+  const std::vector<Bytes> all = launch(1);
+  EXPECT_TRUE(all == launch(2)) << op.name.text << " depends on the number of threads";
+  // What nobody wants changes nothing else.
+  for (std::size_t left_out = 0; left_out < outputs.size() && outputs.size() > 1; ++left_out) {
+    if ((kernel->may_omit >> left_out & 1u) == 0) continue;
+    TensorSpec& spec = left_out == 0 ? signature.output : signature.more_outputs[left_out - 1];
+    spec.absent = true;
+    const std::vector<Bytes> others = launch(2);
+    spec.absent = false;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_TRUE(i == left_out || others[i] == all[i])
+          << op.name.text << ": output " << i << " differs without output " << left_out;
     }
   }
-  pool.set_threads(threads);
-  Values values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(get_element(first.data(), i, dtype));
+  std::vector<Values> values(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Bytes bytes = all[i];
+    for (std::int64_t k = 0; k < element_count(outputs[i].shape); ++k) {
+      values[i].push_back(get_element(bytes.data(), k, outputs[i].dtype));
+    }
+  }
   return values;
+}
+
+// The same of an op of one output.
+inline Values run_kernel(const OpDef& op, std::vector<TestTensor> inputs, const Params& params,
+                         DType dtype, const Shape& shape, bool overwrites = false) {
+  return run_kernel(op, std::move(inputs), params, {{dtype, shape}}, overwrites).front();
 }
 
 inline double tolerance_of(DType dtype) {

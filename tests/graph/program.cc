@@ -36,6 +36,16 @@ void run_lane(const Program& program, Device device, const RunMode& mode, int la
     Array& out = variables[static_cast<std::size_t>(statement.out)];
     switch (statement.kind) {
       case Statement::Kind::op:
+        if (!statement.more_out.empty()) {
+          const std::vector<Array> all = statement.run_all(variables, device);
+          out = all[0];
+          for (std::size_t k = 1; k < all.size(); ++k) {
+            variables[static_cast<std::size_t>(statement.more_out[k - 1])] = all[k];
+          }
+          if (!mode.eager) break;
+          for (const Array& each : all) each.eval();
+          break;
+        }
         out = statement.run(variables, device);
         if (mode.eager) out.eval();
         break;
@@ -77,7 +87,9 @@ std::string Program::text() const {
     if (lanes > 1) out << "[" << statement.lane << "] ";
     switch (statement.kind) {
       case Statement::Kind::op:
-        out << "v" << statement.out << " = " << statement.text;
+        out << "v" << statement.out;
+        for (const int more : statement.more_out) out << ", v" << more;
+        out << " = " << statement.text;
         break;
       case Statement::Kind::drop:
         out << "v" << statement.out << " = Array()";
@@ -204,7 +216,10 @@ Program shrink_program(const Program& program, const std::function<bool(const Pr
           possible = possible && defined.contains(statement.out);
         }
         if (!possible) continue;
-        if (statement.kind == Statement::Kind::op) defined.insert(statement.out);
+        if (statement.kind == Statement::Kind::op) {
+          defined.insert(statement.out);
+          defined.insert(statement.more_out.begin(), statement.more_out.end());
+        }
         if (statement.kind == Statement::Kind::drop) defined.erase(statement.out);
         candidate.statements.push_back(statement);
       }

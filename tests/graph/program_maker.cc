@@ -216,6 +216,38 @@ bool ProgramMaker::emit(std::vector<int> in, std::string text, Run run) {
   return true;
 }
 
+void ProgramMaker::drop(int variable) {
+  Statement statement;
+  statement.kind = Statement::Kind::drop;
+  statement.lane = lane_;
+  statement.segment = segment_;
+  statement.out = variable;
+  program_.statements.push_back(std::move(statement));
+  facts_[static_cast<std::size_t>(variable)].alive = false;
+}
+
+bool ProgramMaker::emit_several(std::vector<int> in, std::string text, RunAll run) {
+  std::vector<Array> results = run(shadows_, Device::cpu());
+  for (const Array& result : results) {
+    if (result.size() > size_limit()) return false;
+  }
+  Statement statement;
+  statement.lane = lane_;
+  statement.segment = segment_;
+  statement.text = std::move(text);
+  statement.run_all = std::move(run);
+  statement.in = std::move(in);
+  statement.out = new_variable(std::move(results[0]));
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    statement.more_out.push_back(new_variable(std::move(results[i])));
+  }
+  const int first = statement.out, count = static_cast<int>(results.size());
+  program_.statements.push_back(std::move(statement));
+  const int dropped = first + below(count);
+  if (one_in(2) && !facts_[static_cast<std::size_t>(dropped)].shared) drop(dropped);
+  return true;
+}
+
 bool ProgramMaker::fresh_input() {
   const DType dtype = random_dtype();
   add_input(dtype, random_shape());
@@ -240,6 +272,8 @@ Program ProgramMaker::make() {
                                         {4, &ProgramMaker::convert, true},
                                         {9, &ProgramMaker::reduce, false},
                                         {2, &ProgramMaker::arg_reduce, true},
+                                        {3, &ProgramMaker::extreme_with_indices, true},
+                                        {2, &ProgramMaker::norm_gradients, false},
                                         {3, &ProgramMaker::normalize, false},
                                         {4, &ProgramMaker::reshape_view, false},
                                         {5, &ProgramMaker::permute_view, false},

@@ -18,6 +18,7 @@ class ProgramMaker {
 
  private:
   using Run = std::function<Array(const Variables&, Device)>;
+  using RunAll = std::function<std::vector<Array>(const Variables&, Device)>;
   using Condition = std::function<bool(const Array&)>;
 
   std::uint64_t next();
@@ -37,6 +38,9 @@ class ProgramMaker {
   Array scalar(DType dtype, std::string& text);
   // Records the statement; false if the result is too large to keep.
   bool emit(std::vector<int> in, std::string text, Run run);
+  // The same of an op of several results, of which one may be dropped at once.
+  bool emit_several(std::vector<int> in, std::string text, RunAll run);
+  void drop(int variable);
   std::int64_t size_limit() const { return options_.large ? 400000 : 6000; }
   const Array& shadow(int variable) const { return shadows_[static_cast<std::size_t>(variable)]; }
 
@@ -51,6 +55,8 @@ class ProgramMaker {
   bool convert();
   bool reduce();
   bool arg_reduce();
+  bool extreme_with_indices();
+  bool norm_gradients();
   bool normalize();
   bool reshape_view();
   bool permute_view();

@@ -2,6 +2,7 @@
 #include "graph/program_maker.h"
 #include "graph/program_text.h"
 #include "hearth/ops.h"
+#include "ops/defs.h"
 
 namespace hearth::testing {
 
@@ -209,6 +210,45 @@ bool ProgramMaker::arg_reduce() {
                 const Array& x = v[static_cast<std::size_t>(a)];
                 return largest ? argmax(x, axis) : argmin(x, axis);
               });
+}
+
+bool ProgramMaker::extreme_with_indices() {
+  const int a =
+      pick([](const Array& x) { return x.rank() > 0 && x.size() > 0 && !is_bool(x.dtype()); });
+  if (a < 0) return false;
+  const int axis = below(shadow(a).rank());
+  const bool largest = one_in(2), keepdim = one_in(2);
+  return emit_several({a},
+                      call_text(largest ? "max_with_indices" : "min_with_indices",
+                                {var(a), std::to_string(axis), keepdim ? "true" : "false"}),
+                      [=](const Variables& v, Device) {
+                        const Array& x = v[static_cast<std::size_t>(a)];
+                        const auto [value, at] = largest ? max_with_indices(x, axis, keepdim)
+                                                         : min_with_indices(x, axis, keepdim);
+                        return std::vector<Array>{value, at};
+                      });
+}
+
+bool ProgramMaker::norm_gradients() {
+  const int x = pick([](const Array& y) { return is_float(y.dtype()) && y.rank() > 0; });
+  if (x < 0) return false;
+  const Shape shape = shadow(x).shape();
+  int g =
+      pick([&](const Array& y) { return y.shape() == shape && y.dtype() == shadow(x).dtype(); });
+  if (g < 0) g = add_input(shadow(x).dtype(), shape);
+  const bool centred = one_in(2);
+  // Bounded, with a deviation that rounding cannot change much.
+  return emit_several({g, x},
+                      call_text(centred ? "layer_norm_backward" : "rms_norm_backward",
+                                {"tanh(" + var(g) + ")", "tanh(" + var(x) + ")"}),
+                      [=](const Variables& v, Device) {
+                        const Array grad = tanh(v[static_cast<std::size_t>(g)]);
+                        const Array rows = tanh(v[static_cast<std::size_t>(x)]);
+                        const Array* const inputs[] = {&grad, &rows};
+                        return record_outputs(
+                            centred ? defs::layer_norm_backward_op : defs::rms_norm_backward_op,
+                            inputs, Params().f64(1));
+                      });
 }
 
 bool ProgramMaker::normalize() {

@@ -175,13 +175,34 @@ TEST(Programs, Cover) {
       functions.insert(statement.text.substr(0, statement.text.find('(')));
     }
   }
-  for (const char* name :
-       {"add",      "matmul",      "sum",      "argmax",       "softmax",
-        "reshape",  "permute",     "expand",   "slice",        "dynamic_slice",
-        "flip",     "cat",         "stack",    "slice_assign", "dynamic_slice_assign",
-        "gather",   "scatter_add", "select",   "select_add",   "cast",
-        "where",    "clamp",       "rms_norm", "layer_norm",   "rope",
-        "attention"}) {
+  for (const char* name : {"add",
+                           "matmul",
+                           "sum",
+                           "argmax",
+                           "softmax",
+                           "reshape",
+                           "permute",
+                           "expand",
+                           "slice",
+                           "dynamic_slice",
+                           "flip",
+                           "cat",
+                           "stack",
+                           "slice_assign",
+                           "dynamic_slice_assign",
+                           "gather",
+                           "scatter_add",
+                           "select",
+                           "select_add",
+                           "cast",
+                           "where",
+                           "clamp",
+                           "rms_norm",
+                           "layer_norm",
+                           "rope",
+                           "attention",
+                           "max_with_indices",
+                           "layer_norm_backward"}) {
     EXPECT_TRUE(functions.contains(name)) << name;
   }
 }

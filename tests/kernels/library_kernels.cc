@@ -333,11 +333,9 @@ std::vector<KernelSource> make_kernels() {
                {read("uint4", "v"), dynamics, write("uint4", "out"), write("int", "keys"),
                 write("int", "rows"), constant("LibraryAttentionParams")}));
   kernels.push_back(
-      instance("attention/lse_pack.metal", "split_sums", "BF16",
-               {read("float", "sums"), write("bfloat", "parts"), constant("SumsParams")}));
-  kernels.push_back(
-      instance("attention/lse_pack.metal", "join_sums", "F16",
-               {read("half", "parts"), write("float", "sums"), constant("SumsParams")}));
+      instance("norm/backward.metal", "norm_combine_both", "BF16",
+               {read("float", "partial"), write("bfloat", "dweight"), write("bfloat", "dbias"),
+                constant("NormCombineParams"), shared("shared", 256)}));
   kernels.push_back(instance("softmax/cross_entropy.metal", "cross_entropy_rows",
                              "BF16, long, 2, 1",
                              {read("bfloat", "x"), read("long", "targets"), write("float", "y"),

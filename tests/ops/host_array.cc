@@ -317,7 +317,7 @@ double rounded(double value, DType dtype) {
 }
 
 std::optional<HostArray> host_reference(std::string_view op, const std::vector<HostArray>& inputs,
-                                        const Params& params, DType dtype) {
+                                        const Params& params, DType dtype, int output) {
   if (auto drawn = host_random(op, params)) return drawn;
   ParamReader statics(params.statics().span());
   if (const Scalar1 function = host_unary(op, dtype)) {
@@ -360,6 +360,12 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
   if (op == "argmax" || op == "argmin") {
     const auto axis = static_cast<int>(statics.i64());
     return arg_reduce(op == "argmax", inputs[0], axis, statics.boolean());
+  }
+  if (op == "max_with_indices" || op == "min_with_indices") {
+    const Dims axis = {statics.i64()};
+    const bool largest = op == "max_with_indices", keepdim = statics.boolean();
+    if (output == 0) return reduce(largest ? "max" : "min", inputs[0], axis, keepdim);
+    return arg_reduce(largest, inputs[0], static_cast<int>(axis[0]), keepdim);
   }
   if (op == "layer_norm" || op == "rms_norm") {
     return normalized(inputs, statics.f64(), op == "layer_norm");

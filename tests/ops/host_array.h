@@ -48,8 +48,9 @@ inline std::size_t offset_of(const Shape& shape, const Dims& at) {
 double rounded(double value, DType dtype);
 
 // What the op gives for these inputs and parameters in infinite range and double precision, or
-// nothing for ops that are not written out here. `dtype` is that of the inputs that vary.
+// nothing for ops that are not written out here. `dtype` is that of the inputs that vary, `output`
+// which of the op's results it is.
 std::optional<HostArray> host_reference(std::string_view op, const std::vector<HostArray>& inputs,
-                                        const Params& params, DType dtype);
+                                        const Params& params, DType dtype, int output = 0);
 
 }  // namespace hearth::testing

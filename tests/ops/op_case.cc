@@ -190,18 +190,21 @@ std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device d
   return arrays;
 }
 
-Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device device) {
+std::vector<Array> record_case(const OpCase& one, const std::vector<Array>& inputs, Device device) {
   std::vector<const Array*> pointers;
   for (const Array& input : inputs) pointers.push_back(&input);
-  return record(*one.op, pointers, one.sample.params, &device);
+  return record_outputs(*one.op, pointers, one.sample.params, &device);
 }
 
-HostArray expected_result(const OpCase& one) {
-  if (auto reference =
-          host_reference(one.op->name.text, one.inputs, one.sample.params, one.dtype)) {
-    return *reference;
+std::vector<HostArray> expected_results(const OpCase& one) {
+  std::vector<HostArray> expected;
+  for (int i = 0; i < one.op->outputs; ++i) {
+    auto reference = host_reference(one.op->name.text, one.inputs, one.sample.params, one.dtype, i);
+    if (!reference) break;
+    expected.push_back(*reference);
   }
-  if (one.op->composite == nullptr) {
+  if (!expected.empty()) return expected;
+  if (one.op->composite == nullptr && one.op->composite_outputs == nullptr) {
     throw std::logic_error(one.text() + " has neither host_reference() nor a composite: the op " +
                            "would be compared with itself");
   }
@@ -211,8 +214,12 @@ HostArray expected_result(const OpCase& one) {
   const std::vector<Array> arrays = build_inputs(wide, MemoryLayout::contiguous, Device::cpu());
   std::vector<const Array*> pointers;
   for (const Array& array : arrays) pointers.push_back(&array);
-  const Array result = one.op->composite(Composite{pointers, one.sample.params, Device::cpu()});
-  return {result.shape(), result.to_doubles()};
+  const Composite arguments{pointers, one.sample.params, Device::cpu()};
+  const std::vector<Array> results = one.op->composite_outputs != nullptr
+                                         ? one.op->composite_outputs(arguments)
+                                         : std::vector<Array>{one.op->composite(arguments)};
+  for (const Array& result : results) expected.push_back({result.shape(), result.to_doubles()});
+  return expected;
 }
 
 double tolerance_of(DType dtype) {

@@ -36,12 +36,12 @@ OpCase make_case(const OpDef& op, std::size_t sample, DType dtype, bool repeats)
 Array build_array(const HostArray& elements, DType dtype, MemoryLayout layout, Device device);
 std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device device);
 
-// Records the case's op.
-Array record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
+// Records the case's op: its results.
+std::vector<Array> record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
 
-// What the result should be: by host_reference(), or by the op's composite in f64. Throws
+// What the results should be: by host_reference(), or by the op's composite in f64. Throws
 // std::logic_error for an op that has neither.
-HostArray expected_result(const OpCase& one);
+std::vector<HostArray> expected_results(const OpCase& one);
 
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);

@@ -48,6 +48,19 @@ std::string difference(const OpCase& one, const Array& result, const HostArray& 
   return "";
 }
 
+// The same of all results of an op.
+std::string difference(const OpCase& one, const std::vector<Array>& results,
+                       const std::vector<HostArray>& expected) {
+  if (results.size() != expected.size()) {
+    return std::to_string(results.size()) + " results, expected " + std::to_string(expected.size());
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string wrong = difference(one, results[i], expected[i]);
+    if (!wrong.empty()) return "result " + std::to_string(i) + ": " + wrong;
+  }
+  return "";
+}
+
 bool has_f64(const Device& device) {
   const runtime::Driver* const driver = device.impl().driver();
   return driver == nullptr || driver->properties().has_f64;
@@ -81,19 +94,21 @@ TEST_P(OpTable, Values) {
     for (const DType dtype : has_varying ? dtypes_of(op) : std::vector<DType>{DType::f32}) {
       const OpCase plain = make_case(op, s, dtype, false);
       const OpCase repeating = make_case(op, s, dtype, true);
-      const HostArray plain_expected = expected_result(plain);
-      const HostArray repeating_expected = expected_result(repeating);
+      const std::vector<HostArray> plain_expected = expected_results(plain);
+      const std::vector<HostArray> repeating_expected = expected_results(repeating);
       for (const Device device : devices_under_test()) {
         for (const MemoryLayout layout : kLayouts) {
           const bool repeats = layout == MemoryLayout::broadcast;
           const OpCase& one = repeats ? repeating : plain;
           std::string wrong;
-          Array result;
+          std::vector<Array> results;
           try {
-            result = record_case(one, build_inputs(one, layout, device), device);
-            wrong = difference(one, result, repeats ? repeating_expected : plain_expected);
+            results = record_case(one, build_inputs(one, layout, device), device);
+            wrong = difference(one, results, repeats ? repeating_expected : plain_expected);
           } catch (const Error& error) {
-            const bool f64 = result.defined() && result.dtype() == DType::f64;
+            const bool f64 = std::any_of(results.begin(), results.end(), [](const Array& result) {
+              return result.dtype() == DType::f64;
+            });
             if (f64 && is_lack_of_f64(device, error)) continue;
             wrong = std::string("throws ") + error.what();
           } catch (const std::exception& error) {
@@ -109,17 +124,17 @@ TEST_P(OpTable, Values) {
 // A kernel of its own and the composite agree on the device itself, too.
 TEST_P(OpTable, CompositeOnTheDevice) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || op.composite == nullptr) return;
+  if (op.samples == nullptr || !has_composite(op)) return;
   switches().composites = true;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size() && !HasFailure(); ++s) {
     if (samples[s].error != SampleCase::kValid) continue;
     const OpCase one = make_case(op, s, DType::f32, false);
-    const HostArray expected = expected_result(one);
+    const std::vector<HostArray> expected = expected_results(one);
     for (const Device device : devices_under_test()) {
-      const Array result =
+      const std::vector<Array> results =
           record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
-      EXPECT_EQ(difference(one, result, expected), "") << one.text() << " on " << device.name();
+      EXPECT_EQ(difference(one, results, expected), "") << one.text() << " on " << device.name();
     }
   }
   switches() = Switches();
@@ -138,7 +153,7 @@ TEST_P(OpTable, NumbersStandInForArrays) {
         OpCase scalar = one;
         const double value = is_bool(of_number) ? 1 : is_int(of_number) ? 2 : 1.5;
         scalar.inputs[number] = {Shape(), {value}};
-        const HostArray expected = expected_result(scalar);
+        const std::vector<HostArray> expected = expected_results(scalar);
         for (const Device device : devices_under_test()) {
           if (dtype == DType::f64 && !has_f64(device)) continue;
           std::vector<Array> inputs = build_inputs(one, MemoryLayout::contiguous, device);
@@ -198,15 +213,23 @@ TEST_P(OpTable, TooFewInputs) {
   EXPECT_THROW(record(op, nulls, Params()), Error);
 }
 
-// sum(result * weights), where the weights say something else of every element.
-Array weighted_sum(const Array& result) {
-  HostArray weights{result.shape(), {}};
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    weights.values.push_back(0.3 + 0.1 * static_cast<double>(i % 7) -
-                             0.05 * static_cast<double>(i % 3));
+// sum(result * weights) over all results of `dtype`, where the weights say something else of every
+// element. Undefined where there is none: what was rounded on the way has no slope.
+Array weighted_sum(const std::vector<Array>& results, DType dtype) {
+  Array total;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Array& result = results[k];
+    if (result.dtype() != dtype) continue;
+    HostArray weights{result.shape(), {}};
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      weights.values.push_back(0.3 + 0.1 * static_cast<double>((i + 2 * static_cast<int>(k)) % 7) -
+                               0.05 * static_cast<double>(i % 3));
+    }
+    const Array part =
+        sum(mul(result, build_array(weights, dtype, MemoryLayout::contiguous, result.device())));
+    total = total.defined() ? add(total, part) : part;
   }
-  return sum(
-      mul(result, build_array(weights, result.dtype(), MemoryLayout::contiguous, result.device())));
+  return total;
 }
 
 // Of a case, as a function of one input's elements, on the CPU.
@@ -214,20 +237,20 @@ double weighted_sum_at(const OpCase& one, std::size_t input, std::size_t element
   OpCase moved = one;
   moved.inputs[input].values[element] = value;
   const std::vector<Array> inputs = build_inputs(moved, MemoryLayout::contiguous, Device::cpu());
-  return weighted_sum(record_case(moved, inputs, Device::cpu())).item();
+  return weighted_sum(record_case(moved, inputs, Device::cpu()), moved.dtype).item();
 }
 
-// The gradients of weighted_sum() of a case, one for each input; none for inputs that are no floats, and none at all where the
-// result is not of the case's dtype: what was rounded on the way has no slope.
+// The gradients of weighted_sum() of a case, one for each input, empty for inputs that are no floats;
+// none at all where it is undefined.
 std::vector<std::vector<double>> gradients_of(const OpCase& one, MemoryLayout layout,
                                               Device device) {
   std::vector<Array> inputs = build_inputs(one, layout, device);
   for (Array& input : inputs) {
     if (is_float(input.dtype())) input = input.require_grad();
   }
-  const Array result = record_case(one, inputs, device);
-  if (result.dtype() != one.dtype) return {};
-  const Gradients gradients = backward(weighted_sum(result));
+  const Array weighted = weighted_sum(record_case(one, inputs, device), one.dtype);
+  if (!weighted.defined()) return {};
+  const Gradients gradients = backward(weighted);
   std::vector<std::vector<double>> out;
   for (const Array& input : inputs) {
     out.emplace_back();
@@ -244,8 +267,9 @@ std::vector<std::vector<double>> gradients_of(const OpCase& one, MemoryLayout la
 // against the CPU's in f64.
 TEST_P(OpTable, Gradients) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && !has_composite(op))) {
     return;
+  }
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::f64)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -289,8 +313,9 @@ TEST_P(OpTable, Gradients) {
 // Gradients of half inputs have their dtype and are about right.
 TEST_P(OpTable, GradientsOfHalves) {
   const OpDef& op = *GetParam();
-  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && op.composite == nullptr))
+  if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && !has_composite(op))) {
     return;
+  }
   if (op.accepts_dtype != nullptr && !op.accepts_dtype(DType::bf16)) return;
   const std::vector<SampleCase> samples = op.samples();
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -302,10 +327,15 @@ TEST_P(OpTable, GradientsOfHalves) {
       for (Array& input : inputs) {
         if (is_float(input.dtype())) input = input.require_grad();
       }
-      const Array result = record_case(one, inputs, Device::cpu());
+      Array total;
+      for (const Array& result : record_case(one, inputs, Device::cpu())) {
+        if (!is_float(result.dtype())) continue;
+        const Array part = cast(sum(result), DType::f64);
+        total = total.defined() ? add(total, part) : part;
+      }
       std::vector<Array> out;
-      if (!is_float(result.dtype())) return out;
-      const Gradients gradients = backward(sum(result));
+      if (!total.defined()) return out;
+      const Gradients gradients = backward(total);
       for (const Array& input : inputs) {
         if (!input.is_require_grad()) continue;
         const Array gradient = gradients.get(input);

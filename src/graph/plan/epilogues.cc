@@ -22,7 +22,14 @@ Signature Planner::signature_of(const PlanItem& item) const {
   Signature signature = dense_signature(node);
   signature.dynamic = node.first_dynamic;
   signature.output.strides = node.value.layout.strides;
+  const auto is_omitted = [this](int root) {
+    return !roots_[static_cast<std::size_t>(root)].in_memory;
+  };
   signature.output.dtype = roots_[static_cast<std::size_t>(item.root)].dtype;
+  signature.output.absent = is_omitted(item.root);
+  for (std::size_t i = 0; i < item.more_roots.size(); ++i) {
+    signature.more_outputs[i].absent = is_omitted(item.more_roots[i]);
+  }
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     TensorSpec& spec = signature.inputs[i];
     if (!spec.absent) spec.strides = item.inputs[i].layout.strides;
@@ -39,7 +46,8 @@ int Planner::only_reader_of(const PlanNode& node, std::uint32_t i) const {
   if (root.item < 0 || root.dtype != operand_dtype(node, i)) return -1;
   const PlanItem& item = items_[static_cast<std::size_t>(root.item)];
   const Shape& shape = operand_shape(node, i);
-  if (item.kind != PlanItem::Kind::kernel || item.kernel->fuses == nullptr || shape != node.shape ||
+  if (item.kind != PlanItem::Kind::kernel || item.kernel->fuses == nullptr ||
+      item.root != value.root || shape != node.shape ||
       element_count(shape) != element_count(root.shape) || !is_dense(shape, value.layout.strides)) {
     return -1;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/hash.h"
+#include "graph/outputs.h"
 #include "graph/plan/plan.h"
 #include "graph/record/tape.h"
 #include "graph/switches.h"
@@ -118,7 +119,9 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
                      std::to_string(plan.storage_bytes) + " bytes of results";
   for (std::size_t i = 0; i < takers.size() && i < 3; ++i) {
     const Node& node = *recording.nodes[takers[i].node];
-    text += (i == 0 ? ", largest: " : ", ") + std::string(node.op->name.text) + " " +
+    const Node* made_by = &node;
+    while (made_by->op == &output_op) made_by = recording.nodes[made_by->index - 1];
+    text += (i == 0 ? ", largest: " : ", ") + std::string(made_by->op->name.text) + " " +
             std::string(name(node.dtype)) + " " + to_string(node.shape);
   }
   const Error full(ErrorCode::out_of_memory, text);
@@ -179,6 +182,7 @@ void launch_steps(DeviceImpl& device, const Plan& plan, const Recording& recordi
     call.state = step.state.get();
     call.operands = scratch.operands.data();
     call.operand_count = step.operand_count;
+    if (step.signature != nullptr) call.output_count = step.signature->output_count();
     call.workspace = resolve(step.workspace, plan, bases, dynamics);
     call.dynamics = dynamics;
     call.dynamic_count = static_cast<int>(recording.dynamics.size());

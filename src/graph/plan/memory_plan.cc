@@ -183,6 +183,7 @@ void Planner::place_memory() {
     if (item.kind == PlanItem::Kind::kernel) {
       for (const PlanValue& input : item.inputs) note_read(input, s);
       born(item.root);
+      for (const int root : item.more_roots) born(root);
     } else {
       for (const PlanValue& input : built.inputs) note_read(input, s);
       for (const int root : built.output_roots) born(root);

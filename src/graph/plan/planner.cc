@@ -100,7 +100,9 @@ void Planner::find_needed() {
     if (!node.needed) continue;
     for (std::uint32_t k = 0; k < node.ref_count; ++k) {
       const OperandRef ref = refs_[node.first_ref + k];
-      if (ref.tag() == OperandRef::local) nodes_[ref.payload()].needed = true;
+      if (ref.tag() != OperandRef::local) continue;
+      nodes_[ref.payload()].needed = true;
+      nodes_[ref.payload()].is_read |= node.op->kind != OpKind::output;
     }
   }
 }
@@ -254,6 +256,8 @@ void Planner::trace(std::uint32_t index) {
       return trace_elementwise(index);
     case OpKind::reduce:
       return trace_reduction(index);
+    case OpKind::output:
+      return;  // trace_outputs() was here
     default:
       return trace_kernel(index);
   }
@@ -414,6 +418,33 @@ void Planner::trace_kernel(std::uint32_t index) {
   node.value.layout.strides = contiguous_strides(node.shape);
   roots_.back().in_memory = true;
   if (kernel->writes_padded) pad_rows(node);
+  if (node.op->outputs > 1) trace_outputs(index);
+}
+
+void Planner::trace_outputs(std::uint32_t index) {
+  PlanItem& item = items_.back();
+  const std::uint32_t may_omit = item.kernel->may_omit;
+  const PlanNode& first = nodes_[index];
+  roots_.back().in_memory = first.wanted || first.is_read || (may_omit & 1u) == 0;
+  const int producer = roots_.back().item;
+  for (int i = 1; i < first.op->outputs; ++i) {
+    const std::uint32_t at = index + static_cast<std::uint32_t>(i);
+    PlanNode& node = nodes_[at];
+    node.value.root = new_root(node.dtype, node.shape, producer, static_cast<int>(at));
+    node.value.layout.strides = contiguous_strides(node.shape);
+    roots_.back().in_memory = node.needed || (may_omit >> i & 1u) == 0;
+    item.more_roots.push_back(node.value.root);
+  }
+}
+
+// Kernels need not know results without elements.
+bool Planner::has_nothing_to_do(const PlanItem& item) const {
+  const auto is_empty = [this](int root) {
+    const PlanRoot& made = roots_[static_cast<std::size_t>(root)];
+    return !made.in_memory || element_count(made.shape) == 0;
+  };
+  return item.kind == PlanItem::Kind::kernel && is_empty(item.root) &&
+         std::all_of(item.more_roots.begin(), item.more_roots.end(), is_empty);
 }
 
 // Pass 3
@@ -524,10 +555,7 @@ void Planner::encode() {
   plan_->steps.reserve(order_.size());
   for (std::size_t s = 0; s < order_.size(); ++s) {
     PlanItem& item = items_[static_cast<std::size_t>(order_[s])];
-    // Kernels need not know results without elements.
-    if (item.kind == PlanItem::Kind::kernel && element_count(nodes_[item.members[0]].shape) == 0) {
-      continue;
-    }
+    if (has_nothing_to_do(item)) continue;
     plan_->steps.emplace_back();
     Step& step = plan_->steps.back();
     step.first_operand = static_cast<int>(plan_->operands.size());
@@ -543,6 +571,7 @@ void Planner::encode() {
         push_operand(item.inputs[i], signature.inputs[i].dtype);
       }
       push_operand(item.root);
+      for (const int root : item.more_roots) push_operand(root);
       step.launch = item.kernel->launch;
       if (item.kernel->prepare != nullptr) {
         Prepared made = prepared([&] { return item.kernel->prepare(signature); });

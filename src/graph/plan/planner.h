@@ -40,6 +40,7 @@ struct PlanNode {
   bool needed = false;
   bool wanted = false;
   int uses = 0;              // by needed nodes
+  bool is_read = false;      // by a needed node that is no further result of the same op
   bool stays_inside = true;  // neither it nor a view of it is wanted
   bool is_padded = false;    // contractions are faster with padded rows here
   PlanValue value;
@@ -70,6 +71,7 @@ struct PlanItem {
   std::vector<std::uint32_t> members;  // nodes of a region; the node of a kernel, without epilogue
   int reduction = -1;                  // node that ends the region
   int root = -1;                       // result of a kernel, a copy or a reduction
+  std::vector<int> more_roots;         // results of a kernel behind the first
   PlanValue source;                    // of a copy
   std::vector<PlanValue> inputs;       // of a kernel
   const Kernel* kernel = nullptr;
@@ -95,6 +97,9 @@ class Planner {
   void trace_elementwise(std::uint32_t index);
   void trace_reduction(std::uint32_t index);
   void trace_kernel(std::uint32_t index);
+  // The results of a kernel, the item just made; those that it may omit get no memory.
+  void trace_outputs(std::uint32_t index);
+  bool has_nothing_to_do(const PlanItem& item) const;
 
   // graph/plan/epilogues.cc
   void count_uses();

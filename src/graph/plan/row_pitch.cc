@@ -25,6 +25,10 @@ Signature Planner::dense_signature(const PlanNode& node) const {
   signature.op = node.op;
   signature.statics = node.statics;
   signature.output = {node.dtype, node.shape, contiguous_strides(node.shape), false};
+  for (int i = 1; i < node.op->outputs; ++i) {
+    const PlanNode& more = *(&node + i);
+    signature.more_outputs.push_back({more.dtype, more.shape, contiguous_strides(more.shape)});
+  }
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     TensorSpec spec;
     spec.absent = refs_[node.first_ref + i].tag() == OperandRef::absent;

@@ -36,7 +36,7 @@ void recycle(GradRecord* record) noexcept {
 // Lets go of what the record holds, its parents last.
 void empty(GradRecord& record) noexcept {
   record.output = Array();
-  record.rest = Array();
+  record.more_outputs.clear();
   if (record.replay) record.replay = nullptr;
   for (GradInput& input : record.inputs) input.saved = Array();
   for (GradInput& input : record.inputs) {

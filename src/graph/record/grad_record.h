@@ -32,9 +32,8 @@ struct GradRecord {
   Params params;
   std::vector<GradInput> inputs;
   Array output;  // with Saves::output; holds the node only, not this record
-  Array rest;    // of OpDef::record_tracked
-  Shape output_shape;
-  DType output_dtype = DType::f32;
+  // The outputs behind the first, of an op that has them: undefined where Saves does not name them.
+  std::vector<Array> more_outputs;
   DeviceImpl* device = nullptr;
   // Where set, computes the op's output again from what is saved: its gradient is that computation's.
   std::function<Array(const GradRecord&)> replay;

@@ -1,10 +1,13 @@
 // record(): the one way into the graph. Checks, infers, appends to the tape, keeps what a gradient
 // needs.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 
 #include "graph/kernel.h"
 #include "graph/op_def.h"
+#include "graph/outputs.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
 #include "graph/record/tape.h"
@@ -15,7 +18,10 @@ namespace {
 
 bool is_given(const Array* input) { return input != nullptr && input->defined(); }
 
-DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, const Device* asked) {
+// What every op passes through is a part of record(), however many callers it has.
+[[gnu::always_inline]] inline DeviceImpl& device_of(const OpDef& op,
+                                                    std::span<const Array* const> inputs,
+                                                    const Device* asked) {
   DeviceImpl* device = asked != nullptr ? &asked->impl() : nullptr;
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
@@ -32,7 +38,8 @@ DeviceImpl& device_of(const OpDef& op, std::span<const Array* const> inputs, con
   return device != nullptr ? *device : Device().impl();
 }
 
-void check_count(const OpDef& op, std::span<const Array* const> inputs) {
+[[gnu::always_inline]] inline void check_count(const OpDef& op,
+                                               std::span<const Array* const> inputs) {
   const auto count = static_cast<int>(inputs.size());
   if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
     throw Error(ErrorCode::invalid_argument,
@@ -92,7 +99,22 @@ bool has_kernel(const DeviceImpl& device, const Inference& inference) {
     }
     signature.inputs.push_back(std::move(spec));
   }
+  signature.more_outputs.clear();
+  for (const OutputType& type : inference.more_outputs) {
+    signature.more_outputs.push_back({type.dtype, type.shape, contiguous_strides(type.shape)});
+  }
   return device.kernels().find(signature) != nullptr;
+}
+
+// What the op's rule will read, where it is called for the inputs that are tracked.
+Saves wanted_saves(const Inference& inference) {
+  const OpDef& op = inference.op;
+  std::uint32_t needs = 0;
+  for (std::size_t i = 0; i < inference.inputs.size() && i < 32; ++i) {
+    const Array* input = inference.inputs[i];
+    if (is_given(input) && input->grad() != nullptr) needs |= 1u << i;
+  }
+  return op.saves_for != nullptr ? op.saves_for(needs) : op.saves;
 }
 
 GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) {
@@ -102,12 +124,7 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
   record->params = inference.params;
   const std::size_t count = inference.inputs.size();
   record->inputs.resize(count);
-  std::uint32_t needs = 0;
-  for (std::size_t i = 0; i < count && i < 32; ++i) {
-    const Array* input = inference.inputs[i];
-    if (is_given(input) && input->grad() != nullptr) needs |= 1u << i;
-  }
-  const Saves wanted = op.saves_for != nullptr ? op.saves_for(needs) : op.saves;
+  const Saves wanted = wanted_saves(inference);
   for (std::size_t i = 0; i < count; ++i) {
     if (!inference.has(static_cast<int>(i))) continue;
     const Array& input = *inference.inputs[i];
@@ -130,10 +147,55 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
     retain_handle(output);
     record->output = Array(output, nullptr);
   }
-  record->output_shape = inference.shape;
-  record->output_dtype = inference.dtype;
   record->device = &device;
   return record;
+}
+
+// Room for what is known of the results behind the first.
+struct MoreTypes {
+  OutputType types[kMaxOutputs - 1];
+};
+struct NoTypes {};
+
+std::span<OutputType> more_types(const OpDef& op, MoreTypes& room) {
+  return std::span(room.types).first(static_cast<std::size_t>(op.outputs - 1));
+}
+
+bool any_is_float(const Inference& inference) {
+  return is_float(inference.dtype) ||
+         std::any_of(inference.more_outputs.begin(), inference.more_outputs.end(),
+                     [](const OutputType& type) { return is_float(type.dtype); });
+}
+
+// All results as results of one record: returns the first, and puts the others back into `more`.
+Array track_outputs(const Inference& inference, DeviceImpl& device, const Array& first,
+                    std::span<Array> more) {
+  GradRecord* const record = track(inference, device, first.node());
+  const Saves saves = wanted_saves(inference);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const auto bit = static_cast<Saves>(static_cast<std::uint32_t>(Saves::output1) << i);
+    Node* const kept = has(saves, bit) ? more[i].node() : nullptr;
+    if (kept != nullptr) retain_handle(kept);
+    record->more_outputs.push_back(Array(kept, nullptr));
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    more[i] = tracked_output(more[i], record, static_cast<int>(i) + 1);
+  }
+  const Array result = tracked_output(first, record, 0);
+  release(record);
+  return result;
+}
+
+// What the composite of an op of several results makes: as record_op() gives it.
+Array expand_outputs(const OpDef& op, const Composite& arguments, std::span<Array> more) {
+  std::vector<Array> results = op.composite_outputs(arguments);
+  if (results.size() != more.size() + 1) {
+    throw Error(ErrorCode::internal, std::string(op.name.text) + ": the composite gives " +
+                                         std::to_string(results.size()) + " results, expected " +
+                                         std::to_string(more.size() + 1));
+  }
+  std::move(results.begin() + 1, results.end(), more.begin());
+  return std::move(results.front());
 }
 
 // A scalar as an array of rank 0, for ops whose kernels read memory.
@@ -169,16 +231,25 @@ class Untracked {
 
 bool has_kernel(const OpDef& op, const Composite& arguments) {
   Inference inference{op, arguments.inputs, arguments.params, Shape(), DType::f32, DType::f32};
+  MoreTypes room;
+  inference.more_outputs = more_types(op, room);
   op.infer(inference);
   check_extents(inference);
   return has_kernel(arguments.device.impl(), inference);
 }
 
-Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
-             const Device* asked) {
+namespace {
+
+// The first result. With kSeveral the others go into `more`, one array each.
+template <bool kSeveral>
+[[gnu::always_inline]] inline Array record_op(const OpDef& op, std::span<const Array* const> inputs,
+                                              const Params& params, const Device* asked,
+                                              [[maybe_unused]] std::span<Array> more) {
   check_count(op, inputs);
   DeviceImpl& device = device_of(op, inputs, asked);
   Inference inference{op, inputs, params, Shape(), DType::f32, DType::f32};
+  [[maybe_unused]] std::conditional_t<kSeveral, MoreTypes, NoTypes> room;
+  if constexpr (kSeveral) inference.more_outputs = more_types(op, room);
   op.infer(inference);
   check_extents(inference);
 
@@ -194,31 +265,33 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
       state = node.state.load(std::memory_order_acquire);
     }
     if (state == NodeState::failed) {
+      if constexpr (kSeveral) {
+        for (std::size_t i = 0; i < more.size(); ++i) {
+          const OutputType& type = inference.more_outputs[i];
+          more[i] = make_failed(device, type.dtype, type.shape, node.failure);
+        }
+      }
       return make_failed(device, inference.dtype, inference.shape, node.failure);
     }
   }
-  tracked = tracked && grad_enabled() && op.differentiable && is_float(inference.dtype);
+  tracked = tracked && grad_enabled() && op.differentiable &&
+            (kSeveral ? any_is_float(inference) : is_float(inference.dtype));
 
-  if (tracked && op.record_tracked != nullptr) {
-    Array rest;
-    const Array result = [&] {
-      const Untracked untracked;
-      return op.record_tracked(Composite{inputs, params, Device(&device)}, &rest);
-    }();
-    if (result.defined()) {
-      GradRecord* record = track(inference, device, result.node());
-      record->rest = std::move(rest);
-      retain_handle(result.node());
-      return Array(result.node(), record);
-    }
+  if (!kSeveral && tracked && op.tracked_as != nullptr &&
+      has_kernel(*op.tracked_as, Composite{inputs, params, Device(&device)})) {
+    return record(*op.tracked_as, inputs, params, asked);
   }
 
-  if (op.composite != nullptr && !has_kernel(device, inference)) {
+  const bool expands = kSeveral ? op.composite_outputs != nullptr : op.composite != nullptr;
+  if (expands && !has_kernel(device, inference)) {
     const Array result = [&] {
       const Untracked untracked;
-      return op.composite(Composite{inputs, params, Device(&device)});
+      const Composite arguments{inputs, params, Device(&device)};
+      if constexpr (kSeveral) return expand_outputs(op, arguments, more);
+      return op.composite(arguments);
     }();
     if (!tracked) return result;
+    if constexpr (kSeveral) return track_outputs(inference, device, result, more);
     GradRecord* record = track(inference, device, result.node());
     retain_handle(result.node());
     return Array(result.node(), record);
@@ -240,10 +313,19 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
         arrays[i] = record(as_array_op, {&inputs[i], 1}, Params().dtype(dtype), &on);
         pointers[i] = &arrays[i];
       }
-      return record(op, pointers, params, asked);
+      if constexpr (!kSeveral) return record(op, pointers, params, asked);
+      std::vector<Array> all = record_outputs(op, pointers, params, asked);
+      std::move(all.begin() + 1, all.end(), more.begin());
+      return std::move(all.front());
     }
   }
 
+  if constexpr (kSeveral) {
+    Node* nodes[kMaxOutputs - 1];
+    const Array first(tape.append_outputs(inference, std::span(nodes).first(more.size())), nullptr);
+    for (std::size_t i = 0; i < more.size(); ++i) more[i] = Array(nodes[i], nullptr);
+    return tracked ? track_outputs(inference, device, first, more) : first;
+  }
   Node* node =
       tape.append(op, inputs, params, inference.shape, inference.dtype, inference.scalar_dtype);
   Array result(node, nullptr);
@@ -251,6 +333,23 @@ Array record(const OpDef& op, std::span<const Array* const> inputs, const Params
   GradRecord* record = track(inference, device, node);
   retain_handle(node);
   return Array(node, record);
+}
+
+}  // namespace
+
+Array record(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
+             const Device* device) {
+  if (op.outputs == 1) return record_op<false>(op, inputs, params, device, {});
+  return std::move(record_outputs(op, inputs, params, device).front());
+}
+
+std::vector<Array> record_outputs(const OpDef& op, std::span<const Array* const> inputs,
+                                  const Params& params, const Device* device) {
+  std::vector<Array> results(static_cast<std::size_t>(op.outputs));
+  const std::span<Array> more = std::span(results).subspan(1);
+  results[0] = more.empty() ? record(op, inputs, params, device)
+                            : record_op<true>(op, inputs, params, device, more);
+  return results;
 }
 
 Array track_made(const OpDef& op, const Array& input, const Params& params, Array made) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "graph/hash.h"
+#include "graph/outputs.h"
 #include "graph/switches.h"
 #include "runtime/trace/timeline.h"
 
@@ -19,6 +20,11 @@ constexpr std::size_t kHardLimit = 8192;
 constexpr std::uint64_t kCutMask = 15;
 // Values that a recording looks for one after the other.
 constexpr std::size_t kMostShared = 16;
+
+// The word that a descriptor begins with.
+std::uint64_t descriptor_hash(const OpDef& op) {
+  return op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
+}
 
 }  // namespace
 
@@ -130,8 +136,33 @@ std::uint32_t Tape::external_slot(Node* node) {
   return last_slot_;
 }
 
+void Tape::append_output(std::uint32_t first, std::size_t output, Node* node) {
+  Recording& rec = recording_;
+  node->index = static_cast<std::uint32_t>(rec.nodes.size());
+  rec.nodes.push_back(node);
+  std::uint64_t* const out = rec.words.reserve(3);
+  out[0] = descriptor_hash(output_op);
+  const std::uint64_t from = OperandRef::make(OperandRef::local, first).word;
+  out[1] = (from << 32) | DescriptorCounts{1, 1, 0}.pack();
+  out[2] = output;
+  rec.words.set_end(out + 3);
+}
+
 Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
                    const Shape& shape, DType dtype, DType scalar_dtype) {
+  return append_nodes<false>(op, inputs, params, shape, dtype, scalar_dtype, {}, {});
+}
+
+Node* Tape::append_outputs(const Inference& inference, std::span<Node*> more) {
+  return append_nodes<true>(inference.op, inference.inputs, inference.params, inference.shape,
+                            inference.dtype, inference.scalar_dtype, inference.more_outputs, more);
+}
+
+template <bool kSeveral>
+Node* Tape::append_nodes(const OpDef& op, std::span<const Array* const> inputs,
+                         const Params& params, const Shape& shape, DType dtype, DType scalar_dtype,
+                         [[maybe_unused]] std::span<const OutputType> types,
+                         [[maybe_unused]] std::span<Node*> more) {
   const auto input_count = static_cast<std::uint32_t>(inputs.size());
   const std::span<const std::uint64_t> statics = params.statics().span();
   const std::span<const std::uint64_t> dynamics = params.dynamics().span();
@@ -153,6 +184,16 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
   node->device = &device_;
   node->dtype = dtype;
   node->shape = shape;
+  if constexpr (kSeveral) {
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      more[i] = new_node(kHandle + kReference);
+      more[i]->op = &output_op;
+      more[i]->tape = this;
+      more[i]->device = &device_;
+      more[i]->dtype = types[i].dtype;
+      more[i]->shape = types[i].shape;
+    }
+  }
 
   lock_.lock_as_owner();
   Recording& rec = recording_;
@@ -195,9 +236,12 @@ Node* Tape::append(const OpDef& op, std::span<const Array* const> inputs, const 
   dynamic_count += static_cast<std::uint32_t>(dynamics.size());
   const DescriptorCounts counts{input_count, static_cast<std::uint32_t>(statics.size()),
                                 dynamic_count};
-  out[0] = op.name.hash + static_cast<std::uint64_t>(op.revision) * 0x9e3779b97f4a7c15u;
+  out[0] = descriptor_hash(op);
   out[1] = (out[1] & ~std::uint64_t{0xffffffff}) | counts.pack();
   rec.words.set_end(at);
+  if constexpr (kSeveral) {
+    for (std::size_t i = 0; i < more.size(); ++i) append_output(node->index, i + 1, more[i]);
+  }
 
   window_ = (window_ << 16) | (op.name.hash >> 48);
   if (rec.nodes.size() >= kSoftLimit) {

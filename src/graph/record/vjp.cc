@@ -26,7 +26,20 @@ const Array& Vjp::input(int i) const {
   return saved;
 }
 
-const Array& Vjp::rest() const { return record.rest; }
+const Array& Vjp::output_grad(int i) const {
+  return i == 0 ? grad : more_grads[static_cast<std::size_t>(i) - 1];
+}
+
+const Array& Vjp::output(int i) const {
+  const Array& saved = i == 0 ? out : more_outs[static_cast<std::size_t>(i) - 1];
+  if (!saved.defined()) {
+    throw Error(ErrorCode::internal, std::string(record.op->name.text) +
+                                         ": the gradient rule reads output " + std::to_string(i) +
+                                         ", which OpDef::saves does not name");
+  }
+  return saved;
+}
+
 const Shape& Vjp::shape(int i) const { return record.inputs[at(*this, i)].shape; }
 DType Vjp::dtype(int i) const { return record.inputs[at(*this, i)].dtype; }
 bool Vjp::has(int i) const { return i < input_count() && record.inputs[at(*this, i)].is_given; }

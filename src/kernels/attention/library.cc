@@ -23,6 +23,8 @@ constexpr std::int64_t kLeastRows = 5;
 // Memory for the scores of a deterministic gradient: more heads than this holds are calls of their
 // own.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 30;
+// Of a gradient: the logarithms of the rows' sums, in one row.
+constexpr int kSumsInput = 7;
 
 template <bool kWide>
 bool accepts(const Signature& signature, int first) {
@@ -70,7 +72,10 @@ Prepared prepare_forward(const Signature& signature) {
   const std::int64_t lines = a.batch * a.heads * a.rows;
   const int output = static_cast<int>(signature.inputs.size());
   const StepArgument out = part_of(output, a.dtype(), 0, lines * a.dv);
-  const StepArgument sums = workspace(*plan, lines * size_of(DType::f32));
+  // The library knows attention by the sums, also where nobody reads them.
+  const bool gives_sums = signature.output_count() > 1 && !signature.output_at(1).absent;
+  const StepArgument sums = gives_sums ? part_of(output + 1, DType::f32, 0, lines)
+                                       : workspace(*plan, lines * size_of(DType::f32));
   const StepArgument bias = add_bias(*plan, a, &problem);
   Step step;
   step.arguments = {a.arguments[kQ], a.arguments[kK], a.arguments[kV]};
@@ -86,11 +91,7 @@ Prepared prepare_forward(const Signature& signature) {
                         {out, sums, workspace(*plan, problem.workspace_bytes)});
   plan->add_step(std::move(step));
   if (problem.bias_items > 0 || a.bounded) add_odd_rows(*plan, a, out, sums);
-  if (signature.op == &defs::attention_with_sums_op) {
-    add_sums(*plan, "split_sums", a.dtype(), lines, sums,
-             part_of(output, a.dtype(), lines * a.dv, 2 * lines));
-    return prepared_steps(std::move(plan));
-  }
+  if (signature.op == &defs::attention_with_sums_op) return prepared_steps(std::move(plan));
   const std::int64_t bytes = prepared_steps(plan).workspace_bytes;
   return prepared(std::make_shared<LibraryAttentionPlan>(plan, call, portable_attention(signature)),
                   bytes);
@@ -146,15 +147,13 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
   const Shape v = {items, kv_heads, whole.keys, whole.dv};
   const std::int64_t line = (item * whole.heads + head) * whole.rows;
   const std::int64_t key = (item * whole.kv_heads + kv_head) * whole.keys;
-  const std::int64_t dk = whole.batch * whole.heads * whole.rows * whole.d;
-  const std::int64_t dv = dk + whole.batch * whole.kv_heads * whole.keys * whole.d;
   const auto lines = [&](StepArgument from, std::int64_t columns) {
     const std::int64_t width = columns * size_of(DType::f32);
     from.offset += line * width;
     from.bytes = items * problem.heads * whole.rows * width;
     return from;
   };
-  constexpr int kGradInput = 0, kOutInput = 1, kFirst = 2, kResult = 8;
+  constexpr int kGradInput = 0, kOutInput = 1, kFirst = 2, kResult = kSumsInput + 1;
   Step step;
   step.kernel = &plan.add_library_call(attention_call(problem));
   step.arguments = {rows_of(operand(kFirst + kQ), dtype, whole.q, q, item, head),
@@ -171,8 +170,8 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
       {rows_of(operand(kOutInput), dtype, whole.out, out, item, head),
        rows_of(operand(kGradInput), dtype, whole.grad, out, item, head), lines(memory.sums, 1),
        part_of(kResult, dtype, line * whole.d, element_count(q)),
-       part_of(kResult, dtype, dk + key * whole.d, element_count(k)),
-       part_of(kResult, dtype, dv + key * whole.dv, element_count(v)), lines(memory.inner, 1),
+       part_of(kResult + 1, dtype, key * whole.d, element_count(k)),
+       part_of(kResult + 2, dtype, key * whole.dv, element_count(v)), lines(memory.inner, 1),
        memory.workspace});
   if (problem.deterministic == 0) step.arguments.push_back(lines(memory.dq_sums, whole.d));
   plan.add_step(std::move(step));
@@ -186,7 +185,6 @@ Prepared prepare_backward(const Signature& signature) {
   problem.out = steps_of(signature.inputs[1]);
   problem.grad = steps_of(signature.inputs[0]);
   problem.deterministic = switches().deterministic ? 1 : 0;
-  const auto dtype = static_cast<DType>(problem.dtype);
   const std::int64_t group = problem.heads / problem.kv_heads;
 
   // As many heads a call as the memory for their scores allows.
@@ -208,14 +206,12 @@ Prepared prepare_backward(const Signature& signature) {
   const std::int64_t lines = problem.batch * problem.heads * problem.rows;
   Memory memory;
   memory.bias = add_bias(*plan, a, &problem);
-  memory.sums = workspace(*plan, lines * size_of(DType::f32));
+  memory.sums = part_of(kSumsInput, DType::f32, 0, lines);
   memory.inner = workspace(*plan, lines * size_of(DType::f32));
   memory.workspace = workspace(*plan, problem.workspace_bytes);
   if (problem.deterministic == 0) {
     memory.dq_sums = workspace(*plan, lines * problem.d * size_of(DType::f32));
   }
-  add_sums(*plan, "join_sums", dtype, lines, strided_operand(signature.inputs[7], 7).argument,
-           memory.sums);
   for (std::int64_t item = 0; item < problem.batch; item += items) {
     for (std::int64_t head = 0; head < problem.kv_heads; head += kv_heads) {
       add_backward(*plan, problem, memory, item, std::min(items, problem.batch - item), head,
@@ -227,7 +223,7 @@ Prepared prepare_backward(const Signature& signature) {
 
 template <bool kWide>
 bool accepts_backward(const Signature& signature) {
-  return signature.inputs.size() == 8 && !signature.inputs[7].absent &&
+  return signature.inputs.size() == kSumsInput + 1 && !signature.inputs[kSumsInput].absent &&
          !AttentionInputs(signature, 2).bounded && accepts<kWide>(signature, 2);
 }
 

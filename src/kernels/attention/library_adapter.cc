@@ -110,21 +110,4 @@ void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& 
   plan.add_step(std::move(step));
 }
 
-void add_sums(StepPlan& plan, const char* function, DType dtype, std::int64_t count,
-              const StepArgument& from, const StepArgument& to) {
-  const bool splits = std::string(function) == "split_sums";
-  Step step;
-  step.kernel =
-      &plan.add_kernel(library_kernel("attention/lse_pack.metal", function, {dtype_struct(dtype)},
-                                      {{Kind::read, splits ? "float" : dialect_type(dtype), "from"},
-                                       {Kind::write, splits ? dialect_type(dtype) : "float", "to"},
-                                       {Kind::constant, "SumsParams", "p"}},
-                                      kThreads));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count};
-  step.arguments = {from, to, kConstants};
-  plan.add_step(std::move(step));
-}
-
 }  // namespace hearth::gpu

@@ -1,5 +1,4 @@
-// What stands around a library's call of attention: kernels/attention/library_adapter.metal and
-// kernels/attention/lse_pack.metal.
+// What stands around a library's call of attention: kernels/attention/library_adapter.metal.
 #pragma once
 
 #include "kernels/attention/inputs.h"
@@ -27,9 +26,5 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
 // worked out again.
 void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
                   const StepArgument& sums);
-
-// A kernel of kernels/attention/lse_pack.metal over `count` rows.
-void add_sums(StepPlan& plan, const char* function, DType dtype, std::int64_t count,
-              const StepArgument& from, const StepArgument& to);
 
 }  // namespace hearth::gpu

@@ -61,6 +61,11 @@ class Scratch {
       operands_.push_back(static_cast<std::size_t>(same) < operands_.size()
                               ? operands_[static_cast<std::size_t>(same)]
                               : make(signature.output, launch.output(), false));
+      for (int i = 1; i < signature.output_count(); ++i) {
+        const bool is_there = !signature.output_at(i).absent;
+        operands_.push_back(is_there ? make(signature.output_at(i), launch.output(i), false)
+                                     : nullptr);
+      }
     } catch (...) {
       free_all();
       throw;

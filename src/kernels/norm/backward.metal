@@ -361,24 +361,48 @@ void norm_backward_columns(device const typename D::memory* g, device const type
 }
 
 struct NormCombineParams {
-  long columns, parts;
+  long columns, parts;  // of the partial sums
+  long first, count;    // the columns that are added
 };
 
-// A threadgroup adds the partial sums of 32 columns; `shared` has an element for each thread.
-template <typename D>
-void norm_combine(device const typename D::value* partial, device typename D::memory* y,
-                  constant NormCombineParams& p, threadgroup typename D::value* shared, Ctx ctx) {
-  typedef typename D::value V;
-  long column = long(ctx.tg.x) * 32 + long(ctx.lane);
-  V sum = V(0);
-  if (column < p.columns) {
+// The partial sums of a column, whose place among those that are added is `at`; true for the threads
+// that have it. A threadgroup adds those of 32 columns; `shared` has an element for each thread.
+template <typename V>
+HEARTH_INLINE bool combined(device const V* partial, constant NormCombineParams& p,
+                            threadgroup V* shared, Ctx ctx, thread long& at, thread V& sum) {
+  at = long(ctx.tg.x) * 32 + long(ctx.lane);
+  sum = V(0);
+  if (at < p.count) {
 #pragma unroll 8
     for (long part = ctx.sg; part < p.parts; part += ctx.nsg)
-      sum += partial[part * p.columns + column];
+      sum += partial[part * p.columns + p.first + at];
   }
   shared[ctx.tid.x] = sum;
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (ctx.sg != 0u || column >= p.columns) return;
+  if (ctx.sg != 0u || at >= p.count) return false;
   for (uint i = 1; i < ctx.nsg; ++i) sum += shared[32u * i + ctx.lane];
-  y[column] = D::store(sum);
+  return true;
+}
+
+template <typename D>
+void norm_combine(device const typename D::value* partial, device typename D::memory* y,
+                  constant NormCombineParams& p, threadgroup typename D::value* shared, Ctx ctx) {
+  long at;
+  typename D::value sum;
+  if (combined(partial, p, shared, ctx, at, sum)) y[at] = D::store(sum);
+}
+
+// Of all columns: those of the weight, then as many of the bias.
+template <typename D>
+void norm_combine_both(device const typename D::value* partial, device typename D::memory* dweight,
+                       device typename D::memory* dbias, constant NormCombineParams& p,
+                       threadgroup typename D::value* shared, Ctx ctx) {
+  long at;
+  typename D::value sum;
+  if (!combined(partial, p, shared, ctx, at, sum)) return;
+  long length = p.columns / 2;
+  if (at < length)
+    dweight[at] = D::store(sum);
+  else
+    dbias[at - length] = D::store(sum);
 }

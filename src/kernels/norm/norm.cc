@@ -223,23 +223,39 @@ class Gradient {
     return count;
   }
 
+  // The gradients of the weight and of the bias: both at once, or the one that is wanted.
   void add_combine(std::int64_t count) {
+    const bool weight = !signature_.output_at(1).absent;
+    const bool bias = kCentered && !signature_.more_outputs.back().absent;
+    if (!weight && !bias) return;
     const char* const sum = sum_type(x_.dtype);
+    const char* const type = dialect_type(x_.dtype);
+    const auto vector = [&](int i) {
+      return StepArgument{StepArgument::From::operand, output() + i, 0,
+                          length_ * size_of(x_.dtype)};
+    };
+    const bool both = weight && bias;
     Step step;
+    std::vector<KernelParameter> parameters = {{Kind::read, sum, "partial"}};
+    step.arguments = {partial_};
+    if (both) {
+      parameters.insert(parameters.end(),
+                        {{Kind::write, type, "dweight"}, {Kind::write, type, "dbias"}});
+      step.arguments.insert(step.arguments.end(), {vector(1), vector(2)});
+    } else {
+      parameters.push_back({Kind::write, type, "y"});
+      step.arguments.push_back(vector(weight ? 1 : 2));
+    }
+    parameters.insert(parameters.end(), {{Kind::constant, "NormCombineParams", "p"},
+                                         {Kind::threadgroup, sum, "shared", kCombineThreads}});
+    step.arguments.push_back(kConstants);
+    const std::int64_t added = both ? columns() : length_;
     step.kernel = &plan_->add_kernel(
-        library_kernel("norm/backward.metal", "norm_combine", {dtype_struct(x_.dtype)},
-                       {{Kind::read, sum, "partial"},
-                        {Kind::write, dialect_type(x_.dtype), "y"},
-                        {Kind::constant, "NormCombineParams", "p"},
-                        {Kind::threadgroup, sum, "shared", kCombineThreads}},
-                       kCombineThreads));
-    step.groups = {static_cast<std::uint32_t>(parts(columns(), kSimd))};
+        library_kernel("norm/backward.metal", both ? "norm_combine_both" : "norm_combine",
+                       {dtype_struct(x_.dtype)}, std::move(parameters), kCombineThreads));
+    step.groups = {static_cast<std::uint32_t>(parts(added, kSimd))};
     step.threads = {kCombineThreads};
-    step.constants = {columns(), count};
-    step.arguments = {
-        partial_,
-        {StepArgument::From::operand, output(), row_bytes(), columns() * size_of(x_.dtype)},
-        kConstants};
+    step.constants = {columns(), count, weight ? 0 : length_, added};
     plan_->add_step(std::move(step));
   }
 
@@ -277,18 +293,20 @@ bool accepts(const Signature& signature) {
 void add_norm_kernels(KernelTable& table) {
   const auto add = [&table](const OpDef& op, bool (*takes)(const Signature&),
                             Prepared (*prepare)(const Signature&),
-                            bool (*fuses)(const Signature&) = nullptr) {
+                            bool (*fuses)(const Signature&) = nullptr, std::uint32_t may_omit = 0) {
     table.add({.op = &op,
                .accepts = takes,
                .layout = LayoutNeed::last_axis_dense,
                .fuses = fuses,
                .prepare = prepare,
-               .launch = launch_steps});
+               .launch = launch_steps,
+               .may_omit = may_omit});
   };
+  constexpr std::uint32_t kVectors = 0b110;
   add(defs::layer_norm_op, accepts<0>, prepare_forward<true>, fuses_cast);
   add(defs::rms_norm_op, accepts<0>, prepare_forward<false>, fuses_cast);
-  add(defs::layer_norm_backward_op, accepts<1>, prepare_backward<true>);
-  add(defs::rms_norm_backward_op, accepts<1>, prepare_backward<false>);
+  add(defs::layer_norm_backward_op, accepts<1>, prepare_backward<true>, nullptr, kVectors);
+  add(defs::rms_norm_backward_op, accepts<1>, prepare_backward<false>, nullptr, kVectors);
 }
 
 }  // namespace hearth::gpu

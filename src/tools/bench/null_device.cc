@@ -113,9 +113,13 @@ class IdleDevice final : public DeviceImpl {
       }
     };
     if (launch.signature != nullptr) {
-      const TensorSpec& output = launch.signature->output;
       read(launch.signature->inputs.size());
-      out.writes.push_back({launch.output(), element_count(output.shape) * size_of(output.dtype)});
+      for (int i = 0; i < launch.output_count; ++i) {
+        const TensorSpec& output = launch.signature->output_at(i);
+        if (output.absent) continue;
+        out.writes.push_back(
+            {launch.output(i), element_count(output.shape) * size_of(output.dtype)});
+      }
     } else {
       const auto& state = *static_cast<const RegionState*>(launch.state);
       read(state.inputs);

@@ -126,12 +126,12 @@ void check(const AttentionCase& c, DType dtype) {
   expect_close(run_kernel(defs::attention_op, {q, k, v, mask, bias}, params, dtype, os), r.out,
                dtype, factor);
   const TestTensor out(dtype, os, r.out);
-  Values packed = r.dq;
-  packed.insert(packed.end(), r.dk.begin(), r.dk.end());
-  packed.insert(packed.end(), r.dv.begin(), r.dv.end());
-  expect_close(run_kernel(defs::attention_backward_op, {grad, out, q, k, v, mask, bias}, params,
-                          dtype, {static_cast<std::int64_t>(packed.size())}),
-               packed, dtype, 10 * factor);
+  const std::vector<Values> gradients =
+      run_kernel(defs::attention_backward_op, {grad, out, q, k, v, mask, bias}, params,
+                 {{dtype, qs}, {dtype, ks}, {dtype, vs}});
+  expect_close(gradients[0], r.dq, dtype, 10 * factor);
+  expect_close(gradients[1], r.dk, dtype, 10 * factor);
+  expect_close(gradients[2], r.dv, dtype, 10 * factor);
 }
 
 TEST(CpuAttention, EveryForm) {

@@ -173,16 +173,17 @@ void check_norms(DType dtype, const Shape& shape, bool with_weight, bool with_bi
         dx[static_cast<std::size_t>(row * n + i)] = r * (g[row * n + i] * weight(i) - a - h(i) * c);
       }
     }
-    Values packed = dx;
-    packed.insert(packed.end(), dweight.begin(), dweight.end());
-    if (centred) packed.insert(packed.end(), dbias.begin(), dbias.end());
     const OpDef& forward = centred ? defs::layer_norm_op : defs::rms_norm_op;
     const OpDef& backward = centred ? defs::layer_norm_backward_op : defs::rms_norm_backward_op;
     std::vector<TestTensor> inputs = {x, w};
     if (centred) inputs.push_back(b);
     expect_close(run_kernel(forward, inputs, params, dtype, shape), y, dtype, 4);
-    const Shape packed_shape = {static_cast<std::int64_t>(packed.size())};
-    expect_close(run_kernel(backward, {g, x, w}, params, dtype, packed_shape), packed, dtype, 40);
+    std::vector<OutputSpec> outputs = {{dtype, shape}, {dtype, {n}}};
+    if (centred) outputs.push_back({dtype, {n}});
+    const std::vector<Values> gradients = run_kernel(backward, {g, x, w}, params, outputs);
+    expect_close(gradients[0], dx, dtype, 40);
+    expect_close(gradients[1], dweight, dtype, 40);
+    if (centred) expect_close(gradients[2], dbias, dtype, 40);
   }
 }
 
@@ -300,6 +301,17 @@ TEST(CpuKernels, ArgReduce) {
                 expected)
                 << name(dtype) << to_string(shape) << axis;
           }
+          Values extremes;
+          std::size_t at = 0;
+          for_lines(shape, axis, [&](const std::vector<std::size_t>& line) {
+            extremes.push_back(
+                x[static_cast<std::int64_t>(line[static_cast<std::size_t>(expected[at++])])]);
+          });
+          const std::vector<Values> both = run_kernel(
+              smallest ? defs::min_with_indices_op : defs::max_with_indices_op, {x},
+              Params().i64(axis).boolean(false), {{dtype, reduced}, {DType::i64, reduced}});
+          expect_close(both[0], extremes, dtype, 0);
+          EXPECT_EQ(both[1], expected) << name(dtype) << to_string(shape) << axis;
         }
       }
     }

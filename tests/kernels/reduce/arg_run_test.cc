@@ -95,6 +95,30 @@ TEST_F(ArgRun, TiesAndNaNs) {
   }
 }
 
+// With the values, which are the elements themselves, and with only one of the two.
+TEST(ArgLines, WithTheirValues) {
+  const Device device = Device::named("sim");
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i16, DType::f64}) {
+    for (const Shape& shape : {Shape{3, 5000}, Shape{500, 7}, Shape{40, 128}}) {
+      std::vector<double> elements(static_cast<std::size_t>(element_count(shape)));
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        elements[i] = static_cast<double>(i * 7919 % 251);
+      }
+      const Array here = cast(Array::from_data(elements, shape, Device::cpu()), dtype).eval();
+      const Array x = to_device(here, device);
+      for (const std::int64_t axis : {0, 1}) {
+        const auto both = max_with_indices(x, axis, axis == 1);
+        const auto expected = max_with_indices(here, axis, axis == 1);
+        EXPECT_EQ(both.second.to_doubles(), argmax(here, axis).to_doubles());
+        EXPECT_EQ(both.first.to_doubles(), expected.first.to_doubles()) << name(dtype) << axis;
+        EXPECT_EQ(both.first.dtype(), dtype);
+        EXPECT_EQ(min_with_indices(x, axis).first.to_doubles(), min(here, {axis}).to_doubles());
+        EXPECT_EQ(min_with_indices(x, axis).second.to_doubles(), argmin(here, axis).to_doubles());
+      }
+    }
+  }
+}
+
 // Elements that no other is worse than are found as well.
 TEST(ArgLines, OfTheWorst) {
   const Device device = Device::named("sim");

@@ -1,8 +1,9 @@
-// argmax and argmin over one axis: the lowest index of the extreme; a NaN wins, the first one
-// first.
+// argmax and argmin over one axis, with or without the value: the lowest index of the extreme; a NaN
+// wins, the first one first.
 //
 // Bound by memory. Lines along the last axis are searched block by block; over an outer axis the
 // best value and its index are kept for a run of neighbouring columns while rows stream by.
+#include <cstring>
 #include <limits>
 
 #include "devices/cpu/kernels.h"
@@ -13,18 +14,44 @@
 namespace hearth::cpu {
 namespace {
 
-void store_index(const Operand& output, std::int64_t at, std::int64_t index) {
-  with_element_type(output.dtype(), [&]<class E>() {
-    if constexpr (std::is_integral_v<E>) {
-      *reinterpret_cast<E*>(output.at(at)) = static_cast<E>(index);
-    } else {
-      *reinterpret_cast<E*>(output.at(at)) = E(static_cast<float>(index));
-    }
-  });
-}
+// Where extremes go: their indices, and the elements there. Either may be absent.
+class Results {
+ public:
+  Results(const Operand& input, int axis, const Operand& values, const Operand& indices)
+      : input_(input),
+        values_(values),
+        indices_(indices),
+        outer_(input.shape(), input.strides(), 0, axis),
+        inner_(input.shape(), input.strides(), axis + 1, input.shape().rank()),
+        axis_stride_(input.stride(axis)) {}
+
+  // The extreme of line `line`, counted over all axes but the one.
+  void store(std::int64_t line, std::int64_t index) const {
+    if (!indices_.absent()) store_index(line, index);
+    if (values_.absent()) return;
+    const std::int64_t from = outer_.at(line / inner_.count()) + inner_.at(line % inner_.count());
+    std::memcpy(values_.at(line), input_.at(from + index * axis_stride_),
+                static_cast<std::size_t>(size_of(input_.dtype())));
+  }
+
+ private:
+  void store_index(std::int64_t at, std::int64_t index) const {
+    with_element_type(indices_.dtype(), [&]<class E>() {
+      if constexpr (std::is_integral_v<E>) {
+        *reinterpret_cast<E*>(indices_.at(at)) = static_cast<E>(index);
+      } else {
+        *reinterpret_cast<E*>(indices_.at(at)) = E(static_cast<float>(index));
+      }
+    });
+  }
+
+  Operand input_, values_, indices_;
+  OffsetMap outer_, inner_;
+  std::int64_t axis_stride_;
+};
 
 template <class T>
-void float_lines(const Operand& input, const Operand& output, int axis, bool smallest) {
+void float_lines(const Operand& input, const Results& results, int axis, bool smallest) {
   const AxisView view(input, axis);
   const RowMath<T>& math = row_math<T>();
   for_chunks(view.outer() * view.inner(), view.length(),
@@ -32,13 +59,13 @@ void float_lines(const Operand& input, const Operand& output, int axis, bool sma
                T* const copy = scratch<T>(0, view.length());
                for (std::int64_t line = first; line < last; ++line) {
                  const T* const x = view.line(line / view.inner(), line % view.inner(), copy);
-                 store_index(output, line, math.arg_extreme(x, view.length(), smallest));
+                 results.store(line, math.arg_extreme(x, view.length(), smallest));
                }
              });
 }
 
 template <class T>
-void float_columns(const Operand& input, const Operand& output, int axis, bool smallest) {
+void float_columns(const Operand& input, const Results& results, int axis, bool smallest) {
   constexpr std::int64_t kRows = 8;
   const AxisView view(input, axis);
   const Bands bands = bands_of(view.outer(), view.length(), view.inner());
@@ -69,14 +96,14 @@ void float_columns(const Operand& input, const Operand& output, int axis, bool s
         if ((smallest ? value >= old : value <= old) || old != old) continue;
         winner = band;
       }
-      store_index(output, column.outer * bands.inner + column.begin + i,
-                  best_indices[(column.index + winner) * bands.width + i]);
+      results.store(column.outer * bands.inner + column.begin + i,
+                    best_indices[(column.index + winner) * bands.width + i]);
     }
   });
 }
 
 template <class E>
-void int_lines(const Operand& input, const Operand& output, int axis, bool smallest) {
+void int_lines(const Operand& input, const Results& results, int axis, bool smallest) {
   const OffsetMap outer(input.shape(), input.strides(), 0, axis);
   const OffsetMap inner(input.shape(), input.strides(), axis + 1, input.shape().rank());
   const std::int64_t n = input.shape()[axis], stride = input.stride(axis);
@@ -97,19 +124,19 @@ void int_lines(const Operand& input, const Operand& output, int axis, bool small
           input.at(outer.at(line / inner.count()) + inner.at(line % inner.count())));
       const std::int64_t index = smallest ? search(x, [](E a, E b) { return a < b; })
                                           : search(x, [](E a, E b) { return a > b; });
-      store_index(output, line, index);
+      results.store(line, index);
     }
   });
 }
 
-template <bool smallest>
-void launch_arg(const Launch& launch) {
-  const Operand input = input_of(launch, 0), output = output_of(launch);
+void find(const Launch& launch, const Operand& values, const Operand& indices, bool smallest) {
+  const Operand input = input_of(launch, 0);
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(input.shape()) == 0) return;
+  const Results results(input, axis, values, indices);
   if (!is_float(input.dtype())) {
     with_element_type(input.dtype(), [&]<class E>() {
-      if constexpr (std::is_integral_v<E>) int_lines<E>(input, output, axis, smallest);
+      if constexpr (std::is_integral_v<E>) int_lines<E>(input, results, axis, smallest);
     });
     return;
   }
@@ -118,11 +145,21 @@ void launch_arg(const Launch& launch) {
   const bool fits = input.shape()[axis] <= std::numeric_limits<std::int32_t>::max();
   with_compute_type(input.dtype(), [&]<class T>() {
     if (inner >= kMinWidth && fits) {
-      float_columns<T>(input, output, axis, smallest);
+      float_columns<T>(input, results, axis, smallest);
     } else {
-      float_lines<T>(input, output, axis, smallest);
+      float_lines<T>(input, results, axis, smallest);
     }
   });
+}
+
+template <bool smallest>
+void launch_arg(const Launch& launch) {
+  find(launch, Operand{&launch.signature->output, nullptr}, output_of(launch), smallest);
+}
+
+template <bool smallest>
+void launch_with_indices(const Launch& launch) {
+  find(launch, output_of(launch, 0), output_of(launch, 1), smallest);
 }
 
 }  // namespace
@@ -130,6 +167,10 @@ void launch_arg(const Launch& launch) {
 void add_arg_reduce_kernels(KernelTable& table) {
   table.add({.op = &defs::argmax_op, .launch = launch_arg<false>});
   table.add({.op = &defs::argmin_op, .launch = launch_arg<true>});
+  table.add(
+      {.op = &defs::max_with_indices_op, .launch = launch_with_indices<false>, .may_omit = 0b11});
+  table.add(
+      {.op = &defs::min_with_indices_op, .launch = launch_with_indices<true>, .may_omit = 0b11});
 }
 
 }  // namespace hearth::cpu

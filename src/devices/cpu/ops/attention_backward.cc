@@ -55,7 +55,7 @@ struct Task {
 
 template <class T>
 void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out,
-              const Operand& packed, const Task<T>& task) {
+              const Operand& dq_all, const Task<T>& task) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t d = args.d, dv = args.dv, kv_head = task.head / args.group();
   const std::int64_t end = args.visible(task.first + task.count - 1);
@@ -64,7 +64,7 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
     T* const zero = scratch<T>(0, task.count * d);
     std::fill_n(zero, task.count * d, T(0));
     const std::int64_t at = ((task.item * args.heads + task.head) * args.rows + task.first) * d;
-    return store_row(packed.dtype(), zero, task.count * d, packed.at(at));
+    return store_row(dq_all.dtype(), zero, task.count * d, dq_all.at(at));
   }
   // Few enough rows that scores and their gradient stay in the L2 cache.
   const std::int64_t block_rows =
@@ -89,10 +89,10 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
     const std::int64_t rows = std::min(block_rows, task.first + task.count - row);
     const std::int64_t seen = args.visible(row + rows - 1);
     const std::int64_t dq_at = ((task.item * args.heads + task.head) * args.rows + row) * d;
-    T* const dq = row_to_write(packed, dq_at, result);
+    T* const dq = row_to_write(dq_all, dq_at, result);
     if (seen == 0) {
       std::fill_n(dq, rows * d, T(0));
-      write_row(packed, dq_at, dq, rows * d);
+      write_row(dq_all, dq_at, dq, rows * d);
       continue;
     }
     const Matrix<T> g =
@@ -134,7 +134,7 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
     }
     multiply(rows, d, seen, scores, seen, 1, keys.data, keys.stride, dq, d, false);
     math.scale(dq, scale, dq, rows * d, false);
-    write_row(packed, dq_at, dq, rows * d);
+    write_row(dq_all, dq_at, dq, rows * d);
     multiply(seen, d, rows, scores, 1, seen, q, d, task.dk, d, true);
   }
 }
@@ -142,17 +142,18 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
 template <class T>
 void backward(const Launch& launch) {
   const AttentionArgs args = attention_args(launch, 2);
-  const Operand grad = input_of(launch, 0), out = input_of(launch, 1), packed = output_of(launch);
+  const Operand grad = input_of(launch, 0), out = input_of(launch, 1);
+  const Operand dq_all = output_of(launch), dk_all = output_of(launch, 1);
+  const Operand dv_all = output_of(launch, 2);
   const Split split = split_of(*args.q.spec, *args.k.spec);
   const std::int64_t d = args.d, dv = args.dv, keys = args.keys;
   const std::int64_t heads = args.batch * args.heads, kv_heads = args.batch * args.kv_heads;
-  const std::int64_t dk_at = heads * args.rows * d, dv_at = dk_at + kv_heads * keys * d;
   T* const partials = reinterpret_cast<T*>(launch.workspace);
   const std::int64_t part = keys * (d + dv);
   const auto sums_of = [&](std::int64_t task, std::int64_t head) -> std::pair<T*, T*> {
     if (!split.direct) return {partials + task * part, partials + task * part + keys * d};
-    return {reinterpret_cast<T*>(packed.at(dk_at + head * keys * d)),
-            reinterpret_cast<T*>(packed.at(dv_at + head * keys * dv))};
+    return {reinterpret_cast<T*>(dk_all.at(head * keys * d)),
+            reinterpret_cast<T*>(dv_all.at(head * keys * dv))};
   };
   if (args.rows > 0 && heads > 0) {
     const std::int64_t cost = 4 * keys * std::min(split.chunk, args.rows);
@@ -162,7 +163,7 @@ void backward(const Launch& launch) {
         const auto [dk, dv_sum] = sums_of(task, head);
         std::fill_n(dk, keys * d, T(0));
         std::fill_n(dv_sum, keys * dv, T(0));
-        run_task<T>(args, grad, out, packed,
+        run_task<T>(args, grad, out, dq_all,
                     {head / args.heads, head % args.heads, first,
                      std::min(split.chunk, args.rows - first), dk, dv_sum});
       }
@@ -180,8 +181,8 @@ void backward(const Launch& launch) {
       for (std::int64_t i = 0; i < per_head; ++i) {
         math.add_to(sum, partials + (head * per_head + i) * part, part);
       }
-      store_row(packed.dtype(), sum, keys * d, packed.at(dk_at + head * keys * d));
-      store_row(packed.dtype(), sum + keys * d, keys * dv, packed.at(dv_at + head * keys * dv));
+      store_row(dk_all.dtype(), sum, keys * d, dk_all.at(head * keys * d));
+      store_row(dv_all.dtype(), sum + keys * d, keys * dv, dv_all.at(head * keys * dv));
     }
   });
 }

@@ -102,6 +102,7 @@ Prepared prepare_backward(const Signature& signature) {
 template <bool kCentered>
 void launch_backward(const Launch& launch) {
   const Operand grad = input_of(launch, 0), input = input_of(launch, 1), output = output_of(launch);
+  const bool wants_dx = !output.absent();
   const double eps = statics_of(launch).f64();
   const int last = input.shape().rank() - 1;
   const std::int64_t n = input.shape()[last];
@@ -112,7 +113,7 @@ void launch_backward(const Launch& launch) {
   constexpr std::int64_t kVectors = kCentered ? 2 : 1;
   with_compute_type(input.dtype(), [&]<class T>() {
     const T* const weight = vector_of<T>(launch, 2, n, kWeightSlot);
-    const bool stream = streams(output) && output.dtype() == dtype_of_v<T>;
+    const bool stream = wants_dx && streams(output) && output.dtype() == dtype_of_v<T>;
     const RowMath<T>& math = row_math<T>();
     T* const partials = reinterpret_cast<T*>(launch.workspace);
     const bool blocked = chunks.rows > kBlockRows;
@@ -131,10 +132,12 @@ void launch_backward(const Launch& launch) {
         const Normal<T> normal = normal_of<T, kCentered>(math, x, n, eps);
         T sums[2];
         math.norm_backward_sums(g, x, weight, normal, dweight, dbias, n, sums);
-        const T a = kCentered ? sums[0] / static_cast<T>(n) : T(0);
-        T* const dx = row_to_write(output, row * n, copies[2]);
-        math.norm_backward(g, x, weight, normal, a, sums[1] / static_cast<T>(n), dx, n, stream);
-        write_row(output, row * n, dx, n);
+        if (wants_dx) {
+          const T a = kCentered ? sums[0] / static_cast<T>(n) : T(0);
+          T* const dx = row_to_write(output, row * n, copies[2]);
+          math.norm_backward(g, x, weight, normal, a, sums[1] / static_cast<T>(n), dx, n, stream);
+          write_row(output, row * n, dx, n);
+        }
         if (blocked && (row + 1 == end || (row + 1 - begin) % kBlockRows == 0)) {
           math.add_to(partial, dweight, kVectors * n);
           std::fill_n(dweight, kVectors * n, T(0));
@@ -147,7 +150,10 @@ void launch_backward(const Launch& launch) {
     for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
       math.add_to(total, partials + chunk * kVectors * n, kVectors * n);
     }
-    store_row(output.dtype(), total, kVectors * n, output.at(rows.count() * n));
+    for (int i = 0; i < kVectors; ++i) {
+      const Operand vector = output_of(launch, 1 + i);
+      if (!vector.absent()) store_row(vector.dtype(), total + i * n, n, vector.data);
+    }
   });
 }
 
@@ -158,10 +164,12 @@ void add_norm_kernels(KernelTable& table) {
   table.add({.op = &defs::rms_norm_op, .launch = launch_forward<false>});
   table.add({.op = &defs::layer_norm_backward_op,
              .prepare = prepare_backward<true>,
-             .launch = launch_backward<true>});
+             .launch = launch_backward<true>,
+             .may_omit = 0b111});
   table.add({.op = &defs::rms_norm_backward_op,
              .prepare = prepare_backward<false>,
-             .launch = launch_backward<false>});
+             .launch = launch_backward<false>,
+             .may_omit = 0b11});
 }
 
 }  // namespace hearth::cpu

@@ -72,8 +72,8 @@ inline bool has_input(const Launch& launch, int i) {
   const auto at = static_cast<std::size_t>(i);
   return at < launch.signature->inputs.size() && !launch.signature->inputs[at].absent;
 }
-inline Operand output_of(const Launch& launch) {
-  return {&launch.signature->output, launch.output()};
+inline Operand output_of(const Launch& launch, int i = 0) {
+  return {&launch.signature->output_at(i), launch.output(i)};
 }
 inline ParamReader statics_of(const Launch& launch) {
   return ParamReader(launch.signature->statics);
