@@ -389,7 +389,7 @@ void norm_combine(device const typename D::value* partial, device typename D::me
                   constant NormCombineParams& p, threadgroup typename D::value* shared, Ctx ctx) {
   long at;
   typename D::value sum;
-  if (combined(partial, p, shared, ctx, at, sum)) y[at] = D::store(sum);
+  if (combined<typename D::value>(partial, p, shared, ctx, at, sum)) y[at] = D::store(sum);
 }
 
 // Of all columns: those of the weight, then as many of the bias.
@@ -399,7 +399,7 @@ void norm_combine_both(device const typename D::value* partial, device typename 
                        threadgroup typename D::value* shared, Ctx ctx) {
   long at;
   typename D::value sum;
-  if (!combined(partial, p, shared, ctx, at, sum)) return;
+  if (!combined<typename D::value>(partial, p, shared, ctx, at, sum)) return;
   long length = p.columns / 2;
   if (at < length)
     dweight[at] = D::store(sum);
