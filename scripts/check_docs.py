@@ -2,9 +2,9 @@
 """Checks README.md, CONTRIBUTING.md and docs/ against the tree: `check_docs.py`.
 
 A file or folder named in backticks, and the target of a relative link, exists; one called x stands
-for any. docs/environment.md
-names every HEARTH_* variable that the library, its tests and its scripts read, and no other. Rows of
-the ledger are left out: they name what was there when they were written.
+for any. docs/environment.md names every HEARTH_* variable that the library, its tests and its
+scripts read, and no other. Rows of the ledger are left out: they name what was there when they were
+written.
 """
 
 import pathlib

@@ -331,7 +331,7 @@ TEST(MetalText, IsTheSnapshots) {
   EXPECT_EQ(changes, "") << "The Metal text of these kernels is no longer the one of "
                          << golden_path()
                          << ".\nIf that is what the change is for:\n"
-                            "  HEARTH_UPDATE_GOLDEN=1 build/release/bin/devices_tests "
+                            "  HEARTH_UPDATE_GOLDEN=1 build/release/bin/kernels_tests "
                             "--gtest_filter='MetalText.*'\n"
                             "To see texts, set HEARTH_METAL_TEXTS to a folder before and after.";
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/sample_kernels.h"
+#include "ops/defs.h"
 
 namespace hearth::gpu_test {
 
@@ -15,9 +16,19 @@ inline const std::vector<std::string>& real_unary() {
   };
   return ops;
 }
+inline bool takes_integers(const OpDef& op) {
+  return op.accepts_dtype == nullptr || op.accepts_dtype(DType::i32);
+}
+// Those of ops that take integers, and four that leave integers as they are or clip them.
 inline const std::vector<std::string>& integer_unary() {
-  static const std::vector<std::string> ops = {"neg",   "abs",  "sign",  "square",
-                                               "floor", "ceil", "round", "relu"};
+  static const std::vector<std::string> ops = [] {
+    std::vector<std::string> names;
+#define UNARY(name) \
+  if (takes_integers(defs::name##_op)) names.emplace_back(#name);
+#include "ops/op_list.def"
+    names.insert(names.end(), {"floor", "ceil", "round", "relu"});
+    return names;
+  }();
   return ops;
 }
 inline const std::vector<std::string>& binary() {
@@ -25,6 +36,16 @@ inline const std::vector<std::string>& binary() {
 #define BINARY(name) #name,
 #include "ops/op_list.def"
   };
+  return ops;
+}
+inline const std::vector<std::string>& integer_binary() {
+  static const std::vector<std::string> ops = [] {
+    std::vector<std::string> names;
+#define BINARY(name) \
+  if (takes_integers(defs::name##_op)) names.emplace_back(#name);
+#include "ops/op_list.def"
+    return names;
+  }();
   return ops;
 }
 inline const std::vector<std::string>& comparisons() {
@@ -48,7 +69,8 @@ inline runtime::KernelSource unary_kernel(FormulaType type) {
                         type.real ? real_unary() : integer_unary(), 1, type.name, type.name);
 }
 inline runtime::KernelSource binary_kernel(FormulaType type) {
-  return formula_kernel(std::string("binary_") + type.name, binary(), 2, type.name, type.name);
+  return formula_kernel(std::string("binary_") + type.name, type.real ? binary() : integer_binary(),
+                        2, type.name, type.name);
 }
 inline runtime::KernelSource comparison_kernel(FormulaType type) {
   return formula_kernel(std::string("comparison_") + type.name, comparisons(), 2, type.name,

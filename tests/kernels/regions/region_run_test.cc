@@ -26,8 +26,9 @@ const OpDef* const kLogical[] = {
 };
 
 bool takes_integers(const OpDef& op) {
+  if (op.accepts_dtype == nullptr || op.accepts_dtype(DType::i32)) return true;
   const std::string name = op.name.text;
-  for (const char* one : {"neg", "abs", "sign", "square", "floor", "ceil", "round", "relu"}) {
+  for (const char* one : {"floor", "ceil", "round", "relu"}) {
     if (name == one) return true;
   }
   return false;
@@ -70,7 +71,9 @@ void add_ops(Ops& ops, DType dtype, bool platforms) {
       }
     }
     for (const OpDef* op : kBinary) {
-      if (is_platforms(*op) == platforms || !is_float(dtype)) ops.add(*op, dtype, {0, 1});
+      if (is_float(dtype) ? is_platforms(*op) == platforms : takes_integers(*op)) {
+        ops.add(*op, dtype, {0, 1});
+      }
     }
   }
   if (platforms) return;
