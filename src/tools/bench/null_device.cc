@@ -30,9 +30,9 @@ struct RegionState {
   std::vector<std::int64_t> output_bytes;
 };
 
-Prepared prepare_region(const Region& region) {
+Prepared prepare_region(LoweredRegion lowered) {
+  const Region& region = lowered.region;
   auto state = std::make_shared<RegionState>();
-  state->cpu = cpu::kernel_table().region.prepare(region);
   state->inputs = region.inputs.size();
   const std::int64_t count = element_count(region.shape);
   for (const RegionOutput& output : region.outputs) {
@@ -45,6 +45,7 @@ Prepared prepare_region(const Region& region) {
     }
     state->output_bytes.push_back(left * size_of(region.reduction.dtype));
   }
+  state->cpu = cpu::kernel_table().region.prepare(std::move(lowered));
   const std::int64_t workspace = state->cpu.workspace_bytes;
   return {std::move(state), workspace};
 }
