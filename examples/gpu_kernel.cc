@@ -39,7 +39,8 @@ int main() {
                                                   {Kind::read_write, "float", "y"},
                                                   {Kind::constant, "AxpyParams", "p"}}});
     rt::CommandEncoder encoder(device);
-    // Ten launches that each need the one before: the runtime sees it from what they read and write.
+    // Ten launches that each need the one before: the runtime sees it from what they read and
+    // write.
     for (int i = 0; i < 10; ++i) {
       encoder.dispatch(axpy, {count / 256}, {256}, {x, y, rt::constant(AxpyParams{0.5f, count})});
     }

@@ -130,8 +130,8 @@ inline void expect_close(const Array& got, const Values& expected, double tolera
   expect_close(got.to_doubles(), expected, tolerance, what);
 }
 
-// |got - expected| <= share * largest, the largest magnitude that is expected, but at least `least`.
-// A NaN is always wrong.
+// |got - expected| <= share * largest, the largest magnitude that is expected, but at least
+// `least`. A NaN is always wrong.
 inline void expect_within(const Values& got, const Values& expected, double share,
                           const std::string& what = "", double least = 0) {
   ASSERT_EQ(got.size(), expected.size()) << what;

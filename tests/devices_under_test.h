@@ -22,8 +22,8 @@ inline std::vector<std::string> words_of(const char* variable, const char* other
   return words;
 }
 
-// Those that HEARTH_TEST_DEVICES names; else the CPU and the hostile device, which between them find
-// most of what a GPU would.
+// Those that HEARTH_TEST_DEVICES names; else the CPU and the hostile device, which between them
+// find most of what a GPU would.
 inline std::vector<Device> devices_under_test() {
   std::vector<Device> devices;
   for (const std::string& name : words_of("HEARTH_TEST_DEVICES", "cpu,hostile")) {
@@ -32,8 +32,8 @@ inline std::vector<Device> devices_under_test() {
   return devices;
 }
 
-// Where tests of kernels run: the first device that HEARTH_TEST_DEVICES names and that runs kernels,
-// else the simulator.
+// Where tests of kernels run: the first device that HEARTH_TEST_DEVICES names and that runs
+// kernels, else the simulator.
 inline Device kernel_device_under_test() {
   for (const std::string& name : words_of("HEARTH_TEST_DEVICES", "")) {
     const Device device = Device::named(name);

@@ -1,4 +1,5 @@
-// Which kernels did the work: a result alone does not say that the implementation under test made it.
+// Which kernels did the work: a result alone does not say that the implementation under test made
+// it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +12,8 @@
 
 namespace hearth::testing {
 
-// Whether `kernel` is `name` or a specialisation of it: the name, then its template arguments, with _
-// before each. Of a name that begins another one, some arguments tell them apart.
+// Whether `kernel` is `name` or a specialisation of it: the name, then its template arguments, with
+// _ before each. Of a name that begins another one, some arguments tell them apart.
 inline bool is_of(std::string_view kernel, std::string_view name) {
   if (!kernel.starts_with(name)) return false;
   return kernel.size() == name.size() || kernel[name.size()] == '_';

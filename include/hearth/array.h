@@ -94,8 +94,8 @@ class HEARTH_API Array {
   }
   // The only element of an array of size 1, converted: rounded for a float T, exact for an integer
   // (std::int8_t to std::uint64_t) or bool. Throws Error{shape} for other sizes, Error{dtype} for a
-  // value that an integer T cannot hold. Every handle that lives at the call is a value to keep, and
-  // temporaries live until its end: in `sum(exp(x)).item()` exp(x) is written to memory, in
+  // value that an integer T cannot hold. Every handle that lives at the call is a value to keep,
+  // and temporaries live until its end: in `sum(exp(x)).item()` exp(x) is written to memory, in
   // `Array s = sum(exp(x)); s.item();` it is not.
   template <class T = double>
   T item() const;
@@ -131,8 +131,8 @@ class HEARTH_API Array {
 template <>
 HEARTH_API std::vector<bool> Array::to_vector<bool>() const;
 
-// Dtype and shape, then the elements as nested rows: `Array f32 [3] [1, 2.5, nan]`. Of more than 1000
-// elements three are shown at each end of an axis, and no others are read. Evaluates.
+// Dtype and shape, then the elements as nested rows: `Array f32 [3] [1, 2.5, nan]`. Of more than
+// 1000 elements three are shown at each end of an axis, and no others are read. Evaluates.
 HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.
@@ -146,9 +146,10 @@ struct HostElements {
 };
 
 // Arrays of elements in whole pages of the host's memory, such as a mapped file; one for each, in
-// order. Where the device reads the host's memory (CPU, Metal) an array is that memory: `keeper` keeps
-// it, and nobody may change it while the array lives. What begins at no multiple of its element's size
-// is copied, and so is everything for other devices. Throws Error{shape} when sizes do not fit.
+// order. Where the device reads the host's memory (CPU, Metal) an array is that memory: `keeper`
+// keeps it, and nobody may change it while the array lives. What begins at no multiple of its
+// element's size is copied, and so is everything for other devices. Throws Error{shape} when sizes
+// do not fit.
 HEARTH_API std::vector<Array> arrays_in_place(std::span<const HostElements> elements,
                                               const std::shared_ptr<const void>& keeper,
                                               Device device = Device());
@@ -156,13 +157,13 @@ HEARTH_API std::vector<Array> arrays_in_place(std::span<const HostElements> elem
 // Starts everything that this thread has recorded, on all devices, and waits for nothing.
 //
 // What fails, here or in eval(), fails alone: an op that throws or that a device has no kernel for,
-// and values that find no memory (of what is recorded the largest, as many as it takes), and what is
-// made of those. Everything else recorded beside them is computed, updates in place too. Memory is
-// acquired before anything runs, so running out of it changes no value. A value that has failed
-// throws its Error whenever it is read, and passes it on to what is recorded from it: it is not tried
-// again. Record it anew when there is room. Where the device itself fails, all that was recorded with
-// it fails; on a device that runs later the next wait throws that once, and what it touched has no
-// certain value.
+// and values that find no memory (of what is recorded the largest, as many as it takes), and what
+// is made of those. Everything else recorded beside them is computed, updates in place too. Memory
+// is acquired before anything runs, so running out of it changes no value. A value that has failed
+// throws its Error whenever it is read, and passes it on to what is recorded from it: it is not
+// tried again. Record it anew when there is room. Where the device itself fails, all that was
+// recorded with it fails; on a device that runs later the next wait throws that once, and what it
+// touched has no certain value.
 HEARTH_API void submit();
 
 // While one lives, ops recorded on this thread are not tracked for differentiation.

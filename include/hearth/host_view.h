@@ -25,8 +25,8 @@ struct HostBytes {
 };
 
 // Elements in row-major order: the memory itself where the host shares it with the device, else a
-// copy. T is const where they are only read. A value that shares: copies name the same memory, which
-// lives as long as one of them. May be used from any thread.
+// copy. T is const where they are only read. A value that shares: copies name the same memory,
+// which lives as long as one of them. May be used from any thread.
 template <class T>
 class HostView {
  public:
@@ -58,8 +58,8 @@ class HostView {
   bool is_copy_ = false;
 };
 
-// `count` elements for `op` to fill with what a device has. Throws Error{out_of_memory} where the host
-// has no room. For Hearth itself.
+// `count` elements for `op` to fill with what a device has. Throws Error{out_of_memory} where the
+// host has no room. For Hearth itself.
 template <class T>
 std::vector<T> host_vector(const char* op, std::int64_t count) {
   try {

@@ -1,5 +1,5 @@
-// How results may be rounded where a device has a faster way, and how they are where a slower one is
-// worth it.
+// How results may be rounded where a device has a faster way, and how they are where a slower one
+// is worth it.
 #pragma once
 
 #include "hearth/error.h"
@@ -8,14 +8,16 @@ namespace hearth {
 inline namespace v0 {
 
 struct Numerics {
-  // Products of f32 may round their factors to TF32 (10 bits behind the point), and still sum in f32.
+  // Products of f32 may round their factors to TF32 (10 bits behind the point), and still sum in
+  // f32.
   bool tf32 = false;
-  // Equal runs give equal bits. Without, sums may be taken in an order that changes from run to run.
+  // Equal runs give equal bits. Without, sums may be taken in an order that changes from run to
+  // run.
   bool deterministic = true;
-  // Sums of f32 (sum() and what is made of it, as mean() and the gradient of a broadcast) are kept to
-  // 48 bits and rounded once: what an f64 sum gives in nearly all cases, on devices without f64 as
-  // well. Partial sums beyond the range of f32 are infinite there. Other dtypes and other ops are as
-  // ever.
+  // Sums of f32 (sum() and what is made of it, as mean() and the gradient of a broadcast) are kept
+  // to 48 bits and rounded once: what an f64 sum gives in nearly all cases, on devices without f64
+  // as well. Partial sums beyond the range of f32 are infinite there. Other dtypes and other ops
+  // are as ever.
   bool precise_sums = false;
 
   friend bool operator==(const Numerics&, const Numerics&) = default;

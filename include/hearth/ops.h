@@ -87,7 +87,8 @@ HEARTH_API Array is_nan(const Array& x);  // float dtypes only
 
 // `a` where `condition` (bool) is true, else `b`; all three broadcast.
 HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
-// Limits to [low, high]; NaN stays NaN; `low` wins where low > high. At a bound the gradient is x's.
+// Limits to [low, high]; NaN stays NaN; `low` wins where low > high. At a bound the gradient is
+// x's.
 HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
 HEARTH_API Array clamp_min(const Array& x, const Array& low);
 HEARTH_API Array clamp_max(const Array& x, const Array& high);
@@ -130,8 +131,8 @@ HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
 HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
 // The extreme along `axis` and, i64, its index: the values of max and min over one axis with the
-// indices of argmax and argmin. What is not kept is not computed. The gradient of a value goes to the
-// element that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
+// indices of argmax and argmin. What is not kept is not computed. The gradient of a value goes to
+// the element that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
 HEARTH_API std::pair<Array, Array> max_with_indices(const Array& x, std::int64_t axis,
                                                     bool keepdim = false);
 HEARTH_API std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t axis,
@@ -255,8 +256,8 @@ struct AttentionOptions {
 // softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
 // v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length on do not
 // exist (it may change without a new plan). Scale, softcap, mask, causal, bias, in this order; a
-// row that is masked out completely gives 0. Keys that mask or causal order hide weigh 0, which makes
-// values there that are not finite NaN (0 * inf); only what kv_length hides is never used.
+// row that is masked out completely gives 0. Keys that mask or causal order hide weigh 0, which
+// makes values there that are not finite NaN (0 * inf); only what kv_length hides is never used.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
 

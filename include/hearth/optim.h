@@ -35,9 +35,9 @@ class HEARTH_API Optimizer {
 
   // Parameters without a gradient are left alone. One array in several places (tied weights: equal
   // ids) is updated once, with the state of its first name, and all places get the new value.
-  // Gradients that are moved in need no memory of their own past the plan. Throws Error{shape} for a
-  // gradient or an array of state that does not fit its parameter, Error{invalid_argument} for two
-  // parameters of one name; then nothing has changed.
+  // Gradients that are moved in need no memory of their own past the plan. Throws Error{shape} for
+  // a gradient or an array of state that does not fit its parameter, Error{invalid_argument} for
+  // two parameters of one name; then nothing has changed.
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate);
   template <class Module>
     requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)

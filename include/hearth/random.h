@@ -32,8 +32,8 @@ HEARTH_API void seed(std::uint64_t value);
 // The ops below take `source`, or the thread's generator where it is null. float dtypes only,
 // unless said.
 
-// Uniform in [low, high). Error{invalid_argument} unless low <= high and `dtype` holds both and, but
-// for f16, their distance.
+// Uniform in [low, high). Error{invalid_argument} unless low <= high and `dtype` holds both and,
+// but for f16, their distance.
 HEARTH_API Array random_uniform(const Shape& shape, double low = 0, double high = 1,
                                 DType dtype = DType::f32, Device device = Device(),
                                 Generator* source = nullptr);

@@ -10,8 +10,8 @@
 //
 // What runs beside what follows from the bytes that each dispatch reads and writes; nobody places a
 // barrier. Kernels are written once, in the dialect of docs/kernels.md, and run on every GPU.
-// Everything throws hearth::Error; no call ends the process. Objects may be used from any thread, one
-// at a time; several encoders of a device may be used at once.
+// Everything throws hearth::Error; no call ends the process. Objects may be used from any thread,
+// one at a time; several encoders of a device may be used at once.
 #pragma once
 
 #include <cstddef>
@@ -93,11 +93,11 @@ struct MetalOptions {
 //   kernel void axpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
 //                    constant float& a [[buffer(2)]], uint i [[thread_position_in_grid]]) {...}
 // `name` is the entry point's, or its host_name, or a template with arguments: "softmax<float, 4>".
-// Its parameters are buffers and constants in the order of their indices, then threadgroup memory. A
-// pointer to const is read; one that is not is read and written. `constant T&` is a constant; a
-// pointer to `constant` or `device const` takes a buffer, or bytes. Throws Error{invalid_argument} for
-// names and values that the text has not, Error{unsupported} for parameters that are neither memory,
-// constants nor positions of compute kernels, such as textures.
+// Its parameters are buffers and constants in the order of their indices, then threadgroup memory.
+// A pointer to const is read; one that is not is read and written. `constant T&` is a constant; a
+// pointer to `constant` or `device const` takes a buffer, or bytes. Throws Error{invalid_argument}
+// for names and values that the text has not, Error{unsupported} for parameters that are neither
+// memory, constants nor positions of compute kernels, such as textures.
 HEARTH_API KernelSource metal_kernel(const std::string& text, const std::string& name,
                                      const MetalOptions& options = {});
 // Of all entry points of a text that need no template arguments.
@@ -155,7 +155,8 @@ class HEARTH_API Buffer {
   // The same bytes as elements of another dtype. Throws Error{shape} where sizes do not fit.
   Buffer reinterpret(DType dtype, const Shape& shape) const;
 
-  // Queues a copy to the device; `data` may be reused at once. Throws Error{shape} for a wrong size.
+  // Queues a copy to the device; `data` may be reused at once. Throws Error{shape} for a wrong
+  // size.
   void write(std::span<const std::byte> data) const;
   // Queues a copy of the bytes of `source`, of the same device; the two do not overlap. Throws
   // Error{shape} for another size.
@@ -168,11 +169,11 @@ class HEARTH_API Buffer {
     read(std::as_writable_bytes(std::span<T>(out)));
     return out;
   }
-  // The elements as the host sees them, when all that is queued is done: the memory itself where host
-  // and device share it. Elsewhere a view of const elements is a copy, and another throws
+  // The elements as the host sees them, when all that is queued is done: the memory itself where
+  // host and device share it. Elsewhere a view of const elements is a copy, and another throws
   // Error{unsupported}. While the view lives, queueing what writes these bytes throws
-  // Error{invalid_argument}, on every device, and so does queueing what reads them where the host may
-  // write. Throws Error{dtype} where T does not store the buffer's dtype.
+  // Error{invalid_argument}, on every device, and so does queueing what reads them where the host
+  // may write. Throws Error{dtype} where T does not store the buffer's dtype.
   template <class T>
   HostView<T> host_view() const {
     return HostView<T>(host_bytes(dtype_of_v<std::remove_const_t<T>>, !std::is_const_v<T>));
@@ -289,10 +290,10 @@ struct KernelTime {
   double seconds = 0;
 };
 
-// While one lives, what the process does is recorded: calls on the host, and the kernels of every GPU,
-// which run one after the other then, each timed by the device between two marks around it. So the
-// times are those of kernels that have the device for themselves, and the program is slower; the CPU's
-// kernels are timed as they run. The same for the whole process, written at its end: set
+// While one lives, what the process does is recorded: calls on the host, and the kernels of every
+// GPU, which run one after the other then, each timed by the device between two marks around it. So
+// the times are those of kernels that have the device for themselves, and the program is slower;
+// the CPU's kernels are timed as they run. The same for the whole process, written at its end: set
 // HEARTH_TRACE=timeline.json. Several may live at once.
 class HEARTH_API Profile {
  public:

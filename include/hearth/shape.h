@@ -94,8 +94,8 @@ inline std::int64_t element_count(const Shape& shape) noexcept {
   return count;
 }
 
-// Checks that every extent is at least 0 and that the product of those that are not 0 is below 2^60.
-// Throws Error{shape} with `op` in front.
+// Checks that every extent is at least 0 and that the product of those that are not 0 is below
+// 2^60. Throws Error{shape} with `op` in front.
 HEARTH_API void check_shape(const char* op, const Shape& shape);
 
 // Strides in elements of a dense row-major array.

@@ -1,5 +1,5 @@
-// The version of these headers. CMake reads it from here, so that a package, a library and a program
-// compiled against them agree.
+// The version of these headers. CMake reads it from here, so that a package, a library and a
+// program compiled against them agree.
 #pragma once
 
 #define HEARTH_VERSION_MAJOR 0

@@ -16,13 +16,13 @@ struct GradientPart {
   Array gradient;
 };
 
-// The part that the gradient of `record` is of the gradient of its input, if the record is of a slice
-// of neighbouring elements.
+// The part that the gradient of `record` is of the gradient of its input, if the record is of a
+// slice of neighbouring elements.
 std::optional<GradientPart> gradient_part(const GradRecord& record, const Array& gradient);
 
-// `sum`, which may be undefined, and all parts. Parts that lie side by side along one axis and leave
-// nothing out are joined by one copy; others are written over zeros each, and added. One of the two is
-// there.
+// `sum`, which may be undefined, and all parts. Parts that lie side by side along one axis and
+// leave nothing out are joined by one copy; others are written over zeros each, and added. One of
+// the two is there.
 Array joined_parts(Array sum, std::vector<GradientPart> parts);
 
 }  // namespace hearth

@@ -62,7 +62,8 @@ std::string member_call(const KernelSource& source, const std::string& function)
                 "batch_ctx(hearth_batch.table, hearth_member, hearth_ctx));\n");
 }
 
-// The pointers of a struct may overlap for all that a compiler knows; those of this function do not.
+// The pointers of a struct may overlap for all that a compiler knows; those of this function do
+// not.
 std::string cuda_stub(const KernelSource& source) {
   std::string parameters;
   std::string names;

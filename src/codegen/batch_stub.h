@@ -1,5 +1,5 @@
-// The entry point of a batched kernel (runtime/commands/batched_kernel.h): it finds the member that the
-// threadgroup belongs to, and calls the kernel's function as that member's launch would.
+// The entry point of a batched kernel (runtime/commands/batched_kernel.h): it finds the member that
+// the threadgroup belongs to, and calls the kernel's function as that member's launch would.
 #pragma once
 
 #include "codegen/entry_stub.h"

@@ -13,8 +13,8 @@ std::string with_float_literals(std::string_view text);
 // Whether `word` stands in `text` outside of comments and literals.
 bool mentions(std::string_view text, std::string_view word);
 
-// Throws Error{invalid_argument} for what would compile and mean something else: a threadgroup array
-// within a function, which would be each thread's own, and entry points, which are generated.
+// Throws Error{invalid_argument} for what would compile and mean something else: a threadgroup
+// array within a function, which would be each thread's own, and entry points, which are generated.
 // `name` is the kernel's, for the message.
 void check_dialect(std::string_view text, const std::string& name);
 

@@ -85,8 +85,8 @@ inline std::int64_t size_of_dialect_type(std::string_view type) {
 // That of an element's size, for moving bits.
 inline const char* storage_type(DType dtype) { return unsigned_type(size_of(dtype)); }
 
-// Where sums are kept: f32 for the small floats; integers wrap, and those below 32 bits are cut when
-// they are stored.
+// Where sums are kept: f32 for the small floats; integers wrap, and those below 32 bits are cut
+// when they are stored.
 inline const char* sum_type(DType dtype) {
   if (is_float(dtype)) return dtype == DType::f64 ? "double" : "float";
   return size_of(dtype) == 8 ? "ulong" : "uint";

@@ -28,8 +28,8 @@ std::string metal_entry_name(const runtime::KernelSource& source);
 
 // The function that an entry point calls.
 std::string callee(const runtime::KernelSource& source);
-// What a pointer to memory that is not written, or only written, is declared with for CUDA: texts of
-// Metal may be given the same memory twice.
+// What a pointer to memory that is not written, or only written, is declared with for CUDA: texts
+// of Metal may be given the same memory twice.
 std::string no_alias(const runtime::KernelSource& source);
 
 // CUDA gives every kernel so many bytes of static threadgroup arrays.
@@ -39,8 +39,8 @@ struct LargeArrays {
   std::vector<std::int64_t> offsets;  // of each threadgroup parameter
   std::int64_t bytes = 0;             // of all; 0 where the arrays are static
 };
-// For CUDA: arrays that are too large to be static, and all with them. Those of structs of a kernel's
-// own, whose size only the compiler knows, are static always.
+// For CUDA: arrays that are too large to be static, and all with them. Those of structs of a
+// kernel's own, whose size only the compiler knows, are static always.
 LargeArrays large_arrays(const runtime::KernelSource& source);
 
 // Declarations of that memory, or nothing, and of an array in it.

@@ -92,7 +92,8 @@ std::string_view included_path(std::string_view line) {
   return line.substr(0, end);
 }
 
-// Puts texts one behind the other, with the files they include, each once. Texts live as long as it.
+// Puts texts one behind the other, with the files they include, each once. Texts live as long as
+// it.
 class Assembly {
  public:
   // `name` is what compilers call the text in messages.

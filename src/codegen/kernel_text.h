@@ -2,9 +2,9 @@
 // kernel's own text, and the entry point generated from its parameters.
 //
 // A line `#include "kernels/x.h"` of the kernel's text is replaced by src/kernels/x.h, which is
-// built into the library; each file comes once. `#include "kernels/formulas/formulas.h"` brings the scalar
-// formulas, as formula::exp(x). HEARTH_HAS_F64 is 1 where there is double: not on Metal, and for
-// lint only in a kernel whose source says double.
+// built into the library; each file comes once. `#include "kernels/formulas/formulas.h"` brings the
+// scalar formulas, as formula::exp(x). HEARTH_HAS_F64 is 1 where there is double: not on Metal, and
+// for lint only in a kernel whose source says double.
 #pragma once
 
 #include <cstdint>

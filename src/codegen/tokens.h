@@ -10,8 +10,8 @@ namespace hearth::gpu {
 
 enum class TokenKind : std::uint8_t { space, comment, word, number, literal, mark };
 
-// A part of a text: a run of blanks with at most one newline, a comment, a name, a number, a literal
-// text in its quotes, or one character of anything else.
+// A part of a text: a run of blanks with at most one newline, a comment, a name, a number, a
+// literal text in its quotes, or one character of anything else.
 struct Token {
   TokenKind kind = TokenKind::mark;
   std::string_view text;

@@ -84,9 +84,9 @@ inline void philox_normal(std::uint64_t first, std::uint64_t second, double* val
   values[1] = radius * std::sin(angle);
 }
 
-// True with probability p: by the top 24 bits of element i's word, or below kPhiloxRare by 64 bits, of
-// which the lower half is the word at the same place of block i / 4 + 2^63. Only an upper half equal
-// to that of p needs it.
+// True with probability p: by the top 24 bits of element i's word, or below kPhiloxRare by 64 bits,
+// of which the lower half is the word at the same place of block i / 4 + 2^63. Only an upper half
+// equal to that of p needs it.
 inline constexpr double kPhiloxRare = 0x1p-12;
 inline std::uint32_t philox_second_word(std::uint64_t seed, std::uint64_t i,
                                         std::uint64_t counter) noexcept {

@@ -32,8 +32,8 @@ struct TensorSpec {
   bool absent = false;  // an optional input that was not given
 };
 
-// The strides of a matrix operand over the `batch_rank` batch axes of the result, which are aligned at
-// the last one; 0 where the operand is broadcast.
+// The strides of a matrix operand over the `batch_rank` batch axes of the result, which are aligned
+// at the last one; 0 where the operand is broadcast.
 Strides batch_strides(const TensorSpec& spec, int batch_rank);
 
 // True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
@@ -116,8 +116,8 @@ struct Kernel {
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
   // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
-  // The rows of its result may lie further apart than they are long, as Signature::output.strides say.
-  // What is between them it leaves alone.
+  // The rows of its result may lie further apart than they are long, as Signature::output.strides
+  // say. What is between them it leaves alone.
   bool writes_padded = false;
   // Bit i: output i need not be written. It is left out then where nobody wants it.
   std::uint32_t may_omit = 0;

@@ -51,8 +51,8 @@ enum class OpKind : std::uint8_t {
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
-// An elementwise op is computed by the function of kernels/formulas/scalar_ops.h that has its name. What that
-// does with dtypes:
+// An elementwise op is computed by the function of kernels/formulas/scalar_ops.h that has its name.
+// What that does with dtypes:
 enum class Formula : std::uint8_t {
   none,
   arithmetic,  // the inputs have the dtype of the result
@@ -153,7 +153,8 @@ struct Composite {
   ParamReader statics() const { return ParamReader(params.statics().span()); }
 };
 
-// Whether the device has a kernel for another op with the same arguments. Throws what infer() throws.
+// Whether the device has a kernel for another op with the same arguments. Throws what infer()
+// throws.
 bool has_kernel(const OpDef& op, const Composite& arguments);
 
 // Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in
@@ -211,8 +212,8 @@ struct OpDef {
   Array (*composite)(const Composite&) = nullptr;
   std::vector<Array> (*composite_outputs)(const Composite&) = nullptr;
   // Recorded in its place where a gradient is wanted and the device has a kernel for it: an op with
-  // the same inputs and parameters and this op's result as its first, which also gives what the rule
-  // would have to work out again.
+  // the same inputs and parameters and this op's result as its first, which also gives what the
+  // rule would have to work out again.
   const OpDef* tracked_as = nullptr;
   ViewRule view = nullptr;
   // For views whose start is dynamic: dynamic parameter d moves the start along axis d.

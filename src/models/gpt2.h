@@ -1,6 +1,6 @@
-// GPT-2 (Radford et al. 2019): LayerNorm before each block, learned positions, biases everywhere, one
-// projection for queries, keys and values, GELU by tanh, input and output table tied. Names and the
-// [in, out] layout of projections are those of Hugging Face's GPT2LMHeadModel.
+// GPT-2 (Radford et al. 2019): LayerNorm before each block, learned positions, biases everywhere,
+// one projection for queries, keys and values, GELU by tanh, input and output table tied. Names and
+// the [in, out] layout of projections are those of Hugging Face's GPT2LMHeadModel.
 #pragma once
 
 #include <cstdint>

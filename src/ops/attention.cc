@@ -193,8 +193,8 @@ Operands operands(const Array& q, const Array& k, const Array& v, const Array& m
   return o;
 }
 
-// True where a key comes after the last that its row sees, of which `seen` exist: [rows, keys]. Layers
-// share it.
+// True where a key comes after the last that its row sees, of which `seen` exist: [rows, keys].
+// Layers share it.
 Array behind(std::int64_t rows, std::int64_t keys, std::int64_t seen, Device device) {
   static constexpr std::uint64_t kName = OpName::hash_of("attention keys behind a row");
   const SharedKey key = {kName, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(keys),
@@ -285,8 +285,8 @@ Array plain_weights(const Array& q, const Array& k, const Settings& settings) {
               {&scores});
 }
 
-// In how many blocks the rows of plain causal attention are worth being multiplied, each by the keys
-// that one of its rows sees only. Many launches of little work are not.
+// In how many blocks the rows of plain causal attention are worth being multiplied, each by the
+// keys that one of its rows sees only. Many launches of little work are not.
 std::int64_t causal_blocks(const Operands& o) {
   constexpr std::int64_t kLeastScores = std::int64_t{1} << 23, kLeastRows = 256, kMost = 4;
   const Shape& q = o.q.shape();

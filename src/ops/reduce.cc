@@ -114,8 +114,8 @@ Array kept(const Vjp& v, const Array& x) {
 
 Grads sum_gradient(const Vjp& v) { return grads(expand(kept(v, v.grad), v.shape(0))); }
 
-// For each element of x [rows, count] the product of the others of its row: a tree of products, gone
-// down again. Nothing is divided, so zeros do no harm to derivatives of any order.
+// For each element of x [rows, count] the product of the others of its row: a tree of products,
+// gone down again. Nothing is divided, so zeros do no harm to derivatives of any order.
 Array products_of_others(const Array& x) {
   const std::int64_t rows = x.shape()[0];
   const auto in_pairs = [rows](const Array& level) {
@@ -163,8 +163,8 @@ Array products_of_others(const Array& x, const Dims& reduced) {
   return permute(reshape(others, moved.shape()), back);
 }
 
-// The product of the other elements: where it is differentiated again by their products, else, which
-// is faster, by division where no element is 0.
+// The product of the other elements: where it is differentiated again by their products, else,
+// which is faster, by division where no element is 0.
 Grads prod_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Dims axes = v.statics().list();
@@ -303,8 +303,8 @@ Array reduce(const OpDef& op, const Array& x, const Dims& axes, bool keepdim) {
   return reduce(op, x, axis_bits(op.name.text, axes, shape.rank()), keepdim);
 }
 
-// The mean of i64 or u64, whose sum may need more than 64 bits: that of the upper halves, and what is
-// left to the whole sum, which wraps. Exact for up to kMostOfWideMean elements.
+// The mean of i64 or u64, whose sum may need more than 64 bits: that of the upper halves, and what
+// is left to the whole sum, which wraps. Exact for up to kMostOfWideMean elements.
 constexpr std::int64_t kMostOfWideMean = std::int64_t{1} << 30;
 Array wide_mean(const Array& x, std::uint32_t bits, bool keepdim, std::int64_t count) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 32;

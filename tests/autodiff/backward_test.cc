@@ -325,8 +325,8 @@ TEST(Checkpoint, RepeatsRandomNumbersAndNests) {
   }
 }
 
-// What the function captures is held by nobody else, and is let go while the walk is still to come to
-// it.
+// What the function captures is held by nobody else, and is let go while the walk is still to come
+// to it.
 TEST(Checkpoint, CapturesWhatIsTracked) {
   const Array x = leaf({1, 2, 3});
   for (const bool retain : {false, true}) {

@@ -15,8 +15,8 @@ std::string compiler_missing(const std::string& compiler);
 
 // What clang says about the text of Target::lint; empty where it is in order. Warnings count.
 std::string lint(const std::string& text);
-// The same for Metal's language before 3.1, with `bfloat`, its own, in front of the kernel's text: as
-// C++ for OpenCL, whose member functions have address spaces, as Metal's.
+// The same for Metal's language before 3.1, with `bfloat`, its own, in front of the kernel's text:
+// as C++ for OpenCL, whose member functions have address spaces, as Metal's.
 std::string lint_without_bfloat(std::string text, const std::string& bfloat);
 
 // The text of Target::host as a library of this process.

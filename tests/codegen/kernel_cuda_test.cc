@@ -1,5 +1,6 @@
 // Kernel texts under NVRTC, for every architecture that Hearth runs on: no spills, no f64 that was
-// not asked for, nothing contracted. (Spills do not count where no CUDA device is given the kernel.)
+// not asked for, nothing contracted. (Spills do not count where no CUDA device is given the
+// kernel.)
 #include <gtest/gtest.h>
 
 #include "codegen/kernel_text.h"
@@ -24,8 +25,8 @@ class KernelCuda : public testing::Test {
 
 using check::contains;
 
-// Whether no CUDA device is given it: simdgroup matrices are made of shuffles there, which is legal, and
-// too slow for registers to matter.
+// Whether no CUDA device is given it: simdgroup matrices are made of shuffles there, which is
+// legal, and too slow for registers to matter.
 bool is_emulated(const KernelSource& kernel) { return contains(kernel.name, "simdgroup_"); }
 
 CudaBuild check(const KernelSource& kernel, const std::string& architecture) {

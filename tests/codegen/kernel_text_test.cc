@@ -103,7 +103,8 @@ TEST(KernelText, DependsOnItsArgumentsOnly) {
 
 TEST(KernelText, IncludesAreResolvedEachOnce) {
   KernelSource twice = source();
-  twice.text = "#include \"kernels/formulas/formulas.h\"\n#include \"formulas.h\"\n" + twice.text;
+  twice.text =
+      "#include \"kernels/formulas/formulas.h\"\n#include \"formulas/formulas.h\"\n" + twice.text;
   for (const Target target : {Target::cuda, Target::host, Target::lint, Target::metal}) {
     const std::string text = assemble(twice, target);
     expect_once(text, "HEARTH_FN T log1p(T x) {\n  auto huge = x > T(8.0e37f);");

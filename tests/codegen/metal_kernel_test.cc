@@ -1,5 +1,5 @@
-// Kernels in Metal's own form: run on the simulator or the device under test, compiled for CUDA, and
-// refused where they cannot mean what they say.
+// Kernels in Metal's own form: run on the simulator or the device under test, compiled for CUDA,
+// and refused where they cannot mean what they say.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// What Apple's compiler would get: its rules that no compiler here knows, and a snapshot, so that no
-// text changes unseen.
+// What Apple's compiler would get: its rules that no compiler here knows, and a snapshot, so that
+// no text changes unseen.
 //
-// HEARTH_UPDATE_GOLDEN=1 writes the snapshot anew; HEARTH_METAL_TEXTS=FOLDER writes the texts there,
-// each as a file for `xcrun metal -c`.
+// HEARTH_UPDATE_GOLDEN=1 writes the snapshot anew; HEARTH_METAL_TEXTS=FOLDER writes the texts
+// there, each as a file for `xcrun metal -c`.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -102,9 +102,9 @@ const std::set<std::string>& foreign_words() {
   return *words;
 }
 
-// What structs of generated entry points have to be where they hold pointers, so that the host may write
-// them as bytes: every member says where it lies, and nothing but memory of the device is pointed to.
-// Empty, or the rule that is broken.
+// What structs of generated entry points have to be where they hold pointers, so that the host may
+// write them as bytes: every member says where it lies, and nothing but memory of the device is
+// pointed to. Empty, or the rule that is broken.
 std::string broken_pointer_rule(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     if (words[i] != "struct" || words[i + 2] != "{" || !words[i + 1].starts_with("Hearth"))

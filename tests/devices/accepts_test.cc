@@ -22,6 +22,8 @@ Signature signature_of(const OpDef& op, const SampleCase& sample, DType dtype) {
   std::vector<const Array*> inputs;
   for (const Array& array : arrays) inputs.push_back(&array);
   Inference inference{op, inputs, sample.params, Shape(), DType::f32, DType::f32};
+  std::vector<OutputType> more(static_cast<std::size_t>(op.outputs - 1));
+  inference.more_outputs = more;
   op.infer(inference);
   Signature signature;
   signature.op = &op;
@@ -31,11 +33,15 @@ Signature signature_of(const OpDef& op, const SampleCase& sample, DType dtype) {
         {array.dtype(), array.shape(), contiguous_strides(array.shape()), false});
   }
   signature.output = {inference.dtype, inference.shape, contiguous_strides(inference.shape), false};
+  for (const OutputType& type : more) {
+    signature.more_outputs.push_back(
+        {type.dtype, type.shape, contiguous_strides(type.shape), false});
+  }
   return signature;
 }
 
-// The same with inputs whose rows begin `gap` elements after the end of the one before, whose elements
-// lie `step` apart, or whose axes lie the other way round.
+// The same with inputs whose rows begin `gap` elements after the end of the one before, whose
+// elements lie `step` apart, or whose axes lie the other way round.
 Signature with_rows(Signature signature, std::int64_t gap, std::int64_t step) {
   for (TensorSpec& input : signature.inputs) {
     std::int64_t next = step;

@@ -146,8 +146,8 @@ class Guarded {
 
 using Bytes = std::vector<std::byte>;
 
-// One launch on `threads` threads: the bytes of each output, none where the signature has it absent.
-// For ops that overwrite, `start` is what the output holds before.
+// One launch on `threads` threads: the bytes of each output, none where the signature has it
+// absent. For ops that overwrite, `start` is what the output holds before.
 inline std::vector<Bytes> launch_once(const Kernel& kernel, const Signature& signature,
                                       std::vector<TestTensor>& inputs,
                                       const std::vector<std::uint64_t>& dynamics, int threads,
@@ -193,8 +193,8 @@ struct OutputSpec {
   Shape shape;
 };
 
-// What the op's kernel makes of the inputs, one list for each output. For ops that overwrite, input 0
-// is the start of the first.
+// What the op's kernel makes of the inputs, one list for each output. For ops that overwrite, input
+// 0 is the start of the first.
 inline std::vector<Values> run_kernel(const OpDef& op, std::vector<TestTensor> inputs,
                                       const Params& params, const std::vector<OutputSpec>& outputs,
                                       bool overwrites = false) {

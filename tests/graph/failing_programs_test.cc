@@ -88,11 +88,25 @@ Program with_failure(const Program& program, std::size_t culprit, Poison poison,
             const Array value = run(variables, device);
             return fails ? poison(value, device) : value;
           };
+          if (statement.run_all != nullptr) {
+            statement.run_all = [run = statement.run_all, poison](const Variables& variables,
+                                                                  Device device) {
+              std::vector<Array> values = run(variables, device);
+              for (Array& value : values) {
+                if (fails) value = poison(value, device);
+              }
+              return values;
+            };
+          }
         }
-        if (is_lost) {
-          lost.insert(statement.out);
-        } else {
-          lost.erase(statement.out);
+        std::vector<int> results = statement.more_out;
+        results.push_back(statement.out);
+        for (const int result : results) {
+          if (is_lost) {
+            lost.insert(result);
+          } else {
+            lost.erase(result);
+          }
         }
       } else if (lost.contains(statement.out)) {
         if (statement.kind == Statement::Kind::drop) {

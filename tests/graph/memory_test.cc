@@ -4,6 +4,7 @@
 #include "graph/counted.h"
 #include "graph/record/node.h"
 #include "hearth/ops.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::testing {
 namespace {
@@ -197,7 +198,10 @@ class MemoryLimit {
  public:
   MemoryLimit(Device device, std::int64_t bytes) : device_(device) {
     device.trim();
-    device.set_memory_limit(device.memory().in_use + bytes);
+    // GPUs count the arena that they have, the CPU what a plan needs of it.
+    const MemoryStatistics memory = device.memory();
+    const std::int64_t arena = device.impl().driver() != nullptr ? memory.arena : 0;
+    device.set_memory_limit(memory.in_use + arena + bytes);
   }
   ~MemoryLimit() { device_.set_memory_limit(std::int64_t{4} << 30); }
   MemoryLimit(const MemoryLimit&) = delete;

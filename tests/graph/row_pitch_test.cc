@@ -1,6 +1,6 @@
-// Values whose rows the planner lays further apart than they are long, on a simulator whose products
-// ask for it: nothing is copied for it, what escapes stays dense, and no kernel minds what is between
-// the rows.
+// Values whose rows the planner lays further apart than they are long, on a simulator whose
+// products ask for it: nothing is copied for it, what escapes stays dense, and no kernel minds what
+// is between the rows.
 #include <gtest/gtest.h>
 
 #include "check.h"

@@ -1,5 +1,6 @@
-// Kernels over rows on the simulator, against plain loops in f64: rows of one element to rows that no
-// threadgroup holds, whole packets and odd lengths, views that begin between two packets, infinities.
+// Kernels over rows on the simulator, against plain loops in f64: rows of one element to rows that
+// no threadgroup holds, whole packets and odd lengths, views that begin between two packets,
+// infinities.
 #include <algorithm>
 #include <functional>
 

@@ -24,8 +24,8 @@ void expect_out_of_memory(const char* what, const std::function<void()>& body) {
 }
 
 TEST(HostMemory, CopiesWithoutRoomAreErrors) {
-  // A view of one element: only the copy needs memory. No process has as many addresses, and no vector
-  // of doubles the second length.
+  // A view of one element: only the copy needs memory. No process has as many addresses, and no
+  // vector of doubles the second length.
   for (const std::int64_t elements : {std::int64_t{1} << 46, std::int64_t{1} << 59}) {
     const Array one = Array::from_data(std::vector<float>{1}, {1});
     const Array wide = expand(one, {elements}).eval();
@@ -34,10 +34,8 @@ TEST(HostMemory, CopiesWithoutRoomAreErrors) {
     expect_out_of_memory("to_vector of bool", [&] { truth.to_vector<bool>(); });
     expect_out_of_memory("to_doubles", [&] { wide.to_doubles(); });
     expect_out_of_memory("host_view", [&] { wide.host_view<float>(); });
-    expect_out_of_memory("print", [&] {
-      std::ostringstream out;
-      out << wide;
-    });
+    std::ostringstream out;  // reads the elements that it shows
+    EXPECT_NO_THROW(out << wide);
     expect_out_of_memory("eval", [&] { add(wide, 1.0).eval(); });
   }
   expect_out_of_memory("zeros", [] { zeros({std::int64_t{1} << 46}).to_vector<float>(); });

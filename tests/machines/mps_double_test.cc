@@ -1,4 +1,5 @@
-// What the double finds wrong with calls of MPSGraph: each mistake is made once, as no driver should.
+// What the double finds wrong with calls of MPSGraph: each mistake is made once, as no driver
+// should.
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/mpsgraph/mps_graph.h"
 

@@ -1,4 +1,5 @@
-// The simulator runs right kernels as any GPU would, whatever the schedule, and is a runtime::Driver.
+// The simulator runs right kernels as any GPU would, whatever the schedule, and is a
+// runtime::Driver.
 #include <cmath>
 #include <cstring>
 #include <numeric>

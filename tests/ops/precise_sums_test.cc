@@ -1,5 +1,5 @@
-// Sums of f32 in twice its digits, on request: against sums in f64, on the CPU, the hostile device and
-// the one that runs kernels.
+// Sums of f32 in twice its digits, on request: against sums in f64, on the CPU, the hostile device
+// and the one that runs kernels.
 #include <cmath>
 #include <limits>
 #include <random>

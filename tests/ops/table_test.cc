@@ -240,8 +240,8 @@ double weighted_sum_at(const OpCase& one, std::size_t input, std::size_t element
   return weighted_sum(record_case(moved, inputs, Device::cpu()), moved.dtype).item();
 }
 
-// The gradients of weighted_sum() of a case, one for each input, empty for inputs that are no floats;
-// none at all where it is undefined.
+// The gradients of weighted_sum() of a case, one for each input, empty for inputs that are no
+// floats; none at all where it is undefined.
 std::vector<std::vector<double>> gradients_of(const OpCase& one, MemoryLayout layout,
                                               Device device) {
   std::vector<Array> inputs = build_inputs(one, layout, device);
@@ -263,8 +263,8 @@ std::vector<std::vector<double>> gradients_of(const OpCase& one, MemoryLayout la
   return out;
 }
 
-// On the CPU against finite differences; on every device, in f64 or in the widest float that it has,
-// against the CPU's in f64.
+// On the CPU against finite differences; on every device, in f64 or in the widest float that it
+// has, against the CPU's in f64.
 TEST_P(OpTable, Gradients) {
   const OpDef& op = *GetParam();
   if (op.samples == nullptr || !op.differentiable || (op.vjp == nullptr && !has_composite(op))) {

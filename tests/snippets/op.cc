@@ -1,5 +1,6 @@
-// What stands around an elementwise op of two inputs in src/ops/arithmetic.cc: docs/adding-an-op.md.
-// The gradient and the kernel are for the op's tests to check; here it is recorded.
+// What stands around an elementwise op of two inputs in src/ops/arithmetic.cc:
+// docs/adding-an-op.md. The gradient and the kernel are for the op's tests to check; here it is
+// recorded.
 #include "hearth/hearth.h"
 #include "ops/defs.h"
 #include "ops/rules.h"

@@ -1,4 +1,5 @@
-// What `hearth bench` measures on a GPU, on the simulator and on whatever HEARTH_TEST_DEVICES names.
+// What `hearth bench` measures on a GPU, on the simulator and on whatever HEARTH_TEST_DEVICES
+// names.
 #include "tools/bench/bench.h"
 
 #include <gtest/gtest.h>

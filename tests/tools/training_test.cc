@@ -316,7 +316,7 @@ TEST_F(Tool, DemoEndsWithItsVerdict) {
   const Outcome outcome =
       run({"demo", "--text", path("text"), "--out", path("demo"), "--seconds", "0.5"});
   EXPECT_TRUE(outcome.status == 0 || outcome.status == 1) << outcome.err;
-  const std::string verdict = outcome.status == 0 ? "demo: ok loss=" : "demo: failed loss=";
+  const std::string verdict = outcome.status == 0 ? "demo: ok loss=" : "demo: short loss=";
   const std::size_t last = outcome.out.rfind('\n', outcome.out.size() - 2);
   EXPECT_EQ(outcome.out.compare(last + 1, verdict.size(), verdict), 0) << outcome.out;
 }

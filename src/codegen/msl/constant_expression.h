@@ -15,8 +15,8 @@ namespace hearth::gpu {
 // The value of a name, or nothing where it has none.
 using NameValue = std::function<std::optional<std::int64_t>(std::string_view name)>;
 
-// The value of an expression of integers, `true`, `false`, names and C's operators; nothing where it
-// is no such expression, or needs a name that has no value.
+// The value of an expression of integers, `true`, `false`, names and C's operators; nothing where
+// it is no such expression, or needs a name that has no value.
 std::optional<std::int64_t> evaluate(std::span<const Token> expression, const NameValue& value);
 
 }  // namespace hearth::gpu

@@ -1,5 +1,5 @@
-// Reads a text of Metal's own: its entry points and its function constants. Nothing is understood but
-// what says how a kernel is launched; all else is left to compilers.
+// Reads a text of Metal's own: its entry points and its function constants. Nothing is understood
+// but what says how a kernel is launched; all else is left to compilers.
 #pragma once
 
 #include <cstdint>

@@ -26,9 +26,9 @@ struct MetalParameter {
   bool is_absent = false;     // a function constant says that it is not there
 };
 
-// The parameters of an entry, in order. Buffers without an index get the lowest that is free. Throws
-// Error{unsupported} for what is no memory, constant or position, and Error{invalid_argument} for
-// what Metal would refuse as well.
+// The parameters of an entry, in order. Buffers without an index get the lowest that is free.
+// Throws Error{unsupported} for what is no memory, constant or position, and
+// Error{invalid_argument} for what Metal would refuse as well.
 std::vector<MetalParameter> parameters_of(const MetalText& text, const MetalEntry& entry);
 
 }  // namespace hearth::gpu

@@ -18,8 +18,8 @@ void rewrite_member_specialisations(const std::vector<Token>& tokens, TextEdits&
 // own names that form.
 void rewrite_swizzles(const std::vector<Token>& tokens, TextEdits& edits);
 
-// Parts of a preprocessed text that come of included files which only wrap Apple's internal functions,
-// such as MLX's bf16_math.h: other compilers have those functions by the prelude.
+// Parts of a preprocessed text that come of included files which only wrap Apple's internal
+// functions, such as MLX's bf16_math.h: other compilers have those functions by the prelude.
 std::vector<std::string_view> wrapper_parts(std::string_view text);
 
 }  // namespace hearth::gpu

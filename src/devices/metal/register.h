@@ -10,10 +10,10 @@
 namespace hearth::metal {
 
 // A driver for each device that can be used; none on another system. `library`: what stands for the
-// Objective-C runtime and all frameworks; empty: the system's own. `capture`: the file that gets what
-// a GPU does for the first commands, or empty. `mpsgraph`: drivers have MPSGraph as a library, if the
-// system has it. `any`: GPUs of Apple's without simdgroup matrices, such as those of virtual machines,
-// are given too. Never throws for what a machine lacks.
+// Objective-C runtime and all frameworks; empty: the system's own. `capture`: the file that gets
+// what a GPU does for the first commands, or empty. `mpsgraph`: drivers have MPSGraph as a library,
+// if the system has it. `any`: GPUs of Apple's without simdgroup matrices, such as those of virtual
+// machines, are given too. Never throws for what a machine lacks.
 gpu::FoundDevices find_devices(const std::string& library, const std::string& capture = "",
                                bool mpsgraph = false, bool any = false);
 

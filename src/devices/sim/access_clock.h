@@ -5,12 +5,12 @@
 //   threads of one threadgroup by a threadgroup barrier,
 //   threads of different threadgroups by nothing: not within one launch.
 // A barrier orders the kinds of memory that it names; whatever it names, nobody goes on before all
-// have come, so that it orders a read before a later write. Other simd operations order no memory. Atomic
-// accesses may meet each other, not plain ones.
+// have come, so that it orders a read before a later write. Other simd operations order no memory.
+// Atomic accesses may meet each other, not plain ones.
 //
-// Of each byte the last write is remembered, and a summary of the reads: exact, but that atomic loads
-// are judged and not remembered, so that a plain write after one is only found in a schedule that has
-// the write first.
+// Of each byte the last write is remembered, and a summary of the reads: exact, but that atomic
+// loads are judged and not remembered, so that a plain write after one is only found in a schedule
+// that has the write first.
 #pragma once
 
 #include <cstdint>

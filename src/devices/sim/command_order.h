@@ -37,8 +37,8 @@ enum class DependencyBy : std::uint8_t {
   edges,   // each after those that it names
 };
 
-// An order that these dependencies allow, chosen by the schedule: the batch's own (forward, greedy),
-// the latest first, or drawn from `random`.
+// An order that these dependencies allow, chosen by the schedule: the batch's own (forward,
+// greedy), the latest first, or drawn from `random`.
 std::vector<int> run_order(const Batch& batch, DependencyBy by, Order order, Random& random);
 
 // Empty if any two commands that touch the same byte, one of them writing, run in the order of the

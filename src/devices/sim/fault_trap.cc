@@ -20,9 +20,9 @@ thread_local Threadgroup::MemoryFault fault;
 [[noreturn]] void land() { Threadgroup::report_fault(fault); }
 
 #if defined(__x86_64__)
-// Whether the instruction needs its operand in memory aligned: moves of whole vectors that say so, and
-// packed arithmetic in the encoding before AVX. The processor names no address for these, nor for
-// addresses that no memory can have.
+// Whether the instruction needs its operand in memory aligned: moves of whole vectors that say so,
+// and packed arithmetic in the encoding before AVX. The processor names no address for these, nor
+// for addresses that no memory can have.
 bool needs_alignment(const std::uint8_t* at) {
   enum Prefix : std::uint8_t { none, operand_size, repeated };
   int prefix = none;

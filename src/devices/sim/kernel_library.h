@@ -11,7 +11,8 @@
 
 namespace hearth::sim {
 
-// What compile() returns: a library's bytes and, behind them, how many there are and their checksum.
+// What compile() returns: a library's bytes and, behind them, how many there are and their
+// checksum.
 std::vector<std::byte> seal_image(std::vector<std::byte> library);
 
 class KernelLibrary {

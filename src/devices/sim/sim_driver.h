@@ -2,10 +2,11 @@
 // makes them of their text, and finds out what they do wrong.
 //
 // Work is done as late as the contract allows: when somebody waits or copies to the host, or when
-// much is queued. What it finds wrong is thrown then, once; the rest of the queue runs all the same.
-// An error names the kernel and, where there is one, the thread:
+// much is queued. What it finds wrong is thrown then, once; the rest of the queue runs all the
+// same. An error names the kernel and, where there is one, the thread:
 //   - a parameter, a threadgroup array or a constant is accessed out of bounds or against its kind,
-//     threadgroup memory is read before it is written, threads race (with `check`; access_checker.h)
+//     threadgroup memory is read before it is written, threads race (with `check`;
+//     access_checker.h)
 //   - memory around a block is touched, a stack is used up (always)
 //   - some threads return before a barrier or a simd operation that others wait at, or meet at
 //     different ones (always)
@@ -31,7 +32,8 @@ struct SimOptions {
   Schedule schedule = {};  // of threads, of threadgroups, and of the commands of a group
   // Judge every access, on one processor. Without, kernels run on all of them.
   bool check = true;
-  // Faults name lines of the text, and indices outside a kernel's own arrays are faults (with `check`).
+  // Faults name lines of the text, and indices outside a kernel's own arrays are faults (with
+  // `check`).
   bool debug = false;
   Placement placement = Placement::right;
   std::int64_t memory = std::int64_t{8} << 30;

@@ -1,9 +1,9 @@
 // The memory of the simulated device, which the host cannot touch.
 //
 // One file in memory is mapped twice. Addresses are handed out in a reservation that nobody may
-// access, so that a host access faults; real() says where kernels and copies find their bytes. Every
-// block lies between pages that are never accessible, and is not accessible itself once it is freed;
-// its place is used again only when all others have been.
+// access, so that a host access faults; real() says where kernels and copies find their bytes.
+// Every block lies between pages that are never accessible, and is not accessible itself once it is
+// freed; its place is used again only when all others have been.
 #pragma once
 
 #include <cstddef>

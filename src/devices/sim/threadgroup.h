@@ -17,8 +17,8 @@ namespace hearth::sim {
 // Keeps its stacks and memory from one launch to the next. Not thread-safe, but a launch may run on
 // any thread.
 //
-// A fiber runs one thread after the other, and a thread keeps its fiber to itself only from the first
-// time that it waits. So a kernel without barriers costs little more than a loop.
+// A fiber runs one thread after the other, and a thread keeps its fiber to itself only from the
+// first time that it waits. So a kernel without barriers costs little more than a loop.
 class Threadgroup {
  public:
   static constexpr int kSimdgroup = 32;
@@ -28,9 +28,9 @@ class Threadgroup {
   Threadgroup(const Threadgroup&) = delete;
   Threadgroup& operator=(const Threadgroup&) = delete;
 
-  // Gets ready for the threadgroups of a launch; `grid` and `checker` (which may be null) stay until
-  // the last run(). A checker must know append_ranges(). Throws Error{device} for more threads than
-  // a threadgroup can have.
+  // Gets ready for the threadgroups of a launch; `grid` and `checker` (which may be null) stay
+  // until the last run(). A checker must know append_ranges(). Throws Error{device} for more
+  // threads than a threadgroup can have.
   void prepare(const Grid& grid, Schedule schedule, AccessChecker* checker);
 
   // Runs the threadgroup with this number. Throws Error{device}, which names kernel, threadgroup
@@ -53,8 +53,9 @@ class Threadgroup {
                          const void* address);
   // True within a thread of a kernel, on the calling thread of the process.
   static bool is_running();
-  // The running thread touched memory that is not accessible, or with `misaligned` made an access that
-  // its address is not aligned for. Called on its stack, in its place; `instruction` is where it was.
+  // The running thread touched memory that is not accessible, or with `misaligned` made an access
+  // that its address is not aligned for. Called on its stack, in its place; `instruction` is where
+  // it was.
   struct MemoryFault {
     const void* address = nullptr;
     const void* instruction = nullptr;

@@ -1,6 +1,7 @@
-// Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it stores
-// it. The kernel says which (Kernel::fuses); here it is made sure that nobody else reads what is not
-// stored then. The output of its signature is what is stored, with the dtype of the last of them.
+// Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it
+// stores it. The kernel says which (Kernel::fuses); here it is made sure that nobody else reads
+// what is not stored then. The output of its signature is what is stored, with the dtype of the
+// last of them.
 #include <utility>
 
 #include "graph/plan/region_builder.h"

@@ -313,8 +313,8 @@ bool has_failed(const Node* node) {
   return node->state.load(std::memory_order_acquire) == NodeState::failed;
 }
 
-// What reads an external that has failed fails with it. A number that nothing reads takes its place,
-// since it has no memory.
+// What reads an external that has failed fails with it. A number that nothing reads takes its
+// place, since it has no memory.
 void fail_readers_of_failed(DeviceImpl& device, Recording& recording, FailedValues& failed) {
   std::vector<Node*>& externals = recording.externals;
   if (std::none_of(externals.begin(), externals.end(), has_failed)) return;

@@ -134,9 +134,9 @@ void Planner::take_over_in_region(const BuiltRegion& built, int step) {
   };
   for (std::size_t o = 0; o < region.outputs.size(); ++o) {
     if (region.outputs[o].value < first_result) continue;
-    // What escapes lives on in memory that came from outside, if it can: a parameter that is updated
-    // stays where it is, and the plan can be replayed. Else it would have new storage every time,
-    // though a gradient's place in the arena is spared.
+    // What escapes lives on in memory that came from outside, if it can: a parameter that is
+    // updated stays where it is, and the plan can be replayed. Else it would have new storage every
+    // time, though a gradient's place in the arena is spared.
     const int output = built.output_roots[o];
     const bool escapes = roots_[static_cast<std::size_t>(output)].escapes;
     bool taken = false;

@@ -1,6 +1,6 @@
 // Part of pass 2 of the planner: which values have rows further apart than they are long, so that
-// each begins where contractions read and write fastest. Only memory that the plan places itself can
-// be laid out so. What is between the rows means nothing: it is not written, or with anything.
+// each begins where contractions read and write fastest. Only memory that the plan places itself
+// can be laid out so. What is between the rows means nothing: it is not written, or with anything.
 #include "graph/plan/planner.h"
 
 namespace hearth {

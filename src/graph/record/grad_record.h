@@ -35,7 +35,8 @@ struct GradRecord {
   // The outputs behind the first, of an op that has them: undefined where Saves does not name them.
   std::vector<Array> more_outputs;
   DeviceImpl* device = nullptr;
-  // Where set, computes the op's output again from what is saved: its gradient is that computation's.
+  // Where set, computes the op's output again from what is saved: its gradient is that
+  // computation's.
   std::function<Array(const GradRecord&)> replay;
   bool released = false;  // backward() has used the saved values up
 };

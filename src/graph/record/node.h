@@ -66,8 +66,8 @@ struct alignas(64) Node {
   Layout layout;
 };
 
-// What recording and submission touch first of a node. Nodes may have left the caches since the last
-// step of a program, so loops over many fetch them this far ahead.
+// What recording and submission touch first of a node. Nodes may have left the caches since the
+// last step of a program, so loops over many fetch them this far ahead.
 inline constexpr std::size_t kPrefetchAhead = 8;
 inline void prefetch(const Node* node) noexcept { __builtin_prefetch(node, 1); }
 

@@ -1,5 +1,5 @@
-// attention of few rows: kernels/attention/flash_decoding.metal, and kernels/attention/flash_decoding_mma.metal where a GPU has
-// tensor cores.
+// attention of few rows: kernels/attention/flash_decoding.metal, and
+// kernels/attention/flash_decoding_mma.metal where a GPU has tensor cores.
 #include <algorithm>
 #include <memory>
 

@@ -2,16 +2,16 @@
 // out = softmax(scores(q k^T)) v. Text of the kernel dialect.
 //
 // Up to 8 queries that read the same keys are the rows of a tile (kernels/blocks/mma.h), keys its
-// columns. No operand is exchanged between lanes: columns may come in any order in q k^T and keys in
-// any order in v^T w^T, so a lane loads 16 bytes of a row and multiplies them as they are. For
+// columns. No operand is exchanged between lanes: columns may come in any order in q k^T and keys
+// in any order in v^T w^T, so a lane loads 16 bytes of a row and multiplies them as they are. For
 // q k^T, lane 4 g + t loads columns 8t to 8t + 7 of every 32 of key g; two of its words are the
 // inner elements of one product. The scores of keys 2t and 2t + 1 come out where weights go in as b
-// of the second product; for that, lane 4 g + t loads columns 8g to 8g + 7 of every 64 of the values
-// 2t, 2t + 1, 2t + 8 and 2t + 9, and pairs up the halves of two rows' words.
+// of the second product; for that, lane 4 g + t loads columns 8g to 8g + 7 of every 64 of the
+// values 2t, 2t + 1, 2t + 8 and 2t + 9, and pairs up the halves of two rows' words.
 //
 // Threadgroups share keys as in attention_stretches.h; in a stretch simdgroups take turns with 16
-// keys. Values are on their way while keys are multiplied, and the next keys while values are. A row
-// or column that is not there is read as the last one, and weighs nothing.
+// keys. Values are on their way while keys are multiplied, and the next keys while values are. A
+// row or column that is not there is read as the last one, and weighs nothing.
 //
 // Bound by memory: each key and value is read once for 8 queries, at 5 instructions for 16 bytes.
 // Scores and sums are f32; weights are rounded to the dtype, and it is the rounded ones that are

@@ -7,7 +7,8 @@
 namespace hearth::gpu {
 namespace {
 
-// A kernel of kernels/attention/library_adapter.metal. `items`, `heads` and `step` end its constants.
+// A kernel of kernels/attention/library_adapter.metal. `items`, `heads` and `step` end its
+// constants.
 Step added_step(StepPlan& plan, const AttentionInputs& a, const std::string& function,
                 const std::vector<std::string>& arguments, std::vector<KernelParameter> parameters,
                 std::int64_t items, std::int64_t heads, std::int64_t step) {

@@ -12,8 +12,8 @@ inline StepArgument workspace(StepPlan& plan, std::int64_t bytes) {
   return {StepArgument::From::workspace, 0, plan.add_workspace(bytes), bytes};
 }
 
-// Mask, bias and what they say beside the causal order as the one bias of the call: the operand itself
-// where that says it all. Nothing where there is neither; `problem` has no bias then.
+// Mask, bias and what they say beside the causal order as the one bias of the call: the operand
+// itself where that says it all. Nothing where there is neither; `problem` has no bias then.
 StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem* problem);
 
 // What exists of the values, dense, and how many keys and rows that is.
@@ -22,8 +22,8 @@ struct Bounds {
 };
 Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* problem);
 
-// Rows that see no key get what Hearth says they do, and rows whose sums are out of the ordinary are
-// worked out again.
+// Rows that see no key get what Hearth says they do, and rows whose sums are out of the ordinary
+// are worked out again.
 void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
                   const StepArgument& sums);
 

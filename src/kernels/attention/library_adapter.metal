@@ -1,16 +1,19 @@
 // What a library's attention has no word for, before and after it. Text of the kernel dialect.
 //
-//   attention_bias     mask, bias and which keys a row sees as one bias, the lowest number that serves
+//   attention_bias     mask, bias and which keys a row sees as one bias, the lowest number that
+//   serves
 //                      where it does not see a key; 8 keys a thread, rows of `step` elements
-//   attention_values   values that exist, and 0 for the others, whatever their memory holds; 16 bytes
+//   attention_values   values that exist, and 0 for the others, whatever their memory holds; 16
+//   bytes
 //                      a thread. Also how many keys and rows each item has, as the library reads it
-//   attention_odd_rows rows that the library has no word for, worked out anew: rows whose sum is not a
-//                      number or next to LeastBias. Rows that see no key become 0, and so do their sums.
-//                      A row a thread, and for one of those its simdgroup
+//   attention_odd_rows rows that the library has no word for, worked out anew: rows whose sum is
+//   not a
+//                      number or next to LeastBias. Rows that see no key become 0, and so do their
+//                      sums. A row a thread, and for one of those its simdgroup
 //
-// Bound by memory. A library's running maximum of -inf may give NaN, so that no bias made here is lower
-// than LeastBias: beside any other score its weight is 0. A bias that the library reads as it was given
-// may say -inf, and odd rows come of it.
+// Bound by memory. A library's running maximum of -inf may give NaN, so that no bias made here is
+// lower than LeastBias: beside any other score its weight is 0. A bias that the library reads as it
+// was given may say -inf, and odd rows come of it.
 
 #include "kernels/attention/scores.metal"
 
@@ -91,8 +94,8 @@ inline float product_of(device const typename D::memory* q, device const typenam
   return sum;
 }
 
-// One row by a simdgroup: 32 keys at a time, then 32 columns of the sum. dv is at most 256. `writer` is
-// the lane that has read its sum.
+// One row by a simdgroup: 32 keys at a time, then 32 columns of the sum. dv is at most 256.
+// `writer` is the lane that has read its sum.
 template <typename D, bool kMask, bool kBias>
 inline void attention_row(device const typename D::memory* q, device const typename D::memory* k,
                           device const typename D::memory* v, device const uchar* mask,

@@ -18,8 +18,8 @@ inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
 // No call: a driver has it where both of them take heads of 256 columns. Else they take 128.
 inline constexpr std::string_view kWideAttention = "attention_wide";
-// No call: a driver has it where attention is without a bias and without bounds, of f32 as well, and
-// does not give the sums of rows.
+// No call: a driver has it where attention is without a bias and without bounds, of f32 as well,
+// and does not give the sums of rows.
 inline constexpr std::string_view kPlainAttention = "attention_plain";
 // What a library needs beside what the problem says, at most.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
@@ -27,8 +27,9 @@ inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 // out = softmax(scale q k^T + bias) v, with heads that share keys, and where `causal` only keys up
 // to a row's own, aligned at the last that exists. Rows are dense and begin at multiples of 16
 // bytes. Parameters of the call: q, k, v; where there is one, the bias; where `bounded`, how many
-// keys and how many rows each item has (int); out, the logarithm of each row's sum (f32), workspace.
-// Values that do not exist are finite all the same. What a row gets that sees no key is not said.
+// keys and how many rows each item has (int); out, the logarithm of each row's sum (f32),
+// workspace. Values that do not exist are finite all the same. What a row gets that sees no key is
+// not said.
 //
 // Its gradient, never bounded: q, k, v, the bias, out, grad, the sums, then what is written: dq, dk
 // and dv (dense), sums of rows (f32), workspace, and unless `deterministic` sums of dq (f32).

@@ -1,6 +1,6 @@
 // What the kernels of attention share: where operands lie, which keys a row sees, and how a product
-// of q and k becomes a score. Scores are kept times log2(e), so that weights are powers of two. Text
-// of the kernel dialect.
+// of q and k becomes a score. Scores are kept times log2(e), so that weights are powers of two.
+// Text of the kernel dialect.
 
 #include "kernels/blocks/elements.h"
 

@@ -29,13 +29,13 @@ constexpr std::int64_t kRegisters = 128;
 constexpr std::int64_t kOtherRegisters = 28;
 // From here on a compiler may have too few of them.
 constexpr std::int64_t kSafeRegisters = 112;
-// Of a core, as metal-benchmarks measured it on M1 and M2: threadgroup memory, and registers of a lane
-// for all simdgroups together.
+// Of a core, as metal-benchmarks measured it on M1 and M2: threadgroup memory, and registers of a
+// lane for all simdgroups together.
 constexpr std::int64_t kCoreShared = 60 * 1024;
 constexpr std::int64_t kCoreRegisters = 208 * 1024 / (4 * 32);
 
-// The kernel's sizes for a signature. Threadgroup memory holds bf16 as float, which simdgroups multiply
-// in every version of Metal.
+// The kernel's sizes for a signature. Threadgroup memory holds bf16 as float, which simdgroups
+// multiply in every version of Metal.
 struct Sizes {
   explicit Sizes(const AttentionInputs& a)
       : depth(padded(a.d)),
@@ -67,9 +67,10 @@ struct Sizes {
   }
 };
 
-// How long a tile should take, as the threadgroups that one core of a GPU makes one after the other: in
-// clocks of a turn, of which it does 128 multiplications, moves 64 bytes of threadgroup memory, or 32
-// from its cache. A turn has four barriers, which other threadgroups of the core fill.
+// How long a tile should take, as the threadgroups that one core of a GPU makes one after the
+// other: in clocks of a turn, of which it does 128 multiplications, moves 64 bytes of threadgroup
+// memory, or 32 from its cache. A turn has four barriers, which other threadgroups of the core
+// fill.
 double predicted(const AttentionInputs& a, const Sizes& sizes, const AttentionTile& tile) {
   // Of a GPU of middle size: kernels are prepared for signatures, which do not name the device.
   constexpr std::int64_t kCores = 16;

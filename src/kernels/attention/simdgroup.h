@@ -1,5 +1,5 @@
-// attention of many rows by simdgroup matrices: kernels/attention/simdgroup.metal. What its tiles are, and
-// which serve a launch.
+// attention of many rows by simdgroup matrices: kernels/attention/simdgroup.metal. What its tiles
+// are, and which serve a launch.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace hearth::gpu {
 
-// A threadgroup makes 8 * blocks * simdgroups rows and takes `keys` keys a turn; `held`: its queries
-// stay in registers.
+// A threadgroup makes 8 * blocks * simdgroups rows and takes `keys` keys a turn; `held`: its
+// queries stay in registers.
 struct AttentionTile {
   std::int64_t simdgroups, blocks, keys;
   bool held;
@@ -22,8 +22,8 @@ struct AttentionTile {
 // More rows than go to the kernels for few, of f32 and the 16-bit floats, that a tile fits.
 bool accepts_simdgroup_attention(const Signature& signature);
 std::vector<AttentionTile> all_attention_tiles();
-// All tiles whose memory and registers suffice, the one that should be fastest first. Each gives the
-// same result but for rounding. Not empty where the signature is accepted.
+// All tiles whose memory and registers suffice, the one that should be fastest first. Each gives
+// the same result but for rounding. Not empty where the signature is accepted.
 std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature);
 // With launch_steps().
 Prepared simdgroup_attention(const Signature& signature, const AttentionTile& tile);

@@ -1,23 +1,24 @@
 // attention for many queries by simdgroup matrices: out = softmax(scores(q k^T)) v for f32 and the
 // 16-bit floats, any strides, without the scores in memory. Text of the kernel dialect.
 //
-// A threadgroup makes 8 kBlocks kSimdgroups rows of one head: block b of simdgroup s has the eight rows
-// from 8 (b kSimdgroups + s) on. It walks over the keys that any of them sees, kKeys at a time, those of
-// a causal head from its last rows on, since they take longest. Keys, then values of a turn lie in the
-// same threadgroup memory, as type S. Scores, weights and the result are matrices of 8 x 8 in registers;
-// so are the queries with kHeld, else they lie in threadgroup memory. What d and dv lack to kDepth and
-// kColumns is 0. A simdgroup none of whose rows sees a turn's keys leaves it out.
+// A threadgroup makes 8 kBlocks kSimdgroups rows of one head: block b of simdgroup s has the eight
+// rows from 8 (b kSimdgroups + s) on. It walks over the keys that any of them sees, kKeys at a
+// time, those of a causal head from its last rows on, since they take longest. Keys, then values of
+// a turn lie in the same threadgroup memory, as type S. Scores, weights and the result are matrices
+// of 8 x 8 in registers; so are the queries with kHeld, else they lie in threadgroup memory. What d
+// and dv lack to kDepth and kColumns is 0. A simdgroup none of whose rows sees a turn's keys leaves
+// it out.
 //
-// Nothing is assumed of which elements of a matrix a lane has, but that it has two, and in all matrices
-// of float the same ones: it reads a matrix of numbers and finds out. Maxima go by threadgroup memory,
-// each simdgroup's own.
+// Nothing is assumed of which elements of a matrix a lane has, but that it has two, and in all
+// matrices of float the same ones: it reads a matrix of numbers and finds out. Maxima go by
+// threadgroup memory, each simdgroup's own.
 //
-// Memory: keys and values once for each threadgroup of the head, 8 kBlocks kSimdgroups multiplications
-// an element. From threadgroup memory a matrix of keys or values for kBlocks products. Bound:
-// arithmetic.
+// Memory: keys and values once for each threadgroup of the head, 8 kBlocks kSimdgroups
+// multiplications an element. From threadgroup memory a matrix of keys or values for kBlocks
+// products. Bound: arithmetic.
 //
-// Numerics: products and sums in f32, keys in ascending order, weights f32 as they are; those of 16-bit
-// floats are powers of two as the hardware approximates them. Values of keys that none of a
+// Numerics: products and sums in f32, keys in ascending order, weights f32 as they are; those of
+// 16-bit floats are powers of two as the hardware approximates them. Values of keys that none of a
 // threadgroup's rows sees are never read; a row that sees no key is 0.
 
 #include "kernels/attention/scores.metal"
@@ -100,8 +101,9 @@ struct MatrixPlaces {
   }
 };
 
-// `shared` is 64 kBlocks kSimdgroups floats, then S: the larger of kKeys rows of kDepth or kColumns and
-// 16 bytes, and with kHeld 8 kSimdgroups rows of kDepth and 16 bytes; without, all rows of q follow.
+// `shared` is 64 kBlocks kSimdgroups floats, then S: the larger of kKeys rows of kDepth or kColumns
+// and 16 bytes, and with kHeld 8 kSimdgroups rows of kDepth and 16 bytes; without, all rows of q
+// follow.
 template <typename D, typename S, int kDepth, int kColumns, int kSimdgroups, int kBlocks, int kKeys,
           bool kHeld, bool kWide, bool kSoftcap, bool kMask, bool kBias>
 void attention_simdgroup(device const typename D::memory* q, device const typename D::memory* k,

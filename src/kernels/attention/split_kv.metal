@@ -29,10 +29,10 @@ inline double taken_from(double x, ushort lane) {
 }
 #endif
 
-// A threadgroup of (whole simdgroups for the columns, turns) threads makes one row: turns take kAhead
-// stretches at a time and are added up in order. Bound by the latency of memory: all that a thread
-// reads at a time is asked for before any of it is waited for. A stretch without keys is read as the
-// first one, and weighs nothing.
+// A threadgroup of (whole simdgroups for the columns, turns) threads makes one row: turns take
+// kAhead stretches at a time and are added up in order. Bound by the latency of memory: all that a
+// thread reads at a time is asked for before any of it is waited for. A stretch without keys is
+// read as the first one, and weighs nothing.
 template <typename D>
 void attention_combine(device const typename D::value* parts, device const typename D::value* marks,
                        device const ulong* dynamics, device typename D::memory* out,

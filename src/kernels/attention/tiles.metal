@@ -1,12 +1,12 @@
 // attention for many queries: out = softmax(scores(q k^T)) v for f32 and the 16-bit floats, any
 // strides and head size, without the scores in memory. Text of the kernel dialect.
 //
-// A threadgroup of 16 x 16 threads makes 64 rows of one head. It walks over the keys that any of them
-// sees, 64 at a time: products in registers, sixteen a thread, over slices of 16 columns of q and k in
-// threadgroup memory; the running maximum, sum and result of each row brought up to date; weights
-// through threadgroup memory; values in slices of 2048 elements. kColumns columns of the result are
-// kept in registers. Bound by threadgroup memory; where a library or tensor cores serve a dtype, they
-// do it better. Sums are kept in f32.
+// A threadgroup of 16 x 16 threads makes 64 rows of one head. It walks over the keys that any of
+// them sees, 64 at a time: products in registers, sixteen a thread, over slices of 16 columns of q
+// and k in threadgroup memory; the running maximum, sum and result of each row brought up to date;
+// weights through threadgroup memory; values in slices of 2048 elements. kColumns columns of the
+// result are kept in registers. Bound by threadgroup memory; where a library or tensor cores serve
+// a dtype, they do it better. Sums are kept in f32.
 
 #include "kernels/attention/scores.metal"
 

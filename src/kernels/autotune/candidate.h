@@ -1,5 +1,5 @@
-// An op that several kernels, or a library, can do: which one is told by the device, once, before the
-// first launch. See docs/adr/0007-choices.md.
+// An op that several kernels, or a library, can do: which one is told by the device, once, before
+// the first launch. See docs/adr/0007-choices.md.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ class ChoicePlan final : public KernelPlan {
   const std::vector<Alternative>& alternatives() const noexcept { return alternatives_; }
   std::vector<std::string> names() const;
 
-  // Says which alternative is launched from now on. Later calls change nothing: what a plan computes
-  // does not differ from run to run.
+  // Says which alternative is launched from now on. Later calls change nothing: what a plan
+  // computes does not differ from run to run.
   void settle(std::size_t alternative) const noexcept;
   bool is_settled() const noexcept { return chosen_.load(std::memory_order_acquire) >= 0; }
   // The first where it is not settled.

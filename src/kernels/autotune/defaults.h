@@ -14,7 +14,8 @@ struct ChoiceName {
 };
 
 // Where nothing is known of a class, or it is too small to be measured: of the rules that fit, the
-// first whose alternative, or one of that family, is offered. Without one, the first that is offered.
+// first whose alternative, or one of that family, is offered. Without one, the first that is
+// offered.
 struct DefaultRule {
   std::string_view op;
   std::string_view device = "*";      // a pattern of "Apple M2 Max, applegpu_g14s, 32 cores"

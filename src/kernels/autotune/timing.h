@@ -23,9 +23,9 @@ struct TrialLimits {
 
 // The middle of what each alternative takes, on memory of its own that is filled with harmless
 // numbers: nothing that `launch` names is read or written but its dynamic block, which is read.
-// Alternatives run in turn, `first` at first, and those that are not supported or not reached have no
-// time. Empty where there is not memory enough, or the driver cannot tell. What else goes wrong is
-// thrown. The caller holds the device's queue.
+// Alternatives run in turn, `first` at first, and those that are not supported or not reached have
+// no time. Empty where there is not memory enough, or the driver cannot tell. What else goes wrong
+// is thrown. The caller holds the device's queue.
 std::optional<std::vector<std::optional<double>>> measure(
     runtime::Driver& driver, runtime::KernelRegistry& registry, const ChoicePlan& choice,
     const Launch& launch, runtime::Argument dynamics, std::size_t first,

@@ -1,5 +1,5 @@
-// Which alternative of a choice a device runs: what the user says, what was measured before, what is
-// measured now, or a default, in this order.
+// Which alternative of a choice a device runs: what the user says, what was measured before, what
+// is measured now, or a default, in this order.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ class Chooser {
   Chooser(runtime::Driver& driver, runtime::KernelRegistry& registry, const std::string& folder,
           ChooserOptions options);
 
-  // Settles the choice for good; equal plans are settled alike in a process. Measures where it has to,
-  // but not while somebody records a timeline or checks the order of commands. Throws
-  // Error{invalid_argument} where the user's rules make no sense, and what a kernel that is measured
-  // does.
+  // Settles the choice for good; equal plans are settled alike in a process. Measures where it has
+  // to, but not while somebody records a timeline or checks the order of commands. Throws
+  // Error{invalid_argument} where the user's rules make no sense, and what a kernel that is
+  // measured does.
   void settle(const ChoicePlan& choice, const Launch& launch, runtime::Argument dynamics);
 
   // What was kept; made when it is first asked for, by any thread.

@@ -1,7 +1,7 @@
 // Lanes of a simdgroup that have the same number. Text of the kernel dialect.
 
-// Of the lanes `among`, as bits, those whose number is this one's: found bit by bit. Numbers are below
-// kMost, a power of two.
+// Of the lanes `among`, as bits, those whose number is this one's: found bit by bit. Numbers are
+// below kMost, a power of two.
 template <uint kMost>
 HEARTH_INLINE uint lanes_alike(uint among, uint number) {
   uint alike = among;

@@ -3,9 +3,9 @@
 //
 // Lane 4 g + t holds pairs of neighbours along the inner axis, the lower in the lower half of a
 // word: of row g of `a` the elements 2t, 2t + 1 (x) and 2t + 8, 2t + 9 (z), the same of row g + 8
-// (y, w); of column g of `b` the elements 2t, 2t + 1 (x) and 2t + 8, 2t + 9 (y); of `sum` columns 2t
-// and 2t + 1 of row g (x, y) and of row g + 8 (z, w). Since the inner axis is summed over, any order
-// of it will do that is the same in both.
+// (y, w); of column g of `b` the elements 2t, 2t + 1 (x) and 2t + 8, 2t + 9 (y); of `sum` columns
+// 2t and 2t + 1 of row g (x, y) and of row g + 8 (z, w). Since the inner axis is summed over, any
+// order of it will do that is the same in both.
 //
 // D is F16 or BF16; sums are f32. Where a target has no such instruction, shuffles do the same,
 // slowly.

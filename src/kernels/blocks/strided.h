@@ -1,7 +1,7 @@
 // Positions in strided arrays. Text of the kernel dialect.
 
-// Extents and strides, in elements, of up to kRank axes, outermost first. The first element is `base`
-// elements behind the pointer, which points to the lowest address that is touched.
+// Extents and strides, in elements, of up to kRank axes, outermost first. The first element is
+// `base` elements behind the pointer, which points to the lowest address that is touched.
 template <int kRank>
 struct Axes {
   long base;

@@ -1,13 +1,14 @@
-// exp, tanh, and the quotients and roots inside formulas in f32, where the hardware has 2^x, 1/x and
-// the root to about an ulp: overloads that stand before the formulas of scalar_math.h. Text of the kernel dialect, inside
-// namespace formula. The prelude that defines HEARTH_HAS_APPROXIMATIONS brings
+// exp, tanh, and the quotients and roots inside formulas in f32, where the hardware has 2^x, 1/x
+// and the root to about an ulp: overloads that stand before the formulas of scalar_math.h. Text of
+// the kernel dialect, inside namespace formula. The prelude that defines HEARTH_HAS_APPROXIMATIONS
+// brings
 //   exp2_approximate(x)         2^x, 0 where that is below the normal floats
 //   reciprocal_approximate(x)   1 / x, likewise
 //   root_approximate(x)         the square root, likewise
 //   saturated_fma(a, b, c)      a b + c brought into [0, 1], 0 for NaN
 //
-// Branch-free, a third of the instructions; "max n ulp" is over all floats, on sm_90. NaN gives NaN;
-// infinities, zeros with their signs, subnormal arguments and results are those of the exact
+// Branch-free, a third of the instructions; "max n ulp" is over all floats, on sm_90. NaN gives
+// NaN; infinities, zeros with their signs, subnormal arguments and results are those of the exact
 // function, rounded. No device that flushes subnormals has these.
 
 // e^x = 2^n 2^r with n in [-126, 126], made of the last bits of a sum as power_of_word() does. Past

@@ -28,8 +28,8 @@ HEARTH_WRAPPING(int, uint)
 HEARTH_WRAPPING(long, ulong)
 #undef HEARTH_WRAPPING
 
-// Of truths, 0 or 1. By tests, which compilers fold where several elements of a word are combined; by
-// bits, which are fewer instructions otherwise.
+// Of truths, 0 or 1. By tests, which compilers fold where several elements of a word are combined;
+// by bits, which are fewer instructions otherwise.
 template <HEARTH_INT(T)>
 HEARTH_FN T either_bits(T a, T b) {
   return a | b;

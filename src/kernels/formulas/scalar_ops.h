@@ -28,8 +28,8 @@
 // By value; no branches, no ?:, no && and ||, no min/max/fmax; float literals end in f. Nothing is
 // contracted: fma stands where it is meant.
 
-// The quotient inside a formula, where the denominator is at least 1: a target may have a cheaper one
-// for f32, and likewise for other formulas, of at most 4 ulp (kernels/formulas/approximate.h).
+// The quotient inside a formula, where the denominator is at least 1: a target may have a cheaper
+// one for f32, and likewise for other formulas, of at most 4 ulp (kernels/formulas/approximate.h).
 template <HEARTH_REAL(T)>
 HEARTH_FN T ratio(T a, T b) {
   return a / b;

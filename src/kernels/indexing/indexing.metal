@@ -1,7 +1,7 @@
 // slice_assign, gather and select. Text of the kernel dialect.
 //
-// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of their
-// size E. An index outside its axis reads as zero.
+// Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of
+// their size E. An index outside its axis reads as zero.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
@@ -136,9 +136,9 @@ void select(device const E* x, device const X* indices, device E* y,
   y[i] = value;
 }
 
-// The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes as
-// memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and loads
-// a vector of each before it stores.
+// The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes
+// as memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and
+// loads a vector of each before it stores.
 template <int kRank>
 struct RowParams {
   ulong rows;  // outer x positions

@@ -1,4 +1,5 @@
-// Additions of a simdgroup's values to sums that several lanes may share. Text of the kernel dialect.
+// Additions of a simdgroup's values to sums that several lanes may share. Text of the kernel
+// dialect.
 
 #include "kernels/blocks/match_any.h"
 

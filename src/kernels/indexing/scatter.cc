@@ -1,4 +1,5 @@
-// scatter_add and select_add: kernels/indexing/segmented_sum.metal, scatter_lines.h and scatter_atomics.h.
+// scatter_add and select_add: kernels/indexing/segmented_sum.metal, scatter_lines.h and
+// scatter_atomics.h.
 #include "kernels/indexing/scatter.h"
 
 #include <algorithm>

@@ -30,7 +30,8 @@ inline Shape lines_along(int axis, Shape shape) {
 }
 
 // What the forms with sums in threadgroup memory are for: so many elements in all, and so many
-// destinations an index at most; they are read and written whole, which has to be less than sorting.
+// destinations an index at most; they are read and written whole, which has to be less than
+// sorting.
 inline constexpr std::int64_t kMostSummed = std::int64_t{1} << 31;
 inline constexpr std::int64_t kSparsest = 32;
 // Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.

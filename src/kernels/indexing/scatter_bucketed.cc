@@ -1,4 +1,5 @@
-// scatter_add of single elements sorted by bins of destinations: kernels/indexing/scatter_bucketed.metal.
+// scatter_add of single elements sorted by bins of destinations:
+// kernels/indexing/scatter_bucketed.metal.
 #include <algorithm>
 #include <memory>
 

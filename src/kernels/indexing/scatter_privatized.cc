@@ -1,4 +1,5 @@
-// scatter_add of single elements by shares of destinations: kernels/indexing/scatter_privatized.metal.
+// scatter_add of single elements by shares of destinations:
+// kernels/indexing/scatter_privatized.metal.
 #include <algorithm>
 #include <memory>
 

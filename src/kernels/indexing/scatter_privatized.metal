@@ -3,12 +3,12 @@
 //
 //   y[index] += value for the elements of a line, in their order
 //
-// A threadgroup keeps the sums of some destinations of kLines neighbouring lines; lines that are not
-// contiguous come several at a time, so that memory is read in whole sectors. Each simdgroup owns a
-// share of one line's destinations. Indices are staged for all, and each simdgroup walks them in
-// order, keeps those of its share waiting, and adds 32 at a time: lanes of equal destinations find
-// each other bit by bit and take turns, lowest first. So every sum has the order of its elements, is
-// kept in A and rounded once, as one thread would, whatever the schedule.
+// A threadgroup keeps the sums of some destinations of kLines neighbouring lines; lines that are
+// not contiguous come several at a time, so that memory is read in whole sectors. Each simdgroup
+// owns a share of one line's destinations. Indices are staged for all, and each simdgroup walks
+// them in order, keeps those of its share waiting, and adds 32 at a time: lanes of equal
+// destinations find each other bit by bit and take turns, lowest first. So every sum has the order
+// of its elements, is kept in A and rounded once, as one thread would, whatever the schedule.
 // Indices are read once for each range of destinations; the line is read and written once. Bound by
 // memory, and by instructions where a line has many ranges. Indices outside the axis are dropped.
 

@@ -1,11 +1,11 @@
 // Rows added where their indices say: scatter_add and select_add. Text of the kernel dialect.
 //
 // Indices are sorted first, stably (radix_sort.h), so that the rows of one destination follow each
-// other in the order of their indices: a segment. A thread walks kBlock neighbours in that order, in
-// one vector of columns, and adds up what belongs together; a segment that lies in one block goes to
-// the output at once, pieces of longer ones to `partial`, and a second launch adds those in order.
-// Results are the same in every run, and each output row is read and written once. Bound by memory:
-// kAhead rows and output rows are in flight at a time.
+// other in the order of their indices: a segment. A thread walks kBlock neighbours in that order,
+// in one vector of columns, and adds up what belongs together; a segment that lies in one block
+// goes to the output at once, pieces of longer ones to `partial`, and a second launch adds those in
+// order. Results are the same in every run, and each output row is read and written once. Bound by
+// memory: kAhead rows and output rows are in flight at a time.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
@@ -82,7 +82,8 @@ inline ulong piece_at(Walk walk, uint block, uint piece, constant SumParams& p) 
   return (row * p.vectors + walk.column) * uint(kWidth);
 }
 
-// A row's vector of dtype D, and sums of it in A; with kOr, elements are bools and the sum their or.
+// A row's vector of dtype D, and sums of it in A; with kOr, elements are bools and the sum their
+// or.
 template <typename D, typename A, int kWidth, bool kOr>
 struct RowSums {
   typedef Packet<kWidth* int(sizeof(typename D::memory))> Row;

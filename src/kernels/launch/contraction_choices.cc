@@ -11,7 +11,8 @@
 namespace hearth::gpu {
 namespace {
 
-// The first that fits counts; see DefaultRule. Of a family, the tile that should be fastest goes first.
+// The first that fits counts; see DefaultRule. Of a family, the tile that should be fastest goes
+// first.
 constexpr DefaultRule kRules[] = {
     {.op = "matmul", .name = "simdgroup"},
     {.op = "attention", .name = "simdgroup"},

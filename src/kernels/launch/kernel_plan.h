@@ -9,8 +9,8 @@
 
 namespace hearth::gpu {
 
-// The state of every prepared GPU kernel. The device compiles all kernels of a new plan side by side
-// before it encodes the first.
+// The state of every prepared GPU kernel. The device compiles all kernels of a new plan side by
+// side before it encodes the first.
 struct KernelPlan {
   virtual ~KernelPlan() = default;
   std::vector<const runtime::LazyKernel*> kernels;  // that launch() may encode; owned by the state

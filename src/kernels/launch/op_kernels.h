@@ -29,8 +29,8 @@ Prepared portable_matmul(const Signature& signature);
 bool fuses_matmul(const Signature& signature);
 // The same where an operand is a vector and its kernel is the best there is.
 std::optional<Prepared> matvec(const Signature& signature);
-// The same for 2 to 16 vectors and an f32 matrix of `large` elements or more: whether it is, and what is
-// prepared for it, with launch_steps(). It takes no epilogue.
+// The same for 2 to 16 vectors and an f32 matrix of `large` elements or more: whether it is, and
+// what is prepared for it, with launch_steps(). It takes no epilogue.
 inline constexpr std::int64_t kLargeMatrix = std::int64_t{1} << 24;
 bool is_matvec_few(const Signature& signature, std::int64_t large = kLargeMatrix);
 Prepared matvec_few(const Signature& signature);
@@ -58,8 +58,8 @@ void add_library_attention(KernelTable& table, bool wide);
 std::optional<Prepared> plain_library_attention(const Signature& signature);
 void add_matrix_attention(KernelTable& table);
 void add_short_attention(KernelTable& table);
-// attention of many rows by simdgroup matrices, or by plain_library_attention() if there is a `library`,
-// whichever is faster.
+// attention of many rows by simdgroup matrices, or by plain_library_attention() if there is a
+// `library`, whichever is faster.
 void add_simdgroup_attention(KernelTable& table, bool library);
 // The kernels for what not every GPU has: the vendor's libraries, tensor cores and simdgroup
 // matrices. Where they accept, they go before the others.

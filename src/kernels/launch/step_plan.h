@@ -81,16 +81,16 @@ Prepared prepared_steps(std::shared_ptr<const StepPlan> plan);
 void launch_steps(const Launch& launch);
 void launch_steps(const StepPlan& plan, const Launch& launch);
 
-// An operand as a kernel sees it: the bytes it may touch, and where its elements lie from the lowest
-// of them on.
+// An operand as a kernel sees it: the bytes it may touch, and where its elements lie from the
+// lowest of them on.
 struct StridedOperand {
   StepArgument argument;
   std::int64_t base = 0;  // elements from the lowest address to the first element
 };
 StridedOperand strided_operand(const TensorSpec& spec, int operand);
 
-// The words of Axes<rank> (kernels/blocks/strided.h) for the axes [0, rank) of a shape. Axes are merged
-// where all of `strides` allow it before, see merge_kernel_axes().
+// The words of Axes<rank> (kernels/blocks/strided.h) for the axes [0, rank) of a shape. Axes are
+// merged where all of `strides` allow it before, see merge_kernel_axes().
 void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
                  std::vector<std::int64_t>* words);
 

@@ -119,8 +119,8 @@ Cuts cuts_of(const Signature& signature, const MatmulProblem& problem, std::int6
   return parts;
 }
 
-// The part of a matrix that a call takes, of a batch whose matrices begin `first` elements behind the
-// operand's own.
+// The part of a matrix that a call takes, of a batch whose matrices begin `first` elements behind
+// the operand's own.
 StepArgument argument_of(int operand, DType dtype, const Matrix& matrix, const Part& rows,
                          const Part& columns, std::int64_t batches, std::int64_t first) {
   const bool transposed = matrix.transposed != 0;

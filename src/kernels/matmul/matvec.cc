@@ -47,8 +47,8 @@ bool is_worth_it(const Operands& operands, DType dtype) {
          (operands.rows >= kFewRows || operands.length < kLongOfFew);
 }
 
-// Simdgroups that share a row, so that there are enough of them with enough to do, and a long row does
-// not keep one of them from memory for long.
+// Simdgroups that share a row, so that there are enough of them with enough to do, and a long row
+// does not keep one of them from memory for long.
 std::int64_t split_of(std::int64_t rows, std::int64_t length, DType dtype) {
   const std::int64_t turn = kHold * 32 * kPacketBytes / size_of(dtype);
   std::int64_t split = 1;

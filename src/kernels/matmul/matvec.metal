@@ -1,10 +1,10 @@
 // y = W x for a matrix whose rows lie element by element, batched. Text of the kernel dialect.
 //
 // y [batch, rows] dense; W [batch, rows, length], rows row_step apart; x [batch, length].
-// A row belongs to p.split simdgroups, a power of two that divides the simdgroups of a threadgroup: they
-// share its packets of 16 bytes out between them. A thread has kHold of them on the way before it uses
-// the first. Bound by reading W; x comes out of the nearest cache.
-// Sums in f32 (f64 for f64), one for each packet in hand, in an order that depends on extents only.
+// A row belongs to p.split simdgroups, a power of two that divides the simdgroups of a threadgroup:
+// they share its packets of 16 bytes out between them. A thread has kHold of them on the way before
+// it uses the first. Bound by reading W; x comes out of the nearest cache. Sums in f32 (f64 for
+// f64), one for each packet in hand, in an order that depends on extents only.
 
 #include "kernels/blocks/rows.h"
 

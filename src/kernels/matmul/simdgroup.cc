@@ -49,8 +49,8 @@ std::int64_t groups_of(const Extents& of, const SimdgroupTile& tile) {
   return parts(of.m, tile.m) * parts(of.n, tile.n) * of.batches;
 }
 
-// What threadgroup memory holds: bf16 is staged as float, which simdgroups multiply in every version
-// of Metal.
+// What threadgroup memory holds: bf16 is staged as float, which simdgroups multiply in every
+// version of Metal.
 DType staged(DType dtype) { return dtype == DType::f16 ? DType::f16 : DType::f32; }
 
 // Whether the columns of a factor are dense, and the rows not.
@@ -85,7 +85,8 @@ std::int64_t shared_bytes(const Signature& signature, const SimdgroupTile& tile)
 }
 
 // How long a product should take, as the tiles that a core makes one after the other: in
-// multiplications of one element of k, and longer the fewer others there are to hide what one waits for.
+// multiplications of one element of k, and longer the fewer others there are to hide what one waits
+// for.
 double predicted(const Signature& signature, const SimdgroupTile& tile, std::int64_t shares,
                  std::int64_t cores) {
   const std::int64_t turns = parts(groups_of(extents_of(signature), tile) * shares, cores);

@@ -1,24 +1,24 @@
 // C = activation(A B + bias + residual) by simdgroup matrices, batched. Text of the kernel dialect.
 //
-// a [batch, m, k], b [batch, k, n] with strides of their own, 0 where an operand is broadcast; bias [n]
-// and residual [batch, m, n] where they are asked for; c [batch, m, n] with rows c_row apart.
+// a [batch, m, k], b [batch, k, n] with strides of their own, 0 where an operand is broadcast; bias
+// [n] and residual [batch, m, n] where they are asked for; c [batch, m, n] with rows c_row apart.
 //
-// A threadgroup of four simdgroups makes a tile of kTileM x kTileN, each simdgroup a quarter of it: two
-// by two, in matrices of 8 x 8 that stay in registers. Slices of kDepth of k go through threadgroup
-// memory as type S, along the axis that is dense in memory, 16 bytes a load where addresses allow it;
-// what lies outside is never read, and is 0 there. Rows in threadgroup memory are 16 bytes longer than
-// their elements, so that the 8 rows of a matrix lie in other banks. Results leave by threadgroup
-// memory too, eight rows of a simdgroup at a time, so that neighbouring lanes store neighbours and
-// nothing depends on which lane holds what.
+// A threadgroup of four simdgroups makes a tile of kTileM x kTileN, each simdgroup a quarter of it:
+// two by two, in matrices of 8 x 8 that stay in registers. Slices of kDepth of k go through
+// threadgroup memory as type S, along the axis that is dense in memory, 16 bytes a load where
+// addresses allow it; what lies outside is never read, and is 0 there. Rows in threadgroup memory
+// are 16 bytes longer than their elements, so that the 8 rows of a matrix lie in other banks.
+// Results leave by threadgroup memory too, eight rows of a simdgroup at a time, so that
+// neighbouring lanes store neighbours and nothing depends on which lane holds what.
 //
-// Threadgroups walk `panel` rows of tiles column by column, the next panel back again: what they read
-// of B and A at one time is small, and the last of it is still in the cache when they turn. Where there
-// are too few tiles for the GPU, ctx.tg.y shares k: parts of the sums, each over `length` of k, go to
-// memory, and matmul_simdgroup_join adds them in their order.
+// Threadgroups walk `panel` rows of tiles column by column, the next panel back again: what they
+// read of B and A at one time is small, and the last of it is still in the cache when they turn.
+// Where there are too few tiles for the GPU, ctx.tg.y shares k: parts of the sums, each over
+// `length` of k, go to memory, and matmul_simdgroup_join adds them in their order.
 //
-// Memory: each factor once for every tile across it, kTileM kTileN / (kTileM + kTileN) multiplications
-// an element; from threadgroup memory kTileM kTileN / (2 (kTileM + kTileN)). Bound: arithmetic, where m, n
-// and k are larger than a tile.
+// Memory: each factor once for every tile across it, kTileM kTileN / (kTileM + kTileN)
+// multiplications an element; from threadgroup memory kTileM kTileN / (2 (kTileM + kTileN)). Bound:
+// arithmetic, where m, n and k are larger than a tile.
 //
 // Numerics: products and sums in f32, as the hardware adds eight products to a sum, eights of k in
 // ascending order; the tile does not change a bit, sharing k does. Then as in matmul.h.
@@ -76,8 +76,8 @@ inline void stage_lines(device const typename D::memory* from, long line, long s
   }
 }
 
-// D and S are what memory and threadgroup memory have, O what is stored; kAColumns: columns of A are
-// dense, kBColumns: those of B.
+// D and S are what memory and threadgroup memory have, O what is stored; kAColumns: columns of A
+// are dense, kBColumns: those of B.
 template <typename D, typename S, typename O, int kRank, int kTileM, int kTileN, int kDepth,
           bool kAColumns, bool kBColumns, bool kBias, bool kResidual, int kActivation>
 void matmul_simdgroup(device const typename D::memory* a, device const typename D::memory* b,

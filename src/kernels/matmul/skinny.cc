@@ -14,8 +14,8 @@ constexpr std::int64_t kMostVectors = 16;
 constexpr std::int64_t kPacket = 4;  // elements
 // Positions in a row are ints.
 constexpr std::int64_t kLongest = std::int64_t{1} << 30;
-// Threadgroups that keep a large GPU busy, and how many of them share the length for that at most, of so
-// many elements at least.
+// Threadgroups that keep a large GPU busy, and how many of them share the length for that at most,
+// of so many elements at least.
 constexpr std::int64_t kBusy = 256;
 constexpr std::int64_t kMostShares = 8;
 constexpr std::int64_t kShortestShare = 1024;

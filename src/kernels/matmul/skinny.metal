@@ -1,11 +1,11 @@
 // y = x W' for a few vectors at once, f32. Text of the kernel dialect.
 //
-// x [vectors, length], W [rows, length], y [vectors, rows]; vectors and rows lie element by element,
-// their beginnings whole packets of 16 bytes apart; the length is whole packets too. A simdgroup has
-// kRows rows of W, which its lanes share out packet by packet; the simdgroups of a threadgroup stage the
-// vectors in threadgroup memory together, kSteps packets of a lane of each at a time, while the next
-// ones and as many of the rows are on their way. Where there are too few rows, threadgroups share the
-// length, and leave their sums in `parts` for matvec_few_join().
+// x [vectors, length], W [rows, length], y [vectors, rows]; vectors and rows lie element by
+// element, their beginnings whole packets of 16 bytes apart; the length is whole packets too. A
+// simdgroup has kRows rows of W, which its lanes share out packet by packet; the simdgroups of a
+// threadgroup stage the vectors in threadgroup memory together, kSteps packets of a lane of each at
+// a time, while the next ones and as many of the rows are on their way. Where there are too few
+// rows, threadgroups share the length, and leave their sums in `parts` for matvec_few_join().
 //
 // W is read once, and bound by that up to about 8 vectors. Sums in f32, in an order that depends on
 // extents only.
@@ -55,7 +55,8 @@ HEARTH_INLINE void read_vectors(thread float4* mine, device const float* x, int 
   }
 }
 
-// kThreads threads to a threadgroup; `stage` has 64 kSteps kVectors packets. W has kRows rows or more.
+// kThreads threads to a threadgroup; `stage` has 64 kSteps kVectors packets. W has kRows rows or
+// more.
 template <bool kPacked, int kRows, int kVectors, int kSteps, int kThreads>
 void matvec_few(device const float* w, device const float* x, device float* y, device float* parts,
                 constant MatvecFewParams& p, threadgroup float4* stage, Ctx ctx) {

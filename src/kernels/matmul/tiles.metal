@@ -1,12 +1,13 @@
-// C = activation(A B + bias + residual) for every dtype and any strides, batched. Text of the kernel
-// dialect.
+// C = activation(A B + bias + residual) for every dtype and any strides, batched. Text of the
+// kernel dialect.
 //
 // bias [n], residual [batch, m, n] and activation are for float dtypes, where they are asked for.
 // c [batch, m, n] with rows c_row apart, all else of it and residual dense; a [batch, m, k],
-// b [batch, k, n] with strides of their own, 0 where an operand is broadcast. A threadgroup of 16 x 16 threads makes a tile of 64 x 64: sixteen elements a
-// thread in registers, slices of 16 of k through threadgroup memory. Sums are kept in the type A:
-// float for the small floats, unsigned integers wrap. Where a library or tensor cores serve a dtype,
-// they do it better; this is for what they do not take.
+// b [batch, k, n] with strides of their own, 0 where an operand is broadcast. A threadgroup of 16 x
+// 16 threads makes a tile of 64 x 64: sixteen elements a thread in registers, slices of 16 of k
+// through threadgroup memory. Sums are kept in the type A: float for the small floats, unsigned
+// integers wrap. Where a library or tensor cores serve a dtype, they do it better; this is for what
+// they do not take.
 
 #include "kernels/blocks/strided.h"
 #include "kernels/formulas/activation.h"

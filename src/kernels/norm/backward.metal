@@ -365,8 +365,9 @@ struct NormCombineParams {
   long first, count;    // the columns that are added
 };
 
-// The partial sums of a column, whose place among those that are added is `at`; true for the threads
-// that have it. A threadgroup adds those of 32 columns; `shared` has an element for each thread.
+// The partial sums of a column, whose place among those that are added is `at`; true for the
+// threads that have it. A threadgroup adds those of 32 columns; `shared` has an element for each
+// thread.
 template <typename V>
 HEARTH_INLINE bool combined(device const V* partial, constant NormCombineParams& p,
                             threadgroup V* shared, Ctx ctx, thread long& at, thread V& sum) {

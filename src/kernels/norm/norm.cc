@@ -1,4 +1,5 @@
-// layer_norm, rms_norm and their gradients: kernels/norm/norm.metal and kernels/norm/backward.metal.
+// layer_norm, rms_norm and their gradients: kernels/norm/norm.metal and
+// kernels/norm/backward.metal.
 #include <algorithm>
 #include <bit>
 #include <memory>

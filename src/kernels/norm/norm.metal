@@ -6,8 +6,8 @@
 // (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
 // Sums in f32 (f64 for f64); those of longer rows keep what rounding takes (LongSum), so that their
 // error does not grow with the row. The mean is taken of the differences from the row's first
-// element, then the variance around it: nothing cancels, and a row of equal elements has exactly its mean.
-// The result of f32 rows may be rounded to 16 bits as it is stored.
+// element, then the variance around it: nothing cancels, and a row of equal elements has exactly
+// its mean. The result of f32 rows may be rounded to 16 bits as it is stored.
 
 #include "kernels/blocks/rows.h"
 

@@ -1,8 +1,8 @@
 // The dialect for a host compiler (g++ or clang, C++20), without any header: what the simulator
 // runs. Barriers and what a simdgroup shares go through the table of simulator_abi.h. Compile with
 //   -std=c++20 -ffp-contract=off -fwrapv -fsigned-char -fno-strict-aliasing
-// so that nothing is contracted, and kernels may read floats in vectors of words. Where the compiler
-// has _Float16 and can round it after each operation (-fexcess-precision=16 of g++,
+// so that nothing is contracted, and kernels may read floats in vectors of words. Where the
+// compiler has _Float16 and can round it after each operation (-fexcess-precision=16 of g++,
 // -ffloat16-excess-precision=none of clang), also with that and -DHEARTH_HAS_FLOAT16=1.
 #pragma once
 

@@ -7,8 +7,8 @@
 // vec<T, N>(a, b, ...) with a T that is a template parameter is filled element by element, and
 // vectors are converted by the names float4, half4... only.
 //
-// As C++ for OpenCL it has address spaces of member functions, as Metal, and no bfloat: for texts that
-// bring their own (metal_bfloat.h). What is in no address space is in any then.
+// As C++ for OpenCL it has address spaces of member functions, as Metal, and no bfloat: for texts
+// that bring their own (metal_bfloat.h). What is in no address space is in any then.
 #pragma once
 
 typedef unsigned char uchar;

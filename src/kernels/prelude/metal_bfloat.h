@@ -2,9 +2,9 @@
 // computes through float, as the other targets have it (half.h). It stands in front of a text for
 // such a compiler, and the text's bfloat and as_type are these from there on.
 //
-// Rounds to nearest even, NaN stays NaN and is quiet. With a float the result of + - * / is a float,
-// with an integer or its own kind a bfloat. Functions of metal take it as a float. There is no
-// simdgroup_matrix of it, no numeric_limits, and `condition ? b : 0` is ambiguous.
+// Rounds to nearest even, NaN stays NaN and is quiet. With a float the result of + - * / is a
+// float, with an integer or its own kind a bfloat. Functions of metal take it as a float. There is
+// no simdgroup_matrix of it, no numeric_limits, and `condition ? b : 0` is ambiguous.
 #if __METAL_VERSION__ < 310
 #ifndef __OPENCL_CPP_VERSION__  // lint.h comes with its own
 #include <metal_stdlib>

@@ -32,8 +32,8 @@ struct EntryGrid {
   uint x, y, z;
 };
 
-// Where a thread is, by the names of Metal's attributes. Threadgroups at the end of a grid may reach
-// beyond it: their threads there do nothing, and do not count.
+// Where a thread is, by the names of Metal's attributes. Threadgroups at the end of a grid may
+// reach beyond it: their threads there do nothing, and do not count.
 struct EntryPlace {
   Ctx ctx;
   EntryGrid grid;

@@ -2,9 +2,9 @@
 // metal_simdgroup, quadgroups, and 8 x 8 matrices. Included in namespace metal by a target that has
 // lane_index().
 //
-// A matrix is kept as Apple GPUs keep it: two neighbouring elements of a row to a lane. Its product is
-// made of what lanes read of each other (Lanes<T>, of the target), so it is right on every target and
-// fast on none: kernels for tensor cores are written for them.
+// A matrix is kept as Apple GPUs keep it: two neighbouring elements of a row to a lane. Its product
+// is made of what lanes read of each other (Lanes<T>, of the target), so it is right on every
+// target and fast on none: kernels for tensor cores are written for them.
 
 template <class T>
 HEARTH_INLINE T simd_shuffle_and_fill_up(T value, T fill, ushort delta) {

@@ -10,7 +10,8 @@
 namespace hearth::gpu {
 namespace {
 
-// A kernel whose threads make `per_thread` elements of the output each. With `rare`, it is compiled when it is launched.
+// A kernel whose threads make `per_thread` elements of the output each. With `rare`, it is compiled
+// when it is launched.
 Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& function,
                 const std::vector<std::string>& arguments, std::int64_t per_thread, bool rare) {
   const TensorSpec& output = signature.output;

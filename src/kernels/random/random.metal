@@ -2,8 +2,8 @@
 // is core/philox.h of Hearth: Philox4x32-10, seed and counter fixed when the op was recorded.
 //
 // A thread makes the elements of one block of four words, and stores them at once where the output
-// is aligned (kPacked): lanes that store one element each of four would write every sector four times.
-// Bound by memory; normal values by arithmetic as much.
+// is aligned (kPacked): lanes that store one element each of four would write every sector four
+// times. Bound by memory; normal values by arithmetic as much.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/formulas/formulas.h"

@@ -1,6 +1,6 @@
 // argmax and argmin: reductions that keep an index beside the value
-// (kernels/reduce/arg_reduce.metal). With the values, these are taken from where the indices say, by
-// the kernel of gather: one element a line.
+// (kernels/reduce/arg_reduce.metal). With the values, these are taken from where the indices say,
+// by the kernel of gather: one element a line.
 #include <algorithm>
 #include <memory>
 #include <utility>

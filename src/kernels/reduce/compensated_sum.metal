@@ -2,9 +2,10 @@
 // about 48 bits. Text of the kernel dialect, in front of the reductions, which see it as any other
 // accumulator. Nothing may be contracted or taken in another order by a compiler.
 //
-// Two pairs are added with the error of both parts (Joldes, Muller, Popescu, "Tight and rigorous error
-// bounds for basic building blocks of double-word arithmetic", 2017, algorithm 6: AccurateDWPlusDW,
-// relative error below 3 * 2^-48). Of what is no number or infinite only the sum counts.
+// Two pairs are added with the error of both parts (Joldes, Muller, Popescu, "Tight and rigorous
+// error bounds for basic building blocks of double-word arithmetic", 2017, algorithm 6:
+// AccurateDWPlusDW, relative error below 3 * 2^-48). Of what is no number or infinite only the sum
+// counts.
 
 struct Accumulator {
   float high, low;

@@ -230,8 +230,8 @@ std::string RegionAccess::entry_begin(const std::string& result, const std::stri
         scalars > 1 ? joined("dynamics[p.scalar[", scalar++, "]]") : "dynamics[p.scalar]";
     line(fill, "  o.s", i, " = ", values_.scalar_value(static_cast<int>(i), word), ";");
   }
-  // The one element of a region may be written over one that it reads: the thread that does it is the
-  // only one to look.
+  // The one element of a region may be written over one that it reads: the thread that does it is
+  // the only one to look.
   const bool alone = layout_.axes.empty() && result.empty();
   return joined("inline void region(", parameters, result.empty() ? "" : result + ", ",
                 "constant RegionParams& p, ", dynamics ? "device const ulong* dynamics, " : "",

@@ -33,8 +33,8 @@ struct BuiltKernel {
 class RegionAccess {
  public:
   // `width` elements a vector; 1: elements one by one. `aliased` has a bit for each operand that
-  // shares memory with another one. `tiled` is the layout's tiled_axis(), or -1 for a kernel without
-  // tiles.
+  // shares memory with another one. `tiled` is the layout's tiled_axis(), or -1 for a kernel
+  // without tiles.
   RegionAccess(const LoweredRegion& lowered, const RegionValues& values, int width,
                std::uint64_t aliased, int tiled = -1);
 
@@ -55,8 +55,8 @@ class RegionAccess {
   // A function `name`(position i, p) like that for one operand alone.
   std::string position_function(const std::string& name, int operand, const std::vector<int>& axes,
                                 bool inner);
-  // What kernels/regions/transpose.metal asks for, with tiles of `edge` rows and columns; and the threadgroup
-  // arrays of its kernel, as parameters of the entry point.
+  // What kernels/regions/transpose.metal asks for, with tiles of `edge` rows and columns; and the
+  // threadgroup arrays of its kernel, as parameters of the entry point.
   std::string tile_functions(int edge);
   std::vector<runtime::KernelParameter> tile_arrays(int edge) const;
   // Bytes of those, and the rows that a thread takes at once.

@@ -12,8 +12,8 @@
 
 namespace hearth::gpu {
 
-// What combines two values of a reduction, as text: "formula::add". With `within_words`, elements of
-// one vector are combined with each other. Throws Error{unsupported} for what does not reduce.
+// What combines two values of a reduction, as text: "formula::add". With `within_words`, elements
+// of one vector are combined with each other. Throws Error{unsupported} for what does not reduce.
 const char* combine_formula(const RegionReduction& reduction, bool within_words);
 // The value that changes nothing, as an expression of the class of `dtype`: -inf for max of floats,
 // the least integer of the dtype for max of integers.

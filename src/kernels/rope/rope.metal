@@ -6,10 +6,10 @@
 // the pairs of a packet of 16 bytes of one s, works out their sines once and turns them in every
 // ntg.y-th of the outer rows. Bound by memory.
 //
-// Angles are exact where positions are large, and without f64: they are counted in turns, in units of
-// 2^-64, and a product with an integer that wraps loses whole turns only. The turns of one position,
-// base^(-i / pairs) / 2 pi, are products of the powers of two of base^(-1 / pairs), each rounded to
-// 2^-64. The offset comes from the dynamic block.
+// Angles are exact where positions are large, and without f64: they are counted in turns, in units
+// of 2^-64, and a product with an integer that wraps loses whole turns only. The turns of one
+// position, base^(-i / pairs) / 2 pi, are products of the powers of two of base^(-1 / pairs), each
+// rounded to 2^-64. The offset comes from the dynamic block.
 
 #include "kernels/blocks/rows.h"
 #include "kernels/formulas/formulas.h"

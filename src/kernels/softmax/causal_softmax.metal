@@ -1,8 +1,8 @@
-// attention_weights: softmax(scale x) over rows of scores, where a row of each matrix sees keys up to
-// its own in causal order, aligned at the last of both. Text of the kernel dialect.
+// attention_weights: softmax(scale x) over rows of scores, where a row of each matrix sees keys up
+// to its own in causal order, aligned at the last of both. Text of the kernel dialect.
 //
-// As softmax_rows of softmax.h for rows that fit into registers. Keys that a row does not see are not
-// read, and get 0. Bound by memory.
+// As softmax_rows of softmax.h for rows that fit into registers. Keys that a row does not see are
+// not read, and get 0. Bound by memory.
 
 #include "kernels/attention/scores.metal"
 #include "kernels/softmax/softmax.metal"

@@ -1,5 +1,5 @@
-// softmax, log_softmax, logsumexp and their gradients: kernels/softmax/softmax.metal along the last axis,
-// kernels/softmax/columns.metal along another one.
+// softmax, log_softmax, logsumexp and their gradients: kernels/softmax/softmax.metal along the last
+// axis, kernels/softmax/columns.metal along another one.
 #include <algorithm>
 #include <bit>
 #include <memory>

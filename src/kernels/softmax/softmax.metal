@@ -59,8 +59,8 @@ HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* s
   return all;
 }
 
-// One read of a row of any length. kFinite keeps the maximum below infinity, for results that may be
-// infinite.
+// One read of a row of any length. kFinite keeps the maximum below infinity, for results that may
+// be infinite.
 template <typename D, int kHold, bool kFinite>
 HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* row, int shift,
                                                bool packed, int length, uint lane, uint lanes,

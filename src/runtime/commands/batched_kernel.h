@@ -1,9 +1,10 @@
 // A kernel that runs several launches of another one, its members, as one launch.
 //
-// A command of a batched kernel has as its first argument a constant, BatchTable of kernels/blocks/batch.h:
-// 32-bit words, first the number of members, then of all that there may be: where each begins among
-// the threadgroups, and how many threadgroups it has along x, y and z. Behind it are the arguments of
-// the members, one member after the other. Threads of a threadgroup are those of every member.
+// A command of a batched kernel has as its first argument a constant, BatchTable of
+// kernels/blocks/batch.h: 32-bit words, first the number of members, then of all that there may be:
+// where each begins among the threadgroups, and how many threadgroups it has along x, y and z.
+// Behind it are the arguments of the members, one member after the other. Threads of a threadgroup
+// are those of every member.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ namespace runtime {
 // Sees the accesses of a batch in the order of its commands. Ranges are half-open byte ranges of
 // one address space; ranges that only touch do not conflict, and neither do two reads.
 //
-// Memory is kept as disjoint segments, each with its last writer and the readers since, so an access
-// costs the logarithm of the number of segments, and what it waits for is exact.
+// Memory is kept as disjoint segments, each with its last writer and the readers since, so an
+// access costs the logarithm of the number of segments, and what it waits for is exact.
 class DependencyTracker {
  public:
   // Notes that `command` touches [begin, begin + bytes); appends to `after` the earlier commands

@@ -6,7 +6,8 @@
 //   1. One in-order queue. Commands of one batch that are in the same group may run at the same
 //      time, in any order; a group starts when the one before it is done.
 //   2. submit(), copies to the device and launch() return before the work is done.
-//   3. Addresses are numbers to the host unless properties().unified says otherwise. Offsets within an
+//   3. Addresses are numbers to the host unless properties().unified says otherwise. Offsets within
+//   an
 //      allocation are added to them.
 //   4. No call aborts the process. A fault of queued work is thrown as Error{device}, with the
 //      kernel's name where it is known, by wait() or copy_to_host(), and by every call after it if

@@ -1,5 +1,5 @@
-// A problem that a library of the device's vendor solves as one command: a large matrix product, for
-// instance.
+// A problem that a library of the device's vendor solves as one command: a large matrix product,
+// for instance.
 #pragma once
 
 #include <algorithm>

@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace runtime {
 
 // One file for each image, named by the hash of its source and compiler. Safe between threads and
-// processes: files appear whole, by renaming. Nothing here throws: an entry that is damaged counts as
-// absent and is replaced; a folder that cannot be read or written means compiling again.
+// processes: files appear whole, by renaming. Nothing here throws: an entry that is damaged counts
+// as absent and is replaced; a folder that cannot be read or written means compiling again.
 class KernelCache {
  public:
   // An empty folder name: nothing is kept.

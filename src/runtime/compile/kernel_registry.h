@@ -29,8 +29,9 @@ class KernelRegistry {
     if (cache_.folder().empty()) driver_.keep_no_images();
   }
 
-  // Compiles or loads the kernel if it is new; threads that ask for the same one wait for the first.
-  // Throws Error{device} with the compiler's messages, again at every call for the same source.
+  // Compiles or loads the kernel if it is new; threads that ask for the same one wait for the
+  // first. Throws Error{device} with the compiler's messages, again at every call for the same
+  // source.
   const Function& get(const KernelSource& source);
   // The function of a library, made ready by the first call.
   const Function& get(const LibraryCall& call);

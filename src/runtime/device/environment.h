@@ -41,8 +41,8 @@ struct Environment {
   std::string problem;
 };
 
-// `lookup`: the value of a variable, or null. `variables`: the names of all there are, among which one
-// that looks like a misspelt name of the above is a problem.
+// `lookup`: the value of a variable, or null. `variables`: the names of all there are, among which
+// one that looks like a misspelt name of the above is a problem.
 Environment read_environment(const std::function<const char*(const char*)>& lookup,
                              std::span<const std::string> variables = {});
 

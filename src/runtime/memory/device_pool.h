@@ -16,9 +16,9 @@ inline namespace v0 {
 namespace runtime {
 
 // Requests up to kSmall are rounded to a power of two and cut from slabs, since drivers take
-// microseconds for each block of theirs. Larger ones have blocks of their own, rounded to kGrain, and
-// reuse a free block that wastes at most an eighth. A freed block may be handed out at once: the queue
-// is in order. Thread-safe.
+// microseconds for each block of theirs. Larger ones have blocks of their own, rounded to kGrain,
+// and reuse a free block that wastes at most an eighth. A freed block may be handed out at once:
+// the queue is in order. Thread-safe.
 class DevicePool {
  public:
   // Without `recycles`, every request is a block of the driver's own, as a checker of bounds wants.

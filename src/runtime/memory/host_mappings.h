@@ -1,5 +1,5 @@
-// What the host sees of a device's memory while it may: work that would change it then, or look at what
-// the host changes, is refused when it is queued.
+// What the host sees of a device's memory while it may: work that would change it then, or look at
+// what the host changes, is refused when it is queued.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the process did when: calls on the host, kernels on devices. Recorded while somebody wants it
-// (runtime::Profile, HEARTH_TRACE), at the cost of one look at a flag otherwise. Thread-safe.
+// What the process did when: calls on the host, kernels on devices. Recorded while somebody wants
+// it (runtime::Profile, HEARTH_TRACE), at the cost of one look at a flag otherwise. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -27,8 +27,8 @@ constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kLongestLine = 16 * 1024;
 constexpr std::uintmax_t kLongestFile = ChoiceFile::kMost * kLongestLine;
 
-// Held by whoever reads the file to write it again. File systems without locks lose only what another
-// process keeps at the same moment.
+// Held by whoever reads the file to write it again. File systems without locks lose only what
+// another process keeps at the same moment.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)

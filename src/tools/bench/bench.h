@@ -62,8 +62,8 @@ struct RowSpec {
   int threads = 1;
   bool recording_included = false;
   std::string note = {};
-  // Seconds between turns: where others keep threads spinning, or a card would slow down at its limit
-  // of power, sooner in one row than in another.
+  // Seconds between turns: where others keep threads spinning, or a card would slow down at its
+  // limit of power, sooner in one row than in another.
   double pause = 0;
 };
 

@@ -24,7 +24,8 @@ Contestant synchronized(Device device, std::function<void()> queue);
 // Calls whose results are dropped, queued.
 std::function<void()> queued(std::function<Array()> call);
 
-// Rows by what is counted. `timing` is "stream", or "replay" where the calls of a sample are one plan.
+// Rows by what is counted. `timing` is "stream", or "replay" where the calls of a sample are one
+// plan.
 RowSpec bandwidth_row(std::string row, double bytes);      // TB/s
 RowSpec throughput_row(std::string row, double flops);     // TFLOP/s
 RowSpec latency_row(std::string row, std::string timing);  // us
@@ -32,8 +33,8 @@ RowSpec latency_row(std::string row, std::string timing);  // us
 // The memory traffic that a card is able to do, measured beside the rows.
 class MemoryLimits {
  public:
-  // `size` bytes of memory are copied or read: a multiple of 16 KiB, and more than caches hold where
-  // a limit is to be found.
+  // `size` bytes of memory are copied or read: a multiple of 16 KiB, and more than caches hold
+  // where a limit is to be found.
   explicit MemoryLimits(Device device, std::int64_t size = std::int64_t{2} << 30);
 
   // The driver's own copy, and a kernel that only reads. Times are those of `bytes` of traffic.

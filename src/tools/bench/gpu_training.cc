@@ -1,5 +1,5 @@
-// Rows of a GPU about training: tokens per second with the loss read after every step, and the share
-// of that time in which the host works.
+// Rows of a GPU about training: tokens per second with the loss read after every step, and the
+// share of that time in which the host works.
 #include <chrono>
 #include <vector>
 

@@ -111,8 +111,8 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
   add_includes(text_, fs::path(options.path).parent_path().string(), "");
 }
 
-// Reads what a text includes, under the path that the preprocessor looks for. `key` is the text's own,
-// and `folder` where it lies. What is not there may stand in a condition that does not hold.
+// Reads what a text includes, under the path that the preprocessor looks for. `key` is the text's
+// own, and `folder` where it lies. What is not there may stand in a condition that does not hold.
 void KernelFile::add_includes(const std::string& text, const std::string& folder,
                               const std::string& key) {
   std::istringstream lines(text);

@@ -11,8 +11,8 @@ namespace hearth::tools {
 // What a buffer holds where nothing was written: NaN in every float dtype, -1 in the integers.
 inline constexpr std::byte kPoison{0xff};
 
-// The bytes that a description stands for: parts separated by commas, each aligned to its dtype as a
-// struct's members are,
+// The bytes that a description stands for: parts separated by commas, each aligned to its dtype as
+// a struct's members are,
 //   TYPE:VALUE          one number ("u32:1024", "f32:0.5")
 //   TYPE[COUNT]         numbers in [-1, 1), or integers from 0 to 15
 //   TYPE[COUNT]:INIT    random, zeros, ones, iota (0, 1, 2...), poison

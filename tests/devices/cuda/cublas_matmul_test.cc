@@ -1,5 +1,5 @@
-// matmul by cuBLASLt, from an op with strided operands to what the library is asked for. The library
-// is a fake that computes what it is asked, on a fake card.
+// matmul by cuBLASLt, from an op with strided operands to what the library is asked for. The
+// library is a fake that computes what it is asked, on a fake card.
 #include "devices/cuda/cublas/cublas_matmul.h"
 
 #include <gtest/gtest.h>
@@ -83,9 +83,9 @@ class CudaCublasMatmul : public FakeCard {
     return address;
   }
 
-  // Runs the op and compares with sums in f64 over small integers, which are exact. Rows of the result
-  // lie `row` elements apart, if that is more than they have; where `cuts`, no product is too small to
-  // be cut.
+  // Runs the op and compares with sums in f64 over small integers, which are exact. Rows of the
+  // result lie `row` elements apart, if that is more than they have; where `cuts`, no product is
+  // too small to be cut.
   void check(Operand a, Operand b, const Shape& shape, DType dtype = DType::f32,
              std::int64_t row = 0, bool cuts = false) {
     std::vector<float> memory_of[2];

@@ -1,6 +1,6 @@
-// Graphs for cuDNN against a strict library of these tests: descriptors are finalized once and before
-// they are used, given back, and never touched afterwards; plans pass addresses in the order of the
-// tensors.
+// Graphs for cuDNN against a strict library of these tests: descriptors are finalized once and
+// before they are used, given back, and never touched afterwards; plans pass addresses in the order
+// of the tensors.
 #include "devices/cuda/cudnn/cudnn_graph.h"
 
 #include <gtest/gtest.h>

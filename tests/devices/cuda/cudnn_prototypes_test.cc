@@ -1,6 +1,6 @@
-// What src/devices/cuda/cudnn/cudnn_api.h declares by hand, against cuDNN's own headers, where they exist: they come
-// with a package of hundreds of megabytes, which tests do not install. All of it is checked when this
-// file is compiled.
+// What src/devices/cuda/cudnn/cudnn_api.h declares by hand, against cuDNN's own headers, where they
+// exist: they come with a package of hundreds of megabytes, which tests do not install. All of it
+// is checked when this file is compiled.
 #include <gtest/gtest.h>
 
 #if __has_include(<cudnn_graph.h>) && __has_include(<cuda_runtime_api.h>)

@@ -1,5 +1,5 @@
-// What src/devices/cuda declares by hand, against the toolkit's own headers, where they exist. All of
-// it is checked when this file is compiled.
+// What src/devices/cuda declares by hand, against the toolkit's own headers, where they exist. All
+// of it is checked when this file is compiled.
 #include <gtest/gtest.h>
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
@@ -69,8 +69,8 @@ HANDLE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
 static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
 static_assert(std::is_same_v<CUdevice, Card> && std::is_same_v<CUdeviceptr, DevicePointer>);
 
-// In a struct, where the types of a row have the names that its API gives them. A header may rename a
-// function by a macro, to another version of the same type.
+// In a struct, where the types of a row have the names that its API gives them. A header may rename
+// a function by a macro, to another version of the same type.
 #define HEARTH_FUNCTION(result, name, parameters)                                                  \
   static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
                 #name);

@@ -19,8 +19,8 @@ using runtime::Argument;
 constexpr char kUse[] = "useResources:count:usage:";
 constexpr std::uint32_t kPart = 96;  // elements of a member
 
-// y = x * factor + sum of a row's neighbours in threadgroup memory, so that all of a batch's parts take
-// part: constants, pointers of both kinds, threadgroup arrays.
+// y = x * factor + sum of a row's neighbours in threadgroup memory, so that all of a batch's parts
+// take part: constants, pointers of both kinds, threadgroup arrays.
 runtime::KernelSource mix_source() {
   return {"mix",
           R"(
@@ -280,7 +280,8 @@ TEST_F(MetalBatches, ExecutablesSeeWhereMemoryIsNow) {
   free_members();
 }
 
-// Memory of arguments is used again when what reads it is done, and not before: work runs late here.
+// Memory of arguments is used again when what reads it is done, and not before: work runs late
+// here.
 TEST_F(MetalBatches, MemoryOfArgumentsIsUsedAgain) {
   const runtime::Function& mix = kernel(mix_source());
   make_members(300);

@@ -1,4 +1,5 @@
-// Where arguments go: in the order of parameters, or by the indices that a text of Metal's own gives.
+// Where arguments go: in the order of parameters, or by the indices that a text of Metal's own
+// gives.
 #include "devices/metal/driver/bindings.h"
 
 #include <gtest/gtest.h>

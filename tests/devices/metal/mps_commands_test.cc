@@ -1,5 +1,5 @@
-// Calls of MPSGraph between kernels: order, command buffers that it commits, errors, times; and which
-// systems have it.
+// Calls of MPSGraph between kernels: order, command buffers that it commits, errors, times; and
+// which systems have it.
 #include "devices/metal/mps_fixture.h"
 #include "kernels/matmul/problem.h"
 

@@ -1,5 +1,5 @@
-// attention on the simulator, and on cards where there are some, against f64 on the CPU: few and many
-// queries, lengths that only the device knows, and whatever lies behind them.
+// attention on the simulator, and on cards where there are some, against f64 on the CPU: few and
+// many queries, lengths that only the device knows, and whatever lies behind them.
 #include <gtest/gtest.h>
 
 #include "check.h"
@@ -119,7 +119,8 @@ TEST(AttentionRun, FewQueriesOverLongKeys) {
   }
 }
 
-// Rows that tensor cores take: padded columns, more queries than go together, whatever is left over.
+// Rows that tensor cores take: padded columns, more queries than go together, whatever is left
+// over.
 TEST(AttentionRun, FewQueriesOfSmallFloats) {
   for (const Device& device : gpus()) {
     for (const DType dtype : {DType::bf16, DType::f16}) {

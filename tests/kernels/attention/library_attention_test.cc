@@ -1,5 +1,5 @@
-// attention as a vendor's library does it, with what Hearth does around it: on cards whose library it
-// is, and on a simulator with plain loops in its place. Against f64 on the CPU.
+// attention as a vendor's library does it, with what Hearth does around it: on cards whose library
+// it is, and on a simulator with plain loops in its place. Against f64 on the CPU.
 #include <gtest/gtest.h>
 
 #include "check.h"

@@ -1,7 +1,7 @@
-// attention by simdgroup matrices on the device that runs kernels, a checking simulator unless another
-// is named, against sums in f64: every tile, head sizes, dtypes, memory with gaps and NaN around, lengths
-// that only the device knows, rows that see nothing; and on a simulator whose lanes have other elements
-// of a matrix.
+// attention by simdgroup matrices on the device that runs kernels, a checking simulator unless
+// another is named, against sums in f64: every tile, head sizes, dtypes, memory with gaps and NaN
+// around, lengths that only the device knows, rows that see nothing; and on a simulator whose lanes
+// have other elements of a matrix.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,8 +86,8 @@ class SimdgroupAttention : public ::testing::Test {
     return address;
   }
 
-  // Rows are `gap` elements longer than said, memory begins `shift` elements before; elements of rows
-  // from `end` on are NaN.
+  // Rows are `gap` elements longer than said, memory begins `shift` elements before; elements of
+  // rows from `end` on are NaN.
   Placed place(const Shape& shape, DType dtype, std::int64_t gap, std::int64_t shift,
                std::int64_t end, bool by_columns = false) {
     Placed placed;

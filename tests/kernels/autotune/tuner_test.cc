@@ -1,5 +1,5 @@
-// What is chosen between implementations, when, and what measuring them leaves alone: on a simulator
-// whose clock says what a test wants.
+// What is chosen between implementations, when, and what measuring them leaves alone: on a
+// simulator whose clock says what a test wants.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -81,8 +81,8 @@ Prepared add_value(const Signature& signature, const std::string& name, std::int
   return prepared_steps(std::move(plan));
 }
 
-// Implementations of slice_assign, which overwrites its first input, that tell which of them ran. As
-// much work as there are elements.
+// Implementations of slice_assign, which overwrites its first input, that tell which of them ran.
+// As much work as there are elements.
 Prepared prepare_adding(const Signature& signature) {
   ChoiceClass problem;
   problem.op = "slice_assign";

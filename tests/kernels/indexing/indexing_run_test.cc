@@ -1,5 +1,5 @@
-// cat, gather, select, scatter_add and select_add on the simulator, against the CPU. Values are small integers:
-// sums have equal bits whatever the order.
+// cat, gather, select, scatter_add and select_add on the simulator, against the CPU. Values are
+// small integers: sums have equal bits whatever the order.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,6 @@
-// Products of a matrix and a vector on the device that runs kernels, against plain loops in f64: rows
-// shared by simdgroups and rows of their own, odd numbers of both, batches, vectors that begin between
-// two packets.
+// Products of a matrix and a vector on the device that runs kernels, against plain loops in f64:
+// rows shared by simdgroups and rows of their own, odd numbers of both, batches, vectors that begin
+// between two packets.
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"

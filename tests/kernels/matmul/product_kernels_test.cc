@@ -1,5 +1,5 @@
-// Products as a device's best kernels do them, against f64: with epilogues, and with rows that end in
-// part of a packet. On a card they are its library's, and large enough to be cut.
+// Products as a device's best kernels do them, against f64: with epilogues, and with rows that end
+// in part of a packet. On a card they are its library's, and large enough to be cut.
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"

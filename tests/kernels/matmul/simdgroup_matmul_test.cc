@@ -1,6 +1,6 @@
-// Products by simdgroup matrices with each of their tiles, and by the portable kernel, against sums in
-// f64: edges of tiles, layouts, batches, epilogues, rows with gaps between them, shared inner axes; with
-// NaN all around what they may read. On the simulator races and accesses are checked.
+// Products by simdgroup matrices with each of their tiles, and by the portable kernel, against sums
+// in f64: edges of tiles, layouts, batches, epilogues, rows with gaps between them, shared inner
+// axes; with NaN all around what they may read. On the simulator races and accesses are checked.
 #include "kernels/matmul/simdgroup.h"
 
 #include <gtest/gtest.h>

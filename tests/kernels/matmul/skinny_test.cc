@@ -1,6 +1,7 @@
 // Products of a matrix and a few vectors on the device that runs kernels, against sums in f64 over
-// small integers, which are exact: any number of vectors and rows, threadgroups that share the length,
-// memory with gaps and NaN around, addresses between packets; and which products are left to others.
+// small integers, which are exact: any number of vectors and rows, threadgroups that share the
+// length, memory with gaps and NaN around, addresses between packets; and which products are left
+// to others.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,7 +1,7 @@
 // A driver library of CUDA without a card: this folder is built as libcuda.so.1, and tests steer
-// and watch it through this. Stricter than the real one: queued work runs as late as it may, commands
-// of a graph in the most surprising order that its edges allow, and every handle, address and current
-// context is checked.
+// and watch it through this. Stricter than the real one: queued work runs as late as it may,
+// commands of a graph in the most surprising order that its edges allow, and every handle, address
+// and current context is checked.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// A cuBLASLt for the fake card: it computes, in f64, what the descriptions say, on the fake's memory.
-// It does not know f16. It is part of the fake driver library, which is found under this name as
-// well.
+// A cuBLASLt for the fake card: it computes, in f64, what the descriptions say, on the fake's
+// memory. It does not know f16. It is part of the fake driver library, which is found under this
+// name as well.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

@@ -22,7 +22,8 @@ struct Buffer final : Object {
   void* contents() { return memory; }
   UInteger length() { return size; }
   UInteger gpu_address();
-  // The buffer at an address of a GPU, or the last before it, alive or not; null where there is none.
+  // The buffer at an address of a GPU, or the last before it, alive or not; null where there is
+  // none.
   static Buffer* at(UInteger address);
 
   std::byte* memory;

@@ -1,10 +1,10 @@
-// A library that stands for the Objective-C runtime, Foundation and Metal on a machine that has none
-// of them: this folder is built as one shared library, and tests steer and watch it through this.
-// Kernels run where a `Gpu` runs them.
+// A library that stands for the Objective-C runtime, Foundation and Metal on a machine that has
+// none of them: this folder is built as one shared library, and tests steer and watch it through
+// this. Kernels run where a `Gpu` runs them.
 //
 // Stricter than the real ones: work runs as late as it may; commands of a concurrent encoder run in
-// the most surprising order that its barriers allow; and what a caller must never do is a fault, after
-// which everything goes on as well as it can.
+// the most surprising order that its barriers allow; and what a caller must never do is a fault,
+// after which everything goes on as well as it can.
 #pragma once
 
 #include <cstddef>
@@ -125,8 +125,8 @@ struct MetalDouble {
   bool runs_at_once = false;
   // Released objects stay, so that who uses them is found out. Otherwise memory tells who leaks.
   bool keeps_released = true;
-  // Seconds that kernels take on the device, by a part of their names. A command buffer without any of
-  // these takes what it took here.
+  // Seconds that kernels take on the device, by a part of their names. A command buffer without any
+  // of these takes what it took here.
   std::map<std::string, double> seconds;
 
   // What happened.

@@ -8,8 +8,8 @@
 
 namespace hearth::metal::fake {
 
-// Which commands have to be done before each: those that a barrier for all memory, or for a buffer that
-// both may touch, keeps before it. By number among `steps`; barriers wait for nothing.
+// Which commands have to be done before each: those that a barrier for all memory, or for a buffer
+// that both may touch, keeps before it. By number among `steps`; barriers wait for nothing.
 std::vector<std::vector<std::size_t>> waits(const std::vector<Step>& steps);
 
 // An order of the commands that these waits allow, the latest first.

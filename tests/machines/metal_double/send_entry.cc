@@ -1,5 +1,5 @@
-// objc_msgSend: keeps every register that may hold an argument, looks the method up, and jumps to it,
-// so that arguments on the stack stay where they are.
+// objc_msgSend: keeps every register that may hold an argument, looks the method up, and jumps to
+// it, so that arguments on the stack stay where they are.
 
 #if defined(__APPLE__)
 #define NAME(name) "_" #name

@@ -7,7 +7,8 @@
 
 namespace hearth::metal {
 
-// A pointer, or one of each element of an array of structs or pointers, in C++ of the struct's type.
+// A pointer, or one of each element of an array of structs or pointers, in C++ of the struct's
+// type.
 struct PointerMember {
   std::string path;     // "member[0].x"
   std::string element;  // of the array that it is in: "member[0]", "member[0].x"; empty: in none
@@ -18,7 +19,8 @@ struct PointerMember {
   std::string of(std::int64_t index) const;
 };
 
-// The name of the type of an entry point's parameter: "Batch" of "constant Batch& batch [[buffer(0)]]".
+// The name of the type of an entry point's parameter: "Batch" of "constant Batch& batch
+// [[buffer(0)]]".
 std::string type_of_parameter(const std::string& parameters, const std::string& name);
 
 // Those of struct `type`, in order, as far as the text defines it. Throws Error{unsupported} for

@@ -65,8 +65,8 @@ std::vector<PointersOf> pointers_of(const gpu::MetalText& text, const gpu::Metal
 
 std::string table_name(const std::string& kernel) { return kernel + "_pointers"; }
 
-// A function that gives the bytes of each such struct, and of each pointer in it the first offset and
-// the bytes from one to the next. Nothing where there is none.
+// A function that gives the bytes of each such struct, and of each pointer in it the first offset
+// and the bytes from one to the next. Nothing where there is none.
 std::string pointer_table(const KernelSource& source) {
   const gpu::MetalText text(source.text);
   std::string numbers;

@@ -1,5 +1,5 @@
-// A text of Metal's, as the simulator runs it. Where structs of constants hold pointers, the library
-// that is compiled of it tells where they lie.
+// A text of Metal's, as the simulator runs it. Where structs of constants hold pointers, the
+// library that is compiled of it tells where they lie.
 #pragma once
 
 #include <map>

@@ -49,8 +49,8 @@ std::string opening(const AttentionProblem& p) {
   return text.str();
 }
 
-// A thread has a row. Weights of 0 take part, too, and a running maximum over 4 keys at a time is NaN
-// where none of the first ones is seen.
+// A thread has a row. Weights of 0 take part, too, and a running maximum over 4 keys at a time is
+// NaN where none of the first ones is seen.
 constexpr const char* kForward = R"(
 {
   for (long line = long(ctx.tid.x); line < kBatch * kHeads * kRows; line += 32) {

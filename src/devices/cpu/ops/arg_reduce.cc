@@ -1,5 +1,5 @@
-// argmax and argmin over one axis, with or without the value: the lowest index of the extreme; a NaN
-// wins, the first one first.
+// argmax and argmin over one axis, with or without the value: the lowest index of the extreme; a
+// NaN wins, the first one first.
 //
 // Bound by memory. Lines along the last axis are searched block by block; over an outer axis the
 // best value and its index are kept for a run of neighbouring columns while rows stream by.

@@ -1,5 +1,5 @@
-// How long the formulas of kernels/formulas/scalar_ops.h are: the operations that each does for an element,
-// counted by running it, as the compiler reads it, on numbers that count.
+// How long the formulas of kernels/formulas/scalar_ops.h are: the operations that each does for an
+// element, counted by running it, as the compiler reads it, on numbers that count.
 #pragma once
 
 #include <type_traits>

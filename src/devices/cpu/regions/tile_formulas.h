@@ -1,5 +1,5 @@
-// Fills the op part of a tile table for one compute class: every formula of kernels/formulas/scalar_ops.h
-// that exists for it. Included like tile_vector.h.
+// Fills the op part of a tile table for one compute class: every formula of
+// kernels/formulas/scalar_ops.h that exists for it. Included like tile_vector.h.
 
 #if defined(HEARTH_TILE_FORMULAS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEARTH_TILE_FORMULAS_H

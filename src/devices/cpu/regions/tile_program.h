@@ -73,8 +73,8 @@ struct TileLayout {
 };
 
 // Compiles the region's instructions for a walk over its axes. With `careful`, no output is written
-// before the last input was read, so that outputs may share memory with any input of the same layout.
-// `reduced` is the dtype that the reduced value must have, if there is a reduction.
+// before the last input was read, so that outputs may share memory with any input of the same
+// layout. `reduced` is the dtype that the reduced value must have, if there is a reduction.
 TileProgram compile_tiles(const LoweredRegion& lowered, const TileLayout& layout, bool careful,
                           DType reduced = DType::f32);
 

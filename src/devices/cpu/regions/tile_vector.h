@@ -1,5 +1,5 @@
-// The vocabulary of kernels/formulas/scalar_ops.h over Highway vectors, and loops over tiles. Included once
-// for each SIMD target, inside a file that foreach_target.h repeats.
+// The vocabulary of kernels/formulas/scalar_ops.h over Highway vectors, and loops over tiles.
+// Included once for each SIMD target, inside a file that foreach_target.h repeats.
 
 #if defined(HEARTH_TILE_VECTOR_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEARTH_TILE_VECTOR_H
@@ -36,8 +36,8 @@ inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(HWY_LANES(L));
 
 namespace scalar {
 
-// g++ gives the friends of a class template the command line's target instead of the pragma's, which
-// is seen where they are not inlined: hence HWY_ATTR.
+// g++ gives the friends of a class template the command line's target instead of the pragma's,
+// which is seen where they are not inlined: hence HWY_ATTR.
 template <class L>
 struct Mask {
   hn::Mask<Tag<L>> raw;

@@ -104,7 +104,7 @@ inline Bands bands_of(std::int64_t outer, std::int64_t length, std::int64_t inne
   b.tiles = b.width == 0 ? 0 : (inner + b.width - 1) / b.width;
   const std::int64_t wanted = (kEnough + b.columns()) / std::max<std::int64_t>(1, b.columns());
   b.rows = std::clamp((length + wanted - 1) / wanted, kMinRows, kMaxRows);
-  b.bands = (length + b.rows - 1) / b.rows;
+  b.bands = std::max<std::int64_t>(1, (length + b.rows - 1) / b.rows);  // also of no rows
   return b;
 }
 

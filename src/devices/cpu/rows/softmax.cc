@@ -73,8 +73,8 @@ void forward_lines(const Operand& input, const Operand& output, int axis, Form f
 }
 
 // First pass, for each band: the maximum of a block of rows joins the running one, then its
-// e^(x - max so far) are added to the sum, scaled to the new maximum. In a longer band that sum goes
-// to the band's every kSumRows rows. Second pass: the result.
+// e^(x - max so far) are added to the sum, scaled to the new maximum. In a longer band that sum
+// goes to the band's every kSumRows rows. Second pass: the result.
 template <class T>
 void forward_columns(const Operand& input, const Operand& output, int axis, Form form) {
   constexpr std::int64_t kBlock = 16;

@@ -163,8 +163,8 @@ struct Trial {
   std::vector<double> seconds;
 };
 
-// The first, unless another is clearly faster. They run in turn, so that a card that slows down does
-// so for all of them.
+// The first, unless another is clearly faster. They run in turn, so that a card that slows down
+// does so for all of them.
 Api::Algorithm choice_of(Context& context, std::deque<Trial>& trials) {
   const auto begin = std::chrono::steady_clock::now();
   for (Trial& trial : trials) trial.repetition.launch();  // loads the kernel

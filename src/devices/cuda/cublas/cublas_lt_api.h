@@ -68,8 +68,8 @@ struct CublasLtApi {
 #undef HEARTH_FUNCTION
 };
 
-// The newest of the library's versions that a driver of this version runs (13000 is 13.0); null where
-// there is none, as `notes` says then.
+// The newest of the library's versions that a driver of this version runs (13000 is 13.0); null
+// where there is none, as `notes` says then.
 std::shared_ptr<const CublasLtApi> open_cublas_lt(const Places& places, int driver_version,
                                                   std::vector<std::string>& notes);
 

@@ -16,9 +16,9 @@ namespace hearth::cuda {
 // c' = b' a', which are the same bytes.
 //
 // Which of the library's algorithms runs is measured when the problem is first met: its own first
-// choice, unless another is clearly faster with random factors. The choice depends on how the operands are aligned, and
-// is kept on disk, so that a program computes the same bits whenever it runs. Sums of parts of k are
-// kept in the type of the sums.
+// choice, unless another is clearly faster with random factors. The choice depends on how the
+// operands are aligned, and is kept on disk, so that a program computes the same bits whenever it
+// runs. Sums of parts of k are kept in the type of the sums.
 class CublasMatmul final : public LibraryFunction {
  public:
   CublasMatmul(CublasLt& library, Context& context, const runtime::LibraryCall& call,

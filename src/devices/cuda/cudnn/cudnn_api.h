@@ -117,8 +117,8 @@ struct CudnnApi {
 #undef HEARTH_FUNCTION
 };
 
-// Null where there is no cuDNN 9, for the reason that `notes` gives then. Loads the library, which is
-// large: ask when it is needed.
+// Null where there is no cuDNN 9, for the reason that `notes` gives then. Loads the library, which
+// is large: ask when it is needed.
 std::shared_ptr<const CudnnApi> open_cudnn(const Places& places, std::vector<std::string>& notes);
 
 // "CUDNN_STATUS_NOT_SUPPORTED: ..." with what the library said last.

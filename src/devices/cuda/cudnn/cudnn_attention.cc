@@ -1,6 +1,6 @@
 // The library recognises attention by the shape of the graph, so that the order of the operations
-// below is part of what makes it fast: scale, mask, and softmax as max, sub, exp, sum and div, as its
-// documentation of fused attention composes them.
+// below is part of what makes it fast: scale, mask, and softmax as max, sub, exp, sum and div, as
+// its documentation of fused attention composes them.
 #include "devices/cuda/cudnn/cudnn_attention.h"
 
 #include <limits>

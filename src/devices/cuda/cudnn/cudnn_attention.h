@@ -26,13 +26,13 @@ struct CudnnAttention {
   bool has_bias() const { return bias[0] > 0; }
 };
 
-// Memory of the plan: q, k, v; the bias, if any; where bounded, how many keys and how many rows each
-// item has (i32, [batch, 1, 1, 1]); out, and the logarithm of each row's sum (f32, [batch, heads,
-// q_length, 1], dense).
+// Memory of the plan: q, k, v; the bias, if any; where bounded, how many keys and how many rows
+// each item has (i32, [batch, 1, 1, 1]); out, and the logarithm of each row's sum (f32, [batch,
+// heads, q_length, 1], dense).
 CudnnGraph attention_graph(std::shared_ptr<const CudnnApi> api, const CudnnAttention& attention);
 
-// Memory of the plan: q, k, v, the bias, if any, out, grad, the logarithms, then dense dq, dk, dv and
-// sums of rows (f32, like the logarithms), and unless deterministic sums of dq (f32).
+// Memory of the plan: q, k, v, the bias, if any, out, grad, the logarithms, then dense dq, dk, dv
+// and sums of rows (f32, like the logarithms), and unless deterministic sums of dq (f32).
 CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api,
                                     const CudnnAttention& attention);
 

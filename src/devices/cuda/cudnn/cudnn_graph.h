@@ -50,8 +50,8 @@ using CudnnShape = std::array<std::int64_t, 4>;
 class CudnnPlan {
  public:
   std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
-  // Queues the computation. `memory`: an address for each tensor of memory, in the order in which the
-  // graph was given them.
+  // Queues the computation. `memory`: an address for each tensor of memory, in the order in which
+  // the graph was given them.
   void run(CudnnApi::Handle handle, std::span<void* const> memory, void* workspace) const;
 
  private:

@@ -49,7 +49,8 @@ class Context {
   Card card() const noexcept { return card_; }
   // Within a scope.
   Stream stream() const noexcept { return stream_; }
-  // Another one, on which nothing runs: what a graph shall repeat is recorded there. Within a scope.
+  // Another one, on which nothing runs: what a graph shall repeat is recorded there. Within a
+  // scope.
   Stream recording_stream();
 
   // Throws unless `result` is success: Error{out_of_memory} or Error{device}, with the call's name.
@@ -71,8 +72,8 @@ class Context {
   static constexpr std::size_t kNames = 4;
 
   void open();
-  // Whether all that was queued is done within kSpin: spins on a word of pinned memory that the queue
-  // writes at its end, which is seen sooner than cuStreamSynchronize returns.
+  // Whether all that was queued is done within kSpin: spins on a word of pinned memory that the
+  // queue writes at its end, which is seen sooner than cuStreamSynchronize returns.
   bool see_end();
   void expect_alive();
   [[noreturn]] void fail(Result result, const char* call);

@@ -14,9 +14,9 @@ namespace hearth::cuda {
 
 // One node for each command, each after the one before it. A card starts the next kernel of a chain
 // sooner than one of several branches, and a chain takes the host less than half as long to launch;
-// what short commands would gain by running side by side is less (docs/adr/0004-gpu-runtime.md). Long
-// ones of one group that follow one another are branches: each fills the card where another ends.
-// Remembers what each node was given, so that an update touches only what changed.
+// what short commands would gain by running side by side is less (docs/adr/0004-gpu-runtime.md).
+// Long ones of one group that follow one another are branches: each fills the card where another
+// ends. Remembers what each node was given, so that an update touches only what changed.
 class CudaGraph final : public runtime::Executable {
  public:
   CudaGraph(Context& context, std::span<const runtime::Command> commands);
@@ -24,8 +24,8 @@ class CudaGraph final : public runtime::Executable {
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // False, and nothing changed, unless the functions are the same as before. False as well where the
-  // API refuses a change; the graph is then neither the old nor the new one.
+  // False, and nothing changed, unless the functions are the same as before. False as well where
+  // the API refuses a change; the graph is then neither the old nor the new one.
   bool update(std::span<const runtime::Command> commands);
   void launch();
 

@@ -12,8 +12,8 @@ namespace hearth::cuda {
 
 class CudaKernel final : public CudaFunction {
  public:
-  // `most_threadgroup_bytes` is what the card has for a threadgroup. Throws Error{corrupt_file} for an
-  // image that is no code for this card, Error{unsupported} for a kernel with larger arrays.
+  // `most_threadgroup_bytes` is what the card has for a threadgroup. Throws Error{corrupt_file} for
+  // an image that is no code for this card, Error{unsupported} for a kernel with larger arrays.
   CudaKernel(Context& context, const runtime::KernelSource& source,
              std::span<const std::byte> image, std::int64_t most_threadgroup_bytes);
   ~CudaKernel() override;

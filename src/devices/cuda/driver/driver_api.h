@@ -1,8 +1,8 @@
-// The part of CUDA's driver API that Hearth uses, declared by hand: handles are opaque, enumerations
-// hold only the values that are named here, and every function is looked up in the driver's library
-// at run time. Members carry the API's own names, with their version where there is one, so that a
-// search for a name finds its use and its documentation. tests/devices/cuda checks each against the
-// toolkit's header.
+// The part of CUDA's driver API that Hearth uses, declared by hand: handles are opaque,
+// enumerations hold only the values that are named here, and every function is looked up in the
+// driver's library at run time. Members carry the API's own names, with their version where there
+// is one, so that a search for a name finds its use and its documentation. tests/devices/cuda
+// checks each against the toolkit's header.
 #pragma once
 
 #include <cstddef>

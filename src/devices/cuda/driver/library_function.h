@@ -1,5 +1,5 @@
-// A call of one of NVIDIA's libraries as a command. The libraries queue their own kernels, on a stream
-// that they are given.
+// A call of one of NVIDIA's libraries as a command. The libraries queue their own kernels, on a
+// stream that they are given.
 #pragma once
 
 #include <memory>

@@ -10,10 +10,11 @@
 namespace hearth::cuda {
 
 // A ring of pinned chunks. An upload is copied into it, so the caller's memory is free again when
-// the call returns, while the card may still be busy with what was queued before; it waits only when
-// the card is a whole ring behind. Small uploads share a chunk, and with it one event. Downloads run
-// through the same chunks, the host copying one while the card fills the next. (The API takes
-// ordinary memory as well, but then waits for the queue before each upload, and copies slower.)
+// the call returns, while the card may still be busy with what was queued before; it waits only
+// when the card is a whole ring behind. Small uploads share a chunk, and with it one event.
+// Downloads run through the same chunks, the host copying one while the card fills the next. (The
+// API takes ordinary memory as well, but then waits for the queue before each upload, and copies
+// slower.)
 //
 // Used within a scope of the context, by one thread at a time.
 class StagingRing {

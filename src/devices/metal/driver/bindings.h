@@ -14,13 +14,14 @@ struct Bindings {
   std::string entry;  // what the library calls the function
   // Of each parameter that is no threadgroup array, in order.
   std::vector<UInteger> buffers;
-  // Threadgroup memory that a launch asks for: index and bytes. Arrays of generated entry points are
-  // declared there, and ask for none.
+  // Threadgroup memory that a launch asks for: index and bytes. Arrays of generated entry points
+  // are declared there, and ask for none.
   std::vector<std::pair<UInteger, UInteger>> threadgroup;
-  // The last argument is the grid in threads, for a text of Metal's own: the API is told it, and the
-  // kernel is not.
+  // The last argument is the grid in threads, for a text of Metal's own: the API is told it, and
+  // the kernel is not.
   bool takes_grid = false;
-  // Of a batched kernel (runtime/commands/batched_kernel.h): all arguments are one struct, in buffer 0.
+  // Of a batched kernel (runtime/commands/batched_kernel.h): all arguments are one struct, in
+  // buffer 0.
   bool is_batch = false;
 };
 

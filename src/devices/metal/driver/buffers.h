@@ -42,8 +42,8 @@ class Buffers {
   void disown(const std::byte* pages, std::shared_ptr<const void> keeper) noexcept;
   void settle() noexcept;
 
-  // Where `bytes` bytes from `address` on lie. Throws Error{device} unless they are within one block.
-  // Called by one thread at a time: places that were asked for before are remembered.
+  // Where `bytes` bytes from `address` on lie. Throws Error{device} unless they are within one
+  // block. Called by one thread at a time: places that were asked for before are remembered.
   BufferPlace find(Address address, std::int64_t bytes);
 
  private:

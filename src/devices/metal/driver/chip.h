@@ -1,5 +1,5 @@
-// What Metal does not tell of a GPU, by its name: how much to queue before it starts, and how wide it
-// is.
+// What Metal does not tell of a GPU, by its name: how much to queue before it starts, and how wide
+// it is.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct Chip {
   int commands = 40;
   std::int64_t bytes = std::int64_t{40} << 20;
   // Command::work that ends a command buffer however little it has else: some 25 ms of all cores at
-  // their best. Work that is ten times slower than that is still far from what the system takes for a
-  // GPU that hangs.
+  // their best. Work that is ten times slower than that is still far from what the system takes for
+  // a GPU that hangs.
   double work() const { return 4e9 * cores; }
 };
 

@@ -1,5 +1,5 @@
-// One queue of a device, and what is on its way there: an encoder that is kept open, command buffers
-// that run.
+// One queue of a device, and what is on its way there: an encoder that is kept open, command
+// buffers that run.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +49,10 @@ class CommandStream {
   Id encoder();
   // What the next command reaches by addresses; kept alive until it is done.
   ReachedBuffers& reached() noexcept { return reached_; }
-  // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open. One
-  // wrapper serves until commit(): it keeps the memory of what calls need between. What is
-  // encoded so follows all before it and comes before all after it: memory is tracked by Metal. It may
-  // commit the command buffer and go on in others. `call`, of this load, is noted.
+  // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open.
+  // One wrapper serves until commit(): it keeps the memory of what calls need between. What is
+  // encoded so follows all before it and comes before all after it: memory is tracked by Metal. It
+  // may commit the command buffer and go on in others. `call`, of this load, is noted.
   void encode_call(const KernelName& call, const Load& load, const std::function<void(Id)>& encode);
   // A command was encoded.
   void note(const KernelName& kernel, const Load& load);
@@ -67,7 +67,8 @@ class CommandStream {
   void commit();
   // Nothing is encoded or runs.
   bool is_idle();
-  // Which command buffer of the queue is encoded, or will be next, and how many are known to be done.
+  // Which command buffer of the queue is encoded, or will be next, and how many are known to be
+  // done.
   std::int64_t number() const noexcept { return committed_; }
   std::int64_t done();
   // Commits and waits for all. Throws Error{device} for the first command buffer that failed since

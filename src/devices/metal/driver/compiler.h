@@ -28,8 +28,8 @@ class Compiler {
   // `device` and `pipelines` outlive it.
   Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines, SystemVersion system);
 
-  // What compiled kernels depend on besides text and device. Machine code does not survive an update of
-  // the system, so its build is part of this.
+  // What compiled kernels depend on besides text and device. Machine code does not survive an
+  // update of the system, so its build is part of this.
   const std::string& version() const noexcept { return version_; }
   // Images do not outlive the process: they need no archives. Called before anything is compiled.
   void make_no_archives() noexcept { makes_archives_ = false; }

@@ -1,5 +1,5 @@
-// Copies and fills by small kernels: they go into the open encoder like any other command, where the
-// API's own would need an encoder of another kind.
+// Copies and fills by small kernels: they go into the open encoder like any other command, where
+// the API's own would need an encoder of another kind.
 #pragma once
 
 #include <cstdint>

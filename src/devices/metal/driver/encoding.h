@@ -1,5 +1,5 @@
-// How the Objective-C runtime writes the types of a method: "@@:QQ" takes the receiver, the selector
-// and two unsigned longs, and returns an object.
+// How the Objective-C runtime writes the types of a method: "@@:QQ" takes the receiver, the
+// selector and two unsigned longs, and returns an object.
 #pragma once
 
 #include <string>

@@ -23,8 +23,8 @@ namespace hearth::metal {
 
 // Asks the device.
 runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemVersion system);
-// What a batched launch may carry: 0 unless structs may hold addresses, as on devices of Metal 3 with
-// argument buffers of the second tier.
+// What a batched launch may carry: 0 unless structs may hold addresses, as on devices of Metal 3
+// with argument buffers of the second tier.
 std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device);
 
 // What the host does to memory is done at once where the queue is idle, and queued otherwise.
@@ -68,8 +68,8 @@ class MetalDriver final : public runtime::Driver {
   void copy_to_host(void* target, Address source, std::int64_t bytes) override;
   void wait() override;
 
-  // An executable keeps copies of commands: Metal has no form of its own that is launched sooner than
-  // it is encoded.
+  // An executable keeps copies of commands: Metal has no form of its own that is launched sooner
+  // than it is encoded.
   std::unique_ptr<runtime::Executable> instantiate(
       std::span<const runtime::Command> commands) override;
   void launch(runtime::Executable& executable) override;

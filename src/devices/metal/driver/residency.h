@@ -14,9 +14,9 @@ namespace hearth::metal {
 
 // Thread-safe. Does nothing where the system has no residency sets, or gives none.
 //
-// Several sets, since the system decides for each as a whole whether it is resident: one set for all
-// would be in or out with every byte of it. A set takes buffers until it has its share of the device's
-// working set; a larger buffer has a set of its own while there is another to be had.
+// Several sets, since the system decides for each as a whole whether it is resident: one set for
+// all would be in or out with every byte of it. A set takes buffers until it has its share of the
+// device's working set; a larger buffer has a set of its own while there is another to be had.
 class Residency {
  public:
   static constexpr std::size_t kMostSets = 32;  // that a queue takes
@@ -32,8 +32,8 @@ class Residency {
 
   // The sets count for every command buffer of the queue, which outlives this.
   void attach(Id queue);
-  // From the next apply() on, until remove(), where there is room. `is_adopted`: memory of the host's
-  // own, such as a file's, which has only the room that other memory leaves.
+  // From the next apply() on, until remove(), where there is room. `is_adopted`: memory of the
+  // host's own, such as a file's, which has only the room that other memory leaves.
   void add(Id buffer, std::int64_t bytes, bool is_adopted);
   // Keeps the buffer until its set is told, by the next apply() at the latest.
   void remove(Owned buffer) noexcept;

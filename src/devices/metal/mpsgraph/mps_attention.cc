@@ -21,8 +21,8 @@ MpsOperand operand_of(std::size_t parameter, const AttentionProblem::Steps& step
                      {steps.item, steps.head, steps.row, 1});
 }
 
-// [batch, heads, rows, columns] of keys or values that groups of heads share, and whose axes may have
-// one element for all.
+// [batch, heads, rows, columns] of keys or values that groups of heads share, and whose axes may
+// have one element for all.
 Id repeated(const MpsGraph& graph, Id x, const AttentionProblem& p, std::int64_t rows,
             std::int64_t columns, const AttentionProblem::Steps& steps) {
   const std::int64_t group = p.heads / p.kv_heads;

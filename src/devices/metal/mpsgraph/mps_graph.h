@@ -19,9 +19,9 @@ struct MpsExecutable {
   std::vector<std::size_t> feeds;  // which input its first is, and so on
 };
 
-// Tensors belong to the graph. Nothing is rounded but by what the graph is told: elements of 16 bits
-// are cast when they are read and before they are written, since nobody says how wide MPSGraph's sums
-// of them are, and others found them narrow.
+// Tensors belong to the graph. Nothing is rounded but by what the graph is told: elements of 16
+// bits are cast when they are read and before they are written, since nobody says how wide
+// MPSGraph's sums of them are, and others found them narrow.
 class MpsGraph {
  public:
   explicit MpsGraph(const ObjectiveC& objc);
@@ -45,8 +45,8 @@ class MpsGraph {
   // score behind them.
   Id causal_mask(UInteger rows, UInteger columns, UInteger first) const;
 
-  // For what gives `result`, as `dtype`. Throws Error{unsupported} where there is no executable to be
-  // had, or none that tells its inputs.
+  // For what gives `result`, as `dtype`. Throws Error{unsupported} where there is no executable to
+  // be had, or none that tells its inputs.
   MpsExecutable compile(Id graph_device, Id result, DType dtype) const;
 
  private:

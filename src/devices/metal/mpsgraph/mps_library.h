@@ -1,5 +1,5 @@
-// Metal Performance Shaders Graph as a device uses it, opened at run time. Needs macOS 15: before it,
-// memory of a graph begins where its buffer begins.
+// Metal Performance Shaders Graph as a device uses it, opened at run time. Needs macOS 15: before
+// it, memory of a graph begins where its buffer begins.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace hearth::metal {
 // Thread-safe. Destroyed after all its functions.
 class MpsLibrary {
  public:
-  // `objc` and `device` outlive it. Null where the system lacks any of it, for the reason that `notes`
-  // gives.
+  // `objc` and `device` outlive it. Null where the system lacks any of it, for the reason that
+  // `notes` gives.
   static std::unique_ptr<MpsLibrary> open(const ObjectiveC& objc, Id device, SystemVersion system,
                                           std::vector<std::string>& notes);
 

@@ -1,4 +1,5 @@
-// The messages of messages.def, typed: what a message is sent with, what comes back, and who owns it.
+// The messages of messages.def, typed: what a message is sent with, what comes back, and who owns
+// it.
 #pragma once
 
 #include <cstddef>

@@ -80,8 +80,8 @@ class ObjectiveC {
       throw_raised(message.index);
     }
   }
-  // What `alloc` to the type makes, initialised: it belongs to the second message, which gives it or
-  // another in its place.
+  // What `alloc` to the type makes, initialised: it belongs to the second message, which gives it
+  // or another in its place.
   template <class R, class... A>
   Owned make(Id type, Message<Id(), true> alloc, Message<R(A...), true> init,
              std::type_identity_t<A>... arguments) const {
@@ -107,8 +107,8 @@ class ObjectiveC {
   std::string text(Id string) const;
   std::string error_text(Id error) const;
 
-  // Opens another of the system's frameworks; false, for the reason that `notes` gives, where there is
-  // none.
+  // Opens another of the system's frameworks; false, for the reason that `notes` gives, where there
+  // is none.
   bool open_framework(const char* path, std::vector<std::string>& notes) const;
 
   // Those of MTLCopyAllDevices, or the default one.
@@ -118,9 +118,9 @@ class ObjectiveC {
   // As the system names its very build.
   std::string system_name() const;
 
-  // Messages to objects of `owner` that the type of `object` does not understand, or with other types:
-  // a line each. True where all can be sent nevertheless. For messages to a class itself pass it as
-  // `object`.
+  // Messages to objects of `owner` that the type of `object` does not understand, or with other
+  // types: a line each. True where all can be sent nevertheless. For messages to a class itself
+  // pass it as `object`.
   bool check(Id object, std::string_view owner, MessageInfo::Receiver receiver,
              std::vector<std::string>& lines) const;
   // The same for a class by its name and for its objects, without one of them.
