@@ -313,11 +313,13 @@ void Threadgroup::out_of_bounds(const char* file, unsigned line, const char* typ
 
 void Threadgroup::misaligned(const char* file, unsigned line, const char* type,
                              unsigned long alignment, const void* address) {
-  std::vector<AccessRange> ranges;
-  running->append_ranges(ranges);
-  running->fault_ = std::string("accesses ") + type + " at " + describe(address, ranges) +
-                    ", which is not aligned to " + std::to_string(alignment) + " bytes, at " +
-                    file + ":" + std::to_string(line);
+  {
+    std::vector<AccessRange> ranges;  // gone before give_up(), which does not return
+    running->append_ranges(ranges);
+    running->fault_ = std::string("accesses ") + type + " at " + describe(address, ranges) +
+                      ", which is not aligned to " + std::to_string(alignment) + " bytes, at " +
+                      file + ":" + std::to_string(line);
+  }
   running->give_up();
 }
 

@@ -106,8 +106,9 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   }
 }
 
-// The `count` largest values have no room: they fail, and whoever reads the error learns of them,
-// since they are what the caller can change. Of equal ones the last recorded.
+// Of the values that take most memory at most `count` have no room: they fail, and whoever reads
+// the error learns of them, since they are what the caller can change. Of equal ones the last
+// recorded.
 [[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan,
                                 std::size_t count) {
   std::vector<PlanTaker> takers = plan.takers;
@@ -127,7 +128,10 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   const Error full(ErrorCode::out_of_memory, text);
   if (takers.empty()) throw full;
   std::vector<std::uint32_t> nodes;
-  for (std::size_t i = 0; i < takers.size() && i < count; ++i) nodes.push_back(takers[i].node);
+  for (std::size_t i = 0; i < takers.size() && i < count; ++i) {
+    if (takers[i].bytes < takers[0].bytes / 2) break;  // small beside what has no room
+    nodes.push_back(takers[i].node);
+  }
   throw NodesFailed(full, std::move(nodes));
 }
 
