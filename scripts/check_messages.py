@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLE = ROOT / "src" / "devices" / "metal" / "messages.def"
+TABLE = ROOT / "src" / "devices" / "metal" / "objc" / "messages.def"
 CRATES = {
     "objc2-foundation-0.3.2": "e3e0adef53c21f888deb4fa59fc59f7eb17404926ee8a6f59f5df0fd7f9f3272",
     "objc2-metal-0.3.2": "a0125f776a10d00af4152d74616409f0d4a2053a6f57fa5b7d6aa2854ac04794",

@@ -35,11 +35,12 @@ std::vector<Optimizer::State*> Optimizer::check(const std::vector<Parameter>& pa
   std::vector<State*> states(parameters.size());
   ++checks_;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, array] = parameters[i];
+    const std::string& name = parameters[i].name;
+    const Array* const array = parameters[i].array;
     const Array found = gradients.get(*array);
     if (!found.defined()) continue;
     State& state = states_[name];
-    const auto require_fit = [&, &name = name, &array = array](const char* what, const Array& is) {
+    const auto require_fit = [&](const char* what, const Array& is) {
       if (!is.defined() || is.shape() == array->shape()) return;
       throw Error(ErrorCode::shape, std::string("optimizer: ") + what + " of " + name +
                                         " does not fit; got " + to_string(is.shape()) +

@@ -11,6 +11,8 @@
 #include "hearth/error.h"
 #include "runtime/device/worker_pool.h"
 
+extern "C" char** environ;  // not every system's headers have it
+
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
