@@ -1,11 +1,11 @@
 // How an array is written: dtype and shape, then its elements as nested rows.
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <ostream>
+#include <type_traits>
+#include <vector>
 
+#include "graph/record/element.h"
 #include "graph/record/node.h"
-#include "graph/record/tape.h"
 #include "hearth/array.h"
 
 namespace hearth {
@@ -15,65 +15,35 @@ namespace {
 constexpr std::int64_t kEdge = 3;
 constexpr std::int64_t kWhole = 1000;
 
-void print_number(std::ostream& out, double value) {
-  if (std::isnan(value)) {
-    out << "nan";  // its sign says nothing
-  } else {
-    out << value;
-  }
-}
-
 void print_element(std::ostream& out, const std::byte* at, DType dtype) {
-  const auto load = [at]<class T>(T) {
-    T value;
-    std::memcpy(&value, at, sizeof(T));
-    return value;
-  };
-  switch (dtype) {
-    case DType::f64:
-      return print_number(out, load(double{}));
-    case DType::f32:
-      return print_number(out, static_cast<double>(load(float{})));
-    case DType::f16:
-      return print_number(out, static_cast<double>(static_cast<float>(load(float16{}))));
-    case DType::bf16:
-      return print_number(out, static_cast<double>(static_cast<float>(load(bfloat16{}))));
-    case DType::i64:
-      out << load(std::int64_t{});
-      return;
-    case DType::i32:
-      out << load(std::int32_t{});
-      return;
-    case DType::i16:
-      out << load(std::int16_t{});
-      return;
-    case DType::i8:
-      out << static_cast<int>(load(std::int8_t{}));
-      return;
-    case DType::u64:
-      out << load(std::uint64_t{});
-      return;
-    case DType::u32:
-      out << load(std::uint32_t{});
-      return;
-    case DType::u16:
-      out << load(std::uint16_t{});
-      return;
-    case DType::u8:
-      out << static_cast<unsigned>(load(std::uint8_t{}));
-      return;
-    case DType::bool_:
-      out << (load(std::uint8_t{}) != 0 ? "true" : "false");
-      return;
-  }
+  with_element(at, dtype, [&]<class T>(T value) {
+    if (is_bool(dtype)) {
+      out << (value != 0 ? "true" : "false");
+    } else if constexpr (!std::is_floating_point_v<T>) {
+      out << +value;  // bytes are numbers
+    } else if (std::isnan(value)) {
+      out << "nan";  // its sign says nothing
+    } else {
+      out << static_cast<double>(value);
+    }
+  });
 }
 
-// Writes the elements of a node that is ready, and reads no others.
+// Writes the elements of an array that is evaluated. Few are read at once, of many only those
+// shown.
 class Rows {
  public:
-  Rows(std::ostream& out, const Node& node)
-      : out_(out), node_(node), whole_(element_count(node.shape) <= kWhole) {}
+  Rows(std::ostream& out, const Array& array)
+      : out_(out), node_(*array.node()), whole_(array.size() <= kWhole) {
+    if (!whole_) return;
+    strides_ = contiguous_strides(node_.shape);
+    elements_.resize(static_cast<std::size_t>(array.size() * size_of(node_.dtype)));
+    array.read(elements_.data(), static_cast<std::int64_t>(elements_.size()), node_.dtype);
+  }
 
+  void print() { print(0, whole_ ? 0 : node_.layout.offset); }
+
+ private:
   void print(int axis, std::int64_t offset) {
     if (axis == node_.shape.rank()) return print_at(offset);
     const std::int64_t extent = node_.shape[axis];
@@ -86,12 +56,11 @@ class Rows {
         separate(axis, last);
         i = extent - kEdge;
       }
-      print(axis + 1, offset + i * node_.layout.strides[axis]);
+      print(axis + 1, offset + i * (whole_ ? strides_ : node_.layout.strides)[axis]);
     }
     out_ << "]";
   }
 
- private:
   // A line for each row, and an empty one between matrices.
   void separate(int axis, bool last) {
     if (last) {
@@ -105,6 +74,7 @@ class Rows {
 
   void print_at(std::int64_t offset) {
     const std::int64_t size = size_of(node_.dtype);
+    if (whole_) return print_element(out_, elements_.data() + offset * size, node_.dtype);
     std::byte bytes[8];
     node_.device->copy_to_host(bytes, node_.storage->address + offset * size, size);
     print_element(out_, bytes, node_.dtype);
@@ -113,6 +83,8 @@ class Rows {
   std::ostream& out_;
   const Node& node_;
   const bool whole_;
+  Strides strides_;  // of elements_
+  std::vector<std::byte> elements_;
 };
 
 }  // namespace
@@ -124,15 +96,9 @@ std::ostream& operator<<(std::ostream& out, const Array& array) {
   const Node& node = *array.node();
   out << "Array " << hearth::name(node.dtype) << " " << to_string(node.shape)
       << (node.shape.rank() > 1 ? "\n" : " ");
-  if (is_scalar(node)) {
-    std::byte bytes[8];
-    array.read(bytes, size_of(node.dtype), node.dtype);
-    print_element(out, bytes, node.dtype);
-    return out;
-  }
   array.eval();
-  if (element_count(node.shape) == 0) return out << "[]";
-  Rows(out, node).print(0, node.layout.offset);
+  if (array.size() == 0) return out << "[]";
+  Rows(out, array).print();
   return out;
 }
 
