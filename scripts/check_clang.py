@@ -3,10 +3,10 @@
 `check_clang.py [-j N] [--compiled OTHER]... BUILD`.
 
 Reads BUILD/compile_commands.json, which another compiler's build has written, and runs clang's front
-end with the same includes and definitions, without precompiled headers, so that a source that leans
-on them is found. A source whose preprocessed inputs have not changed since it last passed is not
-compiled again, nor is one that OTHER, a build by clang with the same warnings as errors and without
-precompiled headers, has compiled since.
+end with the same includes and definitions, each source alone and without precompiled headers, so that
+one that leans on them or on others is found. A source whose preprocessed inputs have not changed since
+it last passed is not compiled again, nor is one that OTHER, a build by clang with the same warnings
+as errors and without precompiled headers, has compiled since.
 """
 
 import argparse
@@ -28,6 +28,15 @@ FLAGS = [
 
 def is_precompiled(path):
     return pathlib.Path(path).name.startswith("cmake_pch.")
+
+
+def single_sources(entry):
+    """The entry, or one for each source that its file includes: CMake writes such files."""
+    source = pathlib.Path(entry["file"])
+    if not source.name.startswith("unity_") or source.parent.name != "Unity":
+        return [entry]
+    members = re.findall(r'^#include "(.*)"$', source.read_text(), re.MULTILINE)
+    return [{**entry, "file": member} for member in members]
 
 
 def clang_command(entry, stamp):
@@ -118,7 +127,8 @@ def main():
     folder = arguments.build.resolve() / "clang-check"
     folder.mkdir(exist_ok=True)
     entries = json.loads((arguments.build / "compile_commands.json").read_text())
-    entries = [entry for entry in entries if not is_precompiled(entry["file"])]
+    entries = [single for entry in entries if not is_precompiled(entry["file"])
+               for single in single_sources(entry)]  # fmt: skip
     total = len(entries)
     for other in arguments.compiled:
         passed = compiled_sources(other.resolve())

@@ -2,7 +2,7 @@
 """Checks what clang-format leaves alone in C++ files: `check_style.py`.
 
 A comment ends at column 100. A section begins with `// ---- Title`, on a line of its own and without
-dashes behind it.
+dashes after it. A file that a comment names is there; x stands for any.
 """
 
 import pathlib
@@ -15,13 +15,27 @@ COLUMNS = 100
 COMMENT = re.compile(r"^\s*//|\s//\s")
 RULE = re.compile(r"//\s*-{3,}")
 SECTION = re.compile(r"^\s*// ---- [^\s-].*(?<!--)$")
+NAMED = re.compile(r"(?<![\w./<-])[\w./-]*\w\.(?:h|cc|metal)\b")
+FOREIGN = {"foreach_target.h"}  # of libraries
 
 
-def faults(line):
+def is_there(name, by_name):
+    """Whether a file of this name, or with this end of its path, is in the repository."""
+    base = name.rpartition("/")[2]
+    if base.partition(".")[0] == "x" or base in FOREIGN:
+        return True
+    return any(path == name or path.endswith("/" + name) for path in by_name.get(base, ()))
+
+
+def faults(line, by_name):
     if len(line) > COLUMNS and COMMENT.search(line):
         yield f"a comment of {len(line)} columns; expected {COLUMNS} at most"
     if RULE.search(line) and not SECTION.match(line):
         yield "a rule of dashes; expected `// ---- Title` alone"
+    comment = COMMENT.search(line)
+    for name in NAMED.findall(line[comment.start() :]) if comment else ():
+        if not is_there(name, by_name):
+            yield f"no such file; got {name}"
 
 
 def main():
@@ -30,11 +44,14 @@ def main():
         file
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*"))
-        if file.suffix in (".h", ".cc")
+        if file.suffix in (".h", ".cc", ".metal")
     ]
+    by_name = {}
+    for file in files:
+        by_name.setdefault(file.name, []).append(file.relative_to(ROOT).as_posix())
     for file in files:
         for number, line in enumerate(file.read_text().splitlines(), 1):
-            for fault in faults(line):
+            for fault in faults(line, by_name):
                 failed += 1
                 print(f"{file.relative_to(ROOT)}:{number}: {fault}", file=sys.stderr)
     print(f"check_style: {len(files)} files, {failed} faults")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compiles other projects' Metal kernels unchanged: `metal_corpus.py [options]`.
 
-Fetches the sources by package name and version into a folder outside the repository, tries one or two
-instances of each kernel function and prints, for each source, how many were read, compile for the
-host (the simulator's g++) and for CUDA (NVRTC to PTX), and what the failures say. Nothing of theirs
-becomes part of the repository.
+Fetches the sources by package name and version into a folder outside the repository, or takes those
+that --folder names; tries one or two instances of each kernel function; prints, for each source,
+how many were read, compile for the host (the simulator's g++) and for CUDA (NVRTC to PTX), and what
+the failures say. Nothing of theirs becomes part of the repository.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,42 +25,86 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRATES = "https://static.crates.io/crates/{0}/{0}-{1}.crate"
-MLX = "https://github.com/ml-explore/mlx"
-# Name: crate and version or None, where the kernels lie, folders of included files, macros, and text
-# that a build puts in front of a text's first line.
+
+
+class Source:
+    """Where a project's kernels come from: a crate, or a repository that git clones."""
+
+    def __init__(self, package, version, kernels, includes=(), defines=()):
+        self.package = package  # a name on crates.io, or a repository's address
+        self.version = version  # of the crate, or a commit
+        self.kernels = kernels  # the folder that is searched for .metal files
+        self.includes = includes
+        self.defines = defines
+
+
 GGML = "llama.cpp/ggml/src"
 SOURCES = {
-    "mlx-native": ("mlx-native", "0.15.16", "src/shaders", [], []),
-    "candle": ("candle-metal-kernels", "0.11.1", "src/metal_src", ["src/metal_src"], []),
-    "llama.cpp 2026": ("llama-cpp-sys-2", "0.1.161", GGML + "/ggml-metal/kernels",
-                       [GGML + "/ggml-metal", GGML], ["GGML_METAL_HAS_BF16=1"]),
-    "llama.cpp 2025": ("llama-cpp-sys-2", "0.1.100", GGML + "/ggml-metal",
-                       [GGML + "/ggml-metal", GGML], ["GGML_METAL_HAS_BF16=1"]),
-    "MLX": (None, "846d17622", "mlx/backend/metal/kernels", ["."], []),
+    "mlx-native": Source("mlx-native", "0.15.16", "src/shaders"),
+    "candle": Source("candle-metal-kernels", "0.11.1", "src/metal_src", ["src/metal_src"]),
+    "llama.cpp 2026": Source("llama-cpp-sys-2", "0.1.161", GGML + "/ggml-metal/kernels",
+                             [GGML + "/ggml-metal", GGML], ["GGML_METAL_HAS_BF16=1"]),
+    "llama.cpp 2025": Source("llama-cpp-sys-2", "0.1.100", GGML + "/ggml-metal",
+                             [GGML + "/ggml-metal", GGML], ["GGML_METAL_HAS_BF16=1"]),
+    "MLX": Source("https://github.com/ml-explore/mlx", "846d176227a0ac13d2667e58d2bb68b322109ab0",
+                  "mlx/backend/metal/kernels", ["."]),
+    "mistral.rs": Source("mistralrs-quant", "0.8.1", "src/metal_kernels"),
+    "tract": Source("tract-metal", "0.23.9", "src/kernels"),
+    "whisper.cpp": Source("https://github.com/ggml-org/whisper.cpp",
+                          "233fe1fc9b48a09e361d3594520838ca266537fe", "ggml/src/ggml-metal",
+                          ["ggml/src/ggml-metal", "ggml/src"], ["GGML_METAL_HAS_BF16=1"]),
+    "ThunderMittens": Source("https://github.com/HazyResearch/ThunderMittens",
+                             "8633af90c270e3be62d29ffb6fd2f34ce24b4c13",
+                             "ThunderMittens/kernels", ["ThunderMittens/include"]),
+    "wgpu": Source("https://github.com/gfx-rs/wgpu", "64a61ee5c69569bbb3db03563997e88a229eba17",
+                   "naga/tests/out/msl"),
+    "zkMetal": Source("https://github.com/carni-ships/zkMetal",
+                      "874995ef7668d4a0496990812001dbbed3153450", "Sources/Shaders"),
+    "metal-marlin": Source("https://github.com/RESMP-DEV/metal-marlin",
+                           "a901e528386b1a096c02e15738d88cbbc7268023", "src", ["src"]),
+    "kernels-community": Source("https://github.com/huggingface/kernels-community",
+                                "40d4194f48b6775c4be4776ed08035fabb0e758f", ".",
+                                ["gpt-oss-metal-kernels/gptoss_kernels/source/include",
+                                 "mlx-quantization-metal-kernels/quantization_mlx"]),
 }
 # Left out by name, with the reason: what docs/kernels.md says is outside the dialect.
-EXCLUDED = [
-    (re.compile(r"\btexture[123]d|texture_buffer|\bsampler\b"), "textures"),
-]
 EXCLUDED_FILES = re.compile(r"nax|_tensor\.metal$")
+EXCLUDED = [
+    (re.compile(r'cannot be passed; got ".*\b(texture|depth\dd|sampler|imageblock)'), "textures"),
+    (re.compile(r'cannot be passed; got ".*(raytracing|acceleration_structure)'), "ray tracing"),
+]
 
 
-def fetch(name, cache):
-    """The folder of a source, downloaded when it is not there yet."""
-    crate, version, *_ = SOURCES[name]
-    if crate is None:
-        folder = cache / f"mlx-{version}"
-        if not folder.exists():
-            subprocess.run(["git", "clone", "-q", "--filter=blob:none", "--no-checkout", MLX, folder],
-                           check=True)
-            subprocess.run(["git", "-C", folder, "checkout", "-q", version], check=True)
-        return folder
-    folder = cache / f"{crate}-{version}"
+def registry_folder(crate, version):
+    """Where cargo keeps the texts of a crate, or None."""
+    home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
+    return next(home.glob(f"registry/src/*/{crate}-{version}"), None)
+
+
+def fetch_crate(crate, version, cache):
+    """By cargo where there is one, which knows the user's proxies and mirrors; else by itself."""
+    if shutil.which("cargo") and not registry_folder(crate, version):
+        subprocess.run(["cargo", "info", "--quiet", f"{crate}@{version}"], cwd=cache,
+                       stdout=subprocess.DEVNULL)
+    folder = registry_folder(crate, version) or cache / f"{crate}-{version}"
     if not folder.exists():
         archive = cache / f"{crate}-{version}.crate"
-        urllib.request.urlretrieve(CRATES.format(crate, version), archive)
+        with urllib.request.urlopen(CRATES.format(crate, version)) as reply:
+            archive.write_bytes(reply.read())
         with tarfile.open(archive) as tar:
             tar.extractall(cache, filter="data")
+    return folder
+
+
+def fetch_commit(repository, commit, cache):
+    """The files of a commit, of a repository that git can read."""
+    folder = cache / f"{pathlib.PurePath(repository).name}-{commit}"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=cache) as clone:
+            subprocess.run(["git", "clone", "-q", "--filter=blob:none", "--no-checkout", repository,
+                            clone], check=True)
+            subprocess.run(["git", "-C", clone, "checkout", "-q", commit], check=True)
+            shutil.copytree(clone, folder, ignore=shutil.ignore_patterns(".git"))
     return folder
 
 
@@ -98,18 +143,29 @@ def compile_nvrtc(path, text_file):
 class Corpus:
     def __init__(self, options):
         self.options = options
+        self.roots = {}
         self.flags = ["-std=c++20", "-O0", "-w", "-fPIC", "-fsyntax-only", "-ffp-contract=off",
                       "-fwrapv", "-fsigned-char", "-fno-strict-aliasing", "-fno-exceptions",
                       "-fno-rtti", "-fexcess-precision=16", "-DHEARTH_HAS_FLOAT16=1"]
         self.flags += options.host_flags.split()
 
+    def folder(self, name):
+        """Where the files of a source are, fetched when they are not there yet."""
+        for given in self.options.folder:
+            which, _, path = given.partition("=")
+            if which == name:
+                return pathlib.Path(path)
+        source = SOURCES[name]
+        if "://" in source.package:
+            return fetch_commit(source.package, source.version, self.options.cache)
+        return fetch_crate(source.package, source.version, self.options.cache)
+
     def tool(self, file, name, extra):
-        _, _, _, folders, defines = SOURCES[name]
-        root = fetch(name, self.options.cache)
+        source = SOURCES[name]
         command = [self.options.tool, "check-kernel", str(file)]
-        for folder in folders:
-            command += ["--include", str(root / folder)]
-        for define in defines:
+        for folder in source.includes:
+            command += ["--include", str(self.roots[name] / folder)]
+        for define in source.defines:
             command += ["--define", define]
         done = subprocess.run(command + extra, capture_output=True, text=True, errors="replace")
         return done.returncode == 0, done.stdout, done.stderr.strip()
@@ -162,14 +218,12 @@ class Corpus:
 
     def kernels(self, name):
         """(file, kernel) to try, how many files and entry points there are, and files left out."""
-        root = fetch(name, self.options.cache)
+        root = self.roots[name] = self.folder(name)
         items, entries, files, excluded, unread = [], 0, 0, collections.Counter(), []
-        for file in sorted((root / SOURCES[name][2]).rglob("*.metal")):
+        folder = root / SOURCES[name].kernels
+        for file in sorted([*folder.rglob("*.metal"), *folder.rglob("*.msl")]):
             files += 1
-            text = file.read_text(errors="replace")
-            reason = next((why for pattern, why in EXCLUDED if pattern.search(text)), None)
-            if EXCLUDED_FILES.search(file.name):
-                reason = "tensor operations"
+            reason = "tensor operations" if EXCLUDED_FILES.search(file.name) else None
             good, out, error = self.tool(file, name, ["--list"])
             names = [line.split("\t") for line in out.split("\n")[:-1]] if good else []
             entries += len(names)
@@ -188,6 +242,17 @@ class Corpus:
         return items, files, entries, excluded, unread
 
 
+def left_out(results):
+    """By reason, the kernels that are outside the dialect by what the reader says of them."""
+    reasons = collections.defaultdict(list)
+    for result in results:
+        for pattern, reason in EXCLUDED:
+            if pattern.search(result.get("read", "")):
+                reasons[reason].append(result)
+                break
+    return reasons
+
+
 def cause(message):
     """The first error, without what differs between kernels."""
     first = next((line for line in message.splitlines() if "error" in line), message.strip())
@@ -202,6 +267,8 @@ def main():
                         default=pathlib.Path(os.environ.get("XDG_CACHE_HOME",
                                                             pathlib.Path.home() / ".cache"))
                         / "hearth-corpus", help="where the sources are kept")
+    parser.add_argument("--folder", action="append", default=[], metavar="SOURCE=PATH",
+                        help="a folder that has the files of a source, which is not fetched then")
     parser.add_argument("--tool", default=str(ROOT / "build/release/bin/hearth"))
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--host-flags", default="")
@@ -232,6 +299,9 @@ def main():
                  if re.search(options.match, f"{item[1].name}:{item[2]}")][::options.sample]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             results += pool.map(corpus.attempt, items)
+        for reason, those in left_out(results).items():
+            results = [result for result in results if result not in those]
+            print(f"{name}: {len(those)} kernels left out: {reason}")
         tried = len(results)
         read = sum("read" not in result for result in results)
         host = sum(result.get("host", "-") is None for result in results)

@@ -14,9 +14,9 @@
 namespace hearth::testing {
 
 // The words of an environment variable, separated by commas; `otherwise` where it is not set.
-inline std::vector<std::string> words_of(const char* variable, const char* otherwise) {
+inline std::vector<std::string> words_of(const char* variable, const char* unaligned_variant) {
   const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream list(value != nullptr && *value != '\0' ? value : otherwise);
+  std::istringstream list(value != nullptr && *value != '\0' ? value : unaligned_variant);
   std::vector<std::string> words;
   for (std::string word; std::getline(list, word, ',');) words.push_back(word);
   return words;

@@ -150,9 +150,9 @@ struct HostElements {
 // keeps it, and nobody may change it while the array lives. What begins at no multiple of its
 // element's size is copied, and so is everything for other devices. Throws Error{shape} when sizes
 // do not fit.
-HEARTH_API std::vector<Array> arrays_in_place(std::span<const HostElements> elements,
-                                              const std::shared_ptr<const void>& keeper,
-                                              Device device = Device());
+HEARTH_API std::vector<Array> host_arrays(std::span<const HostElements> elements,
+                                          const std::shared_ptr<const void>& keeper,
+                                          Device device = Device());
 
 // Starts everything that this thread has recorded, on all devices, and waits for nothing.
 //

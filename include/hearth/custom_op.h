@@ -2,6 +2,8 @@
 //
 //   const CustomOp scaled_sum({
 //       .name = "my_lib.scaled_sum",
+//       .min_inputs = 2,
+//       .max_inputs = 2,
 //       .infer = [](std::span<const Array> in) { return TensorType{DType::f32, in[0].shape()}; },
 //       .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
 //   });
@@ -44,7 +46,8 @@ struct CustomOpSpec {
   // Fills `output`. Runs on the thread that evaluates; must not touch Arrays and must not throw
   // anything but Error. Deterministic functions only: results may be shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
-  // One gradient per input, undefined where there is none; records ordinary ops. Null: the op is
+  // One gradient per input, of its shape and dtype, undefined where there is none; else backward()
+  // throws Error{invalid_argument}. Records ordinary ops. Null: the op is
   // not differentiable.
   std::vector<Array> (*vjp)(std::span<const Array> inputs, const Array& output,
                             const Array& grad) = nullptr;
@@ -53,7 +56,8 @@ struct CustomOpSpec {
 // A registered op. Define it once, at namespace scope or in a function-local static. Thread-safe.
 class HEARTH_API CustomOp {
  public:
-  // Throws Error{invalid_argument} when the name is taken or infer or compute is missing.
+  // Throws Error{invalid_argument} when the name is taken, infer or compute is missing, or
+  // max_inputs is less than min_inputs.
   explicit CustomOp(const CustomOpSpec& spec);
   Array operator()(std::span<const Array> inputs) const;
   Array operator()(std::initializer_list<Array> inputs) const {

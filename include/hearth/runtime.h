@@ -105,12 +105,15 @@ HEARTH_API std::vector<std::string> metal_kernel_names(const std::string& text,
                                                        const MetalOptions& options = {});
 
 struct Properties {
-  std::string name;                             // "NVIDIA H200"
-  std::string architecture;                     // "sm_90": what compiled kernels depend on
-  std::int64_t memory = 0;                      // bytes in all
-  int processors = 1;                           // streaming multiprocessors, or GPU cores
-  int max_threads = 1024;                       // of a threadgroup
-  std::int64_t threadgroup_memory = 32 * 1024;  // bytes of a threadgroup, for every kernel
+  std::string name;                              // "NVIDIA H200"
+  std::string architecture;                      // "sm_90": what compiled kernels depend on
+  std::int64_t memory = 0;                       // bytes in all
+  int processors = 1;                            // streaming multiprocessors, or GPU cores
+  int processor_threads = 1024;                  // that one runs at the same time
+  std::int64_t processor_registers = 32 * 1024;  // of one, of 32 bits
+  std::int64_t processor_memory = 32 * 1024;     // bytes of one for threadgroups
+  int max_threads = 1024;                        // of a threadgroup
+  std::int64_t threadgroup_memory = 32 * 1024;   // bytes of a threadgroup, for every kernel
   // What the threadgroup arrays among a kernel's parameters may take instead, where that is more.
   std::int64_t large_threadgroup_memory = 0;
   std::int64_t cache_bytes = 0;  // last-level cache

@@ -7,18 +7,19 @@ namespace {
 
 using runtime::KernelParameter;
 using runtime::KernelSource;
-using Kind = KernelParameter::Kind;
+using ParameterKind = KernelParameter::Kind;
 
 std::string pointer_type(const KernelParameter& parameter) {
-  return joined("device ", parameter.kind == Kind::read ? "const " : "", parameter.type, "*");
+  return joined("device ", parameter.kind == ParameterKind::read ? "const " : "", parameter.type,
+                "*");
 }
 
 // What a driver packs for each member. Structs of the kernel's own have members of 4 and 8 bytes.
 std::string member_structs(const KernelSource& source) {
   std::string fields;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind == Kind::threadgroup) continue;
-    const bool constant = parameter.kind == Kind::constant;
+    if (parameter.kind == ParameterKind::threadgroup) continue;
+    const bool constant = parameter.kind == ParameterKind::constant;
     line(fields, "  alignas(8) ", constant ? parameter.type : pointer_type(parameter), " ",
          parameter.name, ";");
   }
@@ -30,7 +31,7 @@ std::string member_structs(const KernelSource& source) {
 std::string threadgroup_arrays(const KernelSource& source, const std::string& space) {
   std::string text;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind != Kind::threadgroup) continue;
+    if (parameter.kind != ParameterKind::threadgroup) continue;
     line(text, "  ", space, " ", parameter.type, " ", parameter.name, "[", parameter.count, "];");
   }
   return text;
@@ -44,7 +45,7 @@ std::string cuda_arrays(const KernelSource& source) {
   std::string text = large_array_memory(source);
   std::size_t array = 0;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind != Kind::threadgroup) continue;
+    if (parameter.kind != ParameterKind::threadgroup) continue;
     text += large_array(parameter, large.offsets[array++]);
   }
   return text;
@@ -54,7 +55,7 @@ std::string cuda_arrays(const KernelSource& source) {
 std::string member_call(const KernelSource& source, const std::string& function) {
   std::string arguments;
   for (const KernelParameter& parameter : source.parameters) {
-    const bool own = parameter.kind == Kind::threadgroup;
+    const bool own = parameter.kind == ParameterKind::threadgroup;
     arguments += joined(own ? "" : "hearth_batch.member[hearth_member].", parameter.name, ", ");
   }
   return joined("  uint hearth_member = batch_member(hearth_batch.table, hearth_ctx.tg.x);\n  ",
@@ -64,16 +65,16 @@ std::string member_call(const KernelSource& source, const std::string& function)
 
 // The pointers of a struct may overlap for all that a compiler knows; those of this function do
 // not.
-std::string cuda_stub(const KernelSource& source) {
+std::string cuda_batch_stub(const KernelSource& source) {
   std::string parameters;
   std::string names;
   for (const KernelParameter& parameter : source.parameters) {
     const std::string& type = parameter.type;
     std::string declared = joined("const ", type, "& ");
-    if (parameter.kind == Kind::threadgroup) declared = type + "* ";
-    if (parameter.kind == Kind::read) declared = joined("const ", type, no_alias(source));
-    if (parameter.kind == Kind::write) declared = type + no_alias(source);
-    if (parameter.kind == Kind::read_write) declared = type + "* ";
+    if (parameter.kind == ParameterKind::threadgroup) declared = type + "* ";
+    if (parameter.kind == ParameterKind::read) declared = joined("const ", type, no_alias(source));
+    if (parameter.kind == ParameterKind::write) declared = type + no_alias(source);
+    if (parameter.kind == ParameterKind::read_write) declared = type + "* ";
     parameters += joined(declared, parameter.name, ", ");
     names += parameter.name + ", ";
   }
@@ -85,17 +86,17 @@ std::string cuda_stub(const KernelSource& source) {
                 member_call(source, "hearth_run"), "}\n");
 }
 
-std::string metal_stub(const KernelSource& source) {
+std::string metal_batch_stub(const KernelSource& source) {
   return joined(member_structs(source), "kernel void ", metal_entry_name(source),
                 "(\n    constant HearthBatch& hearth_batch [[buffer(0)]], ", metal_positions(),
                 ") {\n", threadgroup_arrays(source, "threadgroup"), metal_ctx(),
                 member_call(source, source.function), "}\n");
 }
 
-std::string lint_stub(const KernelSource& source) {
+std::string lint_batch_stub(const KernelSource& source) {
   std::string arrays;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind != Kind::threadgroup) continue;
+    if (parameter.kind != ParameterKind::threadgroup) continue;
     arrays += joined("threadgroup ", parameter.type, "* ", parameter.name, ", ");
   }
   return joined(member_structs(source), "void hearth_entry_", source.name,
@@ -103,20 +104,21 @@ std::string lint_stub(const KernelSource& source) {
                 member_call(source, source.function), "}\n");
 }
 
-std::string host_stub(const KernelSource& source) {
+std::string host_batch_stub(const KernelSource& source) {
   std::string arguments;
   std::string sizes;
   int pointers = 0;
   int arrays = 0;
   for (const KernelParameter& parameter : source.parameters) {
     const std::string& type = parameter.type;
-    if (parameter.kind == Kind::threadgroup) {
+    if (parameter.kind == ParameterKind::threadgroup) {
       arguments += joined("static_cast<", type, "*>(hearth_arrays[", arrays++, "]), ");
       sizes += joined("sizeof(", type, ") * ", parameter.count, "ul, ");
       continue;
     }
-    const bool reads = parameter.kind == Kind::read || parameter.kind == Kind::constant;
-    arguments += joined(parameter.kind == Kind::constant ? "*" : "", "static_cast<",
+    const bool reads =
+        parameter.kind == ParameterKind::read || parameter.kind == ParameterKind::constant;
+    arguments += joined(parameter.kind == ParameterKind::constant ? "*" : "", "static_cast<",
                         reads ? "const " : "", type, "*>(hearth_own[", pointers++, "]), ");
   }
   const std::string exported = "extern \"C\" __attribute__((visibility(\"default\"))) ";
@@ -136,7 +138,9 @@ std::string host_stub(const KernelSource& source) {
 
 }  // namespace
 
-constinit const StubWriters kBatchStubs = {
-    .cuda = cuda_stub, .host = host_stub, .metal = metal_stub, .lint = lint_stub};
+constinit const StubWriters kBatchStubs = {.cuda = cuda_batch_stub,
+                                           .host = host_batch_stub,
+                                           .metal = metal_batch_stub,
+                                           .lint = lint_batch_stub};
 
 }  // namespace hearth::gpu

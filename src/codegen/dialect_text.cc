@@ -1,14 +1,10 @@
 #include "codegen/dialect_text.h"
 
-#include <cctype>
-
 #include "codegen/tokens.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
 namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool is_float_literal(Token token) {
   if (token.kind != TokenKind::number) return false;
@@ -16,7 +12,7 @@ bool is_float_literal(Token token) {
   return token.text.find_first_of(hex ? "pP" : ".eEhH") != std::string_view::npos;
 }
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
+[[noreturn]] void fail_dialect(const std::string& name, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "kernel: " + name + ": " + what);
 }
 
@@ -34,10 +30,11 @@ std::string with_float_literals(std::string_view text) {
       continue;
     }
     const char last = token.back();
-    if (last == 'h' || last == 'H') {
-      std::string number(token.substr(0, token.size() - 1));
+    const bool is_bfloat = token.ends_with("bf") || token.ends_with("BF");
+    if (last == 'h' || last == 'H' || is_bfloat) {
+      std::string number(token.substr(0, token.size() - (is_bfloat ? 2 : 1)));
       if (number.find_first_of(".eE") == std::string::npos) number += '.';
-      result += "half(" + number + "f)";
+      result += (is_bfloat ? "bfloat(" : "half(") + number + "f)";
     } else {
       result += token;
       if (last == '.' || is_digit(last)) result += 'f';
@@ -62,7 +59,7 @@ void check_dialect(std::string_view text, const std::string& name) {
     const std::string_view token = read.text;
     text.remove_prefix(token.size());
     if (token == "kernel") {
-      fail(
+      fail_dialect(
           name,
           "the text has an entry point; got the word kernel, expected a plain function with a Ctx: "
           "entry points are generated from the list of parameters, or taken as they are by "
@@ -71,7 +68,7 @@ void check_dialect(std::string_view text, const std::string& name) {
     if (token == "threadgroup") {
       in_array = true;
     } else if (in_array && (token == "[" || token == ";")) {
-      fail(
+      fail_dialect(
           name,
           "a function declares threadgroup memory; got \"threadgroup\" without a pointer, expected "
           "an array among the parameters");

@@ -11,7 +11,7 @@ namespace {
 
 using runtime::KernelParameter;
 using runtime::KernelSource;
-using Kind = KernelParameter::Kind;
+using ParameterKind = KernelParameter::Kind;
 
 std::string join(const std::vector<std::string>& items, const std::string& separator) {
   std::string all;
@@ -32,7 +32,7 @@ std::vector<std::string> names(const KernelSource& source) {
   return all;
 }
 
-std::string cuda_stub(const KernelSource& source) {
+std::string cuda_entry_stub(const KernelSource& source) {
   std::vector<std::string> parameters;
   std::string arrays = large_array_memory(source);
   const LargeArrays large = large_arrays(source);
@@ -41,19 +41,19 @@ std::string cuda_stub(const KernelSource& source) {
     const std::string& type = parameter.type;
     const std::string& name = parameter.name;
     switch (parameter.kind) {
-      case Kind::read:
+      case ParameterKind::read:
         parameters.push_back("const " + type + no_alias(source) + name);
         break;
-      case Kind::write:
+      case ParameterKind::write:
         parameters.push_back(type + no_alias(source) + name);
         break;
-      case Kind::read_write:
+      case ParameterKind::read_write:
         parameters.push_back(type + "* " + name);
         break;
-      case Kind::constant:
+      case ParameterKind::constant:
         parameters.push_back("const __grid_constant__ " + type + " " + name);
         break;
-      case Kind::threadgroup:
+      case ParameterKind::threadgroup:
         arrays += large.bytes > 0 ? large_array(parameter, large.offsets[array++])
                                   : "  __attribute__((shared)) alignas(16) static " + type + " " +
                                         name + "[" + std::to_string(parameter.count) + "];\n";
@@ -65,13 +65,13 @@ std::string cuda_stub(const KernelSource& source) {
          ") {\n" + arrays + call(source, names(source), "current_ctx()") + "}\n";
 }
 
-std::string host_stub(const KernelSource& source) {
+std::string host_entry_stub(const KernelSource& source) {
   std::vector<std::string> arguments;
   std::vector<std::string> sizes;
   int pointers = 0;
   for (const KernelParameter& parameter : source.parameters) {
     const std::string& type = parameter.type;
-    if (parameter.kind == Kind::threadgroup) {
+    if (parameter.kind == ParameterKind::threadgroup) {
       arguments.push_back("static_cast<" + type + "*>(hearth_arrays[" +
                           std::to_string(sizes.size()) + "])");
       sizes.push_back("sizeof(" + type + ") * " + std::to_string(parameter.count) + "ul");
@@ -79,10 +79,10 @@ std::string host_stub(const KernelSource& source) {
     }
     const std::string pointer = "hearth_arguments[" + std::to_string(pointers++) + "]";
     switch (parameter.kind) {
-      case Kind::read:
+      case ParameterKind::read:
         arguments.push_back("static_cast<const " + type + "*>(" + pointer + ")");
         break;
-      case Kind::constant:
+      case ParameterKind::constant:
         arguments.push_back("*static_cast<const " + type + "*>(" + pointer + ")");
         break;
       default:
@@ -107,22 +107,22 @@ std::string host_stub(const KernelSource& source) {
 // A parameter with its address space, as Metal and lint declare it.
 std::string in_address_space(const KernelParameter& parameter) {
   switch (parameter.kind) {
-    case Kind::read:
+    case ParameterKind::read:
       return "device const " + parameter.type + "* " + parameter.name;
-    case Kind::constant:
+    case ParameterKind::constant:
       return "constant " + parameter.type + "& " + parameter.name;
-    case Kind::threadgroup:
+    case ParameterKind::threadgroup:
       return "threadgroup " + parameter.type + "* " + parameter.name;
     default:
       return "device " + parameter.type + "* " + parameter.name;
   }
 }
 
-std::string metal_stub(const KernelSource& source) {
+std::string metal_entry_stub(const KernelSource& source) {
   std::vector<std::string> parameters;
   std::string arrays;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind == Kind::threadgroup) {
+    if (parameter.kind == ParameterKind::threadgroup) {
       arrays += "  threadgroup " + parameter.type + " " + parameter.name + "[" +
                 std::to_string(parameter.count) + "];\n";
     } else {
@@ -137,7 +137,7 @@ std::string metal_stub(const KernelSource& source) {
 
 // clang has no threadgroup variables, so arrays come as parameters. The name is not the entry's: a
 // kernel's own function may have that and the same parameters.
-std::string lint_stub(const KernelSource& source) {
+std::string lint_entry_stub(const KernelSource& source) {
   std::vector<std::string> parameters;
   for (const KernelParameter& parameter : source.parameters) {
     parameters.push_back(in_address_space(parameter));
@@ -147,15 +147,17 @@ std::string lint_stub(const KernelSource& source) {
          call(source, names(source), "hearth_ctx") + "}\n";
 }
 
-constexpr StubWriters kStubs = {
-    .cuda = cuda_stub, .host = host_stub, .metal = metal_stub, .lint = lint_stub};
+constexpr StubWriters kStubs = {.cuda = cuda_entry_stub,
+                                .host = host_entry_stub,
+                                .metal = metal_entry_stub,
+                                .lint = lint_entry_stub};
 
 }  // namespace
 
 LargeArrays large_arrays(const KernelSource& source) {
   LargeArrays made;
   for (const KernelParameter& parameter : source.parameters) {
-    if (parameter.kind != Kind::threadgroup) continue;
+    if (parameter.kind != ParameterKind::threadgroup) continue;
     const std::int64_t each = size_of_dialect_type(parameter.type);
     if (each == 0 || parameter.count > (std::int64_t{1} << 40) / each) return {};
     made.offsets.push_back(made.bytes);

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "codegen/declared_functions.h"
 #include "codegen/dialect_text.h"
 #include "codegen/embedded_texts.h"
 #include "codegen/entry_stub.h"
@@ -92,6 +96,9 @@ std::string_view included_path(std::string_view line) {
   return line.substr(0, end);
 }
 
+// Of these, a translation unit of several kernels has one copy; other files belong to a kernel.
+bool is_header(std::string_view path) { return path.ends_with(".h"); }
+
 // Puts texts one behind the other, with the files they include, each once. Texts live as long as
 // it.
 class Assembly {
@@ -111,6 +118,7 @@ class Assembly {
       } else if (line.substr(0, 12) == "#pragma once") {
         all_ += '\n';
       } else {
+        note_macro(line);
         all_ += line;
       }
     }
@@ -118,20 +126,84 @@ class Assembly {
   }
   // `path` is below src, or below src/kernels.
   void add_file(std::string_view path) {
-    if (path.substr(0, kFolder.size()) == kFolder) path.remove_prefix(kFolder.size());
+    path = below_kernels(path);
     if (included_.insert(path).second) {
       add(embedded_text(path), std::string(kFolder) + std::string(path));
     }
+  }
+  // The headers that a text of a kernel includes; those of the kernel's other files too. Notes in
+  // `functions` what the text declares.
+  void add_headers_of(std::string_view text, std::set<std::string_view>* functions) {
+    functions->merge(declared_functions(text));
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+      const std::string_view path = below_kernels(included_path(text.substr(0, end + 1)));
+      text.remove_prefix(end + 1);
+      if (path.empty()) continue;
+      if (is_header(path)) {
+        add_file(path);
+      } else {
+        add_headers_of(embedded_text(path), functions);
+      }
+    }
+  }
+  // What the files that are there declare, outside of namespaces of their own.
+  std::set<std::string_view> functions_of_files() const {
+    std::set<std::string_view> functions;
+    for (const std::string_view path : included_) {
+      functions.merge(declared_functions(embedded_text(path)));
+    }
+    return functions;
+  }
+  // Nothing but headers is known to what follows. Throws Error{invalid_argument} where the kernel
+  // has defined a macro of theirs anew, which it must not leave behind.
+  void end_kernel(const std::string& name) {
+    for (const std::string_view macro : macros_) {
+      if (header_macros_.contains(macro)) {
+        fail("no program is shared by " + name + "; got a macro of the headers, " +
+             std::string(macro) + ", defined anew");
+      }
+    }
+    for (const std::string_view macro : macros_) all_ += "#undef " + std::string(macro) + "\n";
+    macros_.clear();
+    std::erase_if(included_, [](std::string_view path) { return !is_header(path); });
+  }
+  void begin_kernel() {
+    header_macros_.merge(macros_);
+    macros_.clear();
   }
   void append(std::string_view text) { all_ += text; }
   std::string take() { return std::move(all_); }
 
  private:
+  static std::string_view below_kernels(std::string_view path) {
+    if (path.substr(0, kFolder.size()) == kFolder) path.remove_prefix(kFolder.size());
+    return path;
+  }
   void start(int number, const std::string& name) {
     all_ += "#line " + std::to_string(number) + " \"" + name + "\"\n";
   }
+  // Of a line `#define NAME`, however it is spaced.
+  void note_macro(std::string_view line) {
+    const auto skip_blanks = [&line] {
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    };
+    const auto take = [&line](std::string_view word) {
+      const bool is_there = line.starts_with(word);
+      if (is_there) line.remove_prefix(word.size());
+      return is_there;
+    };
+    skip_blanks();
+    if (!take("#")) return;
+    skip_blanks();
+    if (!take("define")) return;
+    skip_blanks();
+    macros_.insert(first_token(line).text);
+  }
 
   std::set<std::string_view> included_;
+  std::set<std::string_view> macros_;         // that were defined since begin_kernel()
+  std::set<std::string_view> header_macros_;  // and before it, for the first kernel
   std::string all_;
 };
 
@@ -201,7 +273,15 @@ std::string assemble(const KernelSource& source, Target target) {
   }
   // Inside metal, so that its names hide the compiler's; without names, so that kernels of one
   // library do not meet and only the entry is emitted.
-  assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
+  assembly.append("namespace metal {\n");
+  if (source.metal) {
+    for (const std::string_view part :
+         {"prelude/metal_traits.h", "prelude/metal_operators.h", "prelude/metal_threads.h",
+          "prelude/metal_functions.h", "prelude/metal_textures.h"}) {
+      assembly.add_file(part);
+    }
+  }
+  assembly.append("namespace kernel_text {\nnamespace {\n");
   assembly.add_file("prelude/overloads.h");
   if (source.metal) assembly.add_file("prelude/metal_entry.h");
   const std::string own = source.metal ? plain_text(source, target) : source.text;
@@ -209,6 +289,55 @@ std::string assemble(const KernelSource& source, Target target) {
   assembly.add(text, source.name);
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");
+  assembly.append("}\n}\n");
+  return assembly.take();
+}
+
+std::string assemble_together(std::span<const KernelSource* const> sources) {
+  std::deque<std::string> texts;  // an Assembly refers to them
+  const auto keep = [&](std::string text) -> const std::string& {
+    return texts.emplace_back(std::move(text));
+  };
+  Assembly assembly;
+  assembly.add("#define HEARTH_HAS_F64 1\n", "program");
+  assembly.add_file("prelude/cuda.h");
+  assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
+  const std::string_view overloads = embedded_text("prelude/overloads.h");
+  assembly.append(overloads);
+  struct Kernel {
+    const std::string &text, &stub, &name;
+    std::set<std::string_view> functions;
+  };
+  std::vector<Kernel> kernels;
+  for (const KernelSource* source : sources) {
+    check(*source);
+    if (source->metal) fail("no program is shared by " + source->name + "; got a text of Metal");
+    check_dialect(source->text, source->name);
+    Kernel& kernel = kernels.emplace_back(
+        Kernel{keep(says_double(*source) ? source->text : with_float_literals(source->text)),
+               keep(entry_stub(*source, Target::cuda)),
+               source->name,
+               {}});
+    assembly.add_headers_of(kernel.text, &kernel.functions);
+    assembly.add_headers_of(kernel.stub, &kernel.functions);
+  }
+  assembly.append("}\n");
+  const std::set<std::string_view> shared = assembly.functions_of_files();
+  for (const Kernel& kernel : kernels) {
+    assembly.begin_kernel();
+    assembly.append("namespace " + kernel.name + "_text {\nnamespace {\n");
+    assembly.append(overloads);
+    for (const std::string_view function : kernel.functions) {
+      if (!shared.contains(function)) continue;
+      // Overloads of it stand beside it, and do not hide it.
+      assembly.append("using kernel_text::" + std::string(function) + ";\n");
+    }
+    assembly.add(kernel.text, kernel.name);
+    assembly.append("}\n");
+    assembly.add(kernel.stub, kernel.name + " (entry)");
+    assembly.append("}\n");
+    assembly.end_kernel(kernel.name);
+  }
   assembly.append("}\n}\n");
   return assembly.take();
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,11 @@ enum class Target : std::uint8_t {
 // for a source that no entry point can be made of (names that are no identifiers, arrays of no
 // elements, unknown includes), Error{unsupported} for an f64 kernel and Metal.
 std::string assemble(const runtime::KernelSource& source, Target target);
+
+// Several kernels as one translation unit for CUDA: prelude and headers come once, each kernel's
+// own text stands in a namespace of its own, where its functions may still overload those of the
+// headers. They have different names, and texts of the dialect. Throws as assemble() does.
+std::string assemble_together(std::span<const runtime::KernelSource* const> sources);
 
 // A text of src/kernels that is built into the library, by its path there: "prelude/cuda.h". Throws
 // Error{invalid_argument} for a path that is none.

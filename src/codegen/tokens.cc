@@ -6,7 +6,6 @@
 namespace hearth::gpu {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 std::size_t blank_length(std::string_view text) {
@@ -39,6 +38,8 @@ std::size_t word_length(std::string_view text, bool number) {
 }
 
 }  // namespace
+
+bool is_digit(char c) noexcept { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool is_word_character(char c) noexcept {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';

@@ -17,6 +17,7 @@ struct Token {
   std::string_view text;
 };
 
+bool is_digit(char c) noexcept;
 bool is_word_character(char c) noexcept;
 // Letters, digits and underscores, and no digit in front.
 bool is_identifier(std::string_view text) noexcept;

@@ -60,12 +60,19 @@ JsonValue from_library(const ordered_json& value) {
 
 // Checked before the parser's stack of values grows.
 bool nests_deeply(std::string_view text) {
-  constexpr int kMost = 64;
+  constexpr int kMax = 64;
   int depth = 0;
-  for (const char c : text) {
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string) {
+      if (c == '\\') ++i;  // what follows is no end of the string
+      continue;
+    }
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
-    if (depth > kMost) return true;
+    if (depth > kMax) return true;
   }
   return false;
 }

@@ -1,10 +1,10 @@
 // The devices that this build contains.
 #include "devices/cpu/device.h"
+#include "devices/cpu/families.h"
 #include "devices/cuda/register.h"
 #include "devices/gpu/gpu_device.h"
 #include "devices/metal/register.h"
-#include "kernels/launch/contraction_choices.h"
-#include "kernels/launch/op_kernels.h"
+#include "runtime/device/environment.h"
 
 namespace hearth {
 
@@ -13,22 +13,25 @@ void discover_attached_devices();
 std::vector<std::string> discovery_notes(std::string_view kind);
 std::vector<std::string> searched_kinds();
 
-void register_builtin_devices() { cpu::register_cpu_device(); }
+void register_builtin_devices() {
+  Selector::declare(gpu::families());
+  Selector::declare(cpu::families());
+  Selector::check_rules(runtime::environment().choices);
+  cpu::register_cpu_device();
+}
 
 namespace {
 
-// `system`: see ChooserOptions; `tries_library`: see contraction_choices().
+// `system`: see gpu::TunerOptions.
 void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver>> drivers,
-                   const std::string& system = "", bool tries_library = true) {
+                   const std::string& system = "") {
   int index = 0;
   for (std::unique_ptr<runtime::Driver>& driver : drivers) {
-    KernelTable table = gpu::gpu_kernel_table();
-    gpu::add_driver_kernels(*driver, table);
     gpu::GpuOptions options;
-    options.choices = gpu::contraction_choices(tries_library);
-    options.choices.system = system;
-    register_device(
-        new gpu::GpuDevice(kind, index++, std::move(driver), std::move(table), options));
+    options.tunes = runtime::environment().tune;
+    options.tuner.system = system;
+    options.rules = runtime::environment().choices;
+    register_device(new gpu::GpuDevice(kind, index++, std::move(driver), options));
   }
 }
 
@@ -37,7 +40,7 @@ void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver
 void discover_attached_devices() {
   register_gpus("cuda", cuda::open_drivers());
   auto drivers = metal::open_drivers();
-  register_gpus("metal", std::move(drivers), metal::system_name(), metal::tries_mpsgraph());
+  register_gpus("metal", std::move(drivers), metal::system_name());
 }
 
 std::vector<std::string> searched_kinds() { return {"cuda", "metal"}; }

@@ -15,7 +15,7 @@
 
 namespace hearth {
 
-struct Kernel;
+struct Implementation;
 struct OpDef;
 
 // An op's one name, with its hash worked out at compile time.
@@ -153,9 +153,9 @@ struct Composite {
   ParamReader statics() const { return ParamReader(params.statics().span()); }
 };
 
-// Whether the device has a kernel for another op with the same arguments. Throws what infer()
-// throws.
-bool has_kernel(const OpDef& op, const Composite& arguments);
+// Whether the device has an implementation of another op for the same arguments. Throws what
+// infer() throws.
+bool has_implementation(const OpDef& op, const Composite& arguments);
 
 // Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in
 // elements.
@@ -207,11 +207,11 @@ struct OpDef {
   // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset
   // of `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
   Saves (*saves_for)(std::uint32_t needs) = nullptr;
-  // The op in terms of other ops: used on a device without a kernel, as the gradient where vjp is
-  // null, and as an oracle. An op of several results has the second form.
+  // The op in terms of other ops: used on a device without an implementation, as the gradient where
+  // vjp is null, and as an oracle. An op of several results has the second form.
   Array (*composite)(const Composite&) = nullptr;
   std::vector<Array> (*composite_outputs)(const Composite&) = nullptr;
-  // Recorded in its place where a gradient is wanted and the device has a kernel for it: an op with
+  // Recorded in its place where a gradient is wanted and the device implements it: an op with
   // the same inputs and parameters and this op's result as its first, which also gives what the
   // rule would have to work out again.
   const OpDef* tracked_as = nullptr;
@@ -222,8 +222,8 @@ struct OpDef {
   // that input's value and changes part of it. Of several outputs the first. -1: none.
   int overwrites = -1;
   bool differentiable = true;
-  // A kernel that works on host memory and comes with the op, for ops registered at run time.
-  const Kernel* host_kernel = nullptr;
+  // Works on host memory and comes with the op, for ops registered at run time.
+  const Implementation* host_implementation = nullptr;
   bool (*accepts_dtype)(DType) = nullptr;  // of the first input, for tests and docs; null: all
   std::vector<SampleCase> (*samples)() = nullptr;
 };

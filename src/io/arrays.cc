@@ -40,7 +40,7 @@ SafetensorsContents map_safetensors(const std::string& path, Device device) {
   for (const io::SafetensorsView& view : file->tensors()) {
     elements.push_back({view.bytes, view.dtype, view.shape});
   }
-  std::vector<Array> arrays = arrays_in_place(elements, file, device);
+  std::vector<Array> arrays = host_arrays(elements, file, device);
   SafetensorsContents out;
   out.metadata = file->metadata();
   for (std::size_t i = 0; i < arrays.size(); ++i) {

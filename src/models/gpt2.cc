@@ -8,9 +8,9 @@ namespace hearth::models {
 namespace {
 
 void check(const Gpt2Config& config) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  constexpr std::int64_t kMax = std::int64_t{1} << 30;
   const auto size = [](const char* what, std::int64_t value) {
-    require("gpt2", value >= 1 && value <= kMost, what, value, "1 to 2^30");
+    require("gpt2", value >= 1 && value <= kMax, what, value, "1 to 2^30");
   };
   size("vocabulary out of range", config.vocabulary);
   size("dim out of range", config.dim);

@@ -8,10 +8,10 @@ namespace hearth::models {
 
 TransformerConfig TransformerConfig::resolved() const {
   // Far beyond any model, and small enough that no product of two overflows.
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  constexpr std::int64_t kMax = std::int64_t{1} << 30;
   TransformerConfig out = *this;
   const auto size = [](const char* what, std::int64_t value, std::int64_t least) {
-    require("transformer", value >= least && value <= kMost, what, value,
+    require("transformer", value >= least && value <= kMax, what, value,
             least == 0 ? "0 to 2^30" : "1 to 2^30");
   };
   size("vocabulary out of range", out.vocabulary, 1);

@@ -281,19 +281,19 @@ Array plain_weights(const Array& q, const Array& k, const Settings& settings) {
   const std::int64_t lines = kv[1] == 0 ? 0 : from[1] / kv[1] * from[2];
   const Array products = matmul(reshape(q, {kv[0], kv[1], lines, from[3]}), transpose(k));
   const Array scores = reshape(products, {from[0], from[1], from[2], kv[2]});
-  return call(defs::attention_weights_op, Params().f64(settings.scale).boolean(settings.causal),
+  return call(defs::causal_softmax_op, Params().f64(settings.scale).boolean(settings.causal),
               {&scores});
 }
 
 // In how many blocks the rows of plain causal attention are worth being multiplied, each by the
 // keys that one of its rows sees only. Many launches of little work are not.
 std::int64_t causal_blocks(const Operands& o) {
-  constexpr std::int64_t kLeastScores = std::int64_t{1} << 23, kLeastRows = 256, kMost = 4;
+  constexpr std::int64_t kMinScores = std::int64_t{1} << 23, kMinRows = 256, kMax = 4;
   const Shape& q = o.q.shape();
   const std::int64_t keys = o.k.shape()[2];
   const bool cuts = o.settings.causal && q[1] == o.k.shape()[1] && q[2] <= keys &&
-                    q[0] * q[1] * q[2] * keys >= kLeastScores;
-  return cuts ? std::clamp<std::int64_t>(q[2] / kLeastRows, 1, kMost) : 1;
+                    q[0] * q[1] * q[2] * keys >= kMinScores;
+  return cuts ? std::clamp<std::int64_t>(q[2] / kMinRows, 1, kMax) : 1;
 }
 
 Array attention_in_blocks(const Operands& o, std::int64_t blocks) {
@@ -346,7 +346,7 @@ void infer_weights(Inference& inference) {
   inference.dtype = inference.scalar_dtype = x.dtype();
 }
 
-Array attention_weights_composite(const Composite& c) {
+Array causal_softmax_composite(const Composite& c) {
   ParamReader statics = c.statics();
   const double scale = statics.f64();
   const bool causal = statics.boolean();
@@ -363,13 +363,13 @@ Array attention_weights_composite(const Composite& c) {
   return cast(where(blind, 0.0, scores), x.dtype());
 }
 
-Grads attention_weights_vjp(const Vjp& v) {
+Grads causal_softmax_vjp(const Vjp& v) {
   const Array slopes =
       call(defs::softmax_backward_op, Params().i64(v.out.rank() - 1), {&v.grad, &v.out});
   return {mul(slopes, v.statics().f64())};
 }
 
-std::vector<SampleCase> attention_weights_samples() {
+std::vector<SampleCase> causal_softmax_samples() {
   const auto params = [](double scale, bool causal) { return Params().f64(scale).boolean(causal); };
   return {
       {{{{2, 3, 4, 5}}}, params(0.35, true)},
@@ -383,7 +383,7 @@ std::vector<SampleCase> attention_weights_samples() {
   };
 }
 
-std::vector<Array> attention_with_sums_composite(const Composite& c) {
+std::vector<Array> attention_with_lse_composite(const Composite& c) {
   const Operands o =
       operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
                c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
@@ -464,7 +464,7 @@ Grads attention_gradients(const Vjp& v, const Array& grad, const Array& sums,
   // Composed, its parts are not put together to be taken apart.
   const bool parts_only =
       (has_bias && v.needs(4)) || sum_grad.defined() ||
-      !has_kernel(defs::attention_backward_op, {inputs, v.record.params, grad.device()});
+      !has_implementation(defs::attention_backward_op, {inputs, v.record.params, grad.device()});
   if (parts_only) {
     const Operands o = operands(v.input(0), v.input(1), v.input(2), mask, bias,
                                 settings_of(v.statics(), v.dynamic(0)));
@@ -488,7 +488,7 @@ Grads attention_gradients(const Vjp& v, const Array& grad, const Array& sums,
 
 Grads attention_vjp(const Vjp& v) { return attention_gradients(v, v.grad, Array(), Array()); }
 
-Grads attention_with_sums_vjp(const Vjp& v) {
+Grads attention_with_lse_vjp(const Vjp& v) {
   const Array grad = v.grad.defined() ? v.grad : zeros_like(v.out);
   return attention_gradients(v, grad, flat(v.output(1)), v.output_grad(1));
 }
@@ -558,13 +558,13 @@ constinit const OpDef defs::attention_op = {
     .vjp = attention_vjp,
     .saves = Saves::all_inputs | Saves::output,
     .composite = attention_composite,
-    .tracked_as = &defs::attention_with_sums_op,
+    .tracked_as = &defs::attention_with_lse_op,
     .accepts_dtype = is_float,
     .samples = attention_samples,
 };
 
-constinit const OpDef defs::attention_with_sums_op = {
-    .name = "attention_with_sums",
+constinit const OpDef defs::attention_with_lse_op = {
+    .name = "attention_with_lse",
     .revision = 2,
     .summary = "attention, and the logarithm of each row's sum of e^score, 0 where it sees no key.",
     .params = kAttention,
@@ -572,9 +572,9 @@ constinit const OpDef defs::attention_with_sums_op = {
     .max_inputs = 5,
     .outputs = 2,
     .infer = infer_attention_with_sums,
-    .vjp = attention_with_sums_vjp,
+    .vjp = attention_with_lse_vjp,
     .saves = Saves::all_inputs | Saves::output | Saves::output1,
-    .composite_outputs = attention_with_sums_composite,
+    .composite_outputs = attention_with_lse_composite,
     .accepts_dtype = is_float,
     .samples = attention_samples,
 };
@@ -593,16 +593,16 @@ constinit const OpDef defs::attention_backward_op = {
     .samples = attention_backward_samples,
 };
 
-constinit const OpDef defs::attention_weights_op = {
-    .name = "attention_weights",
+constinit const OpDef defs::causal_softmax_op = {
+    .name = "causal_softmax",
     .summary = "softmax(x * scale) over keys, causal if asked; 0 for rows that see no key.",
     .params = kWeights,
     .infer = infer_weights,
-    .vjp = attention_weights_vjp,
+    .vjp = causal_softmax_vjp,
     .saves = Saves::output,
-    .composite = attention_weights_composite,
+    .composite = causal_softmax_composite,
     .accepts_dtype = is_float,
-    .samples = attention_weights_samples,
+    .samples = causal_softmax_samples,
 };
 
 inline namespace v0 {

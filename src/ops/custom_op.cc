@@ -1,6 +1,6 @@
 #include "hearth/custom_op.h"
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/record/grad_record.h"
 #include "ops/defs.h"
 
@@ -40,7 +40,26 @@ void launch_user_op(const Launch& launch) {
 Grads user_vjp(const Vjp& v) {
   std::vector<Array> inputs;
   for (int i = 0; i < v.input_count(); ++i) inputs.push_back(v.has(i) ? v.input(i) : Array());
-  return user(*v.record.op).spec.vjp(inputs, v.out, v.grad);
+  const std::string name = v.record.op->name.text;
+  Grads gradients = user(*v.record.op).spec.vjp(inputs, v.out, v.grad);
+  if (gradients.size() != inputs.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                name + ": wrong number of gradients; got " + std::to_string(gradients.size()) +
+                    ", expected " + std::to_string(inputs.size()) + ", one for each input");
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!gradients[i].defined() || !inputs[i].defined()) continue;
+    if (gradients[i].shape() == inputs[i].shape() && gradients[i].dtype() == inputs[i].dtype()) {
+      continue;
+    }
+    const auto text = [](const Array& array) {
+      return std::string(hearth::name(array.dtype())) + " " + to_string(array.shape());
+    };
+    throw Error(ErrorCode::invalid_argument,
+                name + ": gradient " + std::to_string(i) + " does not fit its input; got " +
+                    text(gradients[i]) + ", expected " + text(inputs[i]));
+  }
+  return gradients;
 }
 
 }  // namespace
@@ -52,6 +71,12 @@ CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "custom_op: incomplete; expected a name, infer and compute");
   }
+  if (spec.max_inputs < spec.min_inputs) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string("custom_op: ") + spec.name + ": max_inputs; got " +
+                    std::to_string(spec.max_inputs) + ", expected min_inputs, " +
+                    std::to_string(spec.min_inputs) + ", at least");
+  }
   const OpName op_name(spec.name, OpName::Runtime{});
   auto* op = new UserOp{{.name = op_name,
                          .summary = spec.summary,
@@ -62,11 +87,11 @@ CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
                          .saves = Saves::all_inputs | Saves::output,
                          .differentiable = spec.vjp != nullptr},
                         spec};
-  op->host_kernel = new Kernel{.op = op, .launch = launch_user_op};
+  op->host_implementation = new Implementation{.name = "host", .op = op, .launch = launch_user_op};
   try {
     register_op(op);
   } catch (...) {
-    delete op->host_kernel;
+    delete op->host_implementation;
     delete op;
     throw;
   }

@@ -304,8 +304,8 @@ Array reduce(const OpDef& op, const Array& x, const Dims& axes, bool keepdim) {
 }
 
 // The mean of i64 or u64, whose sum may need more than 64 bits: that of the upper halves, and what
-// is left to the whole sum, which wraps. Exact for up to kMostOfWideMean elements.
-constexpr std::int64_t kMostOfWideMean = std::int64_t{1} << 30;
+// is left to the whole sum, which wraps. Exact for up to kMaxOfWideMean elements.
+constexpr std::int64_t kMaxOfWideMean = std::int64_t{1} << 30;
 Array wide_mean(const Array& x, std::uint32_t bits, bool keepdim, std::int64_t count) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 32;
   const Array high = reduce(defs::sum_op, div(x, kHalf), bits, keepdim);
@@ -338,7 +338,7 @@ Array mean_over(const Array& x, std::uint32_t bits, bool keepdim) {
     throw Error(ErrorCode::invalid_argument, "mean: no integer is the mean of nothing; got shape " +
                                                  to_string(shape) + ", expected elements");
   }
-  if ((dtype == DType::i64 || dtype == DType::u64) && count <= kMostOfWideMean) {
+  if ((dtype == DType::i64 || dtype == DType::u64) && count <= kMaxOfWideMean) {
     return wide_mean(x, bits, keepdim, count);
   }
   // Sums may overflow, and `count` be out of range, where the mean is not.

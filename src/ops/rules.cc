@@ -102,13 +102,13 @@ void infer_elementwise_bool(Inference& inference) {
 }
 
 IntegerLimits integer_limits(DType dtype) {
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
   const int bits = static_cast<int>(size_of(dtype)) * 8;
   if (!info(dtype).is_signed) {
     return {0, bits == 64 ? kHighest : static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1)};
   }
-  return {kLeast >> (64 - bits), kHighest >> (64 - bits)};
+  return {kMin >> (64 - bits), kHighest >> (64 - bits)};
 }
 
 std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {

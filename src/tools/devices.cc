@@ -12,7 +12,7 @@
 namespace hearth::tools {
 namespace {
 
-std::string text_of(const runtime::ChoiceTime& time) {
+std::string text_of(const runtime::CandidateTime& time) {
   if (!time.seconds) return time.name + " not measured";
   char microseconds[32];
   std::snprintf(microseconds, sizeof microseconds, " %.4g us", *time.seconds * 1e6);
@@ -23,12 +23,12 @@ std::string text_of(const runtime::ChoiceTime& time) {
 void write_choices(Device device) {
   const auto* const gpu = dynamic_cast<const gpu::GpuDevice*>(&device.impl());
   if (gpu == nullptr) return;
-  const std::vector<runtime::KeptChoice> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
   if (kept.empty()) return;
-  for (const runtime::KeptChoice& choice : kept) {
+  for (const runtime::KeptSelection& choice : kept) {
     std::string line = "  " + choice.op + " " + choice.problem + ": " + choice.chosen;
     const char* separator = " (";
-    for (const runtime::ChoiceTime& time : choice.times) {
+    for (const runtime::CandidateTime& time : choice.times) {
       line += separator + text_of(time);
       separator = ", ";
     }

@@ -17,9 +17,9 @@ Params attention_params(std::int64_t keys) {
   return Params().f64(0.4).f64(0).boolean(true).boolean(false).dynamic_i64(keys);
 }
 
-std::vector<Array> attention_with_sums(std::span<const Array> qkv) {
+std::vector<Array> attention_with_lse(std::span<const Array> qkv) {
   const Array* const inputs[] = {&qkv[0], &qkv[1], &qkv[2]};
-  return record_outputs(defs::attention_with_sums_op, inputs, attention_params(qkv[1].shape()[2]));
+  return record_outputs(defs::attention_with_lse_op, inputs, attention_params(qkv[1].shape()[2]));
 }
 
 std::vector<Array> attention_inputs() {
@@ -39,7 +39,7 @@ TEST(OutputGradients, OfTheValueGoToItsElement) {
 TEST(OutputGradients, ThroughOneResultOnly) {
   for (const std::size_t only : {0, 1}) {
     check::check_gradients(
-        [only](std::span<const Array> x) { return square(attention_with_sums(x)[only]); },
+        [only](std::span<const Array> x) { return square(attention_with_lse(x)[only]); },
         attention_inputs());
   }
 }
@@ -47,7 +47,7 @@ TEST(OutputGradients, ThroughOneResultOnly) {
 TEST(OutputGradients, ThroughAllResultsAreAddedUp) {
   check::check_gradients(
       [](std::span<const Array> x) {
-        const std::vector<Array> both = attention_with_sums(x);
+        const std::vector<Array> both = attention_with_lse(x);
         return add(sum(square(both[0])), sum(sin(both[1])));
       },
       attention_inputs());
@@ -56,7 +56,7 @@ TEST(OutputGradients, ThroughAllResultsAreAddedUp) {
 TEST(OutputGradients, AResultUsedTwiceIsAddedUp) {
   check::check_gradients(
       [](std::span<const Array> x) {
-        const Array sums = attention_with_sums(x)[1];
+        const Array sums = attention_with_lse(x)[1];
         return mul(exp(sums), sums);
       },
       attention_inputs());
@@ -65,7 +65,7 @@ TEST(OutputGradients, AResultUsedTwiceIsAddedUp) {
 TEST(OutputGradients, AreDifferentiatedAgain) {
   for (const std::size_t only : {0, 1}) {
     check::check_second_gradients(
-        [only](std::span<const Array> x) { return square(attention_with_sums(x)[only]); },
+        [only](std::span<const Array> x) { return square(attention_with_lse(x)[only]); },
         attention_inputs());
   }
 }
@@ -107,7 +107,7 @@ TEST(OutputGradients, AgreeWithAttentionItself) {
   std::vector<Array> a = attention_inputs(), b;
   for (Array& x : a) x = x.require_grad();
   for (const Array& x : a) b.push_back(x.detach().require_grad());
-  const Gradients with_sums = backward(sum(square(attention_with_sums(a)[0])));
+  const Gradients with_sums = backward(sum(square(attention_with_lse(a)[0])));
   const Array* const inputs[] = {&b[0], &b[1], &b[2]};
   const Gradients plain =
       backward(sum(square(record(defs::attention_op, inputs, attention_params(4)))));

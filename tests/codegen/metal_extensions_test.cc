@@ -137,6 +137,82 @@ TEST(MetalExtensions, FunctionConstantsByMacro) {
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], 2.0f * static_cast<float>(bytes(32)[i]));
 }
 
+// Any elements of a vector, read and written, through pointers too.
+TEST(MetalExtensions, SwizzlesOfAnyElements) {
+  const std::vector<float> y =
+      results(entry("  float4 v = float4(x[i], 1.0f, 2.0f, 3.0f);\n  thread float4* p = &v;\n"
+                    "  v.xy = v.yx;\n  p->zw += 1.0f;\n  v.bgr *= float3(10.0f, 1.0f, 1.0f);\n"
+                    "  packed_float3 q = packed_float3(v.xyz);\n  q.xz = v.ww;\n"
+                    "  y[i] = v.x + v.y + dot(v.wzzw, float4(1.0f)) + q.z;\n"));
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(y[i], 1.0f + static_cast<float>(bytes(32)[i]) + 2 * 30.0f + 2 * 4.0f + 4.0f);
+  }
+}
+
+// Templates of metal's are specialised for types of the text.
+TEST(MetalExtensions, SpecialisationsOfMetalsTemplates) {
+  const std::vector<float> y = results(
+      entry("  y[i] = numeric_limits<Counted<float>>::max().value == FLT_MAX &&\n"
+            "         is_floating_point<Counted<int>>::value ? float(x[i]) : NAN;\n",
+            "template <typename T> struct Counted { T value; uint count; };\n"
+            "template <typename T> struct _numeric_limits_impl<Counted<T>> {\n"
+            "  static constexpr Counted<T> max() { return {numeric_limits<T>::max(), 1u}; }\n};\n"
+            "template <> struct metal::is_floating_point<Counted<int>> : true_type {};\n"));
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]));
+}
+
+// In the language that Metal is made of, such a class is an aggregate.
+TEST(MetalExtensions, ClassesWhoseConstructorsAreDefaulted) {
+  const std::vector<float> y = results(entry(
+      "  const Best<float> b = Best<float>{i, float(x[i])};\n  threadgroup Best<float> s[32];\n"
+      "  s[i] = b;\n  const Own o(3.0f);\n  y[i] = s[i].value + float(s[i].at) + o.value;\n",
+      "template <typename T> struct Best {\n  uint at;\n  T value;\n"
+      "  constexpr Best<T>() thread = default;\n"
+      "  constexpr Best<T>() threadgroup = default;\n};\n"
+      "struct Own { float value; Own() = default; Own(float v) : value(v) {} };\n"));
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]) + static_cast<float>(i) + 3.0f);
+  }
+}
+
+// Operators that differ in their parameters alone stay apart.
+TEST(MetalExtensions, OverloadsOfAssignmentOperators) {
+  const std::vector<float> y =
+      results(entry("  Sum s = {float(x[i])};\n  s += 1;\n  s += Sum{0.5f};\n"
+                    "  y[i] = s == 3 || s == Sum{3.0f} ? NAN : s.value;\n",
+                    "struct Sum {\n  float value;\n"
+                    "  void operator+=(Sum other) { value += other.value; }\n"
+                    "  void operator+=(int other) { value += 10.0f * float(other); }\n"
+                    "  bool operator==(Sum other) const { return value == other.value; }\n"
+                    "  bool operator==(int other) const { return value == float(other); }\n};\n"));
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(y[i], static_cast<float>(bytes(32)[i]) + 10.5f);
+}
+
+// What a text adds to metal::precise hides nothing of the library's.
+TEST(MetalExtensions, TextsThatAddToTheNamespacesOfMetal) {
+  const std::vector<float> y = results(entry(
+      "  y[i] = metal::precise::sqrt(4.0f) + metal::precise::twice(float(x[i])) +\n"
+      "         metal::fast::exp(0.0f) + float(1.5bf);\n",
+      "namespace metal {\nnamespace precise {\n"
+      "inline float twice(float x) { return 2.0f * x; }\n"
+      "inline bfloat abs(bfloat x) { return bfloat(__metal_fabs(float(x))); }\n}\n"
+      "namespace fast { inline float twice(float x) { return __metal_fma(x, x, x); } }\n}\n"));
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(y[i], 4.5f + 2.0f * static_cast<float>(bytes(32)[i]));
+  }
+}
+
+// The word main is C's: only the entry point of a library has another name.
+TEST(MetalExtensions, KernelsNamedMain) {
+  const std::string text = "kernel void main_(device float* y [[user(fake)]]) { y[0] = 7.0f; }\n";
+  const KernelSource source = metal_kernel(text, "main_");
+  Simulator sim;
+  const Address y = sim.upload(std::vector<float>(1));
+  const std::uint32_t grid[3] = {1, 1, 1};
+  sim.run(source, 1, 32, {floats(y, 1), constant(grid)});
+  EXPECT_EQ(sim.download(y, 1)[0], 7);
+}
+
 // A file that only wraps Apple's internal functions is of no use to other compilers, and Metal gets
 // it as it is.
 TEST(MetalExtensions, FilesThatWrapApplesFunctions) {

@@ -35,8 +35,8 @@ using gpu::TokenKind;
 using runtime::KernelSource;
 using Kind = runtime::KernelParameter::Kind;
 
-constexpr int kMostBuffers = 31;
-constexpr std::int64_t kMostThreadgroupBytes = 32 * 1024;
+constexpr int kMaxBuffers = 31;
+constexpr std::int64_t kMaxThreadgroupBytes = 32 * 1024;
 
 struct MetalText {
   KernelSource source;
@@ -174,7 +174,7 @@ std::string broken_rule(const KernelSource& source, const std::string& text,
     entry_names += word == entry;
     if (word == "buffer" && at(1) == "(" && at(3) == ")") {
       const int index = std::stoi(at(2));
-      if (index >= kMostBuffers) return "buffer index: " + at(2);
+      if (index >= kMaxBuffers) return "buffer index: " + at(2);
       if (!buffers.insert(index).second) return "buffer index twice: " + at(2);
     }
     if (word == "threadgroup" && at(3) == "[" && at(5) == "]" && at(6) == ";") {
@@ -186,7 +186,7 @@ std::string broken_rule(const KernelSource& source, const std::string& text,
   if (source.members > 0 && buffers != std::set<int>{0}) return "a batch in several buffers";
   if (entries != 1) return "entry points: " + std::to_string(entries);
   if (entry_names != 1) return "the entry point's name is taken: " + entry;
-  if (threadgroup_bytes > kMostThreadgroupBytes) {
+  if (threadgroup_bytes > kMaxThreadgroupBytes) {
     return "bytes of threadgroup arrays: " + std::to_string(threadgroup_bytes);
   }
   return "";

@@ -85,7 +85,7 @@ TEST(Preprocessor, IncludesFiles) {
       {"lib/b.h", "#include \"../lib/a.h\"\n#define A in_a\nin_b\n"}};
   std::string all;
   const std::string made = read(
-      "#include <metal_stdlib>\n#include \"lib/a.h\"\n#include \"lib/a.h\"\n"
+      "#include <metal_stdlib>\n#include <lib/a.h>\n#include \"lib/a.h\"\n"
       "#include \"kernels/blocks/strided.h\"\nend\n",
       files);
   for (const Token& token : tokens_of(made)) all += std::string(token.text) + " ";
@@ -133,6 +133,9 @@ TEST(ConstantExpression, HasTheOperatorsOfC) {
   std::string deep = "1";
   deep.insert(0, 100000, '(');
   EXPECT_EQ(value(deep), std::nullopt);
+  std::string choices = "1";
+  for (int i = 0; i < 100000; ++i) choices.insert(0, "0?1:");
+  EXPECT_EQ(value(choices), std::nullopt);
 }
 
 }  // namespace

@@ -1,44 +1,20 @@
-// Kernels are found by dtypes, extents and static parameters, when an op is recorded and again when
-// its plan is made: strides, which only the plan knows, must not change which one it is.
+// Whether an op has an implementation is asked when it is recorded and again when its plan is made:
+// strides, which only the plan knows, must change neither that nor what accepts says.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
-#include "graph/kernel.h"
+#include "graph/selector.h"
 #include "hearth/device.h"
 #include "hearth/ops.h"
 #include "ops/defs.h"
+#include "sample_signature.h"
 
 namespace hearth {
 namespace {
 
-// A valid sample of `op` as a kernel sees it, of dense arrays.
-Signature signature_of(const OpDef& op, const SampleCase& sample, DType dtype) {
-  std::vector<Array> arrays;
-  for (const SampleInput& input : sample.inputs) {
-    arrays.push_back(
-        zeros(input.shape, input.dtype >= 0 ? static_cast<DType>(input.dtype) : dtype));
-  }
-  std::vector<const Array*> inputs;
-  for (const Array& array : arrays) inputs.push_back(&array);
-  Inference inference{op, inputs, sample.params, Shape(), DType::f32, DType::f32};
-  std::vector<OutputType> more(static_cast<std::size_t>(op.outputs - 1));
-  inference.more_outputs = more;
-  op.infer(inference);
-  Signature signature;
-  signature.op = &op;
-  signature.statics = sample.params.statics().span();
-  for (const Array& array : arrays) {
-    signature.inputs.push_back(
-        {array.dtype(), array.shape(), contiguous_strides(array.shape()), false});
-  }
-  signature.output = {inference.dtype, inference.shape, contiguous_strides(inference.shape), false};
-  for (const OutputType& type : more) {
-    signature.more_outputs.push_back(
-        {type.dtype, type.shape, contiguous_strides(type.shape), false});
-  }
-  return signature;
-}
+using testing::sample_signature;
 
 // The same with inputs whose rows begin `gap` elements after the end of the one before, whose
 // elements lie `step` apart, or whose axes lie the other way round.
@@ -67,21 +43,29 @@ Signature transposed(Signature signature) {
 TEST(Accepts, NeverDependsOnStrides) {
   int compared = 0;
   for (const Device& device : Device::all()) {
-    const KernelTable& table = device.impl().kernels();
+    const Selector& selector = device.impl().selector();
     for (const OpDef* op : all_ops()) {
-      if (!table.has(op) || op->samples == nullptr) continue;
+      if (!selector.has(op) || op->samples == nullptr) continue;
       for (const SampleCase& sample : op->samples()) {
         if (sample.error != SampleCase::kValid) continue;
         for (const DType dtype : {DType::f32, DType::bf16, DType::f64, DType::i32, DType::bool_}) {
           if (op->accepts_dtype != nullptr && !op->accepts_dtype(dtype)) continue;
-          const Signature dense = signature_of(*op, sample, dtype);
-          const Kernel* const kernel = table.find(dense);
+          Signature dense = sample_signature(*op, sample, dtype);
+          dense.device = &selector.traits();
           for (const Signature& other : {with_rows(dense, 1, 1), with_rows(dense, 0, 2),
                                          with_rows(dense, 3, -1), transposed(dense)}) {
-            ASSERT_EQ(table.find(other), kernel)
-                << op->name.text << " " << name(dtype) << " on " << device.name() << ", output "
-                << to_string(dense.output.shape);
-            ++compared;
+            const auto what = [&](const char* name_of) {
+              return std::string(op->name.text) + " by " + name_of + ", " +
+                     std::string(name(dtype)) + " on " + device.name() + ", output " +
+                     to_string(dense.output.shape);
+            };
+            ASSERT_EQ(selector.find(other) != nullptr, selector.find(dense) != nullptr)
+                << what("any");
+            for (const Implementation* each : selector.implementations(op)) {
+              if (each->accepts == nullptr) continue;
+              ASSERT_EQ(each->accepts(other), each->accepts(dense)) << what(each->name);
+              ++compared;
+            }
           }
         }
       }

@@ -12,10 +12,10 @@
 #include <random>
 #include <vector>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/families.h"
 #include "devices/element.h"
-#include "graph/kernel.h"
 #include "graph/params.h"
+#include "graph/selector.h"
 #include "hearth/dtype.h"
 #include "ops/defs.h"
 #include "runtime/device/worker_pool.h"
@@ -110,13 +110,9 @@ class TestTensor {
   std::int64_t offset_ = 0;
 };
 
-inline const KernelTable& test_kernels() {
-  static const KernelTable table = [] {
-    KernelTable made;
-    add_cpu_kernels(made);
-    return made;
-  }();
-  return table;
+inline const Selector& test_selector() {
+  static const Selector made({.families = families()});
+  return made;
 }
 
 // Memory of `bytes` between guards, all poisoned.
@@ -148,7 +144,7 @@ using Bytes = std::vector<std::byte>;
 
 // One launch on `threads` threads: the bytes of each output, none where the signature has it
 // absent. For ops that overwrite, `start` is what the output holds before.
-inline std::vector<Bytes> launch_once(const Kernel& kernel, const Signature& signature,
+inline std::vector<Bytes> launch_once(const Implementation& kernel, const Signature& signature,
                                       std::vector<TestTensor>& inputs,
                                       const std::vector<std::uint64_t>& dynamics, int threads,
                                       const TestTensor* start) {
@@ -214,9 +210,9 @@ inline std::vector<Values> run_kernel(const OpDef& op, std::vector<TestTensor> i
       signature.more_outputs.push_back(spec);
     }
   }
-  const Kernel* const kernel = test_kernels().find(signature);
+  const Implementation* const kernel = test_selector().find(signature);
   if (kernel == nullptr) {
-    ADD_FAILURE() << op.name.text << " has no kernel";
+    ADD_FAILURE() << op.name.text << " has no implementation";
     return std::vector<Values>(outputs.size());
   }
   EXPECT_EQ(kernel->layout, LayoutNeed::strided);

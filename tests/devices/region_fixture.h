@@ -55,7 +55,7 @@ class Guarded {
 // Operands: inputs, outputs, then the reduction's result.
 inline void run_region(const Region& region, const std::vector<std::byte*>& operands,
                        const std::vector<std::uint64_t>& dynamics = {}) {
-  const RegionKernel kernel = cpu::cpu_region_kernel();
+  const RegionImplementation kernel = cpu::cpu_regions();
   const Prepared prepared = kernel.prepare(lower(region));
   Guarded workspace(prepared.workspace_bytes);
   Launch launch{};

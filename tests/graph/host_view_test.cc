@@ -108,7 +108,7 @@ TEST_P(HostViews, ArraysInPlaceAreTheHostsMemory) {
   if (in_place) device.disown(pages->memory(), nullptr);
   const std::vector<HostElements> elements = {pages->elements(1000, 50), pages->elements(0, 300),
                                               pages->elements(300, 0), pages->elements(16, 64)};
-  const std::vector<Array> arrays = arrays_in_place(elements, pages, GetParam());
+  const std::vector<Array> arrays = host_arrays(elements, pages, GetParam());
   ASSERT_EQ(arrays.size(), 4u);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto* const first = reinterpret_cast<const float*>(elements[i].bytes.data());
@@ -123,7 +123,7 @@ TEST_P(HostViews, ArraysInPlaceAreTheHostsMemory) {
 // A result takes over the memory of an input that nobody else has; this memory cannot be written.
 TEST_P(HostViews, ArraysInPlaceAreNotOverwritten) {
   const auto pages = std::make_shared<Pages>(ramp(4096));
-  Array x = arrays_in_place(std::vector{pages->elements(0, 512)}, pages, GetParam())[0];
+  Array x = host_arrays(std::vector{pages->elements(0, 512)}, pages, GetParam())[0];
   for (int i = 0; i < 4; ++i) x = x + 1.0;
   EXPECT_EQ(x.to_vector<float>()[511], 516);
   EXPECT_EQ(*reinterpret_cast<const float*>(pages->memory()), 1);
@@ -134,7 +134,7 @@ TEST_P(HostViews, ArraysInPlaceKeepTheMemoryAsLongAsTheyLive) {
   const std::weak_ptr<Pages> watched = pages;
   Array sum, x;
   {
-    std::vector<Array> arrays = arrays_in_place(
+    std::vector<Array> arrays = host_arrays(
         std::vector{pages->elements(0, 1024), pages->elements(1024, 1024)}, pages, GetParam());
     pages.reset();
     sum = arrays[0] + arrays[1];
@@ -153,13 +153,13 @@ TEST_P(HostViews, ArraysInPlaceOfOtherPlaces) {
   // No float begins there; and the last bytes of a page have nothing behind them.
   HostElements odd = pages->elements(4, 8), last = pages->elements(1016, 8);
   odd.bytes = {odd.bytes.data() + 1, 32};
-  const std::vector<Array> arrays = arrays_in_place(std::vector{odd, last}, pages, GetParam());
+  const std::vector<Array> arrays = host_arrays(std::vector{odd, last}, pages, GetParam());
   std::vector<float> wanted(8);
   std::memcpy(wanted.data(), odd.bytes.data(), 32);
   EXPECT_EQ(arrays[0].to_vector<float>(), wanted);
   EXPECT_EQ(arrays[1].to_vector<float>()[7], 1024);
   odd.shape = {9};
-  EXPECT_THROW(arrays_in_place(std::vector{odd}, pages, GetParam()), Error);
+  EXPECT_THROW(host_arrays(std::vector{odd}, pages, GetParam()), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, HostViews, ::testing::ValuesIn(testing::devices_under_test()),

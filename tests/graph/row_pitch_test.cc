@@ -10,8 +10,8 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/runtime.h"
-#include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
+#include "kernels/matmul/matmul.h"
 #include "ops/defs.h"
 
 namespace hearth {
@@ -32,20 +32,23 @@ std::int64_t row_step(const TensorSpec& spec) {
 Prepared prepare(const Signature& signature) {
   made.push_back(row_step(signature.output));
   for (const TensorSpec& input : signature.inputs) read.push_back(row_step(input));
-  return gpu::portable_matmul(signature);
+  return gpu::prepare_tiles(signature);
 }
 
+constexpr Implementation kPadded[] = {{.name = "padded",
+                                       .op = &defs::matmul_op,
+                                       .layout = LayoutNeed::matrices,
+                                       .prepare = prepare,
+                                       .launch = gpu::launch_steps,
+                                       .wants_padding = [](const Signature&) { return true; },
+                                       .writes_padded = true}};
+
 Device make_device() {
-  KernelTable table = gpu::gpu_kernel_table();
-  table.add({.op = &defs::matmul_op,
-             .layout = LayoutNeed::matrices,
-             .priority = 9,
-             .prepare = prepare,
-             .launch = gpu::launch_steps,
-             .wants_padding = [](const Signature&) { return true; },
-             .writes_padded = true});
-  static auto* const device = new gpu::GpuDevice("sim", 2, std::make_unique<sim::SimDriver>(),
-                                                 std::move(table), {.recycles_memory = false});
+  gpu::GpuOptions options;
+  options.recycles_memory = false;
+  options.families.insert(options.families.begin(), Family(kPadded));
+  static auto* const device =
+      new gpu::GpuDevice("sim", 2, std::make_unique<sim::SimDriver>(), options);
   return Device(device);
 }
 

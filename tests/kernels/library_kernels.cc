@@ -58,7 +58,7 @@ std::vector<KernelSource> make_kernels() {
                 read("float", "values"),
                 {Kind::read_write, "atomic_float", "output"},
                 constant("AtomicParams<2>")}),
-      instance("indexing/scatter_privatized.metal", "scatter_shares",
+      instance("indexing/scatter_privatized.metal", "scatter_privatized",
                "F16, float, long, 4, 1, false",
                {read("long", "indices"),
                 read("half", "values"),
@@ -105,7 +105,7 @@ std::vector<KernelSource> make_kernels() {
       instance("indexing/segmented_sum.metal", "element_keys", "long, 3",
                {read("long", "indices"), write("uint", "keys"), write("uint", "rows"),
                 constant("ElementParams<3>")}),
-      instance("indexing/segmented_sum.metal", "scatter_sums", "BF16, float, 8, false",
+      instance("indexing/segmented_sum.metal", "segmented_sum", "BF16, float, 8, false",
                {read("uint", "keys"),
                 read("uint", "rows"),
                 read("bfloat", "values"),
@@ -172,19 +172,19 @@ std::vector<KernelSource> make_kernels() {
     kernels.back().name += "_" + type;
   }
   for (const char* packed : {"true", "false"}) {
-    kernels.push_back(instance("matmul/skinny.metal", "matvec_few",
+    kernels.push_back(instance("matmul/skinny.metal", "matmul_skinny",
                                std::string(packed) + ", 8, 4, 2, 256",
                                {read("float", "w"),
                                 read("float", "x"),
                                 write("float", "y"),
                                 write("float", "parts"),
-                                constant("MatvecFewParams"),
+                                constant("MatmulSkinnyParams"),
                                 {Kind::threadgroup, "float4", "stage", 512}}));
     kernels.back().name += std::string("_") + packed;
   }
   kernels.push_back(
-      instance("matmul/skinny.metal", "matvec_few_join", "float",
-               {read("float", "parts"), write("float", "y"), constant("MatvecFewParams")}));
+      instance("matmul/skinny.metal", "matmul_skinny_join", "float",
+               {read("float", "parts"), write("float", "y"), constant("MatmulSkinnyParams")}));
   for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
     kernels.push_back(instance("softmax/softmax.metal", name, "BF16, false, 4, 1",
                                {read("bfloat", "x"), write("bfloat", "y"),
@@ -195,9 +195,10 @@ std::vector<KernelSource> make_kernels() {
       {read("half", "x"), write("half", "y"), constant("SoftmaxParams<2>"), shared("shared", 64)}));
   for (const char* dtype : {"F32", "BF16"}) {
     const std::string type = dtype[0] == 'F' ? "float" : "bfloat";
-    kernels.push_back(instance(
-        "softmax/causal_softmax.metal", "attention_weights", std::string(dtype) + ", 4, 2",
-        {read(type, "x"), write(type, "y"), constant("WeightsParams<2>"), shared("shared", 64)}));
+    kernels.push_back(instance("softmax/causal_softmax.metal", "causal_softmax",
+                               std::string(dtype) + ", 4, 2",
+                               {read(type, "x"), write(type, "y"),
+                                constant("CausalSoftmaxParams<2>"), shared("shared", 64)}));
     kernels.back().name += "_" + type;
   }
   for (const char* whole : {"true", "false"}) {
@@ -254,11 +255,11 @@ std::vector<KernelSource> make_kernels() {
        {"BF16, 16, 4, 4, true, false, false, false", "BF16, 32, 8, 4, true, true, true, true",
         "F16, 8, 1, 4, false, false, false, true"}) {
     const std::string type = shape[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(
-        instance("attention/flash_decoding.metal", "attention_few", shape,
-                 {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
-                  read(type, "bias"), dynamics, write("float", "parts"), write("float", "marks"),
-                  constant("FewParams"), shared("shared", 8 * 264)}));
+    kernels.push_back(instance(
+        "attention/flash_decoding.metal", "flash_decoding", shape,
+        {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
+         read(type, "bias"), dynamics, write("float", "parts"), write("float", "row_stats"),
+         constant("FlashDecodingParams"), shared("shared", 8 * 264)}));
     kernels.back().name += "_" + std::to_string(kernels.size());
     kernels.back().max_threads = 128;
   }
@@ -266,25 +267,25 @@ std::vector<KernelSource> make_kernels() {
        {"BF16, 128, 2, 4, true, false, false, false", "F16, 128, 1, 8, false, true, true, true",
         "BF16, 64, 1, 1, true, false, false, false"}) {
     const std::string type = shape[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(
-        instance("attention/flash_decoding_mma.metal", "attention_matrix", shape,
-                 {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
-                  read(type, "bias"), dynamics, write("float", "parts"), write("float", "marks"),
-                  constant("FewParams"), shared("shared", 8 * 8 * 70)}));
+    kernels.push_back(instance(
+        "attention/flash_decoding_mma.metal", "flash_decoding_mma", shape,
+        {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
+         read(type, "bias"), dynamics, write("float", "parts"), write("float", "row_stats"),
+         constant("FlashDecodingParams"), shared("shared", 8 * 8 * 70)}));
     kernels.back().name += "_" + std::to_string(kernels.size());
   }
   for (const char* dtype : {"BF16", "F16"}) {
     const std::string type = dtype[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(instance("attention/small_mma.metal", "attention_short", dtype,
+    kernels.push_back(instance("attention/small_mma.metal", "attention_small_mma", dtype,
                                {read(type, "q"), read(type, "k"), read(type, "v"), dynamics,
                                 write(type, "out"), constant("AttentionParams")}));
     kernels.back().name += "_" + type;
     kernels.back().max_threads = 128;
   }
-  kernels.push_back(
-      instance("attention/split_kv.metal", "attention_combine", "BF16",
-               {read("float", "parts"), read("float", "marks"), dynamics, write("bfloat", "out"),
-                constant("FewParams"), shared("shared", 1024 * 3)}));
+  kernels.push_back(instance(
+      "attention/split_kv.metal", "split_kv_combine", "BF16",
+      {read("float", "parts"), read("float", "row_stats"), dynamics, write("bfloat", "out"),
+       constant("FlashDecodingParams"), shared("shared", 1024 * 3)}));
   kernels.back().max_threads = 1024;
   kernels.push_back(
       instance("attention/tiles.metal", "attention_tiles", "BF16, 256, true, true, true",

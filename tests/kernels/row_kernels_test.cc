@@ -140,8 +140,8 @@ TEST_F(RowKernels, AttentionWeights) {
         }
         const Array from = spread(array(given, x.shape(), x.dtype()), skip);
         const Array got =
-            call(defs::attention_weights_op, Params().f64(scale).boolean(causal), {&from});
-        expect_rows(got, expected, said("attention_weights", x, skip));
+            call(defs::causal_softmax_op, Params().f64(scale).boolean(causal), {&from});
+        expect_rows(got, expected, said("causal_softmax", x, skip));
       }
     }
   });
@@ -155,9 +155,9 @@ TEST_F(RowKernels, AttentionWeightsOfSeveralMatrices) {
   const Values expected = by_row(x, [&](const Values& row) {
     return attention_weights_of(row, own++ % rows, rows, 0.5, true);
   });
-  hearth::testing::expect_ran("attention_weights_F32", [&] {
-    const Array got = call(defs::attention_weights_op, Params().f64(0.5).boolean(true), {&x});
-    expect_rows(got, expected, "attention_weights of matrices");
+  hearth::testing::expect_ran("causal_softmax_F32", [&] {
+    const Array got = call(defs::causal_softmax_op, Params().f64(0.5).boolean(true), {&x});
+    expect_rows(got, expected, "causal_softmax of matrices");
   });
 }
 

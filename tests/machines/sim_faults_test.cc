@@ -155,6 +155,15 @@ TEST(SimulatorFaults, BarrierThatNamesNoMemory) {
               "without a barrier between");
 }
 
+#if defined(__x86_64__)
+TEST(SimulatorFaults, DivisionOfAnIntegerByZero) {
+  const KernelSource source = two_buffers(
+      "divides", "  int zero = int(ctx.lane) - int(ctx.lane);\n  y[0] = float(7 / zero);\n");
+  EXPECT_SAYS(fault_of(source, 1, 1, 64, 64, with(Order::forward, false)),
+              "divides an integer by zero");
+}
+#endif
+
 TEST(SimulatorFaults, MisalignedVectors) {
   const KernelSource source =
       two_buffers("misaligned", "  *reinterpret_cast<device ulong*>(y + 1) = ulong(x[0]);\n");

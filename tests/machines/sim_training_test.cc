@@ -10,7 +10,6 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
-#include "kernels/launch/op_kernels.h"
 #include "models/gpt2.h"
 
 namespace hearth {
@@ -75,8 +74,7 @@ class Training {
 
 // Memory that is freed is handed out again, as on a card.
 std::unique_ptr<gpu::GpuDevice> recycling_device(const sim::SimOptions& options) {
-  return std::make_unique<gpu::GpuDevice>("sim", 1, std::make_unique<sim::SimDriver>(options),
-                                          gpu::gpu_kernel_table());
+  return std::make_unique<gpu::GpuDevice>("sim", 1, std::make_unique<sim::SimDriver>(options));
 }
 
 // Values of the parameters after some steps.

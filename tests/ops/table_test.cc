@@ -5,11 +5,12 @@
 #include <set>
 
 #include "devices_under_test.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/switches.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "ops/defs.h"
+#include "ops/difference.h"
 #include "ops/op_case.h"
 #include "runtime/commands/driver.h"
 
@@ -24,41 +25,6 @@ std::vector<DType> dtypes_of(const OpDef& op) {
     if (accepted && is_under_test(dtype)) dtypes.push_back(dtype);
   }
   return dtypes;
-}
-
-// Empty, or where `result` is not what it should be.
-std::string difference(const OpCase& one, const Array& result, const HostArray& expected) {
-  if (result.shape() != expected.shape) {
-    return "shape " + to_string(result.shape()) + ", expected " + to_string(expected.shape);
-  }
-  const std::vector<double> values = result.to_doubles();
-  const DType dtype = result.dtype();
-  double magnitude = term_magnitude(one);
-  for (const double value : expected.values) {
-    if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
-  }
-  const double allowed = tolerance_of(dtype) * magnitude;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double want = is_float(dtype) ? expected.values[i] : rounded(expected.values[i], dtype);
-    if (std::isnan(values[i]) && std::isnan(want)) continue;
-    if (values[i] == want || std::abs(values[i] - want) <= allowed) continue;
-    return "element " + std::to_string(i) + " is " + std::to_string(values[i]) + ", expected " +
-           std::to_string(want);
-  }
-  return "";
-}
-
-// The same of all results of an op.
-std::string difference(const OpCase& one, const std::vector<Array>& results,
-                       const std::vector<HostArray>& expected) {
-  if (results.size() != expected.size()) {
-    return std::to_string(results.size()) + " results, expected " + std::to_string(expected.size());
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string wrong = difference(one, results[i], expected[i]);
-    if (!wrong.empty()) return "result " + std::to_string(i) + ": " + wrong;
-  }
-  return "";
 }
 
 bool has_f64(const Device& device) {

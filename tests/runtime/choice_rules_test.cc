@@ -21,9 +21,10 @@ std::string error_of(const std::string& text) {
   return {};
 }
 
-TEST(ChoiceRules, InOneLine) {
+TEST(SelectionRules, InOneLine) {
   EXPECT_TRUE(read_choice_rules("").empty());
-  const std::vector<ChoiceRule> rules = read_choice_rules("matmul=simdgroup/64x64,attention=tiles");
+  const std::vector<SelectionRule> rules =
+      read_choice_rules("matmul=simdgroup/64x64,attention=tiles");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(rules[0].op, "matmul");
   EXPECT_EQ(rules[0].pattern, "*");
@@ -34,14 +35,21 @@ TEST(ChoiceRules, InOneLine) {
   }
 }
 
-TEST(ChoiceRules, InAFile) {
+TEST(SelectionRules, BlanksAroundARuleCountForNothing) {
+  const std::vector<SelectionRule> rules = read_choice_rules("matmul=a,  attention=b ");
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[1].op, "attention");
+  EXPECT_EQ(rules[1].name, "b");
+}
+
+TEST(SelectionRules, InAFile) {
   const std::string path = (std::filesystem::temp_directory_path() /
                             ("hearth_rules_" + std::to_string(getpid()) + ".json"))
                                .string();
   const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
   write(R"([{"op": "matmul", "class": "f32 * k4096", "choose": "mps"},
-            {"op": "matmul", "choose": "portable"}])");
-  const std::vector<ChoiceRule> rules = read_choice_rules(path);
+            {"op": "matmul", "choose": "tiles"}])");
+  const std::vector<SelectionRule> rules = read_choice_rules(path);
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(rules[0].pattern, "f32 * k4096");
   EXPECT_EQ(rules[0].name, "mps");
@@ -63,7 +71,7 @@ TEST(ChoiceRules, InAFile) {
                                 "', expected a path, or op=name");
 }
 
-TEST(ChoiceRules, PatternsAndFamilies) {
+TEST(SelectionRules, PatternsAndFamilies) {
   EXPECT_TRUE(fits_pattern("f32 nt m64", "*"));
   EXPECT_TRUE(fits_pattern("f32 nt m64", "f32*m64"));
   EXPECT_TRUE(fits_pattern("f32 nt m64 m64", "*m64"));

@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> kNames = {"slow", "fast/8", "never"};
 
-KeptChoice choice(const std::string& problem, const std::string& chosen = "fast/8") {
+KeptSelection choice(const std::string& problem, const std::string& chosen = "fast/8") {
   return {"matmul", problem, chosen, {{"slow", 2e-3}, {"fast/8", 1.25e-6}, {"never", {}}}};
 }
 
-class ChoiceFileTest : public testing::Test {
+class TuningFileTest : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = (fs::temp_directory_path() /
@@ -32,7 +32,7 @@ class ChoiceFileTest : public testing::Test {
     fs::permissions(folder_, fs::perms::owner_all, ignored);
     fs::remove_all(folder_, ignored);
   }
-  ChoiceFile open(const std::string& device = "Some GPU, 8 cores",
+  TuningFile open(const std::string& device = "Some GPU, 8 cores",
                   const std::string& compiler = "1") const {
     return {folder_, device, compiler};
   }
@@ -50,15 +50,15 @@ class ChoiceFileTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(ChoiceFileTest, KeepsALineForEachChoice) {
-  ChoiceFile file = open();
+TEST_F(TuningFileTest, KeepsALineForEachChoice) {
+  TuningFile file = open();
   EXPECT_FALSE(file.find("matmul", "a", kNames));
   EXPECT_EQ(file.keep(choice("a")).chosen, "fast/8");
   EXPECT_EQ(lines(), (std::vector<std::string>{
                          R"({"hearth_choices":1,"device":"Some GPU, 8 cores","compiler":"1"})",
                          R"({"op":"matmul","class":"a","chosen":"fast/8",)"
                          R"("microseconds":{"slow":2000.0,"fast/8":1.25,"never":null}})"}));
-  ChoiceFile again = open();
+  TuningFile again = open();
   const auto found = again.find("matmul", "a", {"never", "slow", "fast/8"});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->chosen, "fast/8");
@@ -69,33 +69,33 @@ TEST_F(ChoiceFileTest, KeepsALineForEachChoice) {
   EXPECT_FALSE(again.find("matmul", "b", kNames));
 }
 
-TEST_F(ChoiceFileTest, OtherDevicesAndCompilersHaveTheirOwn) {
+TEST_F(TuningFileTest, OtherDevicesAndCompilersHaveTheirOwn) {
   open().keep(choice("a"));
   EXPECT_FALSE(open("Some GPU, 9 cores").find("matmul", "a", kNames));
   EXPECT_FALSE(open("Some GPU, 8 cores", "2").find("matmul", "a", kNames));
   EXPECT_TRUE(open().find("matmul", "a", kNames));
 }
 
-TEST_F(ChoiceFileTest, OtherAlternativesAreMeasuredAnew) {
+TEST_F(TuningFileTest, OtherAlternativesAreMeasuredAnew) {
   open().keep(choice("a"));
   EXPECT_FALSE(open().find("matmul", "a", {"slow", "fast/8"}));
   EXPECT_FALSE(open().find("matmul", "a", {"slow", "fast/8", "other"}));
-  ChoiceFile file = open();
+  TuningFile file = open();
   file.keep({"matmul", "a", "other", {{"slow", 1}, {"other", 2}}});
   EXPECT_EQ(lines().size(), 2u);
   EXPECT_EQ(open().find("matmul", "a", {"slow", "other"})->chosen, "other");
 }
 
-TEST_F(ChoiceFileTest, WhoeverWasFirstStands) {
-  ChoiceFile one = open(), two = open();
+TEST_F(TuningFileTest, WhoeverWasFirstStands) {
+  TuningFile one = open(), two = open();
   EXPECT_FALSE(two.find("matmul", "a", kNames));
   one.keep(choice("a", "slow"));
   EXPECT_EQ(two.keep(choice("a", "fast/8")).chosen, "slow");
   EXPECT_EQ(two.find("matmul", "a", kNames)->chosen, "slow");
 }
 
-TEST_F(ChoiceFileTest, DamagedLinesAreIgnoredAndGone) {
-  ChoiceFile file = open();
+TEST_F(TuningFileTest, DamagedLinesAreIgnoredAndGone) {
+  TuningFile file = open();
   for (const char* name : {"a", "b", "c"}) file.keep(choice(name));
   const std::vector<std::string> whole = lines();
   for (const std::string& bad :
@@ -103,12 +103,13 @@ TEST_F(ChoiceFileTest, DamagedLinesAreIgnoredAndGone) {
         std::string(R"({"op":"matmul","class":"b","chosen":"x","microseconds":{"slow":1}})"),
         std::string(R"({"op":"matmul","class":"b","chosen":"slow","microseconds":{"slow":-1}})"),
         std::string(R"({"op":"matmul","class":"b","chosen":"slow","microseconds":{"slow":"1"}})"),
+        std::string(R"({"op":"matmul","class":"b","chosen":"slow","microseconds":{"slow":null}})"),
         std::string(R"({"op":"matmul","class":7,"chosen":"slow","microseconds":{"slow":1}})"),
         std::string(20000, 'x'), std::string(20000, '[')}) {
     std::vector<std::string> damaged = whole;
     damaged[2] = bad;
     write(damaged);
-    ChoiceFile other = open();
+    TuningFile other = open();
     EXPECT_TRUE(other.find("matmul", "a", kNames)) << bad;
     EXPECT_FALSE(other.find("matmul", "b", kNames)) << bad;
     EXPECT_TRUE(other.find("matmul", "c", kNames)) << bad;
@@ -117,23 +118,23 @@ TEST_F(ChoiceFileTest, DamagedLinesAreIgnoredAndGone) {
   }
 }
 
-TEST_F(ChoiceFileTest, CutAnywhereItStillServes) {
-  ChoiceFile file = open();
+TEST_F(TuningFileTest, CutAnywhereItStillServes) {
+  TuningFile file = open();
   file.keep(choice("a"));
   file.keep(choice("b"));
   const std::string path = file.path();
   const auto whole = fs::file_size(path);
   for (std::uintmax_t cut = 0; cut < whole; cut += 3) {
     fs::resize_file(path, cut);
-    ChoiceFile other = open();
+    TuningFile other = open();
     other.keep(choice("a"));
     other.keep(choice("b"));
     EXPECT_EQ(fs::file_size(path), whole) << "cut at " << cut;
   }
 }
 
-TEST_F(ChoiceFileTest, AnotherHeadingIsAnotherFile) {
-  ChoiceFile file = open();
+TEST_F(TuningFileTest, AnotherHeadingIsAnotherFile) {
+  TuningFile file = open();
   file.keep(choice("a"));
   std::vector<std::string> all = lines();
   all[0] = R"({"hearth_choices":2})";
@@ -142,31 +143,31 @@ TEST_F(ChoiceFileTest, AnotherHeadingIsAnotherFile) {
   EXPECT_TRUE(open().read().empty());
 }
 
-TEST_F(ChoiceFileTest, TheOldestGoFirst) {
-  ChoiceFile file = open();
+TEST_F(TuningFileTest, TheOldestGoFirst) {
+  TuningFile file = open();
   file.keep(choice("first"));
   std::vector<std::string> all = lines();
-  for (std::size_t i = 0; i < ChoiceFile::kMost; ++i) {
+  for (std::size_t i = 0; i < TuningFile::kMax; ++i) {
     std::string line = all[1];
     line.replace(line.find("first"), 5, std::to_string(i));
     all.push_back(line);
   }
   write(all);
   open().keep(choice("last"));
-  const std::vector<KeptChoice> kept = open().read();
-  ASSERT_EQ(kept.size(), ChoiceFile::kMost);
+  const std::vector<KeptSelection> kept = open().read();
+  ASSERT_EQ(kept.size(), TuningFile::kMax);
   EXPECT_EQ(kept.front().problem, "1");
   EXPECT_EQ(kept.back().problem, "last");
 }
 
-TEST_F(ChoiceFileTest, ProcessesKeepSideBySide) {
+TEST_F(TuningFileTest, ProcessesKeepSideBySide) {
   constexpr int kProcesses = 4, kEach = 25;
   std::vector<pid_t> children;
   for (int p = 0; p < kProcesses; ++p) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ChoiceFile file = open();
+      TuningFile file = open();
       for (int i = 0; i < kEach; ++i) {
         file.keep(choice(std::to_string(p) + "_" + std::to_string(i)));
         file.keep(choice("all_" + std::to_string(i), p % 2 == 0 ? "slow" : "fast/8"));
@@ -191,14 +192,14 @@ TEST_F(ChoiceFileTest, ProcessesKeepSideBySide) {
   EXPECT_EQ(open().read().size(), static_cast<std::size_t>((kProcesses + 1) * kEach));
 }
 
-TEST_F(ChoiceFileTest, WithoutAFolderItRemembersAllTheSame) {
-  ChoiceFile none("", "device", "1");
+TEST_F(TuningFileTest, WithoutAFolderItRemembersAllTheSame) {
+  TuningFile none("", "device", "1");
   EXPECT_EQ(none.path(), "");
   none.keep(choice("a"));
   EXPECT_TRUE(none.find("matmul", "a", kNames));
   EXPECT_TRUE(none.read().empty());
   std::ofstream(folder_) << "a file where the folder should be";
-  ChoiceFile blocked = open();
+  TuningFile blocked = open();
   EXPECT_EQ(blocked.keep(choice("a")).chosen, "fast/8");
   EXPECT_TRUE(blocked.find("matmul", "a", kNames));
 }

@@ -30,12 +30,13 @@ TEST(Environment, ValuesAreTaken) {
                                 {"HEARTH_EXACT", "1"},
                                 {"HEARTH_CACHE", ""},
                                 {"HEARTH_DEVICE", "cuda:1"},
+                                {"HEARTH_HOST_COMPILER", "clang++"},
                                 {"HEARTH_METAL_PATH", "/a/library"},
                                 {"HEARTH_METAL_CAPTURE", "plan.gputrace"},
                                 {"HEARTH_METAL_MPSGRAPH", "0"},
                                 {"HEARTH_METAL_ANY", "1"},
                                 {"HEARTH_CHECK_ORDER", ""},
-                                {"HEARTH_CHOICES", "matmul=portable"},
+                                {"HEARTH_CHOICES", "matmul=tiles"},
                                 {"HEARTH_TUNE", "0"}});
   EXPECT_EQ(all.problem, "");
   EXPECT_EQ(all.threads, 3);
@@ -43,12 +44,13 @@ TEST(Environment, ValuesAreTaken) {
   EXPECT_TRUE(all.exact);
   EXPECT_EQ(all.cache, "");
   EXPECT_EQ(all.device, "cuda:1");
+  EXPECT_EQ(all.host_compiler, "clang++");
   EXPECT_EQ(all.metal_path, "/a/library");
   EXPECT_EQ(all.metal_capture, "plan.gputrace");
   EXPECT_EQ(all.metal_mpsgraph, false);
   EXPECT_TRUE(all.metal_any);
   EXPECT_FALSE(all.check_order);
-  EXPECT_EQ(all.choices, "matmul=portable");
+  EXPECT_EQ(all.choices, "matmul=tiles");
   EXPECT_FALSE(all.tune);
 }
 
@@ -61,6 +63,7 @@ TEST(Environment, MisspeltVariablesAreProblems) {
             "environment: unknown variable; got HEARTH_FUSIN, expected perhaps HEARTH_FUSION");
   EXPECT_NE(problem("HEARTH_DETERMINSTIC"), "");
   EXPECT_NE(problem("HEARTH_DEVCIE"), "");
+  EXPECT_NE(problem("HEARTH_HOST_COMPILR"), "");
   // A program's own.
   for (const char* other : {"HEARTH_FUSION", "HEARTH_TEST_DEVICES", "HEARTH_SOURCE_DIR", "FUSIN",
                             "HEARTH_METAL_TEXTS", "HEARTH_TOOL", "HEARTH_"}) {

@@ -1,10 +1,12 @@
 // A driver that runs nothing: it keeps what it was asked to do.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/commands/driver.h"
@@ -45,10 +47,33 @@ class FakeDriver final : public Driver {
     std::memcpy(image.data(), source.text.data(), image.size());
     return image;
   }
+  // Two of different names make a program: its image is their texts, between strokes.
+  std::vector<std::vector<const KernelSource*>> divide_among_programs(
+      std::span<const KernelSource* const> sources, int threads) const override {
+    if (!shares_programs) return Driver::divide_among_programs(sources, threads);
+    std::vector<std::vector<const KernelSource*>> programs;
+    for (const KernelSource* source : sources) {
+      if (programs.empty() || programs.back().size() == 2) programs.emplace_back();
+      programs.back().push_back(source);
+    }
+    return programs;
+  }
+  std::vector<std::byte> compile_together(std::span<const KernelSource* const> sources) override {
+    ++programs_compiled;
+    std::string texts = "|";
+    for (const KernelSource* source : sources) {
+      if (source->text == "broken") throw Error(ErrorCode::device, "program: syntax error");
+      texts += source->text + "|";
+    }
+    std::vector<std::byte> image(texts.size());
+    std::memcpy(image.data(), texts.data(), image.size());
+    return image;
+  }
   std::string compiler_version() const override { return version; }
   std::unique_ptr<Function> load(const KernelSource& source,
                                  std::span<const std::byte> image) override {
-    if (image.size() != source.text.size()) {
+    const std::string_view held(reinterpret_cast<const char*>(image.data()), image.size());
+    if (held != source.text && held.find("|" + source.text + "|") == held.npos) {
       throw Error(ErrorCode::corrupt_file, source.name + ": not an image");
     }
     return std::make_unique<Function>(source);
@@ -63,7 +88,9 @@ class FakeDriver final : public Driver {
 
   std::map<Address, std::int64_t> blocks;
   std::string version = "1";
-  int compiled = 0;
+  std::atomic<int> compiled = 0;  // sources that were compiled alone
+  bool shares_programs = false;
+  std::atomic<int> programs_compiled = 0;
   std::size_t submitted = 0;
 
  private:

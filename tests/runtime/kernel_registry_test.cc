@@ -115,5 +115,84 @@ TEST_F(KernelRegistryTest, ThreadsShareOneCompilation) {
   for (const Function* function : got) EXPECT_EQ(function, got[0]);
 }
 
+// Sources "k0", "k1" ... with texts of their own.
+std::vector<KernelSource> numbered_sources(int count) {
+  std::vector<KernelSource> sources;
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    sources.push_back(fake_source("k" + number, "text " + number));
+  }
+  return sources;
+}
+std::vector<const KernelSource*> pointers(const std::vector<KernelSource>& sources) {
+  std::vector<const KernelSource*> all;
+  for (const KernelSource& source : sources) all.push_back(&source);
+  return all;
+}
+
+TEST_F(KernelRegistryTest, KernelsOfAProgramAreOneFileUnderSeveralNames) {
+  driver.shares_programs = true;
+  const std::vector<KernelSource> sources = numbered_sources(5);
+  KernelRegistry first(driver, KernelCache(folder));
+  first.prepare(pointers(sources));
+  EXPECT_EQ(driver.programs_compiled, 2);
+  EXPECT_EQ(driver.compiled, 1);
+  EXPECT_EQ(first.statistics().compiled, 5);
+  EXPECT_EQ(files().size(), 5u);
+  int shared = 0;
+  for (const fs::path& file : files()) shared += fs::hard_link_count(file) == 2 ? 1 : 0;
+  EXPECT_EQ(shared, 4);
+
+  KernelRegistry second(driver, KernelCache(folder));
+  EXPECT_EQ(second.get(sources[3]).name(), "k3");
+  second.prepare(pointers(sources));
+  for (const KernelSource& source : sources) EXPECT_EQ(second.get(source).name(), source.name);
+  EXPECT_EQ(second.statistics().from_disk, 5);
+  EXPECT_EQ(second.statistics().compiled, 0);
+}
+
+TEST_F(KernelRegistryTest, AFaultyKernelFailsNoOtherOfItsProgram) {
+  driver.shares_programs = true;
+  std::vector<KernelSource> sources = numbered_sources(4);
+  sources[1].text = "broken";
+  KernelRegistry registry(driver, KernelCache(folder));
+  registry.prepare(pointers(sources));
+  for (const int i : {0, 2, 3}) {
+    const KernelSource& source = sources[static_cast<std::size_t>(i)];
+    EXPECT_EQ(registry.get(source).name(), source.name);
+  }
+  try {
+    registry.get(sources[1]);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "k1: syntax error");
+  }
+  EXPECT_EQ(registry.statistics().compiled, 3);
+}
+
+TEST_F(KernelRegistryTest, OneOfAProgramIsRebuiltWhereItsFileIsDamaged) {
+  driver.shares_programs = true;
+  const std::vector<KernelSource> sources = numbered_sources(2);
+  KernelRegistry(driver, KernelCache(folder)).prepare(pointers(sources));
+  fs::remove(files()[0]);
+  std::ofstream(files()[0]) << "damaged";  // the other name
+  KernelRegistry registry(driver, KernelCache(folder));
+  registry.prepare(pointers(sources));
+  EXPECT_EQ(registry.statistics().compiled, 2);
+  EXPECT_EQ(driver.programs_compiled, 2);
+  EXPECT_EQ(files().size(), 2u);
+}
+
+TEST_F(KernelRegistryTest, PreparingTwiceCompilesOnce) {
+  driver.shares_programs = true;
+  const std::vector<KernelSource> sources = numbered_sources(3);
+  std::vector<const KernelSource*> twice = pointers(sources);
+  twice.insert(twice.end(), {&sources[0], &sources[1], &sources[2]});
+  KernelRegistry registry(driver, KernelCache(""));
+  registry.prepare(twice);
+  registry.prepare(twice);
+  EXPECT_EQ(registry.statistics().compiled, 3);
+}
+
 }  // namespace
 }  // namespace hearth::runtime

@@ -1,10 +1,14 @@
 // `hearth check-kernel`: files, values of arguments, and what is said of a kernel.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "hearth/dtype.h"
 #include "hearth/error.h"
@@ -161,6 +165,46 @@ TEST_F(CheckKernel, ChecksTextsOfTheDialect) {
       << check.report;
 }
 #endif
+
+#if HEARTH_HAS_SIMULATOR && defined(HEARTH_TOOL)
+// 0 where all kernels pass, 1 where one does not, 2 where none is checked.
+TEST_F(CheckKernel, TheExitStatusOfTheProgramTells) {
+  const auto status = [&](const std::string& file, const std::string& before = "") {
+    const std::string line = before + "'" + HEARTH_TOOL + "' check-kernel '" + file + "' > '" +
+                             (folder_ / "said").string() + "' 2>&1";
+    const int code = std::system(line.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+    return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
+  };
+  const auto said = [&] {
+    std::ifstream in(folder_ / "said");
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  const auto kernel = [](const std::string& name, const std::string& body) {
+    return "kernel void " + name + "(device float* y, uint i [[thread_position_in_grid]]) {\n  " +
+           body + "\n}\n";
+  };
+  const std::string good = write("good.metal", kernel("good", "y[i] = 2.0f;"));
+  EXPECT_EQ(status(good), 0) << said();
+  EXPECT_NE(said().find("good: no fault"), std::string::npos) << said();
+  const std::string beyond =
+      write("beyond.metal", kernel("good", "y[i] = 2.0f;") + kernel("beyond", "y[i + 1] = 2.0f;"));
+  EXPECT_EQ(status(beyond), 1) << said();
+  EXPECT_NE(said().find("1 of 2 kernels failed"), std::string::npos) << said();
+  EXPECT_EQ(status(write("wrong.metal", kernel("wrong", "y[i] = nothing;"))), 1) << said();
+  EXPECT_EQ(status(write("none.metal", "float f(float x) { return x; }\n")), 2) << said();
+  EXPECT_EQ(status((folder_ / "absent.metal").string()), 2) << said();
+  EXPECT_EQ(status(good, "HEARTH_HOST_COMPILER=no_such_compiler "), 2) << said();
+  EXPECT_NE(said().find("got HEARTH_HOST_COMPILER=no_such_compiler"), std::string::npos) << said();
+}
+#endif
+
+TEST_F(CheckKernel, FindsFilesInAngleBracketsInTheFoldersGiven) {
+  write("inner/name.h", "#define NAME found\n");
+  KernelFileOptions options =
+      file("#include <metal_stdlib>\n#include <name.h>\nkernel void NAME(device float* y) {}\n");
+  options.folders = {(folder_ / "inner").string()};
+  EXPECT_EQ(KernelFile(options).names(), std::vector<std::string>{"found"});
+}
 
 TEST_F(CheckKernel, RefusesFilesAndOptionsThatAreWrong) {
   KernelFileOptions options;

@@ -86,9 +86,10 @@ class Eraser {
       if (angles <= 0) {
         is_scope |= !has_call && (text == "struct" || text == "class" || text == "union" ||
                                   text == "namespace" || text == "extern");
-        if (text == "=" && !is(at - 1, "operator") && !has_operator(at)) has_value = true;
+        const bool is_value = text == "=" && !has_operator(at);
+        has_value |= is_value;
         if (head == 0 && has_call && text == ":") head = at;
-        if (text == "=" && head == 0) head = at;
+        if (is_value && head == 0) head = at;
       }
       if (text == "{") {
         if (head != 0 && is_initializer(at)) {

@@ -9,7 +9,7 @@ namespace hearth::gpu {
 namespace {
 
 // Deeper nesting is no condition that anybody writes.
-constexpr int kMostDepth = 200;
+constexpr int kMaxDepth = 200;
 
 struct Operator {
   std::string_view text;
@@ -93,13 +93,16 @@ class Reader {
   }
 
   Value choice() {
-    const Value condition = binary(1);
-    if (!take("?")) return condition;
-    const Value yes = choice();
-    if (!take(":")) return fail();
-    const Value no = choice();
-    if (!condition) return {};
-    return *condition != 0 ? yes : no;
+    if (++depth_ > kMaxDepth) return fail();
+    Value value = binary(1);
+    if (take("?")) {
+      const Value yes = choice();
+      if (!take(":")) return fail();
+      const Value no = choice();
+      if (value) value = *value != 0 ? yes : no;
+    }
+    --depth_;
+    return value;
   }
   Value binary(int least) {
     Value left = unary();
@@ -119,7 +122,7 @@ class Reader {
     return left;
   }
   Value unary() {
-    if (++depth_ > kMostDepth) return fail();
+    if (++depth_ > kMaxDepth) return fail();
     Value value;
     if (take("!")) {
       value = unary();

@@ -162,6 +162,12 @@ const MetalEntry* MetalText::entry(std::string_view name) const {
 }
 
 std::optional<std::int64_t> MetalText::value(std::string_view name) const {
+  int left = kMaxLookups;
+  return value(name, &left);
+}
+
+std::optional<std::int64_t> MetalText::value(std::string_view name, int* left) const {
+  if (--*left < 0) return {};
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     if (tokens[i].text != name || tokens[i + 1].text != "=") continue;
     std::size_t first = i;
@@ -176,10 +182,10 @@ std::optional<std::int64_t> MetalText::value(std::string_view name) const {
     if (!is_constant) continue;
     std::size_t end = i + 2;
     while (end < tokens.size() && tokens[end].text != ";") ++end;
-    // Names of earlier constants only: this ends.
+    // Names of earlier constants only, and not too many of them.
     return evaluate(Tokens(tokens).subspan(i + 2, end - i - 2), [&](std::string_view other) {
       for (std::size_t k = 0; k < i; ++k) {
-        if (tokens[k].text == other && is(tokens, k + 1, "=")) return value(other);
+        if (tokens[k].text == other && is(tokens, k + 1, "=")) return value(other, left);
       }
       return std::optional<std::int64_t>();
     });

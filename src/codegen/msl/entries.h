@@ -51,6 +51,10 @@ struct MetalText {
   const MetalEntry* entry(std::string_view name) const;
   // The value of a constant of the text that is an integer or a bool known now.
   std::optional<std::int64_t> value(std::string_view name) const;
+
+ private:
+  static constexpr int kMaxLookups = 1000;  // of constants that one stands on
+  std::optional<std::int64_t> value(std::string_view name, int* left) const;
 };
 
 }  // namespace hearth::gpu

@@ -130,7 +130,7 @@ void check_constants(const std::string& text, const std::string& function,
 
 // Functions that Apple's headers are made of are no part of the language.
 void check_builtins(const MetalText& text) {
-  const std::vector<std::string_view> wrappers = gpu::wrapper_parts(text.text);
+  const std::vector<std::string_view> wrappers = gpu::wrapper_parts(text.tokens);
   for (const gpu::Token& token : text.tokens) {
     const bool is_wrapped =
         std::any_of(wrappers.begin(), wrappers.end(), [&](std::string_view part) {
@@ -140,9 +140,7 @@ void check_builtins(const MetalText& text) {
     if (token.text.substr(0, 8) != "__metal_" && token.text.substr(0, 8) != "__METAL_") continue;
     throw Error(ErrorCode::unsupported,
                 "metal_kernel: the text uses what Apple's headers are made of; got " +
-                    std::string(token.text) +
-                    ", expected the language's own functions (or an empty " +
-                    "file in MetalOptions::files where a header only wraps them)");
+                    std::string(token.text) + ", expected the language's own functions");
   }
 }
 
@@ -190,7 +188,8 @@ std::string identifier(const std::string& name) {
     }
   }
   while (!made.empty() && made.back() == '_') made.pop_back();
-  return made.empty() || !gpu::is_identifier(made) ? "kernel_" + made : made;
+  const bool is_free = gpu::is_identifier(made) && made != "main";
+  return is_free ? made : "kernel_" + made;
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kMostPieces = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxPieces = std::int64_t{1} << 24;
 constexpr std::string_view kVariadic = "__VA_ARGS__";
 
-[[noreturn]] void fail(const std::string& name, const std::string& what) {
+[[noreturn]] void fail_macro(const std::string& name, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "kernel text: macro " + name + " " + what);
 }
 
@@ -99,7 +99,7 @@ void Macros::define(std::string_view definition) {
         }
       }
     }
-    if (at == all.size()) fail(name, "has no end of its parameters; expected \")\"");
+    if (at == all.size()) fail_macro(name, "has no end of its parameters; expected \")\"");
     ++at;
   }
   for (; at < all.size(); ++at) {
@@ -137,9 +137,9 @@ Pieces Macros::expand(Pieces pieces) {
     for (Piece& each : body) each.hidden = joined(each.hidden, hidden);
     if (!body.empty()) body.front().blank |= piece.blank;
     produced_ += static_cast<std::int64_t>(body.size()) + 1;
-    if (produced_ > kMostPieces) {
-      fail(piece.text, "makes too much text; got more than " + std::to_string(kMostPieces) +
-                           " words, expected fewer");
+    if (produced_ > kMaxPieces) {
+      fail_macro(piece.text, "makes too much text; got more than " + std::to_string(kMaxPieces) +
+                                 " words, expected fewer");
     }
     push(rest, std::move(call.newlines));
     push(rest, std::move(body));
@@ -187,8 +187,8 @@ Pieces Macros::substitute(const std::string& name, const Macro& macro, const Cal
     if (wanted == 0 && arguments.size() == 1 && arguments[0].empty()) arguments.clear();
     if (macro.variadic && arguments.size() + 1 == wanted) arguments.emplace_back();
     if (arguments.size() != wanted) {
-      fail(name, "has other arguments; got " + std::to_string(arguments.size()) + ", expected " +
-                     std::to_string(wanted));
+      fail_macro(name, "has other arguments; got " + std::to_string(arguments.size()) +
+                           ", expected " + std::to_string(wanted));
     }
   }
   const auto argument_of = [&](const Piece& piece) -> const Pieces* {

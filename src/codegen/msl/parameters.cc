@@ -90,7 +90,7 @@ class ParameterReader {
         refuse(tokens, "expected a value for its function constant", ErrorCode::invalid_argument);
       }
       made.is_absent = *there == 0;
-    } else {
+    } else if (attribute.name != "user") {  // a name for other stages
       refuse(tokens, "expected a buffer, threadgroup memory or a position of compute kernels");
     }
   }

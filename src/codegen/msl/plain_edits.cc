@@ -9,15 +9,31 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::string_view kWrappers[] = {"bf16_math.h"};
-
-// xy to wzyx: what the prelude has as functions (kernels/prelude/vec.h).
-bool is_swizzle(std::string_view word) {
-  constexpr std::string_view kKnown[] = {"xy", "xz", "yz", "zw", "yx", "wz", "xyz", "yzw"};
-  for (const std::string_view each : kKnown) {
-    if (word == each) return true;
+// "0, 3" of the swizzle xw, or nothing.
+std::string swizzled(std::string_view word) {
+  if (word.size() < 2 || word.size() > 4) return {};
+  for (const std::string_view letters : {"xyzw", "rgba"}) {
+    std::string made;
+    for (const char letter : word) {
+      const std::size_t at = letters.find(letter);
+      if (at == letters.npos) break;
+      made += (made.empty() ? "" : ", ") + std::to_string(at);
+    }
+    if (made.size() == 3 * word.size() - 2) return made;
   }
-  return false;
+  return {};
+}
+
+bool follows_member_access(const std::vector<Token>& tokens, std::size_t at) {
+  return is(tokens, at - 1, ".") || (is(tokens, at - 1, ">") && is(tokens, at - 2, "-"));
+}
+
+// = or += and the like, from `at` on.
+bool is_assignment(const std::vector<Token>& tokens, std::size_t at) {
+  if (is(tokens, at, "=")) return !is(tokens, at + 1, "=");
+  constexpr std::string_view kOperators = "+-*/&|^";
+  return at < tokens.size() && kOperators.find(tokens[at].text) != kOperators.npos &&
+         is(tokens, at + 1, "=");
 }
 
 }  // namespace
@@ -70,39 +86,139 @@ void rewrite_member_specialisations(const std::vector<Token>& tokens, TextEdits&
   }
 }
 
-void rewrite_swizzles(const std::vector<Token>& tokens, TextEdits& edits) {
-  std::set<std::string_view> own;  // members of the text
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (is_swizzle(tokens[i].text) && (i == 0 || !is(tokens, i - 1, "."))) {
-      own.insert(tokens[i].text);
+void rewrite_defaulted_constructors(const std::vector<Token>& tokens, TextEdits& edits) {
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (!is(tokens, i, "struct") && !is(tokens, i, "class")) continue;
+    const std::string_view name = tokens[i + 1].text;
+    std::size_t body = i + 2;
+    while (body < tokens.size() && tokens[body].text.find_first_of("{;(>)=") == std::string::npos) {
+      if (is(tokens, body, "<")) body = behind_template(tokens, body) - 1;
+      ++body;
     }
-  }
-  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
-    if (!is(tokens, i - 1, ".") || !is_swizzle(tokens[i].text) || own.count(tokens[i].text) > 0) {
-      continue;
+    if (!is(tokens, body, "{")) continue;
+    std::vector<Tokens> defaulted;
+    bool has_other = false;
+    const std::size_t end = behind_bracket(tokens, body) - 1;
+    for (std::size_t at = body + 1, begin = at; at < end; ++at) {
+      std::size_t list = at + 1;
+      if (is(tokens, list, "<")) list = behind_template(tokens, list);
+      if (tokens[at].text == name && is(tokens, list, "(") && !is(tokens, at - 1, "~") &&
+          !is(tokens, at - 1, ":")) {
+        std::size_t last = behind_bracket(tokens, list);
+        while (last < end && !is(tokens, last, ";") && !is(tokens, last, "{")) ++last;
+        if (is(tokens, last, ";") && is(tokens, last - 1, "default")) {
+          defaulted.push_back(Tokens(tokens).subspan(begin, last + 1 - begin));
+        } else {
+          has_other = true;
+        }
+      }
+      if (is(tokens, at, "{")) at = behind_bracket(tokens, at) - 1;
+      if (is(tokens, at, ";") || is(tokens, at, "}") || is(tokens, at, ":")) begin = at + 1;
     }
-    edits.replace(tokens[i].text, std::string(tokens[i].text) + "()");
+    for (const Tokens constructor : defaulted) {
+      if (!has_other) edits.replace(stretch(constructor), "");
+    }
   }
 }
 
-std::vector<std::string_view> wrapper_parts(std::string_view text) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = text.npos;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    if (line.starts_with("#line ") && line.ends_with('"')) {
-      if (begin != text.npos) parts.push_back(text.substr(begin, at - begin));
-      begin = text.npos;
-      const std::string_view path =
-          line.substr(line.find('"') + 1, line.size() - line.find('"') - 2);
-      for (const std::string_view each : kWrappers) {
-        if (path == each || path.ends_with("/" + std::string(each))) begin = end;
+void rewrite_metal_specialisations(const std::vector<Token>& tokens, TextEdits& edits) {
+  const auto is_class = [&](std::size_t at) {
+    return is(tokens, at, "struct") || is(tokens, at, "class");
+  };
+  std::set<std::string_view> own;  // templates of the text
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if (is_class(i) && !is(tokens, i + 2, "<")) {
+      own.insert(tokens[i + 1].text);
+    }
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (is(tokens, i, "{")) i = behind_bracket(tokens, i) - 1;
+    if (!is(tokens, i, "template") || !is(tokens, i + 1, "<")) continue;
+    std::size_t name = behind_template(tokens, i + 1);
+    if (!is_class(name)) continue;
+    name += is(tokens, name + 1, "metal") ? 4 : 1;
+    if (!is(tokens, name + 1, "<") || own.count(tokens[name].text) > 0) continue;
+    std::size_t body = behind_template(tokens, name + 1);
+    while (body < tokens.size() && tokens[body].text != "{") ++body;
+    const std::size_t end = behind_bracket(tokens, body);
+    if (!is(tokens, end, ";")) continue;
+    edits.replace(tokens[i].text, "}} using namespace kernel_text; template");
+    edits.replace(tokens[end].text, "; namespace kernel_text { namespace {");
+    i = end;
+  }
+}
+
+void rewrite_swizzles(const std::vector<Token>& tokens, TextEdits& edits) {
+  std::set<std::string_view> own;  // names of the text
+  for (std::size_t i = 2; i < tokens.size(); ++i) {
+    if (!follows_member_access(tokens, i)) own.insert(tokens[i].text);
+  }
+  for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
+    if (!follows_member_access(tokens, i) || is(tokens, i + 1, "(")) continue;
+    const std::string lanes = swizzled(tokens[i].text);
+    if (lanes.empty() || own.count(tokens[i].text) > 0) continue;
+    const std::string name = is_assignment(tokens, i + 1) ? "lanes" : "swizzle";
+    edits.replace(tokens[i].text, "template " + name + "<" + lanes + ">()");
+  }
+}
+
+namespace {
+
+bool is_apples(std::string_view word) {
+  return word.starts_with("__metal_") || word.starts_with("__METAL_");
+}
+
+// Finds functions at namespace scope, and what is in them.
+class Functions {
+ public:
+  explicit Functions(Tokens tokens) : tokens_(tokens) {}
+
+  // Calls found(declaration, its name, whether it lies in namespace metal).
+  template <class Found>
+  void each(const Found& found) {
+    read(0, tokens_.size(), false, found);
+  }
+
+ private:
+  template <class Found>
+  void read(std::size_t at, std::size_t end, bool in_metal, const Found& found) {
+    std::size_t begin = at;  // of the declaration in hand
+    std::string_view name;
+    for (; at < end; ++at) {
+      const std::string_view text = tokens_[at].text;
+      const std::size_t behind = opens(text) ? std::min(behind_bracket(tokens_, at), end) : at + 1;
+      if (text == "(" && at > begin && tokens_[at - 1].text != "__attribute__") {
+        name = tokens_[at - 1].text;
+      }
+      if (text == "{" && is(tokens_, begin, "namespace")) {
+        read(at + 1, behind - 1, in_metal || is(tokens_, begin + 1, "metal"), found);
+      } else if (text == "{" && !name.empty()) {
+        found(tokens_.subspan(begin, behind - begin), name, in_metal);
+      }
+      at = behind - 1;
+      if (text == ";" || text == "{") {
+        begin = behind;
+        name = {};
       }
     }
-    at = end + 1;
   }
-  if (begin != text.npos) parts.push_back(text.substr(begin));
+
+  Tokens tokens_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> wrapper_parts(const std::vector<Token>& tokens) {
+  std::vector<std::string_view> parts;
+  Functions(tokens).each([&](Tokens function, std::string_view name, bool in_metal) {
+    if (std::none_of(function.begin(), function.end(),
+                     [](const Token& token) { return is_apples(token.text); })) {
+      return;
+    }
+    const auto mentions = std::count_if(tokens.begin(), tokens.end(),
+                                        [&](const Token& token) { return token.text == name; });
+    if (in_metal || mentions == 1) parts.push_back(stretch(function));
+  });
   return parts;
 }
 

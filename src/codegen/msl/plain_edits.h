@@ -14,12 +14,19 @@ void rewrite_range_initialisers(const std::vector<Token>& tokens, TextEdits& edi
 // An explicit specialisation of a function within a class, which g++ before 14 refuses, becomes an
 // overload: calls find it by its parameters all the same.
 void rewrite_member_specialisations(const std::vector<Token>& tokens, TextEdits& edits);
-// A swizzle that is read, `q.xy`, becomes a call of the prelude's, unless the text gives one of its
-// own names that form.
+// A class whose constructors are all `= default` may be initialised as an aggregate, which C++20
+// wants undeclared.
+void rewrite_defaulted_constructors(const std::vector<Token>& tokens, TextEdits& edits);
+// A specialisation of a class template of metal's, `template <> struct is_integral<Mine> {...};`,
+// goes to the prelude's namespace: C++ wants it there.
+void rewrite_metal_specialisations(const std::vector<Token>& tokens, TextEdits& edits);
+// A swizzle, `q.wx` or `q.xy += v`, becomes a call of the prelude's, unless the text has a name of
+// its own of that form.
 void rewrite_swizzles(const std::vector<Token>& tokens, TextEdits& edits);
 
-// Parts of a preprocessed text that come of included files which only wrap Apple's internal
-// functions, such as MLX's bf16_math.h: other compilers have those functions by the prelude.
-std::vector<std::string_view> wrapper_parts(std::string_view text);
+// Functions of a preprocessed text that only wrap Apple's internal ones: those that add to
+// namespace metal, such as MLX's for bfloat, which other compilers have by the prelude, and those
+// that nothing calls.
+std::vector<std::string_view> wrapper_parts(const std::vector<Token>& tokens);
 
 }  // namespace hearth::gpu

@@ -14,7 +14,7 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr int kMostNested = 100;  // files
+constexpr int kMaxNested = 100;  // files
 
 // A line without comments, joined with those that a backslash or a comment continues.
 struct Line {
@@ -214,11 +214,12 @@ class Preprocessor {
 
   void include(std::string_view text) {
     const bool quoted = !text.empty() && text[0] == '"';
-    const std::string path(quoted ? text.substr(1, text.find('"', 1) - 1) : "");
+    const std::string path(text.empty() ? ""
+                                        : text.substr(1, text.find(quoted ? '"' : '>', 1) - 1));
     const std::string candidates[] = {path, normal(folder_of(name_) + path), normal(path)};
     const auto found = std::find_if(std::begin(candidates), std::end(candidates),
                                     [&](const std::string& each) { return files_.count(each); });
-    if (!quoted || (found == std::end(candidates) && path.substr(0, 8) == "kernels/")) {
+    if (found == std::end(candidates) && (!quoted || path.substr(0, 8) == "kernels/")) {
       made_ += "#include " + std::string(text);
       return;
     }
@@ -227,7 +228,7 @@ class Preprocessor {
            "\", expected it among the files given");
     }
     if (once_.count(*found) > 0) return;
-    if (++nested_ > kMostNested) fail("files include each other without end; got " + path);
+    if (++nested_ > kMaxNested) fail("files include each other without end; got " + path);
     made_ += "#line 1 \"" + *found + "\"\n";
     const std::string file = *found;
     read(files_.at(file), file);

@@ -228,9 +228,11 @@ std::string plain_text(const KernelSource& source, Target target) {
       edits.replace(entry.text, "");
     }
   }
-  for (const std::string_view part : wrapper_parts(text.text)) edits.replace(part, "");
+  for (const std::string_view part : wrapper_parts(text.tokens)) edits.replace(part, "");
   rewrite_range_initialisers(text.tokens, edits);
   rewrite_member_specialisations(text.tokens, edits);
+  rewrite_defaulted_constructors(text.tokens, edits);
+  rewrite_metal_specialisations(text.tokens, edits);
   rewrite_swizzles(text.tokens, edits);
   rewrite_directives(text.text, edits);
   rewrite_pragmas(text.tokens, edits);

@@ -26,8 +26,7 @@ std::size_t behind_bracket(Tokens tokens, std::size_t at) {
 }
 
 bool is_attribute(Tokens tokens, std::size_t at) {
-  return is(tokens, at, "[") && is(tokens, at + 1, "[") &&
-         tokens[at + 1].text.data() == tokens[at].text.data() + 1;
+  return is(tokens, at, "[") && is(tokens, at + 1, "[");
 }
 
 std::vector<Attribute> read_attribute(Tokens tokens, std::size_t at) {

@@ -30,7 +30,7 @@ struct Attribute {
   std::string name;
   Tokens arguments;
 };
-// [[...]]: two brackets without a blank between.
+// [[...]]: nothing else has two brackets one behind the other.
 bool is_attribute(Tokens tokens, std::size_t at);
 // Of [[a(1), b]], which begins at `at`.
 std::vector<Attribute> read_attribute(Tokens tokens, std::size_t at);

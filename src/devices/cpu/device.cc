@@ -4,8 +4,9 @@
 #include <fstream>
 
 #include "devices/cpu/arena.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/families.h"
 #include "devices/cpu/regions/tile_kernel.h"
+#include "runtime/device/environment.h"
 #include "runtime/device/worker_pool.h"
 #include "runtime/memory/buffer_pool.h"
 
@@ -68,7 +69,7 @@ class CpuDevice final : public DeviceImpl {
   }
   void synchronize() override {}
 
-  const KernelTable& kernels() const override { return kernel_table(); }
+  const Selector& selector() const override { return cpu::selector(); }
 
  private:
   BufferPool pool_;
@@ -77,15 +78,12 @@ class CpuDevice final : public DeviceImpl {
 
 }  // namespace
 
-const KernelTable& kernel_table() {
-  static const KernelTable* table = [] {
-    auto* made = new KernelTable;
-    made->host_memory = true;
-    made->region = cpu_region_kernel();
-    add_cpu_kernels(*made);
-    return made;
-  }();
-  return *table;
+const Selector& selector() {
+  static const auto* const made = new Selector({.families = families(),
+                                                .region = cpu_regions(),
+                                                .host_memory = true,
+                                                .rules = runtime::environment().choices});
+  return *made;
 }
 
 void register_cpu_device() { register_device(new CpuDevice); }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/autotune/candidate.h"
+#include "kernels/autotune/candidate_plan.h"
 #include "kernels/launch/kernel_plan.h"
+#include "kernels/regions/region_kernel.h"
 #include "runtime/commands/driver_calls.h"
 #include "runtime/trace/timeline.h"
 
@@ -22,12 +23,17 @@ constexpr std::int64_t kDynamicsBytes = 64 * 1024;
 }  // namespace
 
 GpuDevice::GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver,
-                     KernelTable table, const GpuOptions& options)
+                     const GpuOptions& options)
     : DeviceImpl(std::move(kind), index),
       driver_(std::move(driver)),
-      table_(std::move(table)),
-      registry_(*driver_, runtime::KernelCache(options.cache_folder)),
-      chooser_(*driver_, registry_, options.cache_folder, options.choices),
+      selector_({.traits = {driver_->properties(), driver_->libraries()},
+                 .families = options.families,
+                 .region = kRegions,
+                 .rules = options.rules,
+                 .measured = prepared_candidates}),
+      registry_(*driver_, runtime::KernelCache(options.cache_folder), options.tunes,
+                options.tuner.system),
+      tuner_(*driver_, registry_, options.tuner),
       pool_(*driver_,
             static_cast<std::int64_t>(static_cast<double>(driver_->properties().memory) *
                                       options.memory_share),
@@ -88,7 +94,7 @@ void GpuDevice::end_plan() {
   if (!pending_.empty()) {
     upload_dynamics();
     if (!replay_.launch(plan_, operands_)) {
-      settle_choices();
+      select_candidates();
       compile_kernels();
       encode();
       replay_.run(plan_, operands_, batch_);
@@ -103,26 +109,37 @@ void GpuDevice::abandon_plan() noexcept {
   plan_ = nullptr;
 }
 
-void GpuDevice::settle_choices() {
+void GpuDevice::select_candidates() {
   for (Pending& pending : pending_) {
-    const ChoicePlan* const choice = choice_of(pending.launch);
-    if (choice == nullptr || choice->is_settled()) continue;
+    const CandidatePlan* const plan = candidates_of(pending.launch);
+    if (plan == nullptr || plan->is_selected()) continue;
     const runtime::HostSpan span("choose");
     pending.launch.operands = operands_.data() + pending.first_operand;
-    chooser_.settle(*choice, pending.launch, runtime::memory(dynamics_, dynamics_bytes_));
+    tuner_.select(*plan, pending.launch, runtime::memory(dynamics_, dynamics_bytes_));
   }
 }
 
+// Where a kernel of a new plan is missing: those that its launches ask for, which may be others,
+// such as a region's for operands that share memory.
 void GpuDevice::compile_kernels() {
-  std::vector<const runtime::KernelSource*> sources;
-  for (const Pending& pending : pending_) {
-    for (const runtime::LazyKernel* kernel : running_plan(pending.launch).kernels) {
-      if (!kernel->is_ready() && kernel->source() != nullptr) {
-        sources.push_back(kernel->source());
-      }
-    }
+  if (replay_.has_run(plan_)) return;
+  const auto is_missing = [](const runtime::LazyKernel* kernel) {
+    return !kernel->is_ready() && kernel->source() != nullptr;
+  };
+  if (std::none_of(pending_.begin(), pending_.end(), [&](const Pending& pending) {
+        const auto& kernels = running_plan(pending.launch).kernels;
+        return std::any_of(kernels.begin(), kernels.end(), is_missing);
+      })) {
+    return;
   }
   const runtime::HostSpan span("compile kernels");
+  std::vector<const runtime::LazyKernel*> needed;
+  launch_all(runtime::Encoder(registry_, batch_, driver_->properties(), dynamics_, dynamics_bytes_,
+                              needed));
+  std::vector<const runtime::KernelSource*> sources;
+  for (const runtime::LazyKernel* kernel : needed) {
+    if (is_missing(kernel)) sources.push_back(kernel->source());
+  }
   registry_.prepare(sources);
 }
 
@@ -150,7 +167,11 @@ void GpuDevice::upload_dynamics() {
 
 void GpuDevice::encode() {
   const runtime::HostSpan span("encode");
-  runtime::Encoder encoder(registry_, batch_, driver_->properties(), dynamics_, dynamics_bytes_);
+  launch_all(
+      runtime::Encoder(registry_, batch_, driver_->properties(), dynamics_, dynamics_bytes_));
+}
+
+void GpuDevice::launch_all(runtime::Encoder encoder) {
   for (Pending& pending : pending_) {
     pending.launch.operands = operands_.data() + pending.first_operand;
     pending.launch.encoder = &encoder;

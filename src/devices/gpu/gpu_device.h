@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "devices/gpu/plan_replay.h"
-#include "graph/kernel.h"
+#include "graph/selector.h"
 #include "kernels/autotune/tuner.h"
+#include "kernels/families.h"
 #include "runtime/commands/driver.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"
@@ -20,14 +21,17 @@ struct GpuOptions {
   bool recycles_memory = true;  // see runtime::DevicePool
   double memory_share = 0.94;   // of the device's memory, at most for arrays and arena
   std::string cache_folder = runtime::KernelCache::default_folder();
-  ChooserOptions choices = {};
+  bool tunes = true;  // as HEARTH_TUNE
+  TunerOptions tuner = {};
+  std::vector<Family> families = gpu::families();
+  std::string rules;  // of a user, as HEARTH_CHOICES
 };
 
 // Launches of a plan are collected while it runs and queued together at its end: encoded anew, or,
 // where the same plan ran on the same addresses before, as one executable of the driver.
 class GpuDevice final : public DeviceImpl {
  public:
-  GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver, KernelTable table,
+  GpuDevice(std::string kind, int index, std::unique_ptr<runtime::Driver> driver,
             const GpuOptions& options = {});
   ~GpuDevice() override;
 
@@ -57,12 +61,12 @@ class GpuDevice final : public DeviceImpl {
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
   void copy_to_host(void* target, Address source, std::int64_t bytes) override;
   void synchronize() override;
-  const KernelTable& kernels() const override { return table_; }
+  const Selector& selector() const override { return selector_; }
 
   runtime::Driver* driver() noexcept override { return driver_.get(); }
   runtime::KernelRegistry* registry() noexcept override { return &registry_; }
   // What was kept of choices between implementations.
-  const runtime::ChoiceFile& choices() const { return chooser_.file(); }
+  const runtime::TuningFile& choices() const { return registry_.autotuner().file(); }
   const ReplayStatistics& replays() const noexcept { return replay_.statistics(); }
 
  private:
@@ -72,15 +76,16 @@ class GpuDevice final : public DeviceImpl {
     std::size_t first_operand;
   };
 
-  void settle_choices();
+  void select_candidates();
   void compile_kernels();
   void upload_dynamics();
   void encode();
+  void launch_all(runtime::Encoder encoder);
 
   std::unique_ptr<runtime::Driver> driver_;
-  const KernelTable table_;
+  const Selector selector_;
   runtime::KernelRegistry registry_;
-  Chooser chooser_;
+  Tuner tuner_;
   runtime::DevicePool pool_;
   Address arena_ = nullptr;
   std::int64_t arena_bytes_ = 0;

@@ -38,6 +38,10 @@ bool PlanReplay::launch(const std::shared_ptr<const void>& plan,
   return false;
 }
 
+bool PlanReplay::has_run(const std::shared_ptr<const void>& plan) {
+  return entry_of(plan).runs > 0;
+}
+
 void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Address> addresses,
                      runtime::CommandBatch& batch) {
   const std::span<const runtime::Command> commands = batch.commands();

@@ -37,6 +37,8 @@ class PlanReplay {
   // batch is empty afterwards.
   void run(const std::shared_ptr<const void>& plan, std::span<const Address> addresses,
            runtime::CommandBatch& batch);
+  // Whether the plan was queued before, as far as is remembered.
+  bool has_run(const std::shared_ptr<const void>& plan);
   void clear() noexcept { plans_.clear(); }
   const ReplayStatistics& statistics() const noexcept { return statistics_; }
 

@@ -4,7 +4,6 @@
 
 #include "devices/metal/driver/metal_driver.h"
 #include "hearth/error.h"
-#include "kernels/launch/contraction_choices.h"
 #include "runtime/device/environment.h"
 #include "runtime/tune/rules.h"
 
@@ -39,15 +38,18 @@ std::string version_text(const SystemVersion& system) {
 }
 
 // Opening its frameworks takes time that nobody gives for what will not run.
-bool wants_mpsgraph(const runtime::Environment& environment) {
-  if (environment.metal_mpsgraph) return *environment.metal_mpsgraph;
+MpsUse wanted_mpsgraph(const runtime::Environment& environment) {
+  if (environment.metal_mpsgraph) {
+    return *environment.metal_mpsgraph ? MpsUse::measured : MpsUse::off;
+  }
   try {
-    const std::vector<runtime::ChoiceRule> rules = runtime::read_choice_rules(environment.choices);
-    return std::any_of(rules.begin(), rules.end(), [](const runtime::ChoiceRule& rule) {
-      return runtime::is_wanted(gpu::kLibrary, rule.name);
-    });
+    const std::vector<runtime::SelectionRule> rules =
+        runtime::read_choice_rules(environment.choices);
+    const bool is_named = std::any_of(rules.begin(), rules.end(),
+                                      [](const auto& rule) { return rule.name == "library"; });
+    return is_named ? MpsUse::on_request : MpsUse::off;
   } catch (const Error&) {
-    return false;  // told where a choice is made
+    return MpsUse::off;  // told where an implementation is selected
   }
 }
 
@@ -91,8 +93,8 @@ bool check_objects(const ObjectiveC& objc, Id device, std::vector<std::string>& 
 
 std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const ObjectiveC>& objc,
                                              Owned device, SystemVersion system,
-                                             const std::shared_ptr<Capture>& capture, bool mpsgraph,
-                                             bool any, const std::string& prefix,
+                                             const std::shared_ptr<Capture>& capture,
+                                             MpsUse mpsgraph, bool any, const std::string& prefix,
                                              std::vector<std::string>& notes) {
   if (!check_objects(*objc, device.get(), notes)) {
     notes.push_back(prefix + "its objects are not those that are known here");
@@ -109,7 +111,9 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
     return nullptr;
   }
   try {
-    auto mps = mpsgraph ? MpsLibrary::open(*objc, device.get(), system, notes) : nullptr;
+    auto mps = mpsgraph == MpsUse::off ? nullptr
+                                       : MpsLibrary::open(*objc, device.get(), system,
+                                                          mpsgraph == MpsUse::on_request, notes);
     auto driver =
         std::make_unique<MetalDriver>(objc, std::move(device), system, capture, std::move(mps));
     notes.push_back(name + (driver->has_bfloat() ? "" : kNoBfloat));
@@ -123,7 +127,7 @@ std::unique_ptr<runtime::Driver> open_device(const std::shared_ptr<const Objecti
 }  // namespace
 
 gpu::FoundDevices find_devices(const std::string& library, const std::string& capture,
-                               bool mpsgraph, bool any) {
+                               MpsUse mpsgraph, bool any) {
   gpu::FoundDevices found;
   const auto objc = ObjectiveC::open(library, found.notes);
   if (objc == nullptr) return found;
@@ -146,12 +150,10 @@ gpu::FoundDevices find_devices(const std::string& library, const std::string& ca
   return found;
 }
 
-bool tries_mpsgraph() { return runtime::environment().metal_mpsgraph.value_or(false); }
-
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
   const runtime::Environment& environment = runtime::environment();
   return last_search().keep(find_devices(environment.metal_path, environment.metal_capture,
-                                         wants_mpsgraph(environment), environment.metal_any));
+                                         wanted_mpsgraph(environment), environment.metal_any));
 }
 
 std::string system_name() { return version_text(last_system()); }

@@ -14,6 +14,7 @@ namespace {
 
 struct sigaction before_segv;
 struct sigaction before_bus;
+struct sigaction before_fpe;
 thread_local Threadgroup::MemoryFault fault;
 
 // Runs in place of the kernel.
@@ -49,11 +50,15 @@ bool needs_alignment(const std::uint8_t* at) {
 void handle(int signal, siginfo_t* info, void* context) {
   if (!Threadgroup::is_running()) {
     // The access is repeated, and faults again.
-    sigaction(signal, signal == SIGBUS ? &before_bus : &before_segv, nullptr);
+    const struct sigaction& before = signal == SIGBUS   ? before_bus
+                                     : signal == SIGFPE ? before_fpe
+                                                        : before_segv;
+    sigaction(signal, &before, nullptr);
     return;
   }
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   fault.address = info->si_addr;
+  fault.divides_by_zero = signal == SIGFPE;
   constexpr std::uintptr_t kRedZone = 256;
 #if defined(__x86_64__)
   fault.instruction = reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
@@ -107,6 +112,7 @@ void install_fault_trap() {
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGSEGV, &ours, &before_segv);
     sigaction(SIGBUS, &ours, &before_bus);
+    sigaction(SIGFPE, &ours, &before_fpe);
   });
 }
 

@@ -1,5 +1,5 @@
-// Turns a kernel's access to inaccessible memory (a guard page, or nothing at all) into an error of
-// its launch, where the process would end.
+// Turns a kernel's access to inaccessible memory (a guard page, or nothing at all), and a division
+// of an integer by zero, into an error of its launch, where the process would end.
 #pragma once
 
 namespace hearth::sim {

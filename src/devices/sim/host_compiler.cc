@@ -18,6 +18,7 @@
 #include "devices/sim/access_hooks.h"
 #include "devices/sim/fiber.h"
 #include "hearth/error.h"
+#include "runtime/device/environment.h"
 
 extern char** environ;
 
@@ -114,10 +115,9 @@ std::vector<std::string> float16_options(const Compiler& compiler) {
 }
 
 Compiler find_compiler() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
-  const char* const asked = std::getenv("HEARTH_HOST_COMPILER");
+  const std::string& asked = runtime::environment().host_compiler;
   std::vector<std::string> commands = {HEARTH_SIM_COMPILER, "g++", "c++", "clang++"};
-  if (asked != nullptr && *asked != '\0') commands = {asked};
+  if (!asked.empty()) commands = {asked};
   for (const std::string& command : commands) {
     const std::string version = version_of(command);
     if (version.empty()) continue;

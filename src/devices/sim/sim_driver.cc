@@ -127,6 +127,8 @@ SimDriver::SimDriver(const SimOptions& options)
   properties_.architecture = "sim";
   properties_.memory = options.memory;
   properties_.processors = 4;
+  properties_.processor_registers = 52 * 1024;
+  properties_.processor_memory = 60 * 1024;
   properties_.max_threads = Threadgroup::kMaxThreads;
   properties_.cache_bytes = std::int64_t{1} << 20;
   properties_.has_f64 = true;

@@ -53,13 +53,14 @@ class Threadgroup {
                          const void* address);
   // True within a thread of a kernel, on the calling thread of the process.
   static bool is_running();
-  // The running thread touched memory that is not accessible, or with `misaligned` made an access
-  // that its address is not aligned for. Called on its stack, in its place; `instruction` is where
+  // The running thread touched memory that is not accessible, made an access that its address is
+  // not aligned for, or divided by zero. Called on its stack, in its place; `instruction` is where
   // it was.
   struct MemoryFault {
     const void* address = nullptr;
     const void* instruction = nullptr;
     bool misaligned = false;
+    bool divides_by_zero = false;  // an integer
   };
   [[noreturn]] static void report_fault(const MemoryFault& fault);
   // Where that stack may be cut off for it, if `stack_pointer` is no longer in it.

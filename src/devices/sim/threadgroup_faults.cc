@@ -19,6 +19,7 @@ void Threadgroup::throw_memory_fault() {
   has_memory_fault_ = false;
   // As behind a call: line_of() looks at what is before it.
   fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
+  if (memory_fault_.divides_by_zero) throw_fault("divides an integer by zero", current_);
   if (memory_fault_.misaligned) {
     throw_fault("makes a vector access at an address that is not aligned for it", current_);
   }

@@ -10,15 +10,15 @@
 namespace hearth::sim {
 namespace {
 
-constexpr std::int64_t kGuard = 4096;
+constexpr std::int64_t kArrayGuard = 4096;
 constexpr std::int64_t kAlign = 16;
-constexpr int kPoison = 0xff;  // NaN in every float dtype, -1 in the integers
+constexpr int kArrayPoison = 0xff;  // NaN in every float dtype, -1 in the integers
 
 }  // namespace
 
 ThreadgroupMemory::~ThreadgroupMemory() {
   for (std::byte* const mapping : mappings_) {
-    munmap(mapping, static_cast<std::size_t>(kMaxBytes + 2 * kGuard));
+    munmap(mapping, static_cast<std::size_t>(kMaxBytes + 2 * kArrayGuard));
   }
 }
 
@@ -31,15 +31,15 @@ void ThreadgroupMemory::prepare(std::span<const ThreadgroupArray> arrays) {
 
 std::byte* ThreadgroupMemory::place(std::size_t number, std::int64_t bytes) {
   while (mappings_.size() <= number) {
-    void* const mapped = mmap(nullptr, static_cast<std::size_t>(kMaxBytes + 2 * kGuard), PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const mapped = mmap(nullptr, static_cast<std::size_t>(kMaxBytes + 2 * kArrayGuard),
+                              PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) throw Error(ErrorCode::device, "sim: no threadgroup memory");
     auto* const begin = static_cast<std::byte*>(mapped);
     mappings_.push_back(begin);
-    mprotect(begin + kGuard, static_cast<std::size_t>(kMaxBytes), PROT_READ | PROT_WRITE);
+    mprotect(begin + kArrayGuard, static_cast<std::size_t>(kMaxBytes), PROT_READ | PROT_WRITE);
   }
   const std::int64_t room = (bytes + kAlign - 1) / kAlign * kAlign;
-  return mappings_[number] + kGuard + kMaxBytes - room;
+  return mappings_[number] + kArrayGuard + kMaxBytes - room;
 }
 
 ThreadgroupMemory::Variable& ThreadgroupMemory::variable(unsigned number, std::int64_t bytes,
@@ -49,7 +49,7 @@ ThreadgroupMemory::Variable& ThreadgroupMemory::variable(unsigned number, std::i
   *is_new = found == variables_.end();
   if (!*is_new) return *found;
   std::byte* const begin = place(arrays_.size() + variables_.size(), bytes);
-  std::memset(begin, kPoison, static_cast<std::size_t>(bytes));
+  std::memset(begin, kArrayPoison, static_cast<std::size_t>(bytes));
   return variables_.emplace_back(Variable{number, bytes, begin});
 }
 
@@ -62,10 +62,10 @@ std::int64_t ThreadgroupMemory::bytes() const {
 
 void ThreadgroupMemory::poison() {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    std::memset(pointers_[i], kPoison, static_cast<std::size_t>(arrays_[i].bytes));
+    std::memset(pointers_[i], kArrayPoison, static_cast<std::size_t>(arrays_[i].bytes));
   }
   for (const Variable& variable : variables_) {
-    std::memset(variable.begin, kPoison, static_cast<std::size_t>(variable.bytes));
+    std::memset(variable.begin, kArrayPoison, static_cast<std::size_t>(variable.bytes));
   }
 }
 

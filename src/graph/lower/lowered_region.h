@@ -7,6 +7,7 @@
 
 #include "graph/lower/layout.h"
 #include "graph/plan/region.h"
+#include "runtime/device/device_traits.h"
 
 namespace hearth {
 
@@ -20,6 +21,7 @@ struct LoweredInstruction {
 
 struct LoweredRegion {
   Region region;
+  const runtime::DeviceTraits* device = &runtime::common_traits();  // that it is prepared for
   RegionLayout layout;
   std::vector<LoweredInstruction> instructions;  // one for each of the region
   std::vector<int> uses;       // of each value, by live instructions and by what leaves the region

@@ -1,7 +1,7 @@
 // Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it
-// stores it. The kernel says which (Kernel::fuses); here it is made sure that nobody else reads
-// what is not stored then. The output of its signature is what is stored, with the dtype of the
-// last of them.
+// stores it. The implementation says which (Implementation::fuses); here it is made sure that
+// nobody else reads what is not stored then. The output of its signature is what is stored, with
+// the dtype of the last of them.
 #include <utility>
 
 #include "graph/plan/region_builder.h"
@@ -47,7 +47,7 @@ int Planner::only_reader_of(const PlanNode& node, std::uint32_t i) const {
   if (root.item < 0 || root.dtype != operand_dtype(node, i)) return -1;
   const PlanItem& item = items_[static_cast<std::size_t>(root.item)];
   const Shape& shape = operand_shape(node, i);
-  if (item.kind != PlanItem::Kind::kernel || item.kernel->fuses == nullptr ||
+  if (item.kind != PlanItem::Kind::kernel || item.implementation->fuses == nullptr ||
       item.root != value.root || shape != node.shape ||
       element_count(shape) != element_count(root.shape) || !is_dense(shape, value.layout.strides)) {
     return -1;
@@ -89,7 +89,7 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
   kernel.epilogue.push_back(step);
   PlanRoot& root = roots_[static_cast<std::size_t>(kernel.root)];
   const DType dtype = std::exchange(root.dtype, node.dtype);
-  if (!kernel.kernel->fuses(signature_of(kernel))) {
+  if (!kernel.implementation->fuses(signature_of(kernel))) {
     root.dtype = dtype;
     kernel.epilogue.pop_back();
     if (step.input >= 0) {

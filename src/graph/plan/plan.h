@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "graph/kernel.h"
 #include "graph/record/node.h"
 #include "graph/record/tape.h"
+#include "graph/selector.h"
 
 namespace hearth {
 

@@ -384,46 +384,62 @@ void Planner::trace_kernel(std::uint32_t index) {
     }
     inputs.push_back(std::move(value));
   }
-  const Kernel* kernel = device_.kernels().find(signature);
-  if (kernel == nullptr) {
+  const Implementation* chosen = device_.selector().find(signature);
+  if (chosen == nullptr) {
     throw Error(ErrorCode::unsupported,
-                std::string(node.op->name.text) + ": no kernel; got dtype " +
+                std::string(node.op->name.text) + ": no implementation; got dtype " +
                     std::string(name(node.dtype)) + " on " + device_.kind() +
                     ", expected a dtype that hearth ops lists for this device");
   }
+  if (lay_out(*chosen, index, &inputs, &signature)) {
+    // What has been copied may suit one that is better still.
+    chosen = device_.selector().find(signature);
+    lay_out(*chosen, index, &inputs, &signature);
+  }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const TensorSpec& spec = signature.inputs[i];
-    if (spec.absent) continue;
-    bool fits = true;
-    if (kernel->layout == LayoutNeed::dense || static_cast<int>(i) == node.op->overwrites) {
-      fits = is_dense(spec.shape, inputs[i].layout.strides);
-    } else if (kernel->layout == LayoutNeed::last_axis_dense && spec.shape.rank() > 0) {
-      fits = spec.shape.back() <= 1 || inputs[i].layout.strides.back() == 1;
-    } else if (kernel->layout == LayoutNeed::aligned_rows) {
-      fits = is_aligned(inputs[i]) &&
-             has_aligned_rows(spec, inputs[i].layout.strides, inputs[i].layout.offset);
-    } else if (kernel->layout == LayoutNeed::matrices) {
-      fits = has_dense_matrices(spec.shape, inputs[i].layout.strides);
-    }
-    if (!fits) inputs[i] = dense(inputs[i], spec.shape, spec.dtype, position_of(index) - 1);
-    read_from_memory(inputs[i]);
+    if (!signature.inputs[i].absent) read_from_memory(inputs[i]);
   }
   const int item = new_item(PlanItem::Kind::kernel, position_of(index));
   PlanItem& it = items_.back();
   it.members.push_back(index);
-  it.kernel = kernel;
+  it.implementation = chosen;
   it.inputs = std::move(inputs);
   it.root = new_root(node.dtype, node.shape, item, static_cast<int>(index));
   node.value.root = it.root;
   node.value.layout.strides = contiguous_strides(node.shape);
   roots_.back().in_memory = true;
-  if (kernel->writes_padded) pad_rows(node);
+  if (chosen->writes_padded) pad_rows(node);
   if (node.op->outputs > 1) trace_outputs(index);
+}
+
+bool Planner::lay_out(const Implementation& chosen, std::uint32_t index,
+                      std::vector<PlanValue>* inputs, Signature* signature) {
+  bool copied = false;
+  for (std::size_t i = 0; i < inputs->size(); ++i) {
+    TensorSpec& spec = signature->inputs[i];
+    if (spec.absent) continue;
+    PlanValue& input = (*inputs)[i];
+    bool fits = true;
+    if (chosen.layout == LayoutNeed::dense || static_cast<int>(i) == nodes_[index].op->overwrites) {
+      fits = is_dense(spec.shape, input.layout.strides);
+    } else if (chosen.layout == LayoutNeed::last_axis_dense && spec.shape.rank() > 0) {
+      fits = spec.shape.back() <= 1 || input.layout.strides.back() == 1;
+    } else if (chosen.layout == LayoutNeed::aligned_rows) {
+      fits = is_aligned(input) && has_aligned_rows(spec, input.layout.strides, input.layout.offset);
+    } else if (chosen.layout == LayoutNeed::matrices) {
+      fits = has_dense_matrices(spec.shape, input.layout.strides);
+    }
+    if (fits) continue;
+    input = dense(input, spec.shape, spec.dtype, position_of(index) - 1);
+    spec.strides = input.layout.strides;
+    copied = true;
+  }
+  return copied;
 }
 
 void Planner::trace_outputs(std::uint32_t index) {
   PlanItem& item = items_.back();
-  const std::uint32_t may_omit = item.kernel->may_omit;
+  const std::uint32_t may_omit = item.implementation->may_omit;
   const PlanNode& first = nodes_[index];
   roots_.back().in_memory = first.wanted || first.is_read || (may_omit & 1u) == 0;
   const int producer = roots_.back().item;
@@ -572,12 +588,11 @@ void Planner::encode() {
       }
       push_operand(item.root);
       for (const int root : item.more_roots) push_operand(root);
-      step.launch = item.kernel->launch;
-      if (item.kernel->prepare != nullptr) {
-        Prepared made = prepared([&] { return item.kernel->prepare(signature); });
-        step.state = std::move(made.state);
-        step.workspace.offset_bytes = made.workspace_bytes;  // placed below
-      }
+      const Implementation& chosen = *item.implementation;
+      Prepared made = prepared([&] { return device_.selector().prepare(chosen, signature); });
+      step.launch = made.launch;
+      step.state = std::move(made.state);
+      step.workspace.offset_bytes = made.workspace_bytes;  // placed below
     } else {
       BuiltRegion& built = built_[s];
       for (std::size_t i = 0; i < built.inputs.size(); ++i) {
@@ -585,7 +600,8 @@ void Planner::encode() {
       }
       for (const int root : built.output_roots) push_operand(root);
       if (built.reduction_root >= 0) push_operand(built.reduction_root);
-      const RegionKernel& kernel = device_.kernels().region;
+      const RegionImplementation& kernel = device_.selector().region();
+      built.lowered.device = &device_.selector().traits();
       step.launch = kernel.launch;
       Prepared made = prepared([&] { return kernel.prepare(std::move(built.lowered)); });
       step.state = std::move(made.state);

@@ -74,7 +74,7 @@ struct PlanItem {
   std::vector<int> more_roots;         // results of a kernel behind the first
   PlanValue source;                    // of a copy
   std::vector<PlanValue> inputs;       // of a kernel
-  const Kernel* kernel = nullptr;
+  const Implementation* implementation = nullptr;
   std::vector<TensorSpec> more_inputs;  // of its epilogue, behind the node's own
   std::vector<Epilogue> epilogue;
   int merged_into = -1;   // region that took this one over
@@ -97,6 +97,9 @@ class Planner {
   void trace_elementwise(std::uint32_t index);
   void trace_reduction(std::uint32_t index);
   void trace_kernel(std::uint32_t index);
+  // Copies the inputs of the node that do not lie as the implementation needs them; whether any.
+  bool lay_out(const Implementation& chosen, std::uint32_t index, std::vector<PlanValue>* inputs,
+               Signature* signature);
   // The results of a kernel, the item just made; those that it may omit get no memory.
   void trace_outputs(std::uint32_t index);
   bool has_nothing_to_do(const PlanItem& item) const;

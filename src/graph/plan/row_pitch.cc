@@ -10,7 +10,7 @@ namespace {
 // for others: values of one shape that are padded have the same index space, whatever their dtypes.
 constexpr std::int64_t kRun = kRowAlignment / 2;
 // Shorter rows would grow by more than an eighth.
-constexpr std::int64_t kLeastRow = 8 * kRun;
+constexpr std::int64_t kMinRow = 8 * kRun;
 
 }  // namespace
 
@@ -23,6 +23,7 @@ Shape padded_shape(const Shape& shape) {
 Signature Planner::dense_signature(const PlanNode& node) const {
   Signature signature;
   signature.op = node.op;
+  signature.device = &device_.selector().traits();
   signature.statics = node.statics;
   signature.output = {node.dtype, node.shape, contiguous_strides(node.shape), false};
   for (int i = 1; i < node.op->outputs; ++i) {
@@ -54,9 +55,9 @@ void Planner::find_padded() {
   for (PlanNode& node : nodes_) {
     if (!node.needed || node.op->kind != OpKind::contraction) continue;
     const Signature signature = dense_signature(node);
-    const Kernel* const kernel = device_.kernels().find(signature);
-    if (kernel == nullptr || kernel->wants_padding == nullptr ||
-        !kernel->wants_padding(signature)) {
+    const Implementation* const chosen = device_.selector().find(signature);
+    if (chosen == nullptr || chosen->wants_padding == nullptr ||
+        !chosen->wants_padding(signature)) {
       continue;
     }
     node.is_padded = true;
@@ -102,7 +103,7 @@ void Planner::pad_rows(PlanNode& node) {
   }
   const int rank = node.shape.rank();
   if (!pads || !node.stays_inside || rank < 2 || element_count(node.shape) == 0 ||
-      node.shape[rank - 2] == 1 || node.shape[rank - 1] < kLeastRow) {
+      node.shape[rank - 2] == 1 || node.shape[rank - 1] < kMinRow) {
     return;
   }
   const Shape padded = padded_shape(node.shape);

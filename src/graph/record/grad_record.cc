@@ -8,7 +8,7 @@ namespace {
 // Records are recycled by the thread that lets the last reference go, with the room for inputs that
 // they have. Until a thread first makes one, and after its thread-local objects are gone, it keeps
 // none.
-constexpr std::size_t kMostFree = 8192;
+constexpr std::size_t kMaxFree = 8192;
 
 constinit thread_local std::vector<GradRecord*>* t_free = nullptr;
 
@@ -26,7 +26,7 @@ void keep_records() {
 
 // Nothing refers to the record any more, and it to nothing that would come back here.
 void recycle(GradRecord* record) noexcept {
-  if (t_free == nullptr || t_free->size() >= kMostFree) {
+  if (t_free == nullptr || t_free->size() >= kMaxFree) {
     delete record;
     return;
   }

@@ -57,8 +57,8 @@ void adopt(std::span<const Part> parts, const std::shared_ptr<const void>& keepe
 
 inline namespace v0 {
 
-std::vector<Array> arrays_in_place(std::span<const HostElements> elements,
-                                   const std::shared_ptr<const void>& keeper, Device device) {
+std::vector<Array> host_arrays(std::span<const HostElements> elements,
+                               const std::shared_ptr<const void>& keeper, Device device) {
   std::vector<Array> arrays(elements.size());
   std::vector<Part> parts;
   for (std::size_t i = 0; i < elements.size(); ++i) {

@@ -5,12 +5,12 @@
 #include <bit>
 #include <type_traits>
 
-#include "graph/kernel.h"
 #include "graph/op_def.h"
 #include "graph/outputs.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
 #include "graph/record/tape.h"
+#include "graph/selector.h"
 #include "graph/switches.h"
 
 namespace hearth {
@@ -80,10 +80,12 @@ void check_extents(const Inference& inference) {
   }
 }
 
-bool has_kernel(const DeviceImpl& device, const Inference& inference) {
-  if (switches().composites || !device.kernels().has(&inference.op)) return false;
+bool has_implementation(const DeviceImpl& device, const Inference& inference) {
+  const Selector& selector = device.selector();
+  if (switches().composites || !selector.has(&inference.op)) return false;
   thread_local Signature signature;  // keeps its room: this runs for every composite op
   signature.op = &inference.op;
+  signature.device = &selector.traits();
   signature.statics = inference.params.statics().span();
   signature.inputs.clear();
   signature.output.dtype = inference.dtype;
@@ -103,7 +105,7 @@ bool has_kernel(const DeviceImpl& device, const Inference& inference) {
   for (const OutputType& type : inference.more_outputs) {
     signature.more_outputs.push_back({type.dtype, type.shape, contiguous_strides(type.shape)});
   }
-  return device.kernels().find(signature) != nullptr;
+  return selector.find(signature) != nullptr;
 }
 
 // What the op's rule will read, where it is called for the inputs that are tracked.
@@ -229,13 +231,13 @@ class Untracked {
 
 }  // namespace
 
-bool has_kernel(const OpDef& op, const Composite& arguments) {
+bool has_implementation(const OpDef& op, const Composite& arguments) {
   Inference inference{op, arguments.inputs, arguments.params, Shape(), DType::f32, DType::f32};
   MoreTypes room;
   inference.more_outputs = more_types(op, room);
   op.infer(inference);
   check_extents(inference);
-  return has_kernel(arguments.device.impl(), inference);
+  return has_implementation(arguments.device.impl(), inference);
 }
 
 namespace {
@@ -278,12 +280,12 @@ template <bool kSeveral>
             (kSeveral ? any_is_float(inference) : is_float(inference.dtype));
 
   if (!kSeveral && tracked && op.tracked_as != nullptr &&
-      has_kernel(*op.tracked_as, Composite{inputs, params, Device(&device)})) {
+      has_implementation(*op.tracked_as, Composite{inputs, params, Device(&device)})) {
     return record(*op.tracked_as, inputs, params, asked);
   }
 
   const bool expands = kSeveral ? op.composite_outputs != nullptr : op.composite != nullptr;
-  if (expands && !has_kernel(device, inference)) {
+  if (expands && !has_implementation(device, inference)) {
     const Array result = [&] {
       const Untracked untracked;
       const Composite arguments{inputs, params, Device(&device)};

@@ -19,7 +19,7 @@ constexpr std::size_t kSoftLimit = 4096;
 constexpr std::size_t kHardLimit = 8192;
 constexpr std::uint64_t kCutMask = 15;
 // Values that a recording looks for one after the other.
-constexpr std::size_t kMostShared = 16;
+constexpr std::size_t kMaxShared = 16;
 
 // The word that a descriptor begins with.
 std::uint64_t descriptor_hash(const OpDef& op) {
@@ -274,7 +274,7 @@ void Tape::share(const SharedKey& key, const Array& value) {
   // Somebody else may have submitted the tape meanwhile.
   const bool is_here = node->tape == this && node->index < recording_.nodes.size() &&
                        recording_.nodes[node->index] == node;
-  if (is_here && recording_.shared.size() < kMostShared) recording_.shared.emplace_back(key, node);
+  if (is_here && recording_.shared.size() < kMaxShared) recording_.shared.emplace_back(key, node);
   lock_.unlock_as_owner();
 }
 

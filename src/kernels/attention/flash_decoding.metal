@@ -8,7 +8,7 @@
 // 8 kLanes columns, 8 columns each, for the queries, keys, values and sums alike; 32 / kLanes keys
 // are read by one load, and kUnroll loads of keys or of values are under way together. A product is
 // summed over lanes while queries are dealt out over them: afterwards a lane has the score of one
-// query. Maximum, sum and weighted values of a stretch go to memory, and attention_combine() adds
+// query. Maximum, sum and weighted values of a stretch go to memory, and split_kv_combine() adds
 // the stretches up in order. Bound by memory: each key and value is read once for each kQueries
 // queries. Sums are kept in f32, or in f64 for f64.
 
@@ -64,11 +64,11 @@ inline C dealt_sum(thread C* value, uint lane) {
         if (i < count) {
           C mine = upper ? value[i + count] : value[i];
           C other = upper ? value[i] : value[i + count];
-          value[i] = mine + exchanged(other, ushort(distance));
+          value[i] = mine + shuffle_xor(other, ushort(distance));
         }
       }
     } else {
-      value[0] = value[0] + exchanged(value[0], ushort(distance));
+      value[0] = value[0] + shuffle_xor(value[0], ushort(distance));
     }
   }
   return value[0];
@@ -80,11 +80,12 @@ inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll
 
 template <typename D, int kLanes, int kQueries, int kUnroll, bool kVectors, bool kSoftcap,
           bool kMask, bool kBias>
-void attention_few(device const typename D::memory* q, device const typename D::memory* k,
-                   device const typename D::memory* v, device const uchar* mask,
-                   device const typename D::memory* bias, device const ulong* dynamics,
-                   device typename D::value* parts, device typename D::value* marks,
-                   constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
+void flash_decoding(device const typename D::memory* q, device const typename D::memory* k,
+                    device const typename D::memory* v, device const uchar* mask,
+                    device const typename D::memory* bias, device const ulong* dynamics,
+                    device typename D::value* parts, device typename D::value* row_stats,
+                    constant FlashDecodingParams& few, threadgroup typename D::value* shared,
+                    Ctx ctx) {
   typedef typename D::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
   constant AttentionParams& p = few.attention;
@@ -184,7 +185,7 @@ void attention_few(device const typename D::memory* q, device const typename D::
     }
 #pragma unroll
     for (int distance = kLanes; distance < 32; distance *= 2) {
-      top = metal::max(top, exchanged(top, ushort(distance)));
+      top = metal::max(top, shuffle_xor(top, ushort(distance)));
     }
     C next = metal::max(best, top);
     C shift = next == C(-INFINITY) ? C(0.0f) : next;
@@ -200,7 +201,7 @@ void attention_few(device const typename D::memory* q, device const typename D::
     if (simd_any(shrink != C(1.0f))) {
 #pragma unroll
       for (int j = 0; j < kQueries; ++j) {
-        C factor = taken_from(shrink, ushort(from + uint(j * kDealt)));
+        C factor = shuffle(shrink, ushort(from + uint(j * kDealt)));
 #pragma unroll
         for (int i = 0; i < 8; ++i) sum[j][i] = sum[j][i] * factor;
       }
@@ -209,7 +210,7 @@ void attention_few(device const typename D::memory* q, device const typename D::
     for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (int j = 0; j < kQueries; ++j) {
-        C weight = taken_from(score[u], ushort(from + uint(j * kDealt)));
+        C weight = shuffle(score[u], ushort(from + uint(j * kDealt)));
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           sum[j][i] = metal::fma(weight, value_row[u].get(i), sum[j][i]);
@@ -221,11 +222,11 @@ void attention_few(device const typename D::memory* q, device const typename D::
   // Slots of the simdgroup, then simdgroups in order, on a common maximum.
 #pragma unroll
   for (int distance = kLanes; distance < 32; distance *= 2) {
-    total = total + exchanged(total, ushort(distance));
+    total = total + shuffle_xor(total, ushort(distance));
 #pragma unroll
     for (int j = 0; j < kQueries; ++j) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) sum[j][i] = sum[j][i] + exchanged(sum[j][i], ushort(distance));
+      for (int i = 0; i < 8; ++i) sum[j][i] = sum[j][i] + shuffle_xor(sum[j][i], ushort(distance));
     }
   }
   threadgroup C* bests = shared + kQueries * kLanes * 8;
@@ -243,7 +244,7 @@ void attention_few(device const typename D::memory* q, device const typename D::
   for (uint s = 0; s < kFewSimdgroups; ++s) {
 #pragma unroll
     for (int j = 0; j < kQueries; ++j) {
-      C factor = taken_from(share, ushort(j * kDealt));
+      C factor = shuffle(share, ushort(j * kDealt));
       if (s == ctx.sg && ctx.lane < uint(kLanes)) {
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
@@ -263,10 +264,10 @@ void attention_few(device const typename D::memory* q, device const typename D::
       parts[line * p.dv + c] = shared[uint(j) * uint(kLanes * 8) + uint(c)];
     }
     if (deals && ctx.sg == 0u && dealt == uint(j)) {
-      marks[line * 2] = all;
+      row_stats[line * 2] = all;
       C sums = C(0.0f);
       for (uint s = 0; s < kFewSimdgroups; ++s) sums = sums + totals[s * uint(kQueries) + dealt];
-      marks[line * 2 + 1] = sums;
+      row_stats[line * 2 + 1] = sums;
     }
   }
 }

@@ -1,4 +1,4 @@
-// attention for few queries, as attention_few.h, of f16 and bf16 by tensor cores:
+// attention for few queries, as flash_decoding.metal, of f16 and bf16 by tensor cores:
 // out = softmax(scores(q k^T)) v. Text of the kernel dialect.
 //
 // Up to 8 queries that read the same keys are the rows of a tile (kernels/blocks/mma.h), keys its
@@ -9,7 +9,7 @@
 // of the second product; for that, lane 4 g + t loads columns 8g to 8g + 7 of every 64 of the
 // values 2t, 2t + 1, 2t + 8 and 2t + 9, and pairs up the halves of two rows' words.
 //
-// Threadgroups share keys as in attention_stretches.h; in a stretch simdgroups take turns with 16
+// Threadgroups share keys as in split_kv.metal; in a stretch simdgroups take turns with 16
 // keys. Values are on their way while keys are multiplied, and the next keys while values are. A
 // row or column that is not there is read as the last one, and weighs nothing.
 //
@@ -52,7 +52,7 @@ inline uint rounded_pair(thread float& a, thread float& b) {
 // time.
 template <int kChunks, int kPass, int kQueries, bool kWhole>
 inline void join_simdgroups(thread const float4* sum, float best, float total, uint queries,
-                            device float* parts, device float* marks, long line, long hop,
+                            device float* parts, device float* row_stats, long line, long hop,
                             uint columns, threadgroup float* shared, thread const Ctx& ctx) {
   const uint kVectors = kPass * kChunk / 4, kStride = kPass * kChunk + 4;
   threadgroup float* shared_marks = shared + kMatrixSimdgroups * kQueries * kStride;
@@ -106,8 +106,8 @@ inline void join_simdgroups(thread const float4* sum, float best, float total, u
       uint at = uint(pass * kChunk) + column;
       if (kWhole || at < columns) *(device float4*)(parts + to * long(columns) + long(at)) = value;
       if (at == 0u) {
-        marks[to * 2] = all;
-        marks[to * 2 + 1] = whole;
+        row_stats[to * 2] = all;
+        row_stats[to * 2 + 1] = whole;
       }
     }
   }
@@ -118,11 +118,11 @@ inline void join_simdgroups(thread const float4* sum, float best, float total, u
 // kMatrixSimdgroups * kQueries * (64 kPass + 6) floats.
 template <typename D, int kColumns, int kPass, int kQueries, bool kWhole, bool kSoftcap, bool kMask,
           bool kBias>
-void attention_matrix(device const typename D::memory* q, device const typename D::memory* k,
-                      device const typename D::memory* v, device const uchar* mask,
-                      device const typename D::memory* bias, device const ulong* dynamics,
-                      device float* parts, device float* marks, constant FewParams& few,
-                      threadgroup float* shared, Ctx ctx) {
+void flash_decoding_mma(device const typename D::memory* q, device const typename D::memory* k,
+                        device const typename D::memory* v, device const uchar* mask,
+                        device const typename D::memory* bias, device const ulong* dynamics,
+                        device float* parts, device float* row_stats,
+                        constant FlashDecodingParams& few, threadgroup float* shared, Ctx ctx) {
   const int kKeyVectors = kColumns / 32, kChunks = kColumns / kChunk;
   const uint kHop = kMatrixSimdgroups * kTileKeys;
   constant AttentionParams& p = few.attention;
@@ -241,6 +241,6 @@ void attention_matrix(device const typename D::memory* q, device const typename 
   }
   long line = ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.stretches +
               long(ctx.tg.x);
-  join_simdgroups<kChunks, kPass, kQueries, kWhole>(sum, best, total, queries, parts, marks, line,
-                                                    few.stretches, uint(p.dv), shared, ctx);
+  join_simdgroups<kChunks, kPass, kQueries, kWhole>(sum, best, total, queries, parts, row_stats,
+                                                    line, few.stretches, uint(p.dv), shared, ctx);
 }

@@ -35,32 +35,39 @@ AttentionInputs::AttentionInputs(const Signature& from, int first_input)
   has_softcap = softcap > 0;
   const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
   const double log2e = 1 / std::log(2.0);
-  constants = {heads,
-               kv_heads,
-               rows,
-               keys,
-               d,
-               dv,
-               causal ? 1 : 0,
-               bounded ? signature.dynamic : -1,
-               bits(softcap > 0 ? scale / softcap : scale * log2e),
-               bits(softcap * log2e),
-               bits(log2e)};
-  for (int i = 0; i < kInputs; ++i) add_operand(i);
+  params = {.heads = heads,
+            .kv_heads = kv_heads,
+            .rows = rows,
+            .keys = keys,
+            .d = d,
+            .dv = dv,
+            .causal = causal ? 1 : 0,
+            .dynamic = bounded ? signature.dynamic : -1,
+            .scale = bits(softcap > 0 ? scale / softcap : scale * log2e),
+            .softcap = bits(softcap * log2e),
+            .log2e = bits(log2e),
+            .q = add_operand(kQ),
+            .k = add_operand(kK),
+            .v = add_operand(kV),
+            .mask = add_operand(kMask),
+            .bias = add_operand(kBias)};
 }
 
 const char* AttentionInputs::memory_type() const { return dialect_type(dtype()); }
 
 const char* AttentionInputs::value_type() const { return sum_type(dtype()); }
 
-std::vector<KernelParameter> AttentionInputs::parameters(
-    std::initializer_list<KernelParameter> more) const {
+KernelCall AttentionInputs::call(const std::string& file, const std::string& function,
+                                 const std::vector<std::string>& template_arguments,
+                                 std::int64_t bytes) const {
   const std::string type = memory_type();
-  std::vector<KernelParameter> all = {
-      {Kind::read, type, "q"},       {Kind::read, type, "k"},    {Kind::read, type, "v"},
-      {Kind::read, "uchar", "mask"}, {Kind::read, type, "bias"}, {Kind::read, "ulong", "dynamics"}};
-  all.insert(all.end(), more);
-  return all;
+  return KernelCall(file, function, template_arguments)
+      .read(type, "q", aligned(arguments[kQ], bytes))
+      .read(type, "k", aligned(arguments[kK], bytes))
+      .read(type, "v", aligned(arguments[kV], bytes))
+      .read("uchar", "mask", arguments[kMask])
+      .read(type, "bias", arguments[kBias])
+      .dynamics();
 }
 
 std::int64_t AttentionInputs::lanes() const {
@@ -80,21 +87,20 @@ bool AttentionInputs::rows_fit_vectors() const {
   return true;
 }
 
-void AttentionInputs::add_operand(int i) {
+AttentionOperand AttentionInputs::add_operand(int i) {
   if (!has(i)) {  // never read
     arguments[i] = arguments[kQ];
-    constants.insert(constants.end(), 5, 0);
-    return;
+    return {};
   }
   const TensorSpec& spec = input(i);
   const StridedOperand operand = strided_operand(spec, first + i);
   arguments[i] = operand.argument;
-  constants.push_back(operand.base);
-  const int rank = spec.shape.rank();
-  for (int axis = 0; axis < 4; ++axis) {
-    const int at = axis - (4 - rank);
-    constants.push_back(at < 0 || spec.shape[at] == 1 ? 0 : spec.strides[at]);
-  }
+  const auto step = [&spec](int axis) {
+    const int at = axis - (4 - spec.shape.rank());
+    return at < 0 || spec.shape[at] == 1 ? 0 : spec.strides[at];
+  };
+  return {
+      .base = operand.base, .item = step(0), .head = step(1), .row = step(2), .column = step(3)};
 }
 
 }  // namespace hearth::gpu

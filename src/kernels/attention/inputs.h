@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
 
 namespace hearth::gpu {
+
+#include "kernels/attention/params.h"
 
 // Up to so many rows of q go to the kernels for few.
 inline constexpr std::int64_t kFewAttentionRows = 4;
@@ -18,8 +19,8 @@ enum AttentionInput : int { kQ, kK, kV, kMask, kBias, kInputs };
 
 struct AttentionInputs {
   const Signature& signature;
-  int first;                            // the input that q is
-  std::vector<std::int64_t> constants;  // AttentionParams
+  int first;  // the input that q is
+  AttentionParams params;
   StepArgument arguments[kInputs];
   std::int64_t batch, heads, kv_heads, rows, keys, d, dv;
   double scale;
@@ -38,8 +39,9 @@ struct AttentionInputs {
   DType dtype() const { return input(kQ).dtype; }
   const char* memory_type() const;
   const char* value_type() const;
-  // Of a kernel: what `arguments` and the dynamic block are for, then `more`.
-  std::vector<KernelParameter> parameters(std::initializer_list<KernelParameter> more) const;
+  // A kernel that is given q to bias, q, k and v at multiples of `bytes`, and the dynamic block.
+  KernelCall call(const std::string& file, const std::string& function,
+                  const std::vector<std::string>& template_arguments, std::int64_t bytes) const;
   // Of both products, as Step::work.
   double work() const { return product_work(batch * heads, rows, keys, d + dv); }
   // 8, 16 or 32 lanes hold a row.
@@ -48,7 +50,7 @@ struct AttentionInputs {
   bool rows_fit_vectors() const;
 
  private:
-  void add_operand(int i);
+  AttentionOperand add_operand(int i);
 };
 
 }  // namespace hearth::gpu

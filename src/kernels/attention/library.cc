@@ -1,40 +1,36 @@
 // attention and its gradient by the vendor's library, where the driver has one that does them:
-// gpu/attention_problem.h.
+// kernels/attention/problem.h.
 #include <algorithm>
 #include <memory>
 
 #include "codegen/dialect_types.h"
 #include "graph/switches.h"
+#include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/library_adapter.h"
 #include "kernels/attention/problem.h"
-#include "kernels/launch/op_kernels.h"
-#include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
 
 using From = StepArgument::From;
 
-constexpr std::int64_t kMostColumns = 128;
-constexpr std::int64_t kMostWideColumns = 256;
 // Below this the kernels for few queries read keys no slower.
-constexpr std::int64_t kLeastRows = 5;
+constexpr std::int64_t kMinLibraryRows = 5;
 // Memory for the scores of a deterministic gradient: more heads than this holds are calls of their
 // own.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxScores = std::int64_t{1} << 30;
 // Of a gradient: the logarithms of the rows' sums, in one row.
 constexpr int kSumsInput = 7;
 
-template <bool kWide>
-bool accepts(const Signature& signature, int first) {
+bool library_accepts(const Signature& signature, int first) {
   const AttentionInputs a(signature, first);
-  constexpr std::int64_t kMost = kWide ? kMostWideColumns : kMostColumns;
-  const auto fits = [](std::int64_t columns) {
-    return columns > 0 && columns <= kMost && columns % kColumnStep == 0;
+  const std::int64_t most = signature.device->libraries.attention.max_columns;
+  const auto fits = [most](std::int64_t columns) {
+    return columns > 0 && columns <= most && columns % kColumnStep == 0;
   };
   return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap &&
-         a.rows >= kLeastRows && (a.rows <= a.keys || !a.causal) && a.keys > 0 &&
+         a.rows >= kMinLibraryRows && (a.rows <= a.keys || !a.causal) && a.keys > 0 &&
          element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
 }
 
@@ -43,29 +39,7 @@ StepArgument part_of(int operand, DType dtype, std::int64_t first, std::int64_t 
   return {From::operand, operand, first * size_of(dtype), count * size_of(dtype)};
 }
 
-// What a library's steps are where it takes the call, and the portable kernel where it does not.
-class LibraryAttentionPlan final : public KernelPlan {
- public:
-  LibraryAttentionPlan(std::shared_ptr<const StepPlan> library, const runtime::LazyKernel& call,
-                       Prepared portable)
-      : library_(std::move(library)), call_(call), portable_(std::move(portable)) {
-    kernels = library_->kernels;
-  }
-  void launch(Launch launch) const {
-    if (launch.encoder->takes(call_)) return launch_steps(*library_, launch);
-    launch.state = portable_.state.get();
-    launch_steps(launch);
-  }
-
- private:
-  std::shared_ptr<const StepPlan> library_;
-  const runtime::LazyKernel& call_;
-  Prepared portable_;
-};
-
-void launch_forward(const Launch& launch) { plan_as<LibraryAttentionPlan>(launch).launch(launch); }
-
-Prepared prepare_forward(const Signature& signature) {
+std::shared_ptr<StepPlan> forward_steps(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, 0);
   AttentionProblem problem = attention_problem_of(a);
@@ -85,21 +59,12 @@ Prepared prepare_forward(const Signature& signature) {
     step.arguments[kV] = bounds.values;
     step.arguments.insert(step.arguments.end(), {bounds.keys, bounds.rows});
   }
-  const runtime::LazyKernel& call = plan->add_library_call(attention_call(problem));
-  step.kernel = &call;
+  step.kernel = &plan->add_library_call(attention_call(problem));
   step.arguments.insert(step.arguments.end(),
                         {out, sums, workspace(*plan, problem.workspace_bytes)});
   plan->add_step(std::move(step));
-  if (problem.bias_items > 0 || a.bounded) add_odd_rows(*plan, a, out, sums);
-  if (signature.op == &defs::attention_with_sums_op) return prepared_steps(std::move(plan));
-  const std::int64_t bytes = prepared_steps(plan).workspace_bytes;
-  return prepared(std::make_shared<LibraryAttentionPlan>(plan, call, portable_attention(signature)),
-                  bytes);
-}
-
-template <bool kWide>
-bool accepts_forward(const Signature& signature) {
-  return accepts<kWide>(signature, 0);
+  if (problem.bias_items > 0 || a.bounded) add_masked_row_fixup(*plan, a, out, sums);
+  return plan;
 }
 
 // Which of an operand's heads a call reads or writes: the first, and how far they lie apart.
@@ -177,7 +142,31 @@ void add_backward(StepPlan& plan, const AttentionProblem& whole, const Memory& m
   plan.add_step(std::move(step));
 }
 
-Prepared prepare_backward(const Signature& signature) {
+}  // namespace
+
+bool accepts_library_attention(const Signature& signature) { return library_accepts(signature, 0); }
+
+Prepared prepare_library_attention(const Signature& signature) {
+  const auto plan = forward_steps(signature);
+  plan->set_fallback(attention_tile_steps(signature));  // where the library refuses the call
+  return prepared_steps(plan);
+}
+
+// The sums are of use to the library's gradient only.
+bool accepts_library_attention_with_lse(const Signature& signature) {
+  return !AttentionInputs(signature, 0).bounded && library_accepts(signature, 0);
+}
+
+Prepared prepare_library_attention_with_lse(const Signature& signature) {
+  return prepared_steps(forward_steps(signature));
+}
+
+bool accepts_library_attention_backward(const Signature& signature) {
+  return signature.inputs.size() == kSumsInput + 1 && !signature.inputs[kSumsInput].absent &&
+         !AttentionInputs(signature, 2).bounded && library_accepts(signature, 2);
+}
+
+Prepared prepare_library_attention_backward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, 2);
   AttentionProblem problem = attention_problem_of(a);
@@ -191,7 +180,7 @@ Prepared prepare_backward(const Signature& signature) {
   std::int64_t items = problem.batch, kv_heads = problem.kv_heads;
   if (problem.deterministic != 0) {
     const std::int64_t fit = std::max<std::int64_t>(
-        1, kMostScores / std::max<std::int64_t>(1, score_bytes(problem, group)));
+        1, kMaxScores / std::max<std::int64_t>(1, score_bytes(problem, group)));
     kv_heads = std::min(kv_heads, fit);
     items = kv_heads < problem.kv_heads ? 1 : std::min(items, fit / kv_heads);
   }
@@ -219,39 +208,6 @@ Prepared prepare_backward(const Signature& signature) {
     }
   }
   return prepared_steps(std::move(plan));
-}
-
-template <bool kWide>
-bool accepts_backward(const Signature& signature) {
-  return signature.inputs.size() == kSumsInput + 1 && !signature.inputs[kSumsInput].absent &&
-         !AttentionInputs(signature, 2).bounded && accepts<kWide>(signature, 2);
-}
-
-// Sums are of use to the library's gradient only.
-template <bool kWide>
-bool accepts_with_sums(const Signature& signature) {
-  return !AttentionInputs(signature, 0).bounded && accepts<kWide>(signature, 0);
-}
-
-template <bool kWide>
-void add_kernels(KernelTable& table) {
-  const auto add = [&](const OpDef& op, auto accepts, auto prepare, void (*launch)(const Launch&)) {
-    table.add({.op = &op,
-               .accepts = accepts,
-               .layout = LayoutNeed::aligned_rows,
-               .priority = 2,
-               .prepare = prepare,
-               .launch = launch});
-  };
-  add(defs::attention_op, accepts_forward<kWide>, prepare_forward, launch_forward);
-  add(defs::attention_with_sums_op, accepts_with_sums<kWide>, prepare_forward, launch_steps);
-  add(defs::attention_backward_op, accepts_backward<kWide>, prepare_backward, launch_steps);
-}
-
-}  // namespace
-
-void add_library_attention(KernelTable& table, bool wide) {
-  wide ? add_kernels<true>(table) : add_kernels<false>(table);
 }
 
 }  // namespace hearth::gpu

@@ -7,19 +7,15 @@
 namespace hearth::gpu {
 namespace {
 
-// A kernel of kernels/attention/library_adapter.metal. `items`, `heads` and `step` end its
-// constants.
-Step added_step(StepPlan& plan, const AttentionInputs& a, const std::string& function,
-                const std::vector<std::string>& arguments, std::vector<KernelParameter> parameters,
-                std::int64_t items, std::int64_t heads, std::int64_t step) {
-  Step result;
-  parameters.push_back({Kind::constant, "LibraryAttentionParams", "p"});
-  result.kernel = &plan.add_kernel(library_kernel("attention/library_adapter.metal", function,
-                                                  arguments, std::move(parameters), kThreads));
-  result.threads = {kThreads};
-  result.constants = a.constants;
-  result.constants.insert(result.constants.end(), {items, heads, step});
-  return result;
+constexpr char kFile[] = "attention/library_adapter.metal";
+
+LibraryAttentionParams params_of(const AttentionInputs& a, std::int64_t items, std::int64_t heads,
+                                 std::int64_t step) {
+  return {.attention = a.params, .items = items, .heads = heads, .step = step};
+}
+
+void add_call(StepPlan& plan, const KernelCall& call, std::int64_t threads) {
+  plan.add_step(call.step(plan, groups_for(threads), {kThreads}, kThreads));
 }
 
 std::vector<std::string> added_arguments(const AttentionInputs& a) {
@@ -56,19 +52,18 @@ StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem
   };
   problem->bias_items = std::max(extent(kMask, 0), extent(kBias, 0));
   problem->bias_heads = std::max(extent(kMask, 1), extent(kBias, 1));
-  const std::int64_t step = parts(a.keys, kColumnStep) * kColumnStep;
+  const std::int64_t step = ceil_div(a.keys, kColumnStep) * kColumnStep;
   const std::int64_t lines = problem->bias_items * problem->bias_heads * a.rows;
   problem->bias = {problem->bias_heads * a.rows * step, a.rows * step, step};
   const StepArgument result = workspace(plan, lines * step * size_of(a.dtype()));
-  Step made = added_step(plan, a, "attention_bias", added_arguments(a),
-                         {{Kind::read, "uchar", "mask"},
-                          {Kind::read, a.memory_type(), "bias"},
-                          {Kind::read, "ulong", "dynamics"},
-                          {Kind::write, a.memory_type(), "out"}},
-                         problem->bias_items, problem->bias_heads, step);
-  made.groups = groups_for(lines * step / kColumnStep);
-  made.arguments = {a.arguments[kMask], a.arguments[kBias], kDynamics, result, kConstants};
-  plan.add_step(std::move(made));
+  add_call(plan,
+           KernelCall(kFile, "attention_bias", added_arguments(a))
+               .read("uchar", "mask", a.arguments[kMask])
+               .read(a.memory_type(), "bias", a.arguments[kBias])
+               .dynamics()
+               .write(a.memory_type(), "out", result)
+               .constants(params_of(a, problem->bias_items, problem->bias_heads, step)),
+           lines * step / kColumnStep);
   return result;
 }
 
@@ -78,37 +73,26 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
   const Bounds bounds{workspace(plan, element_count(shape) * size_of(a.dtype())),
                       workspace(plan, counts), workspace(plan, counts)};
   problem->v = dense_steps(shape);
-  Step step = added_step(plan, a, "attention_values", {"uint4"},
-                         {{Kind::read, "uint4", "v"},
-                          {Kind::read, "ulong", "dynamics"},
-                          {Kind::write, "uint4", "out"},
-                          {Kind::write, "int", "keys"},
-                          {Kind::write, "int", "rows"}},
-                         a.batch, a.kv_heads, 0);
-  step.groups = groups_for(element_count(shape) / kColumnStep);
-  step.arguments = {a.arguments[kV], kDynamics,   bounds.values,
-                    bounds.keys,     bounds.rows, kConstants};
-  plan.add_step(std::move(step));
+  add_call(plan,
+           KernelCall(kFile, "attention_values", {"uint4"})
+               .read("uint4", "v", a.arguments[kV])
+               .dynamics()
+               .write("uint4", "out", bounds.values)
+               .write("int", "keys", bounds.keys)
+               .write("int", "rows", bounds.rows)
+               .constants(params_of(a, a.batch, a.kv_heads, 0)),
+           element_count(shape) / kColumnStep);
   return bounds;
 }
 
-void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
-                  const StepArgument& sums) {
-  const char* const type = a.memory_type();
-  Step step = added_step(plan, a, "attention_odd_rows", added_arguments(a),
-                         {{Kind::read, type, "q"},
-                          {Kind::read, type, "k"},
-                          {Kind::read, type, "v"},
-                          {Kind::read, "uchar", "mask"},
-                          {Kind::read, type, "bias"},
-                          {Kind::read, "ulong", "dynamics"},
-                          {Kind::read_write, type, "out"},
-                          {Kind::read_write, "float", "sums"}},
-                         a.batch, a.heads, 0);
-  step.groups = groups_for(a.batch * a.heads * a.rows);
-  step.arguments.assign(a.arguments, a.arguments + kInputs);
-  step.arguments.insert(step.arguments.end(), {kDynamics, out, sums, kConstants});
-  plan.add_step(std::move(step));
+void add_masked_row_fixup(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
+                          const StepArgument& sums) {
+  add_call(plan,
+           a.call(kFile, "attention_odd_rows", added_arguments(a), 1)
+               .read_write(a.memory_type(), "out", out)
+               .read_write("float", "sums", sums)
+               .constants(params_of(a, a.batch, a.heads, 0)),
+           a.batch * a.heads * a.rows);
 }
 
 }  // namespace hearth::gpu

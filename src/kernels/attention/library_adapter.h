@@ -8,10 +8,6 @@ namespace hearth::gpu {
 
 inline constexpr std::int64_t kColumnStep = 8;  // 16 bytes of what a library takes
 
-inline StepArgument workspace(StepPlan& plan, std::int64_t bytes) {
-  return {StepArgument::From::workspace, 0, plan.add_workspace(bytes), bytes};
-}
-
 // Mask, bias and what they say beside the causal order as the one bias of the call: the operand
 // itself where that says it all. Nothing where there is neither; `problem` has no bias then.
 StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem* problem);
@@ -24,7 +20,7 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
 
 // Rows that see no key get what Hearth says they do, and rows whose sums are out of the ordinary
 // are worked out again.
-void add_odd_rows(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
-                  const StepArgument& sums);
+void add_masked_row_fixup(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
+                          const StepArgument& sums);
 
 }  // namespace hearth::gpu

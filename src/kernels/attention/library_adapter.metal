@@ -15,13 +15,8 @@
 // lower than LeastBias: beside any other score its weight is 0. A bias that the library reads as it
 // was given may say -inf, and odd rows come of it.
 
+#include "kernels/attention/params.h"
 #include "kernels/attention/scores.metal"
-
-struct LibraryAttentionParams {
-  AttentionParams attention;
-  long items, heads;  // of what is written
-  long step;
-};
 
 // Of bf16, products with log2(e) are finite, too.
 template <typename D>
@@ -129,14 +124,14 @@ inline void attention_row(device const typename D::memory* q, device const typen
     float best = score;
 #pragma unroll
     for (uint distance = 16u; distance > 0u; distance /= 2u) {
-      best = metal::max(best, exchanged(best, ushort(distance)));
+      best = metal::max(best, shuffle_xor(best, ushort(distance)));
     }
     best = metal::max(best, top);
     float weight = sees ? metal::exp2(score - best) : 0.0f, sum = weight;
     float keep = total == 0.0f ? 0.0f : metal::exp2(top - best);
 #pragma unroll
     for (uint distance = 16u; distance > 0u; distance /= 2u) {
-      sum += exchanged(sum, ushort(distance));
+      sum += shuffle_xor(sum, ushort(distance));
     }
     total = total * keep + sum;
     top = best;

@@ -1,32 +1,34 @@
 // attention by the vendor's library, where it has that without bias and bounds only:
-// gpu/attention_problem.h.
+// kernels/attention/problem.h.
 #include <memory>
 
+#include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/problem.h"
-#include "kernels/launch/op_kernels.h"
-#include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kMostColumns = 256;
+constexpr std::int64_t kMaxPlainColumns = 256;
 
 bool has_rows(const TensorSpec& spec) { return has_aligned_rows(spec, spec.strides, 0); }
 
-bool accepts(const Signature& signature) {
-  const AttentionInputs a(signature, kQ);
-  const auto fits = [](std::int64_t columns) { return columns > 0 && columns <= kMostColumns; };
-  return a.dtype() != DType::f64 && !a.has_mask && !a.has_bias && !a.has_softcap && !a.bounded &&
-         a.rows > kFewAttentionRows && a.keys > 0 && (a.rows <= a.keys || !a.causal) &&
-         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv) &&
-         has_rows(a.input(kQ)) && has_rows(a.input(kK)) && has_rows(a.input(kV));
-}
-
 }  // namespace
 
-std::optional<Prepared> plain_library_attention(const Signature& signature) {
-  if (!accepts(signature)) return std::nullopt;
+bool accepts_plain_library(const Signature& signature) {
+  const AttentionInputs a(signature, kQ);
+  const auto fits = [](std::int64_t columns) { return columns > 0 && columns <= kMaxPlainColumns; };
+  return a.dtype() != DType::f64 && !a.has_mask && !a.has_bias && !a.has_softcap && !a.bounded &&
+         a.rows > kFewAttentionRows && a.keys > 0 && (a.rows <= a.keys || !a.causal) &&
+         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
+}
+
+bool fits_plain_library(const Signature& signature) {
+  const AttentionInputs a(signature, kQ);
+  return has_rows(a.input(kQ)) && has_rows(a.input(kK)) && has_rows(a.input(kV));
+}
+
+Prepared prepare_plain_library(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const AttentionInputs a(signature, kQ);
   AttentionProblem problem = attention_problem_of(a);
@@ -44,6 +46,7 @@ std::optional<Prepared> plain_library_attention(const Signature& signature) {
       nothing};
   step.work = a.work();
   plan->add_step(std::move(step));
+  plan->set_fallback(attention_tile_steps(signature));  // where the library refuses the call
   return prepared_steps(std::move(plan));
 }
 

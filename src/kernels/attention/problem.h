@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "hearth/dtype.h"
 #include "runtime/commands/library_call.h"
 
@@ -16,11 +16,6 @@ struct AttentionInputs;
 // LibraryCall::function of an AttentionProblem.
 inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
-// No call: a driver has it where both of them take heads of 256 columns. Else they take 128.
-inline constexpr std::string_view kWideAttention = "attention_wide";
-// No call: a driver has it where attention is without a bias and without bounds, of f32 as well,
-// and does not give the sums of rows.
-inline constexpr std::string_view kPlainAttention = "attention_plain";
 // What a library needs beside what the problem says, at most.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 

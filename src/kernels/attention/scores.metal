@@ -2,26 +2,12 @@
 // of q and k becomes a score. Scores are kept times log2(e), so that weights are powers of two.
 // Text of the kernel dialect.
 
+#include "kernels/attention/params.h"
 #include "kernels/blocks/elements.h"
 
-// Where [item, head, row, column] of an operand lies; strides are 0 where it is broadcast.
-struct AttentionOperand {
-  long base, item, head, row, column;
-};
 inline long place_of(constant AttentionOperand& x, long item, long head, long row) {
   return x.base + item * x.item + head * x.head + row * x.row;
 }
-
-// Floats are the bits of an f64: see number_of().
-struct AttentionParams {
-  long heads, kv_heads, rows, keys, d, dv;
-  long causal;
-  long dynamic;  // the word of the dynamic block that says how many keys exist; below 0: all
-  long scale;    // times log2(e), or with a softcap over it
-  long softcap;  // times log2(e); 0: none
-  long log2e;
-  AttentionOperand q, k, v, mask, bias;
-};
 
 template <typename C>
 struct Number {

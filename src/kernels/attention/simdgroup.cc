@@ -6,33 +6,27 @@
 #include <string>
 
 #include "codegen/dialect_types.h"
+#include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
-#include "kernels/autotune/candidate.h"
-#include "kernels/launch/contraction_choices.h"
-#include "kernels/launch/op_kernels.h"
-#include "ops/defs.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
 namespace {
 
-constexpr AttentionTile kTiles[] = {
+constexpr AttentionTile kAttentionTiles[] = {
     {4, 2, 32, true},  {4, 1, 32, true},  {4, 1, 64, true}, {8, 1, 32, true},  {4, 1, 16, true},
     {4, 1, 32, false}, {4, 1, 16, false}, {2, 1, 16, true}, {2, 1, 16, false}, {2, 1, 8, false},
 };
 // Columns of rows in threadgroup memory: kernels are compiled for these.
-constexpr std::int64_t kColumns[] = {32, 64, 80, 96, 128, 192, 256};
-constexpr std::int64_t kMostColumns = 256;
+constexpr std::int64_t kSimdgroupColumns[] = {32, 64, 80, 96, 128, 192, 256};
+constexpr std::int64_t kMaxSimdgroupColumns = 256;
 
-constexpr std::int64_t kMostShared = 32 * 1024;
+constexpr std::int64_t kMaxShared = 32 * 1024;
 // 32-bit registers of a thread, and those that matrices cannot have.
 constexpr std::int64_t kRegisters = 128;
 constexpr std::int64_t kOtherRegisters = 28;
 // From here on a compiler may have too few of them.
 constexpr std::int64_t kSafeRegisters = 112;
-// Of a core, as metal-benchmarks measured it on M1 and M2: threadgroup memory, and registers of a
-// lane for all simdgroups together.
-constexpr std::int64_t kCoreShared = 60 * 1024;
-constexpr std::int64_t kCoreRegisters = 208 * 1024 / (4 * 32);
 
 // The kernel's sizes for a signature. Threadgroup memory holds bf16 as float, which simdgroups
 // multiply in every version of Metal.
@@ -54,7 +48,7 @@ struct Sizes {
     return tile.blocks * (columns / 4 + tile.keys / 4 + queries) + kOtherRegisters;
   }
   bool fits(const AttentionTile& tile) const {
-    return shared_bytes(tile) <= kMostShared && registers(tile) <= kRegisters;
+    return shared_bytes(tile) <= kMaxShared && registers(tile) <= kRegisters;
   }
 
   const std::int64_t depth, columns;
@@ -63,7 +57,7 @@ struct Sizes {
 
  private:
   static std::int64_t padded(std::int64_t count) {
-    return *std::lower_bound(std::begin(kColumns), std::end(kColumns), count);
+    return *std::lower_bound(std::begin(kSimdgroupColumns), std::end(kSimdgroupColumns), count);
   }
 };
 
@@ -71,11 +65,11 @@ struct Sizes {
 // other: in clocks of a turn, of which it does 128 multiplications, moves 64 bytes of threadgroup
 // memory, or 32 from its cache. A turn has four barriers, which other threadgroups of the core
 // fill.
-double predicted(const AttentionInputs& a, const Sizes& sizes, const AttentionTile& tile) {
-  // Of a GPU of middle size: kernels are prepared for signatures, which do not name the device.
-  constexpr std::int64_t kCores = 16;
+double predicted_attention(const AttentionInputs& a, const Sizes& sizes,
+                           const AttentionTile& tile) {
   constexpr double kMultiplications = 128, kMoved = 64, kFetched = 32, kBarriers = 400,
                    kWeight = 10;
+  const runtime::DeviceTraits& device = *a.signature.device;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
   const double products = real(tile.rows() * tile.keys * (sizes.depth + sizes.columns));
   const std::int64_t keys = tile.keys * (sizes.depth + sizes.columns);
@@ -83,58 +77,43 @@ double predicted(const AttentionInputs& a, const Sizes& sizes, const AttentionTi
   const double loaded = real(tile.simdgroups * (keys + queries) * sizes.item);
   const double fetched = real(keys * size_of(a.dtype()));
   const std::int64_t resident = std::max<std::int64_t>(
-      1, std::min(kCoreShared / sizes.shared_bytes(tile),
-                  kCoreRegisters / (tile.simdgroups * sizes.registers(tile))));
+      1, std::min(device.processor_memory / sizes.shared_bytes(tile),
+                  device.processor_registers / (tile.simdgroups * 32 * sizes.registers(tile))));
   const double turn = std::max(products / kMultiplications, loaded / kMoved) + fetched / kFetched +
                       real(keys * sizes.item) / kMoved +
                       kWeight * real(tile.rows() * tile.keys) / kMultiplications +
                       kBarriers / real(resident);
   const double spilled =
       1 + 0.02 * real(std::max<std::int64_t>(0, sizes.registers(tile) - kSafeRegisters));
-  const std::int64_t groups = a.batch * a.heads * parts(a.rows, tile.rows());
-  const std::int64_t turns = std::max<std::int64_t>(1, parts(a.keys, tile.keys));
-  return real(parts(groups, kCores) * turns) * turn * spilled;
+  const std::int64_t groups = a.batch * a.heads * ceil_div(a.rows, tile.rows());
+  const std::int64_t turns = std::max<std::int64_t>(1, ceil_div(a.keys, tile.keys));
+  return real(ceil_div(groups, processors(device)) * turns) * turn * spilled;
 }
 
 Step attention_step(StepPlan& plan, const Signature& signature, const AttentionInputs& a,
                     const AttentionTile& tile, bool wide, bool rare) {
   const Sizes sizes(a);
   const auto word = [](std::int64_t x) { return std::to_string(x); };
-  Step step;
-  step.kernel = &plan.add_kernel(
-      library_kernel("attention/simdgroup.metal", "attention_simdgroup",
-                     {dtype_struct(a.dtype()), dialect_type(sizes.staged), word(sizes.depth),
-                      word(sizes.columns), word(tile.simdgroups), word(tile.blocks),
-                      word(tile.keys), truth(tile.held), truth(wide), truth(a.has_softcap),
-                      truth(a.has_mask), truth(a.has_bias)},
-                     a.parameters({{Kind::write, a.memory_type(), "out"},
-                                   {Kind::constant, "AttentionParams", "p"},
-                                   {Kind::threadgroup, "float4", "shared",
-                                    parts(sizes.shared_bytes(tile), kPacketBytes)}}),
-                     tile.simdgroups * 32),
-      rare);
-  step.groups = {static_cast<std::uint32_t>(parts(a.rows, tile.rows())),
-                 static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
-  step.threads = {static_cast<std::uint32_t>(tile.simdgroups * 32)};
-  step.arguments.assign(a.arguments, a.arguments + kInputs);
-  if (wide) {
-    for (int i = kQ; i <= kV; ++i) {
-      step.arguments[static_cast<std::size_t>(i)].alignment = kPacketBytes;
-    }
-  }
-  step.arguments.insert(
-      step.arguments.end(),
-      {kDynamics,
-       strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
-       kConstants});
-  step.constants = a.constants;
-  step.work = a.work();
-  return step;
+  const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
+  const std::int64_t threads = tile.simdgroups * 32;
+  return a
+      .call("attention/simdgroup.metal", "attention_simdgroup",
+            {dtype_struct(a.dtype()), dialect_type(sizes.staged), word(sizes.depth),
+             word(sizes.columns), word(tile.simdgroups), word(tile.blocks), word(tile.keys),
+             truth(tile.held), truth(wide), truth(a.has_softcap), truth(a.has_mask),
+             truth(a.has_bias)},
+            wide ? kPacketBytes : 1)
+      .write(a.memory_type(), "out", output_argument(signature))
+      .constants(a.params)
+      .threadgroup("float4", "shared", ceil_div(sizes.shared_bytes(tile), kPacketBytes))
+      .work(a.work())
+      .step(plan, {u32(ceil_div(a.rows, tile.rows())), u32(a.heads), u32(a.batch)}, {u32(threads)},
+            threads, rare);
 }
 
-template <bool kLibrary>
-Prepared prepare(const Signature& signature) {
-  return attention_choice(signature, kLibrary);
+std::string name_of(const AttentionTile& tile) {
+  return "simdgroup/" + std::to_string(tile.simdgroups) + "x" + std::to_string(tile.blocks) + "x" +
+         std::to_string(tile.keys) + (tile.held ? "_held" : "");
 }
 
 }  // namespace
@@ -142,19 +121,18 @@ Prepared prepare(const Signature& signature) {
 bool accepts_simdgroup_attention(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   return a.dtype() != DType::f64 && a.rows > kFewAttentionRows &&
-         std::max(a.d, a.dv) <= kMostColumns && !simdgroup_attention_tiles(signature).empty();
+         std::max(a.d, a.dv) <= kMaxSimdgroupColumns &&
+         !simdgroup_attention_tiles(signature).empty();
 }
-
-std::vector<AttentionTile> all_attention_tiles() { return {std::begin(kTiles), std::end(kTiles)}; }
 
 std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const Sizes sizes(a);
   std::vector<AttentionTile> tiles;
-  for (const AttentionTile& tile : kTiles) {
+  for (const AttentionTile& tile : kAttentionTiles) {
     if (!sizes.fits(tile)) continue;
     const auto is_faster = [&](const AttentionTile& one, const AttentionTile& other) {
-      return predicted(a, sizes, one) < predicted(a, sizes, other);
+      return predicted_attention(a, sizes, one) < predicted_attention(a, sizes, other);
     };
     tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), tile, is_faster), tile);
   }
@@ -171,12 +149,18 @@ Prepared simdgroup_attention(const Signature& signature, const AttentionTile& ti
   return prepared_steps(std::move(plan));
 }
 
-void add_simdgroup_attention(KernelTable& table, bool library) {
-  table.add({.op = &defs::attention_op,
-             .accepts = accepts_simdgroup_attention,
-             .priority = 2,
-             .prepare = library ? prepare<true> : prepare<false>,
-             .launch = launch_choice});
+std::vector<Candidate> simdgroup_attention_variants(const Signature& signature) {
+  std::vector<Candidate> variants;
+  for (const AttentionTile& tile : simdgroup_attention_tiles(signature)) {
+    variants.push_back({name_of(tile), simdgroup_attention(signature, tile)});
+  }
+  return variants;
+}
+
+std::vector<std::string> simdgroup_attention_variant_names() {
+  std::vector<std::string> names;
+  for (const AttentionTile& tile : kAttentionTiles) names.push_back(name_of(tile));
+  return names;
 }
 
 }  // namespace hearth::gpu

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::gpu {
 
@@ -19,11 +19,9 @@ struct AttentionTile {
   bool operator==(const AttentionTile&) const = default;
 };
 
-// More rows than go to the kernels for few, of f32 and the 16-bit floats, that a tile fits.
-bool accepts_simdgroup_attention(const Signature& signature);
-std::vector<AttentionTile> all_attention_tiles();
 // All tiles whose memory and registers suffice, the one that should be fastest first. Each gives
-// the same result but for rounding. Not empty where the signature is accepted.
+// the same result but for rounding. Not empty where
+// accepts_simdgroup_attention().
 std::vector<AttentionTile> simdgroup_attention_tiles(const Signature& signature);
 // With launch_steps().
 Prepared simdgroup_attention(const Signature& signature, const AttentionTile& tile);

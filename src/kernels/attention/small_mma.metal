@@ -2,12 +2,12 @@
 // out = softmax(scores(q k^T)) v. Text of the kernel dialect.
 //
 // A threadgroup has a head, each of its simdgroups 16 rows, and goes through the keys 16 at a time.
-// Operands lie as in attention_matrix.h, so that lanes load 16 bytes of a row and exchange none:
-// for q k^T, lane 4 g + t holds columns 8t to 8t + 7 of every 32 of rows g and g + 8 and of key g.
-// The weights of rows g and g + 8 for keys 2t, 2t + 1, 2t + 8 and 2t + 9 come out where they go in
-// as a of the second product, whose columns 8g to 8g + 7 the lane loads of those keys' values; it
-// ends up with columns 16t to 16t + 15 of its two rows. A row or column that is not there is read
-// as the last one, and weighs nothing.
+// Operands lie as in flash_decoding_mma.metal, so that lanes load 16 bytes of a row and exchange
+// none: for q k^T, lane 4 g + t holds columns 8t to 8t + 7 of every 32 of rows g and g + 8 and of
+// key g. The weights of rows g and g + 8 for keys 2t, 2t + 1, 2t + 8 and 2t + 9 come out where they
+// go in as a of the second product, whose columns 8g to 8g + 7 the lane loads of those keys'
+// values; it ends up with columns 16t to 16t + 15 of its two rows. A row or column that is not
+// there is read as the last one, and weighs nothing.
 //
 // Bound by memory: keys and values are read once from it, and from a cache by the other simdgroups.
 // Scores and sums are f32; weights are rounded to the dtype, and it is the rounded ones that are
@@ -29,9 +29,9 @@ inline float shrink_to(thread float& best, float top) {
 
 // d and dv are multiples of 8 and at most kShortColumns; rows begin at multiples of 16 bytes.
 template <typename D>
-void attention_short(device const typename D::memory* q, device const typename D::memory* k,
-                     device const typename D::memory* v, device const ulong* dynamics,
-                     device typename D::memory* out, constant AttentionParams& p, Ctx ctx) {
+void attention_small_mma(device const typename D::memory* q, device const typename D::memory* k,
+                         device const typename D::memory* v, device const ulong* dynamics,
+                         device typename D::memory* out, constant AttentionParams& p, Ctx ctx) {
   const int kVectors = kShortColumns / 32, kTiles = kShortColumns / 8;
   uint g = ctx.lane / 4u, t = ctx.lane % 4u, rows = uint(p.rows), first = ctx.sg * kShortRows;
   if (first >= rows) return;

@@ -1,28 +1,20 @@
 // What kernels of attention for few queries share: threadgroups that take the keys of a query in
-// stretches leave maximum, sum and weighted values of theirs behind, and attention_combine() adds
+// stretches leave maximum, sum and weighted values of theirs behind, and split_kv_combine() adds
 // the stretches up in order. Text of the kernel dialect.
 
+#include "kernels/attention/params.h"
 #include "kernels/attention/scores.metal"
 
-struct FewParams {
-  AttentionParams attention;
-  long group;               // heads that share keys
-  long blocks;              // threadgroups that share the queries of such a group
-  long stretches;           // threadgroups that share the keys of a query
-  long shift;               // stretches are multiples of 1 << shift
-  long magic, magic_shift;  // divide by `stretches`: divided()
-};
-
 // Stretches are as long as it takes to share out `length` keys.
-inline uint stretch_of(uint length, constant FewParams& few) {
+inline uint stretch_of(uint length, constant FlashDecodingParams& few) {
   uint shift = uint(few.shift), steps = (length + (1u << shift) - 1u) >> shift;
   return divided(steps + uint(few.stretches) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
 }
 
 // The value of another lane; 64-bit values go in two halves.
-inline float taken_from(float x, ushort lane) { return simd_shuffle(x, lane); }
+inline float shuffle(float x, ushort lane) { return simd_shuffle(x, lane); }
 #if HEARTH_HAS_F64
-inline double taken_from(double x, ushort lane) {
+inline double shuffle(double x, ushort lane) {
   ulong bits = as_type<ulong>(x);
   uint low = simd_shuffle(uint(bits), lane), high = simd_shuffle(uint(bits >> 32), lane);
   return as_type<double>(ulong(low) | (ulong(high) << 32));
@@ -34,9 +26,10 @@ inline double taken_from(double x, ushort lane) {
 // thread reads at a time is asked for before any of it is waited for. A stretch without keys is
 // read as the first one, and weighs nothing.
 template <typename D>
-void attention_combine(device const typename D::value* parts, device const typename D::value* marks,
-                       device const ulong* dynamics, device typename D::memory* out,
-                       constant FewParams& few, threadgroup typename D::value* shared, Ctx ctx) {
+void split_kv_combine(device const typename D::value* parts,
+                      device const typename D::value* row_stats, device const ulong* dynamics,
+                      device typename D::memory* out, constant FlashDecodingParams& few,
+                      threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value C;
   const int kAhead = 16;
   constant AttentionParams& p = few.attention;
@@ -45,7 +38,7 @@ void attention_combine(device const typename D::value* parts, device const typen
   long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x);
   uint length = uint(existing_keys(dynamics, p)), stretch = stretch_of(length, few);
   parts += row * few.stretches * p.dv + long(column);
-  marks += row * few.stretches * 2;
+  row_stats += row * few.stretches * 2;
   C sum = C(0.0f), total = C(0.0f), best = C(-INFINITY);
 #pragma unroll 1
   for (uint first = turn * kAhead; first * stretch < length; first += turns * kAhead) {
@@ -56,11 +49,12 @@ void attention_combine(device const typename D::value* parts, device const typen
     }
     uint s = first + ctx.lane % uint(kAhead);
     bool used = s * stretch < length;
-    C mark = used ? marks[s * 2u] : C(-INFINITY), count = used ? marks[s * 2u + 1u] : C(0.0f);
+    C mark = used ? row_stats[s * 2u] : C(-INFINITY),
+      count = used ? row_stats[s * 2u + 1u] : C(0.0f);
     C next = mark;
 #pragma unroll
     for (int distance = kAhead / 2; distance > 0; distance /= 2) {
-      next = metal::max(next, exchanged(next, ushort(distance)));
+      next = metal::max(next, shuffle_xor(next, ushort(distance)));
     }
     next = metal::max(next, best);
     C common = next == C(-INFINITY) ? C(0.0f) : next, shrink = metal::exp2(best - common);
@@ -69,12 +63,12 @@ void attention_combine(device const typename D::value* parts, device const typen
     count = count * share;
 #pragma unroll
     for (int distance = kAhead / 2; distance > 0; distance /= 2) {
-      count = count + exchanged(count, ushort(distance));
+      count = count + shuffle_xor(count, ushort(distance));
     }
     total = metal::fma(total, shrink, count);
     sum = sum * shrink;
 #pragma unroll
-    for (uint a = 0; a < kAhead; ++a) sum = metal::fma(part[a], taken_from(share, ushort(a)), sum);
+    for (uint a = 0; a < kAhead; ++a) sum = metal::fma(part[a], shuffle(share, ushort(a)), sum);
   }
   if (turns > 1u) {
     threadgroup C* mine = shared + (turn * ctx.ntid.x + ctx.tid.x) * 3u;

@@ -94,7 +94,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
       }
 #pragma unroll
       for (int distance = 8; distance > 0; distance /= 2) {
-        top = metal::max(top, exchanged(top, ushort(distance)));
+        top = metal::max(top, shuffle_xor(top, ushort(distance)));
       }
       C shift = top == C(-INFINITY) ? C(0.0f) : top;
       C shrink = metal::exp2(best[i] - shift);
@@ -137,7 +137,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
   for (int i = 0; i < kPart; ++i) {
 #pragma unroll
     for (int distance = 8; distance > 0; distance /= 2) {
-      total[i] = total[i] + exchanged(total[i], ushort(distance));
+      total[i] = total[i] + shuffle_xor(total[i], ushort(distance));
     }
     long row = first + thread_row + 16 * i;
     C share = total[i] == C(0.0f) ? C(0.0f) : C(1.0f) / total[i];

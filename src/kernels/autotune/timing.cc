@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/launch/step_plan.h"
 #include "runtime/commands/command_batch.h"
 
 namespace hearth::gpu {
@@ -124,14 +125,14 @@ double middle(std::vector<double> seconds) {
 
 class Trial {
  public:
-  // Throws Error{unsupported} for an alternative that its library or this device does not take.
-  Trial(runtime::Driver& driver, runtime::KernelRegistry& registry, const Alternative& alternative,
+  // Throws Error{unsupported} for a candidate that its library or this device does not take.
+  Trial(runtime::Driver& driver, runtime::KernelRegistry& registry, const Candidate& candidate,
         Launch launch, const runtime::Argument& dynamics)
       : driver_(driver) {
     runtime::Encoder encoder(registry, batch_, driver.properties(), dynamics.address,
                              dynamics.bytes);
     launch.encoder = &encoder;
-    launch_alternative(alternative, launch);
+    launch_candidate(candidate, launch);
   }
   // False where the driver cannot tell.
   bool run() {
@@ -154,9 +155,9 @@ class Trial {
   std::vector<double> seconds_;
 };
 
-void compile_all(runtime::KernelRegistry& registry, const ChoicePlan& choice) {
+void compile_all(runtime::KernelRegistry& registry, const CandidatePlan& plan) {
   std::vector<const runtime::KernelSource*> sources;
-  for (const Alternative& each : choice.alternatives()) {
+  for (const Candidate& each : plan.candidates()) {
     for (const auto* kernel : static_cast<const KernelPlan*>(each.prepared.state.get())->kernels) {
       if (!kernel->is_ready() && kernel->source() != nullptr) sources.push_back(kernel->source());
     }
@@ -166,35 +167,31 @@ void compile_all(runtime::KernelRegistry& registry, const ChoicePlan& choice) {
 
 }  // namespace
 
-std::optional<std::vector<std::optional<double>>> measure(
-    runtime::Driver& driver, runtime::KernelRegistry& registry, const ChoicePlan& choice,
-    const Launch& launch, runtime::Argument dynamics, std::size_t first,
-    const TrialLimits& limits) try {
-  const std::vector<Alternative>& alternatives = choice.alternatives();
+std::optional<runtime::CandidateSeconds> measure(runtime::Driver& driver,
+                                                 runtime::KernelRegistry& registry,
+                                                 const CandidatePlan& plan, const Launch& launch,
+                                                 runtime::Argument dynamics,
+                                                 const TrialLimits& limits) try {
+  const std::vector<Candidate>& candidates = plan.candidates();
   Scratch scratch(driver, launch, limits.bytes);
   Launch elsewhere = launch;
   elsewhere.operands = scratch.operands().data();
   elsewhere.workspace = nullptr;
   std::int64_t workspace = 0;
-  for (const Alternative& each : alternatives) {
+  for (const Candidate& each : candidates) {
     workspace = std::max(workspace, each.prepared.workspace_bytes);
   }
   if (workspace > 0) elsewhere.workspace = scratch.allocate(workspace);
-  compile_all(registry, choice);
+  compile_all(registry, plan);
 
-  std::vector<std::unique_ptr<Trial>> trials(alternatives.size());
-  std::vector<std::size_t> order(alternatives.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first),
-              order.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+  std::vector<std::unique_ptr<Trial>> trials(candidates.size());
   double spent = 0, fastest = std::numeric_limits<double>::infinity();
   for (int round = 0; round <= limits.rounds; ++round) {
-    for (const std::size_t i : order) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (spent >= (round == 0 ? limits.first_seconds : limits.seconds)) break;
       try {
         if (round == 0) {
-          trials[i] =
-              std::make_unique<Trial>(driver, registry, alternatives[i], elsewhere, dynamics);
+          trials[i] = std::make_unique<Trial>(driver, registry, candidates[i], elsewhere, dynamics);
         }
         Trial* const trial = trials[i].get();
         if (trial == nullptr) continue;
@@ -208,7 +205,7 @@ std::optional<std::vector<std::optional<double>>> measure(
       }
     }
   }
-  std::vector<std::optional<double>> seconds;
+  runtime::CandidateSeconds seconds;
   for (const auto& trial : trials) {
     seconds.push_back(trial != nullptr && trial->has_run() ? std::optional(trial->result())
                                                            : std::nullopt);

@@ -177,16 +177,16 @@ HEARTH_INLINE float odd_float(double x) {
 
 // The value of the lane whose index differs in the bits of `mask`; all lanes take part. 64-bit
 // values go in two halves: not every GPU exchanges them at once.
-HEARTH_INLINE float exchanged(float x, ushort mask) { return simd_shuffle_xor(x, mask); }
-HEARTH_INLINE int exchanged(int x, ushort mask) { return simd_shuffle_xor(x, mask); }
-HEARTH_INLINE uint exchanged(uint x, ushort mask) { return simd_shuffle_xor(x, mask); }
-HEARTH_INLINE ulong exchanged(ulong x, ushort mask) {
+HEARTH_INLINE float shuffle_xor(float x, ushort mask) { return simd_shuffle_xor(x, mask); }
+HEARTH_INLINE int shuffle_xor(int x, ushort mask) { return simd_shuffle_xor(x, mask); }
+HEARTH_INLINE uint shuffle_xor(uint x, ushort mask) { return simd_shuffle_xor(x, mask); }
+HEARTH_INLINE ulong shuffle_xor(ulong x, ushort mask) {
   uint low = simd_shuffle_xor(uint(x), mask), high = simd_shuffle_xor(uint(x >> 32), mask);
   return ulong(low) | (ulong(high) << 32);
 }
-HEARTH_INLINE long exchanged(long x, ushort mask) { return long(exchanged(ulong(x), mask)); }
+HEARTH_INLINE long shuffle_xor(long x, ushort mask) { return long(shuffle_xor(ulong(x), mask)); }
 #if HEARTH_HAS_F64
-HEARTH_INLINE double exchanged(double x, ushort mask) {
-  return as_type<double>(exchanged(as_type<ulong>(x), mask));
+HEARTH_INLINE double shuffle_xor(double x, ushort mask) {
+  return as_type<double>(shuffle_xor(as_type<ulong>(x), mask));
 }
 #endif

@@ -4,17 +4,10 @@
 // one to a threadgroup of as many threads. A row is cut into packets of 16 bytes; a thread takes
 // every lanes-th one. Packets that lie aligned and whole inside the row are loaded and stored at
 // once, others element by element, so that any length and any address is right. D is a dtype of
-// region_elements.h.
+// elements.h.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
-
-// Positions in a row are ints: rows are shorter than 2^30 elements.
-struct RowSplit {
-  long rows, length;
-  long lanes, lane_bits;
-  long shifted;  // the length is no multiple of a packet: packets follow the memory of each row
-};
 
 // The part of a row that a thread has. Rows beyond the last one are empty.
 struct RowPlace {
@@ -23,7 +16,7 @@ struct RowPlace {
   int length;
   bool inside;
 };
-HEARTH_INLINE RowPlace row_place(constant RowSplit& p, Ctx ctx) {
+HEARTH_INLINE RowPlace row_place(constant RowSplitParams& p, Ctx ctx) {
   RowPlace place;
   place.lane = ctx.tid.x & (uint(p.lanes) - 1u);
   place.row = ctx.tg.x * (ctx.ntid.x >> uint(p.lane_bits)) + (ctx.tid.x >> uint(p.lane_bits));
@@ -133,7 +126,7 @@ template <typename V>
 HEARTH_INLINE V simd_row_sum(V x, uint lanes) {
 #pragma unroll
   for (uint distance = 16u; distance > 0u; distance /= 2u) {
-    if (distance < lanes) x += exchanged(x, ushort(distance));
+    if (distance < lanes) x += shuffle_xor(x, ushort(distance));
   }
   return x;
 }
@@ -141,7 +134,7 @@ template <typename V>
 HEARTH_INLINE V simd_row_max(V x, uint lanes) {
 #pragma unroll
   for (uint distance = 16u; distance > 0u; distance /= 2u) {
-    if (distance < lanes) x = metal::max(x, exchanged(x, ushort(distance)));
+    if (distance < lanes) x = metal::max(x, shuffle_xor(x, ushort(distance)));
   }
   return x;
 }

@@ -1,6 +1,6 @@
 // The scalar formulas for plain values: float, int, uint, long, ulong, and double where there is
 // one. A kernel text that includes this calls formula::exp(x), formula::add(a, b)... and gets the
-// bits that every other device computes, but for those of formulas_approximate.h.
+// bits that every other device computes, but for those of approximate.h.
 //
 // The vocabulary of scalar_ops.h on one value. Masks are bools. The word of a float is unsigned, so
 // that its arithmetic wraps; shift_right and to_real read it as signed. C++14, no header.
@@ -140,7 +140,7 @@ HEARTH_FN T power_of_two(T n) {
   return power_of_word(to_word(n));
 }
 
-// Defined in formulas_far.h, with the formulas that they fall back on.
+// Defined in far.h, with the formulas that they fall back on.
 inline float sin_beyond(float y, float x, float limit);
 inline float cos_beyond(float y, float x, float limit);
 inline float remainder_beyond(float r, float x, float y, float q);

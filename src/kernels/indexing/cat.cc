@@ -2,10 +2,9 @@
 #include <memory>
 
 #include "graph/params.h"
+#include "kernels/indexing/indexing.h"
 #include "kernels/launch/kernel_plan.h"
-#include "kernels/launch/op_kernels.h"
 #include "kernels/regions/region_kernel.h"
-#include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
@@ -18,14 +17,17 @@ struct Copy {
 
 class CopiesPlan final : public KernelPlan {
  public:
+  explicit CopiesPlan(const runtime::DeviceTraits& device) : device_(device) {}
+
   // Copies an input to `strides` elements of the output from element `offset` on.
   void add(const TensorSpec& input, int operand, const Strides& strides, std::int64_t offset) {
     Region region;
     region.shape = input.shape;
     region.inputs = {{input.dtype, input.strides}};
     region.outputs = {{input.dtype, 0, strides}};
-    Copy copy{gpu_region_kernel().prepare(lower(std::move(region))), operand,
-              offset * size_of(input.dtype)};
+    LoweredRegion lowered = lower(std::move(region));
+    lowered.device = &device_;
+    Copy copy{prepare_region(std::move(lowered)), operand, offset * size_of(input.dtype)};
     const auto& plan = *static_cast<const KernelPlan*>(copy.region.state.get());
     kernels.insert(kernels.end(), plan.kernels.begin(), plan.kernels.end());
     copies_.push_back(std::move(copy));
@@ -33,8 +35,11 @@ class CopiesPlan final : public KernelPlan {
   const std::vector<Copy>& copies() const noexcept { return copies_; }
 
  private:
+  const runtime::DeviceTraits& device_;
   std::vector<Copy> copies_;
 };
+
+}  // namespace
 
 void launch_copies(const Launch& launch) {
   for (const Copy& copy : plan_as<CopiesPlan>(launch).copies()) {
@@ -43,12 +48,12 @@ void launch_copies(const Launch& launch) {
     part.state = copy.region.state.get();
     part.operands = operands;
     part.operand_count = 2;
-    gpu_region_kernel().launch(part);
+    launch_region(part);
   }
 }
 
 Prepared prepare_cat(const Signature& signature) {
-  auto plan = std::make_shared<CopiesPlan>();
+  auto plan = std::make_shared<CopiesPlan>(*signature.device);
   const auto axis = static_cast<int>(ParamReader(signature.statics).i64());
   const Strides& strides = signature.output.strides;
   std::int64_t offset = 0;
@@ -60,23 +65,14 @@ Prepared prepare_cat(const Signature& signature) {
   return prepared(std::move(plan));
 }
 
-bool is_single(const Signature& signature) { return signature.output.shape.rank() == 0; }
-
-Prepared prepare_single(const Signature& signature) {
-  auto plan = std::make_shared<CopiesPlan>();
-  plan->add(signature.inputs[1], 1, Strides(), 0);
-  return prepared(std::move(plan));
+bool accepts_single_element(const Signature& signature) {
+  return signature.output.shape.rank() == 0;
 }
 
-}  // namespace
-
-void add_cat_kernels(KernelTable& table) {
-  table.add({.op = &defs::cat_op, .prepare = prepare_cat, .launch = launch_copies});
-  table.add({.op = &defs::slice_assign_op,
-             .accepts = is_single,
-             .priority = 1,
-             .prepare = prepare_single,
-             .launch = launch_copies});
+Prepared prepare_single_element(const Signature& signature) {
+  auto plan = std::make_shared<CopiesPlan>(*signature.device);
+  plan->add(signature.inputs[1], 1, Strides(), 0);
+  return prepared(std::move(plan));
 }
 
 }  // namespace hearth::gpu

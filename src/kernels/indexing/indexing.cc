@@ -4,34 +4,33 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
+#include "kernels/indexing/indexing.h"
 #include "kernels/launch/fast_divmod.h"
-#include "kernels/launch/op_kernels.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
+
+#include "kernels/indexing/params.h"
+
 namespace {
 
 constexpr int kRowsAtOnce = 4;
 constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing/indexing.metal
 constexpr std::int64_t kAssignedAtOnce = 4;
-// Threadgroups that fill a large GPU, and 32-bit positions of rows.
-constexpr std::int64_t kManyGroups = 1024;
-constexpr std::int64_t kMostRows = std::int64_t{1} << 31;
+// Rows have 32-bit positions.
+constexpr std::int64_t kMaxIndexedRows = std::int64_t{1} << 31;
 
-runtime::KernelSource source(const std::string& function, const std::vector<std::string>& arguments,
-                             std::vector<KernelParameter> parameters) {
-  return library_kernel("indexing/indexing.metal", function, arguments, std::move(parameters),
-                        kThreads);
-}
+constexpr char kFile[] = "indexing/indexing.metal";
 
 std::string vector_type(std::int64_t bytes) {
   return bytes == kPacketBytes ? "uint4" : unsigned_type(bytes);
 }
 
 // What the kernel divides by where 32-bit positions suffice: extents beyond them go with wide ones.
-Divisor divisor(std::int64_t extent) {
-  return divisor_of(std::clamp<std::int64_t>(extent, 1, (std::int64_t{1} << 31) - 1));
+FastDivmod divisor(std::int64_t extent) {
+  return fast_divmod(std::clamp<std::int64_t>(extent, 1, (std::int64_t{1} << 31) - 1));
 }
 
 // How slice_assign walks its values, and where the region may start.
@@ -69,7 +68,7 @@ struct Assignment {
         return std::all_of(strides.begin(), strides.end() - 1, whole);
       };
       if (whole(shape[last]) && steps(x_strides) && steps(y_strides) && whole(x.base) &&
-          whole(y_base) && std::all_of(starts.begin(), starts.end(), [&](const Start& s) {
+          whole(y_base) && std::all_of(starts.begin(), starts.end(), [&](const AssignStart& s) {
             return whole(s.stride);
           })) {
         break;
@@ -78,14 +77,11 @@ struct Assignment {
     return most;
   }
 
-  struct Start {
-    std::int64_t word, lowest, highest, stride;
-  };
   StridedOperand x;
   Shape shape;
   Strides x_strides, y_strides;
   std::int64_t y_base = 0;
-  std::vector<Start> starts;
+  std::vector<AssignStart> starts;
   std::int64_t width = 1;  // of a vector, in elements
 };
 
@@ -103,38 +99,32 @@ Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, 
   const std::int64_t count = element_count(region.shape);
   const std::string starts = std::to_string(region.starts.size());
   const std::string rank = std::to_string(region.shape.rank());
-  runtime::KernelSource kernel =
-      source("slice_assign", {vector, index_type(count), starts, rank},
-             {{Kind::read, vector, "x"},
-              {Kind::read_write, vector, "y"},
-              {Kind::read, "ulong", "dynamics"},
-              {Kind::constant, instance("AssignParams", {starts, rank}), "p"}});
-  Step step;
-  step.kernel = &plan.add_kernel(std::move(kernel), rare);
-  step.groups = groups_for(parts(count, kAssignedAtOnce));
-  step.threads = {kThreads};
-  step.constants = {count};
-  for (const auto member : {&Assignment::Start::word, &Assignment::Start::lowest,
-                            &Assignment::Start::highest, &Assignment::Start::stride}) {
-    const bool strides = member == &Assignment::Start::stride;
-    for (const Assignment::Start& start : region.starts) {
-      step.constants.push_back(start.*member / (strides ? width : 1));
-    }
+  std::vector<std::int64_t> words;
+  append_words(
+      AssignRegion{
+          .count = count, .x_base = region.x.base / width, .y_base = region.y_base / width},
+      &words);
+  for (AssignStart start : region.starts) {
+    start.stride /= width;
+    append_words(start, &words);
   }
-  const auto append = [&](const auto& words) {
-    step.constants.insert(step.constants.end(), words.begin(), words.end());
-  };
-  append(region.shape);
-  for (const std::int64_t extent : region.shape) step.constants.push_back(divisor(extent).magic);
-  for (const std::int64_t extent : region.shape) step.constants.push_back(divisor(extent).shift);
-  step.constants.push_back(region.x.base / width);
-  step.constants.push_back(region.y_base / width);
-  append(region.x_strides);
-  append(region.y_strides);
-  step.arguments = {region.x.argument, strided_operand(signature.output, 2).argument, kDynamics,
-                    kConstants};
-  step.arguments[0].alignment = step.arguments[1].alignment = bytes;
-  return step;
+  for (int axis = 0; axis <= last; ++axis) {
+    const FastDivmod by = divisor(region.shape[axis]);
+    append_words(AssignAxis{.extent = region.shape[axis],
+                            .magic = by.magic,
+                            .shift = by.shift,
+                            .x_stride = region.x_strides[axis],
+                            .y_stride = region.y_strides[axis]},
+                 &words);
+  }
+  static_assert(sizeof(AssignParams<2, 3>) ==
+                sizeof(AssignRegion) + 2 * sizeof(AssignStart) + 3 * sizeof(AssignAxis));
+  return KernelCall(kFile, "slice_assign", {vector, index_type(count), starts, rank})
+      .read(vector, "x", aligned(region.x.argument, bytes))
+      .read_write(vector, "y", aligned(output_argument(signature), bytes))
+      .dynamics()
+      .constants(instance("AssignParams", {starts, rank}), std::move(words))
+      .step(plan, groups_for(ceil_div(count, kAssignedAtOnce)), {kThreads}, kThreads, rare);
 }
 
 Prepared prepare_slice_assign(const Signature& signature) {
@@ -150,7 +140,8 @@ Prepared prepare_slice_assign(const Signature& signature) {
 // What gather and select read: elements of `input` along an axis, at `indices`.
 struct Lookup {
   explicit Lookup(const Signature& signature)
-      : input(signature.inputs[0]),
+      : device(signature.device),
+        input(signature.inputs[0]),
         indices(signature.inputs[1]),
         axis(axis_of(signature)),
         extent(input.shape[axis]),
@@ -160,18 +151,16 @@ struct Lookup {
         index(strided_operand(indices, 1)),
         y(strided_operand(signature.output, 2).argument) {}
 
-  // Of a kernel that moves elements as `memory`, with constants `params`.
-  std::vector<KernelParameter> parameters(const std::string& memory,
-                                          const std::string& params) const {
-    return {{Kind::read, memory, "x"},
-            {Kind::read, type_of_index, "indices"},
-            {Kind::write, memory, "y"},
-            {Kind::constant, params, "p"}};
-  }
-  std::vector<StepArgument> arguments() const {
-    return {x.argument, index.argument, y, kConstants};
+  // A kernel that moves elements as `memory`, at addresses of a multiple of `bytes`.
+  KernelCall call(const char* function, const std::vector<std::string>& arguments,
+                  const std::string& memory, std::int64_t bytes = 1) const {
+    return KernelCall(kFile, function, arguments)
+        .read(memory, "x", aligned(x.argument, bytes))
+        .read(type_of_index, "indices", index.argument)
+        .write(memory, "y", aligned(y, bytes));
   }
 
+  const runtime::DeviceTraits* device;
   const TensorSpec& input;
   const TensorSpec& indices;
   int axis;
@@ -180,6 +169,8 @@ struct Lookup {
   StridedOperand x, index;
   StepArgument y;
 };
+
+}  // namespace
 
 Prepared prepare_gather(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -192,19 +183,19 @@ Prepared prepare_gather(const Signature& signature) {
   merge_kernel_axes(&shape, {&x_strides, &index_strides});
   const std::string rank = std::to_string(shape.rank());
   const std::string memory = storage_type(from.input.dtype);
-  Step step;
-  step.kernel =
-      &plan->add_kernel(source("gather", {memory, from.type_of_index, index_type(count), rank},
-                               from.parameters(memory, instance("GatherParams", {rank}))));
-  step.groups = groups_for(parts(count, kGatheredAtOnce));
-  step.threads = {kThreads};
-  step.constants = {count, from.extent, from.step};
-  append_axes(shape, x_strides, from.x.base, &step.constants);
-  append_axes(shape, index_strides, from.index.base, &step.constants);
-  step.arguments = from.arguments();
-  plan->add_step(std::move(step));
+  plan->add_step(
+      from.call("gather", {memory, from.type_of_index, index_type(count), rank}, memory)
+          .constants(
+              GatherParams<kRuntimeRank>{.count = count,
+                                         .axis_extent = from.extent,
+                                         .axis_stride = from.step,
+                                         .x = {from.x.base, &shape, &x_strides},
+                                         .indices = {from.index.base, &shape, &index_strides}})
+          .step(*plan, groups_for(ceil_div(count, kGatheredAtOnce)), {kThreads}, kThreads));
   return prepared_steps(std::move(plan));
 }
+
+namespace {
 
 // An input's axes around the indexed one: `row` contiguous elements, and what lies outside.
 struct SelectedRows {
@@ -240,30 +231,26 @@ Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64
   const auto lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
   const std::string rank = std::to_string(rows.outer.shape.rank());
-  Step step;
-  step.kernel = &plan.add_kernel(
-      source("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)},
-             from.parameters(vector, instance("RowParams", {rank}))),
-      rare);
-  const std::int64_t groups = parts(rows.rows, kThreads / lanes * kRowsAtOnce);
-  const std::int64_t across =
-      std::clamp<std::int64_t>(kManyGroups / groups, 1, parts(vectors, lanes));
-  step.groups = {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)};
-  step.threads = {kThreads};
-  step.constants = {rows.rows,
-                    from.indices.shape[0],
-                    vectors,
-                    lanes,
-                    std::countr_zero(static_cast<std::uint64_t>(lanes)),
-                    from.index.base,
-                    from.indices.strides[0],
-                    from.extent,
-                    from.step / width};
+  const std::int64_t groups = ceil_div(rows.rows, kThreads / lanes * kRowsAtOnce);
+  const std::int64_t across = std::clamp<std::int64_t>(
+      resident_groups(*from.device, kThreads) / groups, 1, ceil_div(vectors, lanes));
   for (std::int64_t& stride : rows.outer.strides) stride /= width;
-  append_axes(rows.outer.shape, rows.outer.strides, from.x.base / width, &step.constants);
-  step.arguments = from.arguments();
-  step.arguments[0].alignment = step.arguments[2].alignment = bytes;
-  return step;
+  return from
+      .call("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)}, vector,
+            bytes)
+      .constants(RowParams<kRuntimeRank>{
+          .rows = rows.rows,
+          .positions = from.indices.shape[0],
+          .vectors = vectors,
+          .lanes = lanes,
+          .lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes)),
+          .index_base = from.index.base,
+          .index_stride = from.indices.strides[0],
+          .axis_extent = from.extent,
+          .axis_stride = from.step / width,
+          .outer = {from.x.base / width, &rows.outer.shape, &rows.outer.strides}})
+      .step(plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)},
+            {kThreads}, kThreads, rare);
 }
 
 Prepared prepare_select(const Signature& signature) {
@@ -272,7 +259,7 @@ Prepared prepare_select(const Signature& signature) {
   if (count == 0) return prepared_steps(std::move(plan));
   const Lookup from(signature);
   const SelectedRows rows(from);
-  if (rows.contiguous && rows.rows < kMostRows) {
+  if (rows.contiguous && rows.rows < kMaxIndexedRows) {
     plan->add_step(rows.width > 1, [&](bool wide, bool rare) {
       return rows_step(*plan, from, rows, wide ? rows.width : 1, rare);
     });
@@ -285,28 +272,73 @@ Prepared prepare_select(const Signature& signature) {
   merge_kernel_axes(&rest.shape, {&rest.strides});
   const std::string rank = std::to_string(rest.shape.rank());
   const std::string memory = storage_type(from.input.dtype);
-  Step step;
-  step.kernel =
-      &plan->add_kernel(source("select", {memory, from.type_of_index, index_type(count), rank},
-                               from.parameters(memory, instance("SelectParams", {rank}))));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count,           from.indices.shape[0],   inner,
-                    from.index.base, from.indices.strides[0], from.extent,
-                    from.step};
-  append_axes(rest.shape, rest.strides, from.x.base, &step.constants);
-  step.arguments = from.arguments();
-  plan->add_step(std::move(step));
+  plan->add_step(
+      from.call("select", {memory, from.type_of_index, index_type(count), rank}, memory)
+          .constants(SelectParams<kRuntimeRank>{.count = count,
+                                                .positions = from.indices.shape[0],
+                                                .inner = inner,
+                                                .index_base = from.index.base,
+                                                .index_stride = from.indices.strides[0],
+                                                .axis_extent = from.extent,
+                                                .axis_stride = from.step,
+                                                .x = {from.x.base, &rest.shape, &rest.strides}})
+          .step(*plan, groups_for(count), {kThreads}, kThreads));
   return prepared_steps(std::move(plan));
 }
 
+constexpr Implementation kIndexingFamily[] = {
+    {.name = "copies", .op = &defs::cat_op, .prepare = prepare_cat, .launch = launch_copies},
+    {.name = "single_element",
+     .op = &defs::slice_assign_op,
+     .accepts = accepts_single_element,
+     .prepare = prepare_single_element,
+     .launch = launch_copies},
+    {.name = "elements",
+     .op = &defs::slice_assign_op,
+     .prepare = prepare_slice_assign,
+     .launch = launch_steps},
+    {.name = "elements", .op = &defs::gather_op, .prepare = prepare_gather, .launch = launch_steps},
+    {.name = "rows", .op = &defs::select_op, .prepare = prepare_select, .launch = launch_steps},
+    {.name = "atomics",
+     .op = &defs::scatter_add_op,
+     .accepts = accepts_scatter_atomics,
+     .prepare = prepare_scatter_atomics,
+     .launch = launch_steps},
+    {.name = "privatized",
+     .op = &defs::scatter_add_op,
+     .accepts = accepts_scatter_privatized,
+     .prepare = prepare_scatter_privatized,
+     .launch = launch_steps},
+    {.name = "bucketed",
+     .op = &defs::scatter_add_op,
+     .accepts = accepts_scatter_bucketed,
+     .prepare = prepare_scatter_bucketed,
+     .launch = launch_steps},
+    {.name = "sorted",
+     .op = &defs::scatter_add_op,
+     .accepts = accepts_scatter_sorted,
+     .fits = fits_scatter_sorted,
+     .prepare = prepare_scatter_sorted,
+     .launch = launch_steps},
+    {.name = "serial",
+     .op = &defs::scatter_add_op,
+     .prepare = prepare_scatter_serial,
+     .launch = launch_steps},
+    {.name = "sorted",  // sums move whole rows
+     .op = &defs::select_add_op,
+     .accepts = accepts_select_sorted,
+     .layout = LayoutNeed::dense,
+     .prepare = prepare_select_sorted,
+     .launch = launch_steps},
+    {.name = "serial",
+     .op = &defs::select_add_op,
+     .layout = LayoutNeed::dense,
+     .prepare = prepare_select_serial,
+     .launch = launch_steps},
+};
+
 }  // namespace
 
-void add_indexing_kernels(KernelTable& table) {
-  table.add(
-      {.op = &defs::slice_assign_op, .prepare = prepare_slice_assign, .launch = launch_steps});
-  table.add({.op = &defs::gather_op, .prepare = prepare_gather, .launch = launch_steps});
-  table.add({.op = &defs::select_op, .prepare = prepare_select, .launch = launch_steps});
-}
+Family indexing_family() { return kIndexingFamily; }
 
 }  // namespace hearth::gpu

@@ -5,6 +5,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/indexing/params.h"
 
 // n / divisor, with what divided() takes for 32-bit positions.
 HEARTH_INLINE uint quotient(uint n, long, long magic, long shift) {
@@ -12,24 +13,11 @@ HEARTH_INLINE uint quotient(uint n, long, long magic, long shift) {
 }
 HEARTH_INLINE ulong quotient(ulong n, long divisor, long, long) { return n / ulong(divisor); }
 
+constexpr constant int kAssignedAtOnce = 4;
+
 // y[start + step * position] = x[position]. Starts come from the dynamic block; where the region
 // would reach outside, it is moved inside. Elements may be vectors; a thread loads all of its
 // before it stores.
-template <int kStarts, int kRank>
-struct AssignParams {
-  ulong count;
-  long word[kStarts];    // of the dynamic block
-  long lowest[kStarts];  // of the starts that keep the region inside
-  long highest[kStarts];
-  long stride[kStarts];  // of y, by start
-  long extent[kRank];    // of both
-  long magic[kRank], shift[kRank];
-  long x_base, y_base;
-  long x_stride[kRank], y_stride[kRank];
-};
-
-constexpr constant int kAssignedAtOnce = 4;
-
 template <typename E, typename I, int kStarts, int kRank>
 void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
                   constant AssignParams<kStarts, kRank>& p, Ctx ctx) {
@@ -39,15 +27,16 @@ void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
 #pragma unroll
   for (int u = 0; u < kAssignedAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) {
-      long from = p.x_base;
-      to[u] = p.y_base;
+    if (ulong(i) < ulong(p.region.count)) {
+      long from = p.region.x_base;
+      to[u] = p.region.y_base;
 #pragma unroll
       for (int axis = kRank - 1; axis >= 0; --axis) {
-        I next = axis > 0 ? quotient(i, p.extent[axis], p.magic[axis], p.shift[axis]) : I(0);
-        long at = long(i - next * I(p.extent[axis]));
-        from += at * p.x_stride[axis];
-        to[u] += at * p.y_stride[axis];
+        constant AssignAxis& of = p.axis[axis];
+        I next = axis > 0 ? quotient(i, of.extent, of.magic, of.shift) : I(0);
+        long at = long(i - next * I(of.extent));
+        from += at * of.x_stride;
+        to[u] += at * of.y_stride;
         i = next;
       }
       value[u] = x[from];
@@ -56,28 +45,21 @@ void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
   long begin = 0;
 #pragma unroll
   for (int s = 0; s < kStarts; ++s) {
-    long start = long(dynamics[p.word[s]]);
-    begin += metal::max(p.lowest[s], metal::min(start, p.highest[s])) * p.stride[s];
+    constant AssignStart& of = p.start[s];
+    long start = long(dynamics[of.word]);
+    begin += metal::max(of.lowest, metal::min(start, of.highest)) * of.stride;
   }
 #pragma unroll
   for (int u = 0; u < kAssignedAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) y[begin + to[u]] = value[u];
+    if (ulong(i) < ulong(p.region.count)) y[begin + to[u]] = value[u];
   }
 }
 
-// y[i] = x[i with the position on the axis replaced by the index at i]; `x` has a zero stride and
-// `axis_stride` stands for it.
-template <int kRank>
-struct GatherParams {
-  ulong count;
-  long axis_extent;
-  long axis_stride;
-  Axes<kRank> x, indices;
-};
-
 constexpr constant int kGatheredAtOnce = 4;
 
+// y[i] = x[i with the position on the axis replaced by the index at i]; `x` has a zero stride and
+// `axis_stride` stands for it.
 template <typename E, typename X, typename I, int kRank>
 void gather(device const E* x, device const X* indices, device E* y,
             constant GatherParams<kRank>& p, Ctx ctx) {
@@ -88,7 +70,9 @@ void gather(device const E* x, device const X* indices, device E* y,
   for (int u = 0; u < kGatheredAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
     index[u] = ~ulong(0);
-    if (ulong(i) < p.count) index[u] = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
+    if (ulong(i) < ulong(p.count)) {
+      index[u] = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
+    }
   }
 #pragma unroll
   for (int u = 0; u < kGatheredAtOnce; ++u) {
@@ -101,29 +85,17 @@ void gather(device const E* x, device const X* indices, device E* y,
 #pragma unroll
   for (int u = 0; u < kGatheredAtOnce; ++u) {
     I i = first + I(uint(u) * ctx.ntid.x);
-    if (ulong(i) < p.count) y[i] = value[u];
+    if (ulong(i) < ulong(p.count)) y[i] = value[u];
   }
 }
 
 // y[i] = x[outer, indices[position], inner] for i = (outer, position, inner). Rows are short runs
 // along the last axis, so neighbouring threads read neighbouring elements.
-template <int kRank>
-struct SelectParams {
-  ulong count;
-  long positions;
-  long inner;
-  long index_base;  // of the first index
-  long index_stride;
-  long axis_extent;
-  long axis_stride;
-  Axes<kRank> x;  // with an extent of 1 on the axis
-};
-
 template <typename E, typename X, typename I, int kRank>
 void select(device const E* x, device const X* indices, device E* y,
             constant SelectParams<kRank>& p, Ctx ctx) {
   I i = I(ctx.gid.x);
-  if (ulong(i) >= p.count) return;
+  if (ulong(i) >= ulong(p.count)) return;
   I row = i / I(p.inner);
   I column = i - row * I(p.inner);
   I outer = row / I(p.positions);
@@ -139,19 +111,6 @@ void select(device const E* x, device const X* indices, device E* y,
 // The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes
 // as memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and
 // loads a vector of each before it stores.
-template <int kRank>
-struct RowParams {
-  ulong rows;  // outer x positions
-  long positions;
-  long vectors;  // of a row
-  long lanes, lane_bits;
-  long index_base;  // of the first index
-  long index_stride;
-  long axis_extent;
-  long axis_stride;   // in vectors
-  Axes<kRank> outer;  // in vectors
-};
-
 template <typename E, typename X, int kRank, int kRows>
 void select_rows(device const E* x, device const X* indices, device E* y,
                  constant RowParams<kRank>& p, Ctx ctx) {
@@ -162,7 +121,7 @@ void select_rows(device const E* x, device const X* indices, device E* y,
   for (int u = 0; u < kRows; ++u) {
     uint row = first + uint(u) * high;
     from[u] = -1;
-    if (row < p.rows) {
+    if (row < ulong(p.rows)) {
       uint outer = ulong(row) < ulong(p.positions) ? 0u : row / uint(p.positions);
       long position = long(row - outer * uint(p.positions));
       ulong index = ulong(long(indices[p.index_base + position * p.index_stride]));
@@ -180,7 +139,7 @@ void select_rows(device const E* x, device const X* indices, device E* y,
 #pragma unroll
     for (int u = 0; u < kRows; ++u) {
       uint row = first + uint(u) * high;
-      if (row < p.rows) y[ulong(row) * ulong(p.vectors) + column] = value[u];
+      if (row < ulong(p.rows)) y[ulong(row) * ulong(p.vectors) + column] = value[u];
     }
   }
 }

@@ -1,6 +1,7 @@
-// scatter_add and select_add: kernels/indexing/segmented_sum.metal, scatter_lines.h and
-// scatter_atomics.h.
+// scatter_add and select_add: kernels/indexing/segmented_sum.metal, scatter_serial.metal and
+// scatter_atomics.metal.
 #include "kernels/indexing/scatter.h"
+#include "kernels/indexing/indexing.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,47 +9,37 @@
 
 #include "codegen/dialect_types.h"
 #include "graph/switches.h"
-#include "kernels/launch/op_kernels.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
+
+#include "kernels/indexing/params.h"
+
 namespace {
 
 // Of kernels/indexing/segmented_sum.metal.
 constexpr std::int64_t kBlock = 32;
-// Up to here a thread adds a line up sooner than its indices are sorted; or where lines are so many
-// that they keep a GPU busy.
+// Up to here a thread adds a line up sooner than its indices are sorted; or where every thread that
+// a device runs has a line.
 constexpr std::int64_t kShortLine = 32;
-constexpr std::int64_t kManyLines = 1 << 18;
-constexpr std::int64_t kMostKeys = std::int64_t{1} << 31;
-constexpr std::int64_t kMostThreads = (std::int64_t{1} << 32) - kThreads;
-
-runtime::KernelSource line_kernel(const std::string& function,
-                                  const std::vector<std::string>& arguments,
-                                  std::vector<KernelParameter> parameters) {
-  return library_kernel("indexing/scatter_serial.metal", function, arguments, std::move(parameters),
-                        kThreads);
-}
+constexpr std::int64_t kMaxKeys = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxThreads = (std::int64_t{1} << 32) - kThreads;
 
 // One conversion of the whole output, to or from the type that sums are kept in.
 void add_convert(StepPlan& plan, std::int64_t count, const char* from_type, StepArgument from,
                  const char* to_type, StepArgument to) {
-  Step step;
-  step.kernel = &plan.add_kernel(line_kernel("convert", {from_type, to_type},
-                                             {{Kind::read, from_type, "x"},
-                                              {Kind::write, to_type, "y"},
-                                              {Kind::constant, "ConvertParams", "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count};
-  step.arguments = {from, to, kConstants};
-  plan.add_step(std::move(step));
+  plan.add_step(KernelCall("indexing/scatter_serial.metal", "convert", {from_type, to_type})
+                    .read(from_type, "x", from)
+                    .write(to_type, "y", to)
+                    .constants(ConvertParams{.count = count})
+                    .step(plan, groups_for(count), {kThreads}, kThreads));
 }
 
 // scatter_add, and select_add with its list of indices seen as an array of the values' shape.
-Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
+Prepared add_serially(const Signature& signature, const TensorSpec& indices) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
@@ -62,32 +53,29 @@ Prepared prepare_lines(const Signature& signature, const TensorSpec& indices) {
   const StepArgument whole = strided_operand(output, 3).argument;
   StepArgument target = whole;
   if (widens) {
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(float));
-    target = {StepArgument::From::workspace, 0, plan->add_workspace(bytes), bytes};
+    target = workspace(*plan, elements * static_cast<std::int64_t>(sizeof(float)));
     add_convert(*plan, elements, type, whole, sum, target);
   }
 
   const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
   const std::int64_t count = lines.count();
-  Step step;
-  step.kernel = &plan->add_kernel(line_kernel(
-      "scatter_add", {type, sum, dialect_type(indices.dtype), index_type(count), lines.rank()},
-      {{Kind::read, dialect_type(indices.dtype), "indices"},
-       {Kind::read, type, "values"},
-       {Kind::read_write, sum, "output"},
-       {Kind::constant, instance("ScatterParams", {lines.rank()}), "p"}}));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count,
-                    indices.shape[axis],
-                    output.shape[axis],
-                    is_bool(output.dtype) ? 1 : 0,
-                    indices.strides[axis],
-                    values.strides[axis],
-                    output.strides[axis]};
-  lines.append_words(&step.constants);
-  step.arguments = {lines.index.argument, lines.value.argument, target, kConstants};
-  plan->add_step(std::move(step));
+  const char* const index = dialect_type(indices.dtype);
+  plan->add_step(KernelCall("indexing/scatter_serial.metal", "scatter_add",
+                            {type, sum, index, index_type(count), lines.rank()})
+                     .read(index, "indices", lines.index.argument)
+                     .read(type, "values", lines.value.argument)
+                     .read_write(sum, "output", target)
+                     .constants(ScatterParams<kRuntimeRank>{.lines = count,
+                                                            .length = indices.shape[axis],
+                                                            .extent = output.shape[axis],
+                                                            .is_or = is_bool(output.dtype) ? 1 : 0,
+                                                            .index_step = indices.strides[axis],
+                                                            .value_step = values.strides[axis],
+                                                            .output_step = output.strides[axis],
+                                                            .indices = lines.index_axes(),
+                                                            .values = lines.value_axes(),
+                                                            .output = lines.output_axes()})
+                     .step(*plan, groups_for(count), {kThreads}, kThreads));
   if (widens) add_convert(*plan, elements, sum, target, type, whole);
   return prepared_steps(std::move(plan));
 }
@@ -100,7 +88,8 @@ const char* atomic_type(DType dtype) {
   return dtype == DType::i32 || dtype == DType::u32 ? "atomic_uint" : nullptr;
 }
 
-Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) {
+Prepared add_atomically(const Signature& signature) {
+  const TensorSpec& indices = signature.inputs[1];
   const TensorSpec& output = signature.output;
   const int axis = axis_of(signature);
   const std::int64_t count = element_count(indices.shape);
@@ -112,22 +101,19 @@ Prepared prepare_atomics(const Signature& signature, const TensorSpec& indices) 
   const ScatterAxes axes(indices.shape, indices, signature.inputs[2], target);
   const char* const atomic = atomic_type(output.dtype);
   const char* const element = is_float(output.dtype) ? "float" : "uint";
-  Step step;
-  step.kernel = &plan->add_kernel(
-      library_kernel("indexing/scatter_atomics.metal", "scatter_atomics",
-                     {atomic, element, dialect_type(indices.dtype), index_type(count), axes.rank()},
-                     {{Kind::read, dialect_type(indices.dtype), "indices"},
-                      {Kind::read, element, "values"},
-                      {Kind::read_write, atomic, "output"},
-                      {Kind::constant, instance("AtomicParams", {axes.rank()}), "p"}},
-                     kThreads));
-  step.groups = groups_for(count);
-  step.threads = {kThreads};
-  step.constants = {count, output.shape[axis], output.strides[axis]};
-  axes.append_words(&step.constants);
-  step.arguments = {axes.index.argument, axes.value.argument, strided_operand(output, 3).argument,
-                    kConstants};
-  plan->add_step(std::move(step));
+  const char* const index = dialect_type(indices.dtype);
+  plan->add_step(KernelCall("indexing/scatter_atomics.metal", "scatter_atomics",
+                            {atomic, element, index, index_type(count), axes.rank()})
+                     .read(index, "indices", axes.index.argument)
+                     .read(element, "values", axes.value.argument)
+                     .read_write(atomic, "output", output_argument(signature))
+                     .constants(AtomicParams<kRuntimeRank>{.count = count,
+                                                           .extent = output.shape[axis],
+                                                           .output_step = output.strides[axis],
+                                                           .indices = axes.index_axes(),
+                                                           .values = axes.value_axes(),
+                                                           .output = axes.output_axes()})
+                     .step(*plan, groups_for(count), {kThreads}, kThreads));
   return prepared_steps(std::move(plan));
 }
 
@@ -142,7 +128,7 @@ struct RowSums {
   std::int64_t outer = 1;
   std::int64_t value_outer = 0, output_outer = 0;  // elements from one outer position to the next
 
-  std::int64_t blocks() const { return parts(count, kBlock); }
+  std::int64_t blocks() const { return ceil_div(count, kBlock); }
   std::int64_t threads(std::int64_t width) const { return outer * blocks() * (row / width); }
   std::int64_t widest() const {
     std::int64_t width = kPacketBytes / size_of(dtype);
@@ -150,147 +136,77 @@ struct RowSums {
     return width;
   }
   bool fits() const {
-    return count < kMostKeys && destinations < kMostKeys && threads(1) < kMostThreads;
+    return count < kMaxKeys && destinations < kMaxKeys && threads(1) < kMaxThreads;
   }
 };
-
-Step sums_step(StepPlan& plan, const char* function, const RowSums& sums, std::int64_t width,
-               std::vector<KernelParameter> parameters, std::vector<StepArgument> arguments,
-               bool rare) {
-  const std::vector<std::string> types = {dtype_struct(sums.dtype), sum_type(sums.dtype),
-                                          std::to_string(width), truth(is_bool(sums.dtype))};
-  parameters.push_back({Kind::constant, "SumParams", "p"});
-  arguments.push_back(kConstants);
-  for (StepArgument& argument : arguments) {
-    if (argument.from == StepArgument::From::operand) {
-      argument.alignment = width * size_of(sums.dtype);
-    }
-  }
-  Step step;
-  runtime::KernelSource source = library_kernel("indexing/segmented_sum.metal", function, types,
-                                                std::move(parameters), kThreads);
-  step.kernel = &plan.add_kernel(std::move(source), rare);
-  step.groups = groups_for(sums.threads(width));
-  step.threads = {kThreads};
-  step.constants = {sums.threads(width), sums.count,       sums.blocks(),    sums.row / width,
-                    sums.destinations,   sums.value_outer, sums.output_outer};
-  step.arguments = std::move(arguments);
-  return step;
-}
 
 // Adds rows by their sorted keys. Vectors of single elements stand by for addresses that allow no
 // more.
 void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted,
                   const StepArgument& values, const StepArgument& output) {
   const char* const memory = dialect_type(sums.dtype);
-  const std::int64_t bytes = 2 * sums.outer * sums.blocks() * sums.row * sum_bytes(sums.dtype);
-  const StepArgument pieces{StepArgument::From::workspace, 0, plan.add_workspace(bytes), bytes};
-  const std::int64_t width = sums.widest();
-  const auto add = [&](const char* function, const std::vector<KernelParameter>& parameters,
-                       const std::vector<StepArgument>& arguments) {
-    plan.add_step(width > 1, [&](bool wide, bool rare) {
-      return sums_step(plan, function, sums, wide ? width : 1, parameters, arguments, rare);
-    });
+  const char* const sum = sum_type(sums.dtype);
+  const StepArgument pieces =
+      workspace(plan, 2 * sums.outer * sums.blocks() * sums.row * sum_bytes(sums.dtype));
+  const std::int64_t widest = sums.widest();
+  const auto call = [&](const char* function, std::int64_t width) {
+    return KernelCall(
+        "indexing/segmented_sum.metal", function,
+        {dtype_struct(sums.dtype), sum, std::to_string(width), truth(is_bool(sums.dtype))});
   };
-  add("scatter_sums",
-      {{Kind::read, "uint", "keys"},
-       {Kind::read, "uint", "rows"},
-       {Kind::read, memory, "values"},
-       {Kind::read_write, memory, "output"},
-       {Kind::write, sum_type(sums.dtype), "pieces"}},
-      {sorted.keys, sorted.values, values, output, pieces});
-  add("scatter_pieces",
-      {{Kind::read, "uint", "keys"},
-       {Kind::read, sum_type(sums.dtype), "pieces"},
-       {Kind::write, memory, "output"}},
-      {sorted.keys, pieces, output});
+  const auto finish = [&](KernelCall& made, std::int64_t width, bool rare) {
+    return made
+        .constants(SumParams{.threads = sums.threads(width),
+                             .count = sums.count,
+                             .blocks = sums.blocks(),
+                             .vectors = sums.row / width,
+                             .destinations = sums.destinations,
+                             .value_outer = sums.value_outer,
+                             .output_outer = sums.output_outer})
+        .align_operands(width * size_of(sums.dtype))
+        .step(plan, groups_for(sums.threads(width)), {kThreads}, kThreads, rare);
+  };
+  plan.add_step(widest > 1, [&](bool wide, bool rare) {
+    const std::int64_t width = wide ? widest : 1;
+    return finish(call("segmented_sum", width)
+                      .read("uint", "keys", sorted.keys)
+                      .read("uint", "rows", sorted.values)
+                      .read(memory, "values", values)
+                      .read_write(memory, "output", output)
+                      .write(sum, "pieces", pieces),
+                  width, rare);
+  });
+  plan.add_step(widest > 1, [&](bool wide, bool rare) {
+    const std::int64_t width = wide ? widest : 1;
+    return finish(call("scatter_pieces", width)
+                      .read("uint", "keys", sorted.keys)
+                      .read(sum, "pieces", pieces)
+                      .write(memory, "output", output),
+                  width, rare);
+  });
 }
 
 int bits_of(std::int64_t key) { return std::bit_width(static_cast<std::uint64_t>(key)); }
 
-// One index an element of the values.
-Prepared prepare_scatter_add(const Signature& signature) {
-  const TensorSpec& indices = signature.inputs[1];
-  const TensorSpec& values = signature.inputs[2];
-  const TensorSpec& output = signature.output;
-  const int axis = axis_of(signature);
-  if (by_atomics(output.dtype)) return prepare_atomics(signature, indices);
-  const std::int64_t length = indices.shape[axis];
-  RowSums sums{.dtype = output.dtype,
-               .count = element_count(indices.shape),
-               .destinations = element_count(output.shape)};
-  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
-  const bool narrow = lines.value.argument.bytes / size_of(values.dtype) < kMostKeys;
-  if (adds_by_thread(sums.count, length) || !narrow || !sums.fits()) {
-    return prepare_lines(signature, indices);
-  }
-  auto plan = std::make_shared<StepPlan>();
-  const SortedPairs pairs = add_pairs(*plan, sums.count);
-  Step step;
-  step.kernel = &plan->add_kernel(library_kernel(
-      "indexing/segmented_sum.metal", "element_keys", {dialect_type(indices.dtype), lines.rank()},
-      {{Kind::read, dialect_type(indices.dtype), "indices"},
-       {Kind::write, "uint", "keys"},
-       {Kind::write, "uint", "rows"},
-       {Kind::constant, instance("ElementParams", {lines.rank()}), "p"}},
-      kThreads));
-  step.groups = groups_for(sums.count);
-  step.threads = {kThreads};
-  step.constants = {sums.count,
-                    length,
-                    output.shape[axis],
-                    sums.destinations,
-                    indices.strides[axis],
-                    values.strides[axis],
-                    output.strides[axis]};
-  lines.append_words(&step.constants);
-  step.arguments = {lines.index.argument, pairs.keys, pairs.values, kConstants};
-  plan->add_step(std::move(step));
-  const SortedPairs sorted = add_radix_sort(*plan, pairs, sums.count, bits_of(sums.destinations));
-  add_row_sums(*plan, sums, sorted, lines.value.argument, strided_operand(output, 3).argument);
-  return prepared_steps(std::move(plan));
+RowSums element_sums(const Signature& signature) {
+  return {.dtype = signature.output.dtype,
+          .count = element_count(signature.inputs[1].shape),
+          .destinations = element_count(signature.output.shape)};
 }
 
-// One index a row of the values.
-Prepared prepare_select_add(const Signature& signature) {
-  const TensorSpec& list = signature.inputs[1];
+RowSums row_sums(const Signature& signature) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   const int axis = axis_of(signature);
   RowSums sums{.dtype = output.dtype,
-               .count = element_count(values.shape) == 0 ? 0 : list.shape[0],
+               .count = element_count(values.shape) == 0 ? 0 : signature.inputs[1].shape[0],
                .destinations = output.shape[axis]};
   for (int i = 0; i < output.shape.rank(); ++i) {
     if (i != axis) (i < axis ? sums.outer : sums.row) *= output.shape[i];
   }
   sums.value_outer = sums.count * sums.row;
   sums.output_outer = sums.destinations * sums.row;
-  // The list as an array of the values' shape.
-  TensorSpec indices = values;
-  indices.dtype = list.dtype;
-  indices.strides = Strides::filled(indices.shape.rank(), 0);
-  indices.strides[axis] = list.strides[0];
-  if (sums.count <= kShortLine || !sums.fits()) return prepare_lines(signature, indices);
-  auto plan = std::make_shared<StepPlan>();
-  const SortedPairs pairs = add_pairs(*plan, sums.count);
-  const StridedOperand index = strided_operand(list, 1);
-  Step step;
-  step.kernel = &plan->add_kernel(library_kernel("indexing/segmented_sum.metal", "selection_keys",
-                                                 {dialect_type(list.dtype)},
-                                                 {{Kind::read, dialect_type(list.dtype), "indices"},
-                                                  {Kind::write, "uint", "keys"},
-                                                  {Kind::write, "uint", "rows"},
-                                                  {Kind::constant, "SelectionParams", "p"}},
-                                                 kThreads));
-  step.groups = groups_for(sums.count);
-  step.threads = {kThreads};
-  step.constants = {sums.count, list.strides[0], index.base, sums.destinations};
-  step.arguments = {index.argument, pairs.keys, pairs.values, kConstants};
-  plan->add_step(std::move(step));
-  const SortedPairs sorted = add_radix_sort(*plan, pairs, sums.count, bits_of(sums.destinations));
-  add_row_sums(*plan, sums, sorted, strided_operand(values, 2).argument,
-               strided_operand(output, 3).argument);
-  return prepared_steps(std::move(plan));
+  return sums;
 }
 
 }  // namespace
@@ -306,27 +222,106 @@ ScatterAxes::ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec
   merge_kernel_axes(&shape, {&index_strides, &value_strides, &output_strides});
 }
 
-void ScatterAxes::append_words(std::vector<std::int64_t>* words) const {
-  append_axes(shape, index_strides, index.base, words);
-  append_axes(shape, value_strides, value.base, words);
-  append_axes(shape, output_strides, 0, words);
-}
-
 bool by_atomics(DType dtype) {
   return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
 }
 
-bool adds_by_thread(std::int64_t count, std::int64_t length) {
-  return length <= kShortLine || count / length >= kManyLines;
+bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length) {
+  return length <= kShortLine || count / length >= resident_threads(device);
 }
 
-void add_scatter_kernels(KernelTable& table) {
-  table.add({.op = &defs::scatter_add_op, .prepare = prepare_scatter_add, .launch = launch_steps});
-  // Sums move whole rows.
-  table.add({.op = &defs::select_add_op,
-             .layout = LayoutNeed::dense,
-             .prepare = prepare_select_add,
-             .launch = launch_steps});
+bool accepts_scatter_atomics(const Signature& signature) {
+  return by_atomics(signature.output.dtype);
+}
+
+Prepared prepare_scatter_atomics(const Signature& signature) { return add_atomically(signature); }
+
+Prepared prepare_scatter_serial(const Signature& signature) {
+  return add_serially(signature, signature.inputs[1]);
+}
+
+bool accepts_scatter_sorted(const Signature& signature) {
+  const RowSums sums = element_sums(signature);
+  return sums.fits() && !adds_by_thread(*signature.device, sums.count,
+                                        signature.inputs[1].shape[axis_of(signature)]);
+}
+
+// Positions of values have 32 bits.
+bool fits_scatter_sorted(const Signature& signature) {
+  const TensorSpec& values = signature.inputs[2];
+  return strided_operand(values, 2).argument.bytes / size_of(values.dtype) < kMaxKeys;
+}
+
+Prepared prepare_scatter_sorted(const Signature& signature) {
+  const TensorSpec& indices = signature.inputs[1];
+  const TensorSpec& values = signature.inputs[2];
+  const TensorSpec& output = signature.output;
+  const int axis = axis_of(signature);
+  const RowSums sums = element_sums(signature);
+  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  auto plan = std::make_shared<StepPlan>();
+  const SortedPairs pairs = add_pairs(*plan, sums.count);
+  const char* const index = dialect_type(indices.dtype);
+  plan->add_step(KernelCall("indexing/segmented_sum.metal", "element_keys", {index, lines.rank()})
+                     .read(index, "indices", lines.index.argument)
+                     .write("uint", "keys", pairs.keys)
+                     .write("uint", "rows", pairs.values)
+                     .constants(ElementParams<kRuntimeRank>{.count = sums.count,
+                                                            .length = indices.shape[axis],
+                                                            .extent = output.shape[axis],
+                                                            .destinations = sums.destinations,
+                                                            .index_step = indices.strides[axis],
+                                                            .value_step = values.strides[axis],
+                                                            .output_step = output.strides[axis],
+                                                            .indices = lines.index_axes(),
+                                                            .values = lines.value_axes(),
+                                                            .output = lines.output_axes()})
+                     .step(*plan, groups_for(sums.count), {kThreads}, kThreads));
+  const SortedPairs sorted =
+      add_radix_sort(*plan, *signature.device, pairs, sums.count, bits_of(sums.destinations));
+  add_row_sums(*plan, sums, sorted, lines.value.argument, strided_operand(output, 3).argument);
+  return prepared_steps(std::move(plan));
+}
+
+bool accepts_select_sorted(const Signature& signature) {
+  const RowSums sums = row_sums(signature);
+  return sums.count > kShortLine && sums.fits();
+}
+
+Prepared prepare_select_sorted(const Signature& signature) {
+  const TensorSpec& list = signature.inputs[1];
+  const TensorSpec& values = signature.inputs[2];
+  const TensorSpec& output = signature.output;
+  const RowSums sums = row_sums(signature);
+  auto plan = std::make_shared<StepPlan>();
+  const SortedPairs pairs = add_pairs(*plan, sums.count);
+  const StridedOperand index = strided_operand(list, 1);
+  const char* const type = dialect_type(list.dtype);
+  plan->add_step(KernelCall("indexing/segmented_sum.metal", "selection_keys", {type})
+                     .read(type, "indices", index.argument)
+                     .write("uint", "keys", pairs.keys)
+                     .write("uint", "rows", pairs.values)
+                     .constants(SelectionParams{.count = sums.count,
+                                                .stride = list.strides[0],
+                                                .base = index.base,
+                                                .destinations = sums.destinations})
+                     .step(*plan, groups_for(sums.count), {kThreads}, kThreads));
+  const SortedPairs sorted =
+      add_radix_sort(*plan, *signature.device, pairs, sums.count, bits_of(sums.destinations));
+  add_row_sums(*plan, sums, sorted, strided_operand(values, 2).argument,
+               strided_operand(output, 3).argument);
+  return prepared_steps(std::move(plan));
+}
+
+// The list as an array of the values' shape.
+Prepared prepare_select_serial(const Signature& signature) {
+  const TensorSpec& list = signature.inputs[1];
+  const int axis = axis_of(signature);
+  TensorSpec indices = signature.inputs[2];
+  indices.dtype = list.dtype;
+  indices.strides = Strides::filled(indices.shape.rank(), 0);
+  indices.strides[axis] = list.strides[0];
+  return add_serially(signature, indices);
 }
 
 }  // namespace hearth::gpu

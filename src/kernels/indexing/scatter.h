@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "hearth/dtype.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
 
 namespace hearth::gpu {
 
@@ -16,8 +15,10 @@ struct ScatterAxes {
               const TensorSpec& output);
   std::int64_t count() const { return element_count(shape); }
   std::string rank() const { return std::to_string(shape.rank()); }
-  // The words of an Axes for each; the output begins where its memory does.
-  void append_words(std::vector<std::int64_t>* words) const;
+  // The output begins where its memory does.
+  Axes<kRuntimeRank> index_axes() const { return {index.base, &shape, &index_strides}; }
+  Axes<kRuntimeRank> value_axes() const { return {value.base, &shape, &value_strides}; }
+  Axes<kRuntimeRank> output_axes() const { return {0, &shape, &output_strides}; }
 
   Shape shape;
   Strides index_strides, value_strides, output_strides;
@@ -32,7 +33,7 @@ inline Shape lines_along(int axis, Shape shape) {
 // What the forms with sums in threadgroup memory are for: so many elements in all, and so many
 // destinations an index at most; they are read and written whole, which has to be less than
 // sorting.
-inline constexpr std::int64_t kMostSummed = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxSummed = std::int64_t{1} << 31;
 inline constexpr std::int64_t kSparsest = 32;
 // Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.
 inline constexpr std::int64_t kNeighbours = 4;
@@ -41,7 +42,7 @@ inline constexpr std::int64_t kNeighbours = 4;
 // equal runs may differ.
 bool by_atomics(DType dtype);
 
-// `count` elements in lines so short, or so many, that one thread a line is soonest done.
-bool adds_by_thread(std::int64_t count, std::int64_t length);
+// Whether one thread for each line is soonest done, of `count` elements in lines of `length`.
+bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length);
 
 }  // namespace hearth::gpu

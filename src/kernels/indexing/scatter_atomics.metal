@@ -4,20 +4,13 @@
 // An index outside its axis is not written. Bound by memory, and by additions that meet.
 
 #include "kernels/blocks/strided.h"
-
-template <int kRank>
-struct AtomicParams {
-  ulong count;
-  long extent;                          // of the output's axis
-  long output_step;                     // along it
-  Axes<kRank> indices, values, output;  // output: with a stride of 0 on the axis
-};
+#include "kernels/indexing/params.h"
 
 template <typename A, typename T, typename X, typename I, int kRank>
 void scatter_atomics(device const X* indices, device const T* values, device A* output,
                      constant AtomicParams<kRank>& p, Ctx ctx) {
   I i = I(ctx.gid.x);
-  if (ulong(i) >= p.count) return;
+  if (ulong(i) >= ulong(p.count)) return;
   ulong index = ulong(long(indices[offset_of<I, kRank>(i, p.indices)]));
   if (index >= ulong(p.extent)) return;
   long at = offset_of<I, kRank>(i, p.output) + long(index) * p.output_step;

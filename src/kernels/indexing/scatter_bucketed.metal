@@ -18,22 +18,9 @@
 #include "kernels/blocks/match_any.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/indexing/ordered_warp_add.metal"
+#include "kernels/indexing/params.h"
 
-template <int kRank>
-struct BinParams {
-  ulong lines;
-  long length;        // of a line of indices and values
-  long extent;        // of the output's axis
-  long bins;          // of a bundle, at most kMostBins
-  long share;         // destinations of a bin, for each line; share * kLines is at most kMostPlaces
-  long magic, shift;  // to divide by it
-  long tiles;         // of a bundle
-  long rounds;        // 32 elements of each simdgroup a round; a multiple of kBinAhead
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
-};
-
-constexpr constant uint kMostBins = 512u;
+constexpr constant uint kMaxBins = 512u;
 constexpr constant uint kBinThreads = 256u;
 constexpr constant uint kBinSimdgroups = 8u;
 constexpr constant int kBinAhead = 4;
@@ -51,7 +38,7 @@ inline BinLane bin_lane(constant BinParams<kRank>& p, Ctx ctx) {
   BinLane lane;
   lane.line = ctx.lane % uint(kLines);
   uint first = ctx.tg.x * uint(kLines);
-  lane.here = ulong(first + lane.line) < p.lines;
+  lane.here = ulong(first + lane.line) < ulong(p.lines);
   lane.at = lane.here ? first + lane.line : first;
   uint simdgroup = ctx.tg.y * kBinSimdgroups + ctx.sg;
   lane.row = simdgroup * uint(p.rounds) * (32u / uint(kLines)) + ctx.lane / uint(kLines);
@@ -86,13 +73,13 @@ inline uint bin_of(uint index, constant BinParams<kRank>& p) {
 template <typename X, int kLines, int kRank>
 void bin_count(device const X* indices, device uint* counts, device ushort* within,
                constant BinParams<kRank>& p, threadgroup atomic_uint* histogram, Ctx ctx) {
-  for (uint i = ctx.tid.x; i < kMostBins * kBinSimdgroups; i += kBinThreads) {
+  for (uint i = ctx.tid.x; i < kMaxBins * kBinSimdgroups; i += kBinThreads) {
     atomic_store_explicit(&histogram[i], 0u, memory_order_relaxed);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   BinLane lane = bin_lane<kLines, kRank>(p, ctx);
   indices += offset_of<uint, kRank>(lane.at, p.indices);
-  threadgroup atomic_uint* mine = histogram + ctx.sg * kMostBins;
+  threadgroup atomic_uint* mine = histogram + ctx.sg * kMaxBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
     X element[kBinAhead];
     bin_load<X, kLines, kRank>(element, indices, p.index_step, lane, round, p);
@@ -111,21 +98,17 @@ void bin_count(device const X* indices, device uint* counts, device ushort* with
 #pragma unroll
     for (uint sg = 0u; sg < kBinSimdgroups; ++sg) {
       within[(tile * kBinSimdgroups + sg) * ulong(p.bins) + bin] = ushort(before);
-      before += atomic_load_explicit(&histogram[sg * kMostBins + bin], memory_order_relaxed);
+      before += atomic_load_explicit(&histogram[sg * kMaxBins + bin], memory_order_relaxed);
     }
     counts[tile * ulong(p.bins) + bin] = before;
   }
 }
 
 // Counts to those of the tiles before; totals[bundle][bin]. A thread has one bin.
-struct BinPlaceParams {
-  ulong count;  // bins of all bundles
-  long bins, tiles;
-};
 inline void bin_places(device uint* counts, device uint* totals, constant BinPlaceParams& p,
                        Ctx ctx) {
   uint i = ctx.gid.x;
-  if (ulong(i) >= p.count) return;
+  if (ulong(i) >= ulong(p.count)) return;
   uint bundle = i / uint(p.bins);
   counts += ulong(bundle) * ulong(p.tiles) * ulong(p.bins) + (i - bundle * uint(p.bins));
   uint before = 0u;
@@ -196,7 +179,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
       uint begin = before + counts[tile * ulong(p.bins) + bin];
 #pragma unroll
       for (uint sg = 0u; sg < kBinSimdgroups; ++sg) {
-        next[sg * kMostBins + bin] =
+        next[sg * kMaxBins + bin] =
             begin + uint(within[(tile * kBinSimdgroups + sg) * ulong(p.bins) + bin]);
       }
     }
@@ -208,7 +191,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
   indices += offset_of<uint, kRank>(lane.at, p.indices);
   values += offset_of<uint, kRank>(lane.at, p.values);
   entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.length);
-  threadgroup uint* mine = next + ctx.sg * kMostBins;
+  threadgroup uint* mine = next + ctx.sg * kMaxBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
     X element[kBinAhead];
     typename D::memory value[kBinAhead];
@@ -219,7 +202,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
       uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
       bool taken = index != ~0u;
       uint bin = taken ? bin_of(index, p) : 0u;
-      uint alike = lanes_alike<kMostBins>(lanes_where(taken), bin);
+      uint alike = match_any<kMaxBins>(ballot(taken), bin);
       uint smaller = popcount(alike & ((1u << ctx.lane) - 1u));
       uint begin = mine[bin];
       simdgroup_barrier(mem_flags::mem_threadgroup);

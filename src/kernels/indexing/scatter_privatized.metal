@@ -15,16 +15,7 @@
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/indexing/ordered_warp_add.metal"
-
-template <int kRank>
-struct ShareParams {
-  ulong lines;
-  long length;                               // of a line of indices and values
-  long extent;                               // of the output's axis
-  long share;                                // destinations of a simdgroup, at most kMostPlaces
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
-};
+#include "kernels/indexing/params.h"
 
 constexpr constant uint kShareThreads = 256u;
 constexpr constant uint kShareSimdgroups = 8u;
@@ -49,10 +40,10 @@ inline void add_waiting(device const typename D::memory* values, long step,
 }
 
 template <typename D, typename A, typename X, int kLines, int kRank, bool kOr>
-void scatter_shares(device const X* indices, device const typename D::memory* values,
-                    device typename D::memory* output, constant ShareParams<kRank>& p,
-                    threadgroup A* sums, threadgroup ushort* staged, threadgroup uint* waiting,
-                    Ctx ctx) {
+void scatter_privatized(device const X* indices, device const typename D::memory* values,
+                        device typename D::memory* output, constant ShareParams<kRank>& p,
+                        threadgroup A* sums, threadgroup ushort* staged, threadgroup uint* waiting,
+                        Ctx ctx) {
   const uint kTile = kStaged / uint(kLines);
   const uint kPitch = kTile + kStagedGap;
   const uint kShares = kShareSimdgroups / uint(kLines);  // of a line
@@ -61,7 +52,7 @@ void scatter_shares(device const X* indices, device const typename D::memory* va
   uint line = ctx.tid.x % uint(kLines);
   uint row = ctx.tid.x / uint(kLines);
   ulong lines = ulong(ctx.tg.x) * uint(kLines);
-  bool here = lines + line < p.lines;
+  bool here = lines + line < ulong(p.lines);
   uint at = uint(here ? lines + line : lines);
   uint range = uint(p.share) * kShares;
   ulong first = ulong(ctx.tg.y) * range;
@@ -78,7 +69,8 @@ void scatter_shares(device const X* indices, device const typename D::memory* va
   // Sums: a simdgroup has one line.
   uint own = ctx.sg / kShares;
   uint low = (ctx.sg % kShares) * uint(p.share);
-  values += offset_of<uint, kRank>(uint(lines + own < p.lines ? lines + own : lines), p.values);
+  values +=
+      offset_of<uint, kRank>(uint(lines + own < ulong(p.lines) ? lines + own : lines), p.values);
   threadgroup A* mine = sums + low * uint(kLines) + own;
   threadgroup uint* queue = waiting + ctx.sg * kWaiting;
   for (ulong tile = 0; tile < ulong(p.length); tile += kTile) {
@@ -104,7 +96,7 @@ void scatter_shares(device const X* indices, device const typename D::memory* va
       uint i = begin + ctx.lane;
       uint place = uint(staged[own * kPitch + i]) - low;
       bool taken = place < uint(p.share);
-      uint lanes = lanes_where(taken);
+      uint lanes = ballot(taken);
       if (taken) queue[count + popcount(lanes & ((1u << ctx.lane) - 1u))] = (place << 16) | i;
       count += popcount(lanes);
       simdgroup_barrier(mem_flags::mem_threadgroup);

@@ -1,29 +1,20 @@
-// scatter_add and select_add where lines are short, or many: scatter_sums.h has the others. Text of
-// the kernel dialect.
+// scatter_add and select_add where lines are short, or many: segmented_sum.metal has the others.
+// Text of the kernel dialect.
 //
 // Bound by memory; one line a thread. Elements are added in the type A that their dtype sums in. An
 // index outside its axis is not written. Deterministic: one thread adds to an element, in the order
 // of the indices.
 
 #include "kernels/blocks/strided.h"
+#include "kernels/indexing/params.h"
 
 // Adds along lines: a thread owns the line of the output that position i of the axes starts, and
 // takes the indices of its line in order. With is_or, elements are bools and the sum is their or.
-template <int kRank>
-struct ScatterParams {
-  ulong lines;
-  long length;  // of a line of indices and values
-  long extent;  // of the output's axis
-  long is_or;
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
-};
-
 template <typename E, typename A, typename X, typename I, int kRank>
 void scatter_add(device const X* indices, device const E* values, device A* output,
                  constant ScatterParams<kRank>& p, Ctx ctx) {
   I line = I(ctx.gid.x);
-  if (ulong(line) >= p.lines) return;
+  if (ulong(line) >= ulong(p.lines)) return;
   long index_at = offset_of<I, kRank>(line, p.indices);
   long value_at = offset_of<I, kRank>(line, p.values);
   long output_at = offset_of<I, kRank>(line, p.output);
@@ -38,12 +29,8 @@ void scatter_add(device const X* indices, device const E* values, device A* outp
 }
 
 // y[i] = T(x[i]): between a dtype and the type that its sums are kept in.
-struct ConvertParams {
-  ulong count;
-};
-
 template <typename F, typename T>
 void convert(device const F* x, device T* y, constant ConvertParams& p, Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i < p.count) y[i] = T(x[i]);
+  if (i < ulong(p.count)) y[i] = T(x[i]);
 }

@@ -9,19 +9,14 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/indexing/params.h"
 
 // An index outside its axis becomes the key `destinations`, larger than all others.
-struct SelectionParams {
-  ulong count;
-  long stride;  // of the list of indices, from its first element on
-  long base;
-  long destinations;
-};
 template <typename X>
 void selection_keys(device const X* indices, device uint* keys, device uint* rows,
                     constant SelectionParams& p, Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i >= p.count) return;
+  if (i >= ulong(p.count)) return;
   ulong index = ulong(long(indices[p.base + long(i) * p.stride]));
   keys[i] = index < ulong(p.destinations) ? uint(index) : uint(p.destinations);
   rows[i] = uint(i);
@@ -29,20 +24,11 @@ void selection_keys(device const X* indices, device uint* keys, device uint* row
 
 // For indices of one element each: keys are elements of the output, rows elements of the values.
 // Elements are numbered line by line, a line along the axis.
-template <int kRank>
-struct ElementParams {
-  ulong count;
-  long length;
-  long extent;        // of the output's axis
-  long destinations;  // elements of the output
-  long index_step, value_step, output_step;
-  Axes<kRank> indices, values, output;  // with an extent of 1 on the axis
-};
 template <typename X, int kRank>
 void element_keys(device const X* indices, device uint* keys, device uint* rows,
                   constant ElementParams<kRank>& p, Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i >= p.count) return;
+  if (i >= ulong(p.count)) return;
   uint line = uint(i) / uint(p.length);
   long at = long(uint(i) - line * uint(p.length));
   ulong index = ulong(long(indices[offset_of<uint, kRank>(line, p.indices) + at * p.index_step]));
@@ -50,16 +36,6 @@ void element_keys(device const X* indices, device uint* keys, device uint* rows,
   keys[i] = index < ulong(p.extent) ? uint(output) : uint(p.destinations);
   rows[i] = uint(offset_of<uint, kRank>(line, p.values) + at * p.value_step);
 }
-
-struct SumParams {
-  ulong threads;      // outer x blocks x vectors
-  ulong count;        // keys
-  ulong blocks;       // of kBlock keys
-  ulong vectors;      // of a row
-  long destinations;  // keys from there on are dropped
-  long value_outer;   // elements from one outer position to the next
-  long output_outer;
-};
 
 constexpr constant uint kBlock = 32u;
 constexpr constant int kAhead = 4;
@@ -78,8 +54,8 @@ inline Walk walk_of(uint i, constant SumParams& p) {
 // Of a block's piece of a segment that began before it (0), or that goes on behind it (1).
 template <int kWidth>
 inline ulong piece_at(Walk walk, uint block, uint piece, constant SumParams& p) {
-  ulong row = (ulong(walk.outer) * p.blocks + block) * 2u + piece;
-  return (row * p.vectors + walk.column) * uint(kWidth);
+  ulong row = (ulong(walk.outer) * ulong(p.blocks) + block) * 2u + piece;
+  return (row * ulong(p.vectors) + walk.column) * uint(kWidth);
 }
 
 // A row's vector of dtype D, and sums of it in A; with kOr, elements are bools and the sum their
@@ -116,13 +92,13 @@ struct RowSums {
 };
 
 template <typename D, typename A, int kWidth, bool kOr>
-void scatter_sums(device const uint* keys, device const uint* rows,
-                  device const typename D::memory* values, device typename D::memory* output,
-                  device A* pieces, constant SumParams& p, Ctx ctx) {
+void segmented_sum(device const uint* keys, device const uint* rows,
+                   device const typename D::memory* values, device typename D::memory* output,
+                   device A* pieces, constant SumParams& p, Ctx ctx) {
   typedef RowSums<D, A, kWidth, kOr> Sums;
-  if (ulong(ctx.gid.x) >= p.threads) return;
+  if (ulong(ctx.gid.x) >= ulong(p.threads)) return;
   Walk walk = walk_of(ctx.gid.x, p);
-  ulong row = p.vectors * uint(kWidth);
+  ulong row = ulong(p.vectors) * uint(kWidth);
   values += long(walk.outer) * p.value_outer + long(walk.column) * kWidth;
   output += long(walk.outer) * p.output_outer + long(walk.column) * kWidth;
   uint first = walk.block * kBlock;
@@ -174,7 +150,7 @@ void scatter_sums(device const uint* keys, device const uint* rows,
 template <typename D, typename A, int kWidth, bool kOr>
 void scatter_pieces(device const uint* keys, device const A* pieces,
                     device typename D::memory* output, constant SumParams& p, Ctx ctx) {
-  if (ulong(ctx.gid.x) >= p.threads) return;
+  if (ulong(ctx.gid.x) >= ulong(p.threads)) return;
   Walk walk = walk_of(ctx.gid.x, p);
   uint first = walk.block * kBlock;
   uint next = first + kBlock;

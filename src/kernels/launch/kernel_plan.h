@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "runtime/commands/encoder.h"
 
 namespace hearth::gpu {

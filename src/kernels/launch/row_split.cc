@@ -7,16 +7,18 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kSimd = 32;
+constexpr std::int64_t kRowSimd = 32;
 // Threads of a threadgroup whose rows have a simdgroup or less.
 constexpr std::int64_t kShortThreads = 128;
 
 }  // namespace
 
-void RowSplit::append_words(std::vector<std::int64_t>* words) const {
-  words->insert(
-      words->end(),
-      {rows, length, lanes, std::countr_zero(static_cast<std::uint64_t>(lanes)), shifted ? 1 : 0});
+RowSplitParams RowSplit::params() const {
+  return {.rows = rows,
+          .length = length,
+          .lanes = lanes,
+          .lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes)),
+          .shifted = shifted ? 1 : 0};
 }
 
 RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
@@ -29,13 +31,14 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
   split.shifted = length % count != 0;
   // A row that begins inside a packet may touch one more.
   const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
-  const std::int64_t wanted = parts(packets, held);
+  const std::int64_t wanted = ceil_div(packets, held);
   split.lanes = static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
   split.whole = packets <= split.lanes * held;
-  const std::int64_t threads = std::max(split.lanes > kSimd ? kSimd : kShortThreads, split.lanes);
+  const std::int64_t threads =
+      std::max(split.lanes > kRowSimd ? kRowSimd : kShortThreads, split.lanes);
   const std::int64_t together = threads / split.lanes;
-  split.groups = {static_cast<std::uint32_t>(parts(rows, together))};
+  split.groups = {static_cast<std::uint32_t>(ceil_div(rows, together))};
   split.threads = {static_cast<std::uint32_t>(threads)};
   return split;
 }
@@ -53,7 +56,7 @@ RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
                           std::int64_t most_lanes, int held) {
   RowSplit split = split_rows(rows, length, dtype, most_lanes, held);
   const std::int64_t count = kPacketBytes / size_of(dtype);
-  const std::int64_t packets = parts(length, count);
+  const std::int64_t packets = ceil_div(length, count);
   const std::int64_t needed = (packets + split.lanes - 1) / split.lanes;
   if (needed > held) return split;
   split.whole = true;

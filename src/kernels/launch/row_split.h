@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
 
 namespace hearth::gpu {
 
@@ -17,8 +17,7 @@ struct RowSplit {
   bool shifted = false;
   Size3 groups, threads;
 
-  // The words of RowSplit in kernels/blocks/rows.h.
-  void append_words(std::vector<std::int64_t>* words) const;
+  RowSplitParams params() const;
 };
 // Rows of `length` elements, each for at most `most_lanes` threads that hold `held` packets.
 RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,

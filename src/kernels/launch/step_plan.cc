@@ -39,9 +39,31 @@ bool is_aligned(const Step& step, const Launch& launch) {
   });
 }
 
+// Of the texts and functions of src/kernels, which say no more than this.
+bool is_same(const runtime::KernelSource& one, const runtime::KernelSource& other) {
+  return one.name == other.name && one.text == other.text && one.function == other.function &&
+         one.max_threads == other.max_threads &&
+         std::equal(one.parameters.begin(), one.parameters.end(), other.parameters.begin(),
+                    other.parameters.end(), [](const auto& a, const auto& b) {
+                      return a.kind == b.kind && a.type == b.type && a.name == b.name &&
+                             a.count == b.count;
+                    });
+}
+
+// Whether the steps can be launched as they are.
+bool suits(const StepPlan& plan, const Launch& launch) {
+  return std::all_of(plan.steps().begin(), plan.steps().end(), [&](const Step& step) {
+    return (step.unaligned_variant != nullptr || is_aligned(step, launch)) &&
+           (step.kernel->source() != nullptr || launch.encoder->takes(*step.kernel));
+  });
+}
+
 }  // namespace
 
 const runtime::LazyKernel& StepPlan::add_kernel(runtime::KernelSource source, bool rare) {
+  for (const runtime::LazyKernel* known : kernels) {
+    if (known->source() != nullptr && is_same(*known->source(), source)) return *known;
+  }
   const runtime::LazyKernel& kernel = kernels_.emplace_back(std::move(source));
   if (!rare) kernels.push_back(&kernel);
   return kernel;
@@ -57,22 +79,26 @@ void StepPlan::add_step(Step step) { steps_.push_back(std::move(step)); }
 
 std::int64_t StepPlan::add_workspace(std::int64_t bytes) {
   const std::int64_t offset = workspace_bytes_;
-  workspace_bytes_ += parts(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
+  workspace_bytes_ += ceil_div(bytes, kWorkspaceAlignment) * kWorkspaceAlignment;
   return offset;
 }
 
 Prepared prepared_steps(std::shared_ptr<const StepPlan> plan) {
-  const std::int64_t bytes = plan->workspace_bytes();
+  std::int64_t bytes = plan->workspace_bytes();
+  if (plan->fallback() != nullptr) bytes = std::max(bytes, plan->fallback()->workspace_bytes());
   return prepared(std::move(plan), bytes == 0 ? 0 : bytes + kWorkspaceAlignment - kAlignment);
 }
 
 void launch_steps(const Launch& launch) { launch_steps(plan_as<StepPlan>(launch), launch); }
 
 void launch_steps(const StepPlan& plan, const Launch& launch) {
+  if (plan.fallback() != nullptr && !suits(plan, launch)) {
+    return launch_steps(*plan.fallback(), launch);
+  }
   std::vector<runtime::Argument> arguments;
   for (const Step& each : plan.steps()) {
-    const bool other = each.otherwise != nullptr && !is_aligned(each, launch);
-    const Step& step = other ? *each.otherwise : each;
+    const bool other = each.unaligned_variant != nullptr && !is_aligned(each, launch);
+    const Step& step = other ? *each.unaligned_variant : each;
     arguments.clear();
     for (const StepArgument& from : step.arguments) {
       arguments.push_back(argument_of(from, launch, step));
@@ -95,44 +121,11 @@ StridedOperand strided_operand(const TensorSpec& spec, int operand) {
   return result;
 }
 
-void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
-                 std::vector<std::int64_t>* words) {
-  words->push_back(base);
-  words->insert(words->end(), shape.begin(), shape.end());
-  words->insert(words->end(), strides.begin(), strides.end());
-}
-
 void merge_kernel_axes(Shape* shape, const std::vector<Strides*>& strides) {
   merge_axes(shape, strides);
   if (shape->rank() > 0) return;
   shape->push_back(1);
   for (Strides* each : strides) each->push_back(0);
-}
-
-std::string entry_name(const std::string& function, const std::vector<std::string>& arguments) {
-  std::string name = function;
-  for (const std::string& argument : arguments) name += "_" + argument;
-  return name;
-}
-
-std::string instance(const std::string& function, const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return function;
-  std::string text = function + "<";
-  for (std::size_t i = 0; i < arguments.size(); ++i) text += (i == 0 ? "" : ", ") + arguments[i];
-  return text + ">";
-}
-
-runtime::KernelSource library_kernel(const std::string& file, const std::string& function,
-                                     const std::vector<std::string>& arguments,
-                                     std::vector<KernelParameter> parameters,
-                                     std::int64_t max_threads) {
-  runtime::KernelSource source;
-  source.name = entry_name(function, arguments);
-  source.text = "#include \"kernels/" + file + "\"\n";
-  source.function = instance(function, arguments);
-  source.parameters = std::move(parameters);
-  source.max_threads = static_cast<int>(max_threads);
-  return source;
 }
 
 }  // namespace hearth::gpu

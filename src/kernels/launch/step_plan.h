@@ -26,7 +26,7 @@ struct StepArgument {
   int operand = 0;          // of the launch: inputs, then the output
   std::int64_t offset = 0;  // bytes
   std::int64_t bytes = 0;
-  std::int64_t alignment = 1;  // bytes, of the address of an operand: see Step::otherwise
+  std::int64_t alignment = 1;  // bytes, of the address of an operand: see Step::unaligned_variant
 };
 
 inline constexpr StepArgument kDynamics{StepArgument::From::dynamics, 0, 0, 0};
@@ -40,7 +40,7 @@ struct Step {
       constants;    // the words of the constant struct: all members have 8 bytes
   double work = 0;  // as Command::work
   // What is launched instead where an address is not as aligned as its argument says.
-  std::shared_ptr<const Step> otherwise;
+  std::shared_ptr<const Step> unaligned_variant;
 };
 
 // Of products of matrices: Step::work.
@@ -52,7 +52,7 @@ inline double product_work(std::int64_t batches, std::int64_t m, std::int64_t n,
 class StepPlan final : public KernelPlan {
  public:
   // A kernel that the steps may launch; it lives as long as the plan. A `rare` one is compiled when
-  // it is launched, and not before.
+  // it is launched, and not before. One that is not rare is kept once, however often it is added.
   const runtime::LazyKernel& add_kernel(runtime::KernelSource source, bool rare = false);
   const runtime::LazyKernel& add_library_call(runtime::LibraryCall call);
   void add_step(Step step);
@@ -61,9 +61,13 @@ class StepPlan final : public KernelPlan {
   template <class Make>
   void add_step(bool wide, const Make& make) {
     Step step = make(wide, false);
-    if (wide) step.otherwise = std::make_shared<Step>(make(false, true));
+    if (wide) step.unaligned_variant = std::make_shared<Step>(make(false, true));
     add_step(std::move(step));
   }
+  // What is launched instead where an address is not as aligned as an argument without
+  // Step::unaligned_variant says, or a library refuses a call. Its kernels are compiled then.
+  void set_fallback(std::shared_ptr<const StepPlan> fallback) { fallback_ = std::move(fallback); }
+  const StepPlan* fallback() const noexcept { return fallback_.get(); }
   // Reserves workspace, aligned to 256 bytes; returns its offset in bytes.
   std::int64_t add_workspace(std::int64_t bytes);
 
@@ -74,6 +78,7 @@ class StepPlan final : public KernelPlan {
   std::deque<runtime::LazyKernel> kernels_;
   std::vector<Step> steps_;
   std::int64_t workspace_bytes_ = 0;
+  std::shared_ptr<const StepPlan> fallback_;
 };
 
 // The end of every prepare(), and the launch that goes with it.
@@ -89,11 +94,6 @@ struct StridedOperand {
 };
 StridedOperand strided_operand(const TensorSpec& spec, int operand);
 
-// The words of Axes<rank> (kernels/blocks/strided.h) for the axes [0, rank) of a shape. Axes are
-// merged where all of `strides` allow it before, see merge_kernel_axes().
-void append_axes(const Shape& shape, const Strides& strides, std::int64_t base,
-                 std::vector<std::int64_t>* words);
-
 // merge_axes(), but at least one axis is left. Keeps kernels apart by rank only where the memory
 // really differs.
 void merge_kernel_axes(Shape* shape, const std::vector<Strides*>& strides);
@@ -106,7 +106,7 @@ inline const char* index_type(std::int64_t count) {
 // Threadgroups of kThreads threads for `count` threads in all.
 inline constexpr std::uint32_t kThreads = 256;
 inline Size3 groups_for(std::int64_t count) {
-  return {static_cast<std::uint32_t>(parts(count, kThreads)), 1, 1};
+  return {static_cast<std::uint32_t>(ceil_div(count, kThreads)), 1, 1};
 }
 
 // The first static parameter of ops along an axis.
@@ -114,15 +114,6 @@ inline int axis_of(const Signature& signature) {
   return static_cast<int>(ParamReader(signature.statics).i64());
 }
 
-// "name_float_3": a kernel's entry point from its function and template arguments.
-std::string entry_name(const std::string& function, const std::vector<std::string>& arguments);
-// "name<float, 3>", or "name".
-std::string instance(const std::string& function, const std::vector<std::string>& arguments);
 inline const char* truth(bool value) { return value ? "true" : "false"; }
-// The kernel `function`<arguments> of src/kernels/`file`.
-runtime::KernelSource library_kernel(const std::string& file, const std::string& function,
-                                     const std::vector<std::string>& arguments,
-                                     std::vector<KernelParameter> parameters,
-                                     std::int64_t max_threads);
 
 }  // namespace hearth::gpu

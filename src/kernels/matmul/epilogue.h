@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::gpu {
 

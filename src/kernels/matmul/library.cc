@@ -1,15 +1,15 @@
-// matmul by the vendor's library, where the driver has one that does it: gpu/matmul_problem.h.
+// matmul by the vendor's library, where the driver has one that does it: kernels/matmul/problem.h.
 #include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "codegen/dialect_types.h"
 #include "graph/switches.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/launch/occupancy.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/epilogue.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/matmul/problem.h"
-#include "ops/defs.h"
 
 namespace hearth::gpu {
 namespace {
@@ -17,17 +17,17 @@ namespace {
 using Matrix = MatmulProblem::Matrix;
 
 // Products that are one each because their batch axes are no axis of even steps.
-constexpr std::int64_t kMostCalls = 64;
+constexpr std::int64_t kMaxCalls = 64;
 // For the sums of parts of k that a library computes side by side, with what else it notes there.
-constexpr std::int64_t kMostWorkspace = std::int64_t{32} << 20;
-constexpr std::int64_t kLeastWorkspace = std::int64_t{64} << 10;
+constexpr std::int64_t kMaxWorkspace = std::int64_t{32} << 20;
+constexpr std::int64_t kMinWorkspace = std::int64_t{64} << 10;
 // Parts, and elements of one: small results of long sums are cut into hundreds.
-constexpr std::int64_t kMostParts = 512;
-constexpr std::int64_t kShortestPart = 32;
-// Results that fill a large GPU a few times at most: some parts of all of them are worth more.
-constexpr std::int64_t kFewResults = std::int64_t{4} << 20;
+constexpr std::int64_t kMaxLibraryParts = 512;
+constexpr std::int64_t kMinLibraryPart = 32;
+// Results for each thread that a device runs at the same time, up to which some parts of all of
+// them are worth more workspace.
+constexpr std::int64_t kFewResults = 16;
 
-// What tensor cores load and store at once.
 // Multiplications of a product that is worth a second call.
 constexpr std::int64_t kLarge = std::int64_t{1} << 30;
 
@@ -80,7 +80,7 @@ Batch batch_of(const Signature& signature, bool packed) {
 
 bool is_for_library(const Batch& batch) {
   const auto is_negative = [](std::int64_t stride) { return stride < 0; };
-  return element_count(batch.shape) / batch.shape.back() <= kMostCalls &&
+  return element_count(batch.shape) / batch.shape.back() <= kMaxCalls &&
          std::none_of(batch.a.begin(), batch.a.end(), is_negative) &&
          std::none_of(batch.b.begin(), batch.b.end(), is_negative);
 }
@@ -121,8 +121,8 @@ Cuts cuts_of(const Signature& signature, const MatmulProblem& problem, std::int6
 
 // The part of a matrix that a call takes, of a batch whose matrices begin `first` elements behind
 // the operand's own.
-StepArgument argument_of(int operand, DType dtype, const Matrix& matrix, const Part& rows,
-                         const Part& columns, std::int64_t batches, std::int64_t first) {
+StepArgument matrix_argument(int operand, DType dtype, const Matrix& matrix, const Part& rows,
+                             const Part& columns, std::int64_t batches, std::int64_t first) {
   const bool transposed = matrix.transposed != 0;
   const Part& lines = transposed ? columns : rows;
   const Part& line = transposed ? rows : columns;
@@ -133,18 +133,14 @@ StepArgument argument_of(int operand, DType dtype, const Matrix& matrix, const P
           (first + lines.first * matrix.stride + line.first) * item, span * item};
 }
 
-std::int64_t workspace_bytes(const MatmulProblem& problem) {
+std::int64_t workspace_bytes(const runtime::DeviceTraits& device, const MatmulProblem& problem) {
   const std::int64_t results = problem.batches * problem.m * problem.n;
   const DType sum = static_cast<DType>(problem.dtype) == DType::f64 ? DType::f64 : DType::f32;
-  const std::int64_t parts = std::clamp<std::int64_t>(problem.k / kShortestPart, 1, kMostParts);
-  const std::int64_t most = (results <= kFewResults ? 2 : 1) * kMostWorkspace;
-  return std::clamp(parts * results * size_of(sum) + kLeastWorkspace, kLeastWorkspace, most);
-}
-
-bool accepts(const Signature& signature) {
-  const TensorSpec& c = signature.output;
-  const Shape& a = signature.inputs[0].shape;
-  return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(problem.k / kMinLibraryPart, 1, kMaxLibraryParts);
+  const std::int64_t most =
+      (results <= kFewResults * resident_threads(device) ? 2 : 1) * kMaxWorkspace;
+  return std::clamp(parts * results * size_of(sum) + kMinWorkspace, kMinWorkspace, most);
 }
 
 // Of a product that is no batch.
@@ -155,52 +151,33 @@ bool fuses_one(const Signature& signature) {
          fuses_matmul(signature);
 }
 
-// What the library's own epilogues take: rows of whole packets.
-bool fuses(const Signature& signature) {
-  const TensorSpec& c = signature.output;
-  if (c.dtype == DType::f64 || c.shape.back() * size_of(c.dtype) % kPacketBytes != 0 ||
-      !fuses_one(signature)) {
-    return false;
-  }
-  // How exact the library's gelu is nobody says; 16 bits do not see more.
-  return size_of(c.dtype) == 2 ||
-         matmul_epilogue(signature)->activation != MatmulEpilogue::Activation::gelu_tanh;
-}
-
 // Whether all that a call reads and writes is within reach of 31 bits.
 bool is_within_reach(const MatmulProblem& problem) {
   const auto reaches = [&](const Matrix& matrix, std::int64_t rows, std::int64_t columns) {
     if (matrix.transposed != 0) std::swap(rows, columns);
     return (problem.batches - 1) * matrix.batch_stride + (rows - 1) * matrix.stride + columns;
   };
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  return reaches(problem.a, problem.m, problem.k) < kMost &&
-         reaches(problem.b, problem.k, problem.n) < kMost &&
-         reaches(problem.c, problem.m, problem.n) < kMost;
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  return reaches(problem.a, problem.m, problem.k) < kMax &&
+         reaches(problem.b, problem.k, problem.n) < kMax &&
+         reaches(problem.c, problem.m, problem.n) < kMax;
 }
 
-bool wants_padding(const Signature& signature) { return is_large(signature, kLarge); }
+// The product as one call, before its batches and extents are divided.
+struct Product {
+  Product(const Signature& signature, bool packed);
 
-// What a library whose results are packed takes. It has no f64, and is told how gelu is worked out.
-bool is_for_packed(const Signature& signature) {
-  const TensorSpec& c = signature.output;
-  const auto is_dense = [&](int input) {
-    const TensorSpec& spec = signature.inputs[static_cast<std::size_t>(input)];
-    return has_dense_matrices(spec.shape, spec.strides);
-  };
-  return accepts(signature) && c.dtype != DType::f64 && is_dense(0) && is_dense(1) &&
-         c.strides == contiguous_strides(c.shape) &&
-         (signature.epilogue.empty() || fuses_one(signature));
-}
+  Batch batch;
+  MatmulEpilogue epilogue;
+  MatmulProblem problem;
+};
 
-// Empty for what is no library's. `packed`: for a library whose results are.
-std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t large, bool packed) {
-  Batch batch = batch_of(signature, packed);
-  if (!is_for_library(batch)) return std::nullopt;
+Product::Product(const Signature& signature, bool packed)
+    : batch(batch_of(signature, packed)),
+      epilogue(matmul_epilogue(signature).value_or(MatmulEpilogue{})) {
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];
   const TensorSpec& c = signature.output;
-  MatmulProblem problem;
   problem.dtype = static_cast<std::int64_t>(c.dtype);
   problem.tf32 = c.dtype == DType::f32 && switches().tf32 ? 1 : 0;
   problem.m = c.shape[c.shape.rank() - 2];
@@ -213,13 +190,21 @@ std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t l
   problem.a.batch_stride = batch.a.back();
   problem.b.batch_stride = batch.b.back();
   problem.c.batch_stride = batch.c.back();
-  const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
   problem.has_bias = epilogue.bias >= 0 ? 1 : 0;
   problem.has_residual = epilogue.residual >= 0 ? 1 : 0;
   problem.activation = static_cast<std::int64_t>(epilogue.activation);
-  if (packed && !is_within_reach(problem)) return std::nullopt;
-  problem.workspace_bytes = packed ? 0 : workspace_bytes(problem);
+  problem.workspace_bytes = packed ? 0 : workspace_bytes(*signature.device, problem);
+}
 
+// `packed`: for a library whose results are.
+std::shared_ptr<StepPlan> call_steps(const Signature& signature, std::int64_t large, bool packed) {
+  const Product product(signature, packed);
+  const Batch& batch = product.batch;
+  const MatmulProblem& problem = product.problem;
+  const MatmulEpilogue& epilogue = product.epilogue;
+  const TensorSpec& a = signature.inputs[0];
+  const TensorSpec& b = signature.inputs[1];
+  const TensorSpec& c = signature.output;
   auto plan = std::make_shared<StepPlan>();
   const std::int64_t workspace = plan->add_workspace(problem.workspace_bytes);
   const std::int64_t calls = element_count(batch.shape) / problem.batches;
@@ -246,15 +231,15 @@ std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t l
       Step step;
       step.kernel = &kernel;
       step.work = product_work(part.batches, part.m, part.n, part.k);
-      step.arguments = {argument_of(0, a.dtype, problem.a, m, k, problem.batches, first[0]),
-                        argument_of(1, b.dtype, problem.b, k, n, problem.batches, first[1])};
+      step.arguments = {matrix_argument(0, a.dtype, problem.a, m, k, problem.batches, first[0]),
+                        matrix_argument(1, b.dtype, problem.b, k, n, problem.batches, first[1])};
       for (const int input : {epilogue.bias, epilogue.residual}) {
         if (input < 0) continue;
         step.arguments.push_back(
             strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument);
       }
       const StepArgument result =
-          argument_of(output, c.dtype, problem.c, m, n, problem.batches, first[2]);
+          matrix_argument(output, c.dtype, problem.c, m, n, problem.batches, first[2]);
       if (adds) step.arguments.push_back(result);
       step.arguments.push_back(result);
       step.arguments.push_back(
@@ -269,35 +254,60 @@ std::optional<Prepared> prepare_calls(const Signature& signature, std::int64_t l
       for (const Part& k : parts.k) add_part(m, n, k);
     }
   }
-  return prepared_steps(std::move(plan));
+  return plan;
 }
-
-Prepared prepare(const Signature& signature) { return library_matmul(signature, kLarge); }
 
 }  // namespace
 
-Prepared library_matmul(const Signature& signature, std::int64_t large) {
-  if (auto vector = matvec(signature)) return std::move(*vector);
-  if (is_matvec_few(signature)) return matvec_few(signature);
-  if (auto calls = prepare_calls(signature, large, false)) return std::move(*calls);
-  return portable_matmul(signature);
+bool accepts_library(const Signature& signature) {
+  const TensorSpec& c = signature.output;
+  const Shape& a = signature.inputs[0].shape;
+  return is_float(c.dtype) && element_count(c.shape) > 0 && a.back() > 0;
 }
 
-std::optional<Prepared> packed_library_matmul(const Signature& signature) {
-  if (!is_for_packed(signature)) return std::nullopt;
-  return prepare_calls(signature, 0, true);
+bool fits_library(const Signature& signature) { return is_for_library(batch_of(signature, false)); }
+
+// What the library's own epilogues take: rows of whole packets.
+bool fuses_library(const Signature& signature) {
+  const TensorSpec& c = signature.output;
+  if (c.dtype == DType::f64 || c.shape.back() * size_of(c.dtype) % kPacketBytes != 0 ||
+      !fuses_one(signature)) {
+    return false;
+  }
+  // How exact the library's gelu is nobody says; 16 bits do not see more.
+  return size_of(c.dtype) == 2 ||
+         matmul_epilogue(signature)->activation != MatmulEpilogue::Activation::gelu_tanh;
 }
 
-void add_library_matmul(KernelTable& table) {
-  table.add({.op = &defs::matmul_op,
-             .accepts = accepts,
-             .layout = LayoutNeed::matrices,
-             .priority = 1,
-             .fuses = fuses,
-             .prepare = prepare,
-             .launch = launch_steps,
-             .wants_padding = wants_padding,
-             .writes_padded = true});
+bool library_wants_padding(const Signature& signature) { return is_large(signature, kLarge); }
+
+Prepared prepare_library(const Signature& signature, std::int64_t large) {
+  return prepared_steps(call_steps(signature, large, false));
+}
+
+Prepared prepare_library(const Signature& signature) { return prepare_library(signature, kLarge); }
+
+// It has no f64, and is told how gelu is worked out.
+bool fits_packed_library(const Signature& signature) {
+  const TensorSpec& c = signature.output;
+  const auto is_dense = [&](int input) {
+    const TensorSpec& spec = signature.inputs[static_cast<std::size_t>(input)];
+    return has_dense_matrices(spec.shape, spec.strides);
+  };
+  if (c.dtype == DType::f64 || !is_dense(0) || !is_dense(1) ||
+      c.strides != contiguous_strides(c.shape)) {
+    return false;
+  }
+  const Product product(signature, true);
+  return is_for_library(product.batch) && is_within_reach(product.problem);
+}
+
+bool fuses_packed_library(const Signature& signature) { return fuses_one(signature); }
+
+Prepared prepare_packed_library(const Signature& signature) {
+  const auto plan = call_steps(signature, 0, true);
+  plan->set_fallback(tile_steps(signature));  // where the library refuses the call
+  return prepared_steps(plan);
 }
 
 }  // namespace hearth::gpu

@@ -3,23 +3,27 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
-#include "kernels/launch/op_kernels.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
+#include "kernels/matmul/matmul.h"
 
 namespace hearth::gpu {
+
+#include "kernels/matmul/params.h"
+
 namespace {
 
 constexpr std::int64_t kHold = 4;
-constexpr std::int64_t kSimdgroups = 4;
-// Simdgroups that keep the memory of a large GPU busy.
-constexpr std::int64_t kBusy = 4096;
+constexpr std::int64_t kMatvecSimdgroups = 4;
+// Of the threads that a device runs at the same time, what keeps its memory busy: one in so many.
+constexpr std::int64_t kBusyRows = 2;
 constexpr std::int64_t kLongRow = 8;  // turns of a simdgroup
 // Positions in a row are ints.
-constexpr std::int64_t kLongest = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxMatvecLength = std::int64_t{1} << 30;
 // Longer rows have too few threads where there are few of them.
 constexpr std::int64_t kFewRows = 256;
 constexpr std::int64_t kLongOfFew = 65536;
-constexpr std::int64_t kMostLayers = 65535;
+constexpr std::int64_t kMaxMatvecLayers = 65535;
 
 // The matrix and the vector of the product; `matrix` is 0 where it is the left operand.
 struct Operands {
@@ -28,7 +32,7 @@ struct Operands {
   std::int64_t row_step = 0;
 };
 
-Operands operands_of(const Signature& signature) {
+Operands matvec_operands(const Signature& signature) {
   const TensorSpec& a = signature.inputs[0];
   const TensorSpec& b = signature.inputs[1];
   const int a_last = a.shape.rank() - 1, b_last = b.shape.rank() - 1;
@@ -43,65 +47,78 @@ Operands operands_of(const Signature& signature) {
 
 bool is_worth_it(const Operands& operands, DType dtype) {
   const bool packed = operands.rows == 1 || operands.row_step * size_of(dtype) % kPacketBytes == 0;
-  return operands.matrix >= 0 && packed && operands.row_step >= 0 && operands.length < kLongest &&
+  return operands.matrix >= 0 && packed && operands.row_step >= 0 &&
+         operands.length < kMaxMatvecLength &&
          (operands.rows >= kFewRows || operands.length < kLongOfFew);
 }
 
 // Simdgroups that share a row, so that there are enough of them with enough to do, and a long row
 // does not keep one of them from memory for long.
-std::int64_t split_of(std::int64_t rows, std::int64_t length, DType dtype) {
+std::int64_t matvec_split(const runtime::DeviceTraits& device, std::int64_t rows,
+                          std::int64_t length, DType dtype) {
+  const std::int64_t busy = resident_groups(device, 32) / kBusyRows;
   const std::int64_t turn = kHold * 32 * kPacketBytes / size_of(dtype);
   std::int64_t split = 1;
   const auto is_shared = [&](std::int64_t turns) {
-    return turns >= kLongRow || (turns >= 2 && rows * split < kBusy);
+    return turns >= kLongRow || (turns >= 2 && rows * split < busy);
   };
-  while (split < kSimdgroups && is_shared(length / (split * turn))) split *= 2;
+  while (split < kMatvecSimdgroups && is_shared(length / (split * turn))) split *= 2;
   return split;
 }
 
+// The batch axes, merged, and the steps of the matrix and the vector over them.
+struct Batch {
+  Batch(const Signature& signature, const Operands& operands) : shape(signature.output.shape) {
+    const int rank = shape.rank() - 2;
+    shape.resize(rank);
+    const auto matrix = static_cast<std::size_t>(operands.matrix);
+    w = batch_strides(signature.inputs[matrix], rank);
+    x = batch_strides(signature.inputs[1 - matrix], rank);
+    count = element_count(shape);
+    merge_kernel_axes(&shape, {&w, &x});
+  }
+  Shape shape;
+  Strides w, x;
+  std::int64_t count = 1;
+};
+
 }  // namespace
 
-std::optional<Prepared> matvec(const Signature& signature) {
+bool fits_matvec(const Signature& signature) {
+  const Operands operands = matvec_operands(signature);
+  if (!is_worth_it(operands, signature.output.dtype)) return false;
+  const Batch batch(signature, operands);
+  return batch.shape.rank() == 1 && batch.w[0] >= 0 && batch.x[0] >= 0;
+}
+
+Prepared prepare_matvec(const Signature& signature) {
   const DType dtype = signature.output.dtype;
-  if (!is_float(dtype) || element_count(signature.output.shape) == 0) return std::nullopt;
-  const Operands operands = operands_of(signature);
-  if (!is_worth_it(operands, dtype)) return std::nullopt;
-  const int rank = signature.output.shape.rank() - 2;
-  Shape batch = signature.output.shape;
-  batch.resize(rank);
-  const int vector = 1 - operands.matrix;
-  Strides w = batch_strides(signature.inputs[static_cast<std::size_t>(operands.matrix)], rank);
-  Strides x = batch_strides(signature.inputs[static_cast<std::size_t>(vector)], rank);
-  const std::int64_t batches = element_count(batch);
-  merge_kernel_axes(&batch, {&w, &x});
-  if (batch.rank() > 1 || w[0] < 0 || x[0] < 0) return std::nullopt;
+  const Operands operands = matvec_operands(signature);
+  const Batch batch(signature, operands);
+  const std::int64_t batches = batch.count;
 
   auto plan = std::make_shared<StepPlan>();
   const char* const type = dialect_type(dtype);
   const char* const sum = sum_type(dtype);
-  Step step;
-  step.kernel = &plan->add_kernel(library_kernel("matmul/matvec.metal", "matvec",
-                                                 {dtype_struct(dtype), std::to_string(kHold)},
-                                                 {{Kind::read, type, "w"},
-                                                  {Kind::read, type, "x"},
-                                                  {Kind::write, type, "y"},
-                                                  {Kind::constant, "MatvecParams", "p"},
-                                                  {Kind::threadgroup, sum, "shared", kSimdgroups}},
-                                                 kSimdgroups * 32));
-  const std::int64_t split = split_of(operands.rows * batches, operands.length, dtype);
-  const std::int64_t in_group = kSimdgroups / split;
-  step.groups = {static_cast<std::uint32_t>(parts(operands.rows, in_group)),
-                 static_cast<std::uint32_t>(std::min(batches, kMostLayers))};
-  step.threads = {static_cast<std::uint32_t>(kSimdgroups * 32)};
-  step.constants = {batches, operands.rows,           operands.length,        operands.row_step,
-                    split,   batches == 1 ? 0 : w[0], batches == 1 ? 0 : x[0]};
-  step.arguments = {
-      strided_operand(signature.inputs[static_cast<std::size_t>(operands.matrix)], operands.matrix)
-          .argument,
-      strided_operand(signature.inputs[static_cast<std::size_t>(vector)], vector).argument,
-      strided_operand(signature.output, static_cast<int>(signature.inputs.size())).argument,
-      kConstants};
-  plan->add_step(std::move(step));
+  const std::int64_t split =
+      matvec_split(*signature.device, operands.rows * batches, operands.length, dtype);
+  const std::int64_t in_group = kMatvecSimdgroups / split;
+  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(operands.rows, in_group)),
+                        static_cast<std::uint32_t>(std::min(batches, kMaxMatvecLayers))};
+  plan->add_step(
+      KernelCall("matmul/matvec.metal", "matvec", {dtype_struct(dtype), std::to_string(kHold)})
+          .read(type, "w", input_argument(signature, operands.matrix))
+          .read(type, "x", input_argument(signature, 1 - operands.matrix))
+          .write(type, "y", output_argument(signature))
+          .constants(MatvecParams{.batches = batches,
+                                  .rows = operands.rows,
+                                  .length = operands.length,
+                                  .row_step = operands.row_step,
+                                  .split = split,
+                                  .w_step = batches == 1 ? 0 : batch.w[0],
+                                  .x_step = batches == 1 ? 0 : batch.x[0]})
+          .threadgroup(sum, "shared", kMatvecSimdgroups)
+          .step(*plan, groups, {kMatvecSimdgroups * 32}, kMatvecSimdgroups * 32));
   return prepared_steps(std::move(plan));
 }
 

@@ -7,13 +7,7 @@
 // f64), one for each packet in hand, in an order that depends on extents only.
 
 #include "kernels/blocks/rows.h"
-
-struct MatvecParams {
-  long batches, rows, length;
-  long row_step;
-  long split;
-  long w_step, x_step;  // of the batch
-};
+#include "kernels/matmul/params.h"
 
 template <typename D, int kHold>
 void matvec(device const typename D::memory* w, device const typename D::memory* x,

@@ -11,9 +11,6 @@ namespace hearth::gpu {
 
 // LibraryCall::function of a MatmulProblem.
 inline constexpr std::string_view kMatmulFunction = "matmul";
-// No call: a driver has it where results may have gaps between rows and matrices, and matrices any
-// size. Else results are packed, and no operand reaches over 2^31 elements.
-inline constexpr std::string_view kStridedMatmul = "matmul_strided";
 
 // c = activation(a b + bias + residual), `batches` times, with sums in f32, or in f64 for f64.
 // Parameters of the call: a, b, bias and residual as far as they are there, c and the workspace. A

@@ -1,36 +1,36 @@
 #include "kernels/matmul/simdgroup.h"
+#include "kernels/launch/occupancy.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "codegen/dialect_types.h"
-#include "kernels/autotune/candidate.h"
-#include "kernels/launch/contraction_choices.h"
-#include "kernels/launch/op_kernels.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
 #include "kernels/matmul/epilogue.h"
-#include "ops/defs.h"
+#include "kernels/matmul/matmul.h"
 
 namespace hearth::gpu {
+
+#include "kernels/matmul/params.h"
+
 namespace {
 
-constexpr SimdgroupTile kTiles[] = {
+constexpr SimdgroupTile kMatmulTiles[] = {
     {64, 64, 16}, {64, 64, 32}, {64, 32, 32}, {32, 64, 32}, {32, 32, 16}};
 // Sharing k is decided for the smallest of them, so that it depends on no tile, in whole slices of
 // every one.
 constexpr SimdgroupTile kSmallest{32, 32, 32};
 
 constexpr std::int64_t kGroupThreads = 128;
-constexpr std::int64_t kSimdgroups = 4;
+constexpr std::int64_t kMatmulSimdgroups = 4;
 constexpr std::int64_t kPanel = 8;  // rows of tiles
-constexpr std::int64_t kMostLayers = 65535;
-// Threadgroup memory of a core, and threadgroups that fit by their registers.
-constexpr std::int64_t kCoreBytes = 32 * 1024;
-constexpr std::int64_t kMostResident = 4;
+constexpr std::int64_t kMaxMatmulLayers = 65535;
+// Threadgroups of a core that fit by their registers.
+constexpr std::int64_t kMaxResident = 4;
 // Threadgroups for each core are enough; parts of k are no shorter, nor more, than these.
 constexpr std::int64_t kGroupsOfCore = 4;
-constexpr std::int64_t kShortestPart = 256;
-constexpr std::int64_t kMostParts = 16;
+constexpr std::int64_t kMinMatmulPart = 256;
+constexpr std::int64_t kMaxMatmulParts = 16;
 // Staging an element costs as much as so many multiplications, a slice as so many more.
 constexpr std::int64_t kStagedElement = 6;
 constexpr std::int64_t kSlice = 1024;
@@ -46,7 +46,7 @@ Extents extents_of(const Signature& signature) {
 }
 
 std::int64_t groups_of(const Extents& of, const SimdgroupTile& tile) {
-  return parts(of.m, tile.m) * parts(of.n, tile.n) * of.batches;
+  return ceil_div(of.m, tile.m) * ceil_div(of.n, tile.n) * of.batches;
 }
 
 // What threadgroup memory holds: bf16 is staged as float, which simdgroups multiply in every
@@ -81,17 +81,17 @@ std::int64_t shared_bytes(const Signature& signature, const SimdgroupTile& tile)
   };
   return std::max(bytes(tile.m, tile.depth, is_by_columns(signature.inputs[0])) +
                       bytes(tile.depth, tile.n, is_by_columns(signature.inputs[1])),
-                  kSimdgroups * 8 * (tile.n / 2 + 4) * size_of(DType::f32));
+                  kMatmulSimdgroups * 8 * (tile.n / 2 + 4) * size_of(DType::f32));
 }
 
 // How long a product should take, as the tiles that a core makes one after the other: in
 // multiplications of one element of k, and longer the fewer others there are to hide what one waits
 // for.
-double predicted(const Signature& signature, const SimdgroupTile& tile, std::int64_t shares,
-                 std::int64_t cores) {
-  const std::int64_t turns = parts(groups_of(extents_of(signature), tile) * shares, cores);
-  const std::int64_t resident =
-      std::min({turns, kMostResident, kCoreBytes / shared_bytes(signature, tile)});
+double predicted_matmul(const Signature& signature, const SimdgroupTile& tile, std::int64_t shares,
+                        std::int64_t cores) {
+  const std::int64_t turns = ceil_div(groups_of(extents_of(signature), tile) * shares, cores);
+  const std::int64_t resident = std::min(
+      {turns, kMaxResident, signature.device->processor_memory / shared_bytes(signature, tile)});
   const std::int64_t one =
       tile.m * tile.n + kStagedElement * (tile.m + tile.n) + kSlice / tile.depth;
   return static_cast<double>(turns) * static_cast<double>(one) *
@@ -100,39 +100,25 @@ double predicted(const Signature& signature, const SimdgroupTile& tile, std::int
 
 std::string word(std::int64_t value) { return std::to_string(value); }
 
-// Cores of GPUs are rounded to one of these: what a kernel is prepared for is part of its entry.
-template <std::int64_t kCores, bool kLibrary>
-Prepared prepare(const Signature& signature) {
-  if (auto vector = matvec(signature)) return std::move(*vector);
-  if (is_matvec_few(signature)) return matvec_few(signature);
-  if (element_count(signature.output.shape) == 0) return portable_matmul(signature);
-  return matmul_choice(signature, kCores, kLibrary);
-}
-
-template <bool kLibrary>
-auto prepare_on(int cores) {
-  return cores < 12   ? prepare<8, kLibrary>
-         : cores < 24 ? prepare<16, kLibrary>
-         : cores < 48 ? prepare<32, kLibrary>
-                      : prepare<64, kLibrary>;
+std::string name_of(const SimdgroupTile& tile) {
+  return "simdgroup/" + word(tile.m) + "x" + word(tile.n) + "x" + word(tile.depth);
 }
 
 }  // namespace
 
-bool accepts_simdgroup_matmul(const Signature& signature) {
+bool accepts_simdgroup(const Signature& signature) {
   const DType dtype = signature.output.dtype;
-  return is_float(dtype) && dtype != DType::f64;
+  return is_float(dtype) && dtype != DType::f64 && element_count(signature.output.shape) > 0;
 }
-
-std::vector<SimdgroupTile> all_simdgroup_tiles() { return {std::begin(kTiles), std::end(kTiles)}; }
 
 std::vector<SimdgroupTile> simdgroup_tiles(const Signature& signature, std::int64_t cores) {
   const std::int64_t shares = simdgroup_shares(signature, cores);
   const auto is_faster = [&](const SimdgroupTile& one, const SimdgroupTile& other) {
-    return predicted(signature, one, shares, cores) < predicted(signature, other, shares, cores);
+    return predicted_matmul(signature, one, shares, cores) <
+           predicted_matmul(signature, other, shares, cores);
   };
   std::vector<SimdgroupTile> tiles;
-  for (const SimdgroupTile& tile : kTiles) {
+  for (const SimdgroupTile& tile : kMatmulTiles) {
     tiles.insert(std::upper_bound(tiles.begin(), tiles.end(), tile, is_faster), tile);
   }
   return tiles;
@@ -142,8 +128,8 @@ std::int64_t simdgroup_shares(const Signature& signature, std::int64_t cores) {
   const Extents of = extents_of(signature);
   const std::int64_t groups = groups_of(of, kSmallest);
   std::int64_t shares = 1;
-  while (shares < kMostParts && 2 * shares * groups <= kGroupsOfCore * cores &&
-         of.k >= 2 * shares * kShortestPart) {
+  while (shares < kMaxMatmulParts && 2 * shares * groups <= kGroupsOfCore * cores &&
+         of.k >= 2 * shares * kMinMatmulPart) {
     shares *= 2;
   }
   return shares;
@@ -163,8 +149,9 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
   merge_kernel_axes(&batch, {&a_batch, &b_batch});
   const bool a_wide = is_wide(a, a_batch, left.base), b_wide = is_wide(b, b_batch, right.base);
   const std::int64_t length =
-      std::max(parts(parts(of.k, shares), kSmallest.depth), std::int64_t{1}) * kSmallest.depth;
-  shares = std::max(parts(of.k, length), std::int64_t{1});
+      std::max(ceil_div(ceil_div(of.k, shares), kSmallest.depth), std::int64_t{1}) *
+      kSmallest.depth;
+  shares = std::max(ceil_div(of.k, length), std::int64_t{1});
 
   auto plan = std::make_shared<StepPlan>();
   const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
@@ -173,15 +160,12 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
                                            word(static_cast<int>(epilogue.activation))};
   // What is not there is not read.
   const auto extra = [&](int input) {
-    if (input < 0) return left.argument;
-    return strided_operand(signature.inputs[static_cast<std::size_t>(input)], input).argument;
+    return input < 0 ? left.argument : input_argument(signature, input);
   };
-  const StepArgument result =
-      strided_operand(c, static_cast<int>(signature.inputs.size())).argument;
+  const StepArgument result = output_argument(signature);
   StepArgument sums = result;
   if (shares > 1) {
-    const std::int64_t bytes = shares * element_count(c.shape) * size_of(DType::f32);
-    sums = {StepArgument::From::workspace, 0, plan->add_workspace(bytes), bytes};
+    sums = workspace(*plan, shares * element_count(c.shape) * size_of(DType::f32));
   }
 
   std::vector<std::string> arguments = {dtype,
@@ -196,83 +180,73 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
   const std::vector<std::string> none = {"false", "false", "0"};
   arguments.insert(arguments.end(), shares > 1 ? none.begin() : finish.begin(),
                    shares > 1 ? none.end() : finish.end());
-  const runtime::LazyKernel& kernel = plan->add_kernel(library_kernel(
-      "matmul/simdgroup.metal", "matmul_simdgroup", arguments,
-      {{Kind::read, type, "a"},
-       {Kind::read, type, "b"},
-       {Kind::read, type, "bias"},
-       {Kind::read, type, "residual"},
-       {Kind::write, shares > 1 ? "float" : type, "c"},
-       {Kind::constant, "SimdgroupMatmulParams<" + word(batch.rank()) + ">", "p"},
-       {Kind::threadgroup, "float4", "shared", shared_bytes(signature, tile) / kPacketBytes}},
-      kGroupThreads));
-  const auto product = [&](bool wide) {
-    Step step;
-    step.kernel = &kernel;
-    step.groups = {static_cast<std::uint32_t>(parts(of.m, tile.m) * parts(of.n, tile.n)),
-                   static_cast<std::uint32_t>(shares),
-                   static_cast<std::uint32_t>(std::min(of.batches, kMostLayers))};
-    step.threads = {static_cast<std::uint32_t>(kGroupThreads)};
-    step.work = product_work(of.batches, of.m, of.n, of.k);
-    step.constants = {of.batches,
-                      of.m,
-                      of.n,
-                      of.k,
-                      a.strides[a_rank - 2],
-                      a.strides[a_rank - 1],
-                      b.strides[b_rank - 2],
-                      b.strides[b_rank - 1],
-                      shares > 1 ? of.n : c.strides[rank - 2],
-                      wide && a_wide ? 1 : 0,
-                      wide && b_wide ? 1 : 0,
-                      length,
-                      kPanel};
-    append_axes(batch, a_batch, left.base, &step.constants);
-    append_axes(batch, b_batch, right.base, &step.constants);
-    step.arguments = {left.argument,
-                      right.argument,
-                      extra(shares > 1 ? -1 : epilogue.bias),
-                      extra(shares > 1 ? -1 : epilogue.residual),
-                      sums,
-                      kConstants};
-    if (wide && a_wide) step.arguments[0].alignment = kPacketBytes;
-    if (wide && b_wide) step.arguments[1].alignment = kPacketBytes;
-    return step;
+  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.m, tile.m) * ceil_div(of.n, tile.n)),
+                        static_cast<std::uint32_t>(shares),
+                        static_cast<std::uint32_t>(std::min(of.batches, kMaxMatmulLayers))};
+  const auto product = [&](bool a_packed, bool b_packed) {
+    return KernelCall("matmul/simdgroup.metal", "matmul_simdgroup", arguments)
+        .read(type, "a", aligned(left.argument, a_packed ? kPacketBytes : 1))
+        .read(type, "b", aligned(right.argument, b_packed ? kPacketBytes : 1))
+        .read(type, "bias", extra(shares > 1 ? -1 : epilogue.bias))
+        .read(type, "residual", extra(shares > 1 ? -1 : epilogue.residual))
+        .write(shares > 1 ? "float" : type, "c", sums)
+        .constants(
+            SimdgroupMatmulParams<kRuntimeRank>{.batches = of.batches,
+                                                .m = of.m,
+                                                .n = of.n,
+                                                .k = of.k,
+                                                .a_row = a.strides[a_rank - 2],
+                                                .a_col = a.strides[a_rank - 1],
+                                                .b_row = b.strides[b_rank - 2],
+                                                .b_col = b.strides[b_rank - 1],
+                                                .c_row = shares > 1 ? of.n : c.strides[rank - 2],
+                                                .a_wide = a_packed ? 1 : 0,
+                                                .b_wide = b_packed ? 1 : 0,
+                                                .length = length,
+                                                .panel = kPanel,
+                                                .a = {left.base, &batch, &a_batch},
+                                                .b = {right.base, &batch, &b_batch}})
+        .threadgroup("float4", "shared", shared_bytes(signature, tile) / kPacketBytes)
+        .work(product_work(of.batches, of.m, of.n, of.k))
+        .step(*plan, groups, {kGroupThreads}, kGroupThreads);
   };
-  Step step = product(true);
+  Step step = product(a_wide, b_wide);
   // For other addresses: the same kernel, element by element.
-  if (a_wide || b_wide) step.otherwise = std::make_shared<const Step>(product(false));
+  if (a_wide || b_wide)
+    step.unaligned_variant = std::make_shared<const Step>(product(false, false));
   plan->add_step(std::move(step));
 
   if (shares > 1) {
     std::vector<std::string> join_arguments = {dtype};
     join_arguments.insert(join_arguments.end(), finish.begin(), finish.end());
-    Step join;
-    join.kernel = &plan->add_kernel(library_kernel("matmul/simdgroup.metal",
-                                                   "matmul_simdgroup_join", join_arguments,
-                                                   {{Kind::read, "float", "parts"},
-                                                    {Kind::read, type, "bias"},
-                                                    {Kind::read, type, "residual"},
-                                                    {Kind::write, type, "c"},
-                                                    {Kind::constant, "MatmulJoinParams", "p"}},
-                                                   kThreads));
-    join.groups = groups_for(element_count(c.shape));
-    join.threads = {kThreads};
-    join.constants = {of.batches * of.m, of.n, c.strides[rank - 2], shares};
-    join.arguments = {sums, extra(epilogue.bias), extra(epilogue.residual), result, kConstants};
-    plan->add_step(std::move(join));
+    plan->add_step(KernelCall("matmul/simdgroup.metal", "matmul_simdgroup_join", join_arguments)
+                       .read("float", "parts", sums)
+                       .read(type, "bias", extra(epilogue.bias))
+                       .read(type, "residual", extra(epilogue.residual))
+                       .write(type, "c", result)
+                       .constants(MatmulJoinParams{.lines = of.batches * of.m,
+                                                   .n = of.n,
+                                                   .c_row = c.strides[rank - 2],
+                                                   .shares = shares})
+                       .step(*plan, groups_for(element_count(c.shape)), {kThreads}, kThreads));
   }
   return prepared_steps(std::move(plan));
 }
 
-void add_simdgroup_matmul(KernelTable& table, int cores, bool library) {
-  table.add({.op = &defs::matmul_op,
-             .accepts = accepts_simdgroup_matmul,
-             .priority = 1,
-             .fuses = fuses_matmul,
-             .prepare = library ? prepare_on<true>(cores) : prepare_on<false>(cores),
-             .launch = launch_choice,
-             .writes_padded = true});
+std::vector<Candidate> simdgroup_variants(const Signature& signature) {
+  const std::int64_t cores = processors(*signature.device);
+  const std::int64_t shares = simdgroup_shares(signature, cores);
+  std::vector<Candidate> variants;
+  for (const SimdgroupTile& tile : simdgroup_tiles(signature, cores)) {
+    variants.push_back({name_of(tile), simdgroup_matmul(signature, tile, shares)});
+  }
+  return variants;
+}
+
+std::vector<std::string> simdgroup_variant_names() {
+  std::vector<std::string> names;
+  for (const SimdgroupTile& tile : kMatmulTiles) names.push_back(name_of(tile));
+  return names;
 }
 
 }  // namespace hearth::gpu

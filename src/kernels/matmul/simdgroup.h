@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::gpu {
 
@@ -13,12 +13,8 @@ struct SimdgroupTile {
   std::int64_t m, n, depth;
 };
 
-// Whether simdgroup_matmul() takes it: f32, f16 and bf16 of any strides, with the epilogues of
-// fuses_matmul().
-bool accepts_simdgroup_matmul(const Signature& signature);
-std::vector<SimdgroupTile> all_simdgroup_tiles();
-// The same, the one that should be fastest on a GPU of so many cores
-// first. Each makes every product, and which it is does not change a bit of the result.
+// All tiles, the one that should be fastest on a GPU of so many cores first. Each makes every
+// product, and which it is does not change a bit of the result.
 std::vector<SimdgroupTile> simdgroup_tiles(const Signature& signature, std::int64_t cores);
 // Into how many parts k is divided, so that a GPU of so many cores is busy. Results depend on it in
 // their last bits.

@@ -26,15 +26,7 @@
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/formulas/activation.h"
-
-template <int kRank>
-struct SimdgroupMatmulParams {
-  long batches, m, n, k;
-  long a_row, a_col, b_row, b_col, c_row;
-  long a_wide, b_wide;  // whether lines may be read 16 bytes at a time
-  long length, panel;
-  Axes<kRank> a, b;  // of the batch
-};
+#include "kernels/matmul/params.h"
 
 // kLines lines of kLength neighbours to rows kStep apart. The first `lines` and `length` are there:
 // `line` apart, their elements `step`.
@@ -184,10 +176,6 @@ void matmul_simdgroup(device const typename D::memory* a, device const typename 
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
-
-struct MatmulJoinParams {
-  long lines, n, c_row, shares;
-};
 
 // c = activation(the sum of `shares` parts + bias + residual), one element a thread.
 template <typename D, bool kBias, bool kResidual, int kActivation>

@@ -5,18 +5,13 @@
 // simdgroup has kRows rows of W, which its lanes share out packet by packet; the simdgroups of a
 // threadgroup stage the vectors in threadgroup memory together, kSteps packets of a lane of each at
 // a time, while the next ones and as many of the rows are on their way. Where there are too few
-// rows, threadgroups share the length, and leave their sums in `parts` for matvec_few_join().
+// rows, threadgroups share the length, and leave their sums in `parts` for matmul_skinny_join().
 //
 // W is read once, and bound by that up to about 8 vectors. Sums in f32, in an order that depends on
 // extents only.
 
 #include "kernels/blocks/rows.h"
-
-struct MatvecFewParams {
-  long vectors, rows, length;
-  long row_step, x_step, y_step;
-  long parts;
-};
+#include "kernels/matmul/params.h"
 
 // The sums over all lanes of a simdgroup: lane i gets those from i kTotal / 32 on.
 template <int kHalf, int kDistance>
@@ -26,7 +21,7 @@ struct SharedSums {
 #pragma unroll
     for (int i = 0; i < kHalf; ++i) {
       float kept = upper ? sums[i + kHalf] : sums[i], given = upper ? sums[i] : sums[i + kHalf];
-      sums[i] = kept + exchanged(given, ushort(kDistance));
+      sums[i] = kept + shuffle_xor(given, ushort(kDistance));
     }
     SharedSums<kHalf / 2, kDistance / 2>::add(sums, lane);
   }
@@ -45,7 +40,7 @@ HEARTH_INLINE float4 read_four(device const float* from) {
 // The packets of the vectors that a thread stages. Vectors that are not there are the last one.
 template <bool kPacked, int kSteps, int kMine>
 HEARTH_INLINE void read_vectors(thread float4* mine, device const float* x, int at, int last,
-                                constant MatvecFewParams& p, Ctx ctx) {
+                                constant MatmulSkinnyParams& p, Ctx ctx) {
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     int slot = int(ctx.tid.x) + i * int(ctx.ntid.x);
@@ -58,8 +53,9 @@ HEARTH_INLINE void read_vectors(thread float4* mine, device const float* x, int 
 // kThreads threads to a threadgroup; `stage` has 64 kSteps kVectors packets. W has kRows rows or
 // more.
 template <bool kPacked, int kRows, int kVectors, int kSteps, int kThreads>
-void matvec_few(device const float* w, device const float* x, device float* y, device float* parts,
-                constant MatvecFewParams& p, threadgroup float4* stage, Ctx ctx) {
+void matmul_skinny(device const float* w, device const float* x, device float* y,
+                   device float* parts, constant MatmulSkinnyParams& p, threadgroup float4* stage,
+                   Ctx ctx) {
   const int kStep = 128, kChunk = kSteps * kStep, kTotal = kRows * kVectors;
   const int kPackets = kSteps * 32 * kVectors, kMine = kPackets / kThreads, kOwn = kTotal / 32;
   // The last rows of W may belong to two simdgroups, and are written by the former.
@@ -132,7 +128,8 @@ void matvec_few(device const float* w, device const float* x, device float* y, d
 
 // Adds up the parts in order, an element to a thread.
 template <typename T>
-void matvec_few_join(device const T* parts, device T* y, constant MatvecFewParams& p, Ctx ctx) {
+void matmul_skinny_join(device const T* parts, device T* y, constant MatmulSkinnyParams& p,
+                        Ctx ctx) {
   long count = p.vectors * p.rows, i = long(ctx.gid.x);
   if (i >= count) return;
   T sum = parts[i];

@@ -11,13 +11,7 @@
 
 #include "kernels/blocks/strided.h"
 #include "kernels/formulas/activation.h"
-
-template <int kRank>
-struct MatmulParams {
-  long batches, m, n, k;
-  long a_row, a_col, b_row, b_col, c_row;
-  Axes<kRank> a, b;  // of the batch
-};
+#include "kernels/matmul/params.h"
 
 inline float multiply_add(float a, float b, float c) { return metal::fma(a, b, c); }
 #if HEARTH_HAS_F64

@@ -1,6 +1,6 @@
 // Gradients of layer_norm and rms_norm. Text of the kernel dialect.
 //
-//   dx = r * (gw - mean(gw) - h * mean(gw * h)),   gw = g * weight,   h and r as in norm.h
+//   dx = r * (gw - mean(gw) - h * mean(gw * h)),   gw = g * weight,   h and r as in norm.metal
 //   dweight = sum over rows of g * h,   dbias = sum over rows of g
 //
 // rms_norm is without the terms that come from the mean, and without dbias. Rows that fit into
@@ -11,14 +11,7 @@
 // memory, and by registers: they set how many rows are under way.
 
 #include "kernels/norm/norm.metal"
-
-template <int kRank>
-struct NormBackwardParams {
-  RowSplit split;
-  long epsilon;
-  long chunk;  // rows of a threadgroup, divided by those that it takes at a time
-  Axes<kRank> g, x;
-};
+#include "kernels/norm/params.h"
 
 // The sums of gw and gw * h over what a thread holds.
 template <typename D, bool kCentered, bool kWeight, int kHold>
@@ -82,7 +75,7 @@ HEARTH_INLINE void row_means(thread V* sums, V count, uint lanes, threadgroup V*
 }
 
 // The rows that a threadgroup takes in a turn; beyond its last turn there are none.
-HEARTH_INLINE RowPlace turn_place(constant RowSplit& split, uint chunk, uint turn, Ctx ctx) {
+HEARTH_INLINE RowPlace turn_place(constant RowSplitParams& split, uint chunk, uint turn, Ctx ctx) {
   uint bits = uint(split.lane_bits);
   RowPlace place;
   place.lane = ctx.tid.x & (uint(split.lanes) - 1u);
@@ -113,14 +106,14 @@ HEARTH_INLINE typename D::value load_turn(thread Packet<16>* grads, thread Packe
 // l has element i of packet l + u * lanes in sums[u * count + i]; `shared` has 32 times as many.
 template <typename D, int kVectors, int kHold>
 HEARTH_INLINE void write_columns(thread typename D::value* sums, device typename D::value* to,
-                                 constant RowSplit& split, threadgroup typename D::value* shared,
-                                 Ctx ctx) {
+                                 constant RowSplitParams& split,
+                                 threadgroup typename D::value* shared, Ctx ctx) {
   const int kCount = InPacket<D>::count;
   const int kSums = kVectors * kHold * kCount;
   uint lanes = uint(split.lanes);
   for (uint distance = lanes; distance < 32u; distance *= 2u) {
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sums[i] += exchanged(sums[i], ushort(distance));
+    for (int i = 0; i < kSums; ++i) sums[i] += shuffle_xor(sums[i], ushort(distance));
   }
   for (uint sg = 0; sg < ctx.nsg; ++sg) {
     if (ctx.sg == sg && ctx.lane < lanes) {
@@ -359,11 +352,6 @@ void norm_backward_columns(device const typename D::memory* g, device const type
     }
   }
 }
-
-struct NormCombineParams {
-  long columns, parts;  // of the partial sums
-  long first, count;    // the columns that are added
-};
 
 // The partial sums of a column, whose place among those that are added is `at`; true for the
 // threads that have it. A threadgroup adds those of 32 columns; `shared` has an element for each

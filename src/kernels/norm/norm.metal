@@ -10,6 +10,7 @@
 // its mean. The result of f32 rows may be rounded to 16 bits as it is stored.
 
 #include "kernels/blocks/rows.h"
+#include "kernels/norm/params.h"
 
 // Number out of a word of constants: the bits of a float, or of a double.
 template <typename V>
@@ -74,9 +75,9 @@ HEARTH_INLINE typename D::value held_squares(thread const Packet<16>* held, int 
 // Of a row that its threads hold. `shared` has 64 elements.
 template <typename D, bool kCentered, bool kPacked, int kHold>
 HEARTH_INLINE RowScale<typename D::value> held_scale(
-    thread const Packet<16>* held, int first, int step, RowPlace place, constant RowSplit& split,
-    typename D::value origin, typename D::value epsilon, threadgroup typename D::value* shared,
-    Ctx ctx) {
+    thread const Packet<16>* held, int first, int step, RowPlace place,
+    constant RowSplitParams& split, typename D::value origin, typename D::value epsilon,
+    threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value V;
   uint lanes = uint(split.lanes);
   V count = V(int(split.length));
@@ -94,7 +95,7 @@ HEARTH_INLINE RowScale<typename D::value> held_scale(
 // Of a row of any length.
 template <typename D, bool kCentered, bool kPacked, int kHold>
 HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::memory* from,
-                                                     RowPlace place, constant RowSplit& split,
+                                                     RowPlace place, constant RowSplitParams& split,
                                                      typename D::value origin,
                                                      typename D::value epsilon,
                                                      threadgroup typename D::value* shared,
@@ -127,13 +128,6 @@ HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::me
   scale.factor = V(1) / metal::sqrt(variance + epsilon);
   return scale;
 }
-
-template <int kRank>
-struct NormParams {
-  RowSplit split;
-  long epsilon;
-  Axes<kRank> x;
-};
 
 // Writes the part of a row that a thread holds, as dtype R. Without weight or bias their pointers
 // are not read.

@@ -45,8 +45,11 @@ HEARTH_INLINE constexpr D as_type(S value) {
   return __builtin_bit_cast(D, value);
 }
 
+// Metal's header has it by this name, which texts specialise for types of their own.
 template <class T>
-struct numeric_limits;
+struct _numeric_limits_impl;
+template <class T>
+struct numeric_limits : _numeric_limits_impl<T> {};
 #define HEARTH_LIMITS(T, low, high)                \
   template <>                                      \
   struct numeric_limits<T> {                       \
@@ -96,7 +99,13 @@ HEARTH_INLINE constexpr T make_uniform(T value) {
   return value;
 }
 
-enum memory_order { memory_order_relaxed };
+enum memory_order {
+  memory_order_relaxed,
+  memory_order_acquire,
+  memory_order_release,
+  memory_order_acq_rel,
+  memory_order_seq_cst
+};
 
 // Trivial, so that threadgroup arrays and casts of plain memory can have them.
 template <class T>
@@ -125,12 +134,15 @@ typedef atomic<float> atomic_float;
 #define INT_MAX (metal::numeric_limits<int>::max())
 #define INT_MIN (metal::numeric_limits<int>::min())
 #define M_PI_F 3.14159265358979323846f
+#define M_PI_4_F 0.785398163397448309616f
 #define M_PI_2_F 1.57079632679489661923f
 #define M_1_PI_F 0.318309886183790671538f
+#define M_2_PI_F 0.636619772367581343076f
 #define M_2_SQRTPI_F 1.12837916709551257390f
 #define M_SQRT2_F 1.41421356237309504880f
 #define M_SQRT1_2_F 0.707106781186547524401f
 #define M_E_F 2.71828182845904523536f
+#define M_LOG10E_F 0.434294481903251827651f
 #define M_LN10_F 2.30258509299404568402f
 #define M_LN2_F 0.693147180559945309417f
 #define M_LOG2E_F 1.44269504088896340736f

@@ -11,6 +11,7 @@
 #define HEARTH_INLINE __forceinline__
 #define HEARTH_LIBM(name) ::name
 #define HEARTH_FAST_EXP2(x) approximate_exp2(x)
+#define HEARTH_FENCE() ::__threadfence_system()
 #define HEARTH_CLZ(x) ::__clz(int(x))
 #define HEARTH_CLZL(x) ::__clzll((long long)(x))
 #define HEARTH_POPCOUNT(x) ::__popc(x)
@@ -116,7 +117,7 @@ HEARTH_TILE_PRODUCT(bfloat, "bf16")
 #endif
 
 // The lanes where the condition holds, lane 0 in the lowest bit.
-HEARTH_INLINE uint lanes_where(bool condition) { return __ballot_sync(0xffffffffu, condition); }
+HEARTH_INLINE uint ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
 HEARTH_INLINE bool simd_any(bool condition) { return __any_sync(0xffffffffu, condition); }
 HEARTH_INLINE bool simd_all(bool condition) { return __all_sync(0xffffffffu, condition); }
 
@@ -136,6 +137,7 @@ HEARTH_SIMD_REDUCTION(simd_min, min(a, b))
 HEARTH_SIMD_REDUCTION(simd_max, max(a, b))
 HEARTH_SIMD_REDUCTION(simd_and, a& b)
 HEARTH_SIMD_REDUCTION(simd_or, a | b)
+HEARTH_SIMD_REDUCTION(simd_xor, a ^ b)
 #undef HEARTH_SIMD_REDUCTION
 
 template <class T>
@@ -154,8 +156,13 @@ HEARTH_INLINE T simd_prefix_exclusive_sum(T value) {
 
 // Relaxed atomics on int and uint; addition and exchange on float, too.
 template <class T>
-HEARTH_INLINE T* unwrap(volatile atomic<T>* object) {
-  return const_cast<T*>(&object->value);
+HEARTH_INLINE auto unwrap(volatile atomic<T>* object) {
+  if constexpr (is_integral_v<T> && sizeof(T) == 8) {
+    typedef conditional_t<is_signed_v<T>, long long, unsigned long long> Wide;
+    return reinterpret_cast<Wide*>(const_cast<T*>(&object->value));
+  } else {
+    return const_cast<T*>(&object->value);
+  }
 }
 #define HEARTH_ATOMIC(name, intrinsic)                                                 \
   template <class T>                                                                   \
@@ -192,7 +199,10 @@ HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* obj
     *expected = as_type<float>(before);
     return before == wanted;
   } else {
-    const T before = ::atomicCAS(unwrap(object), *expected, desired);
+    // There is none of long.
+    typedef conditional_t<sizeof(T) == 8, unsigned long long, T> Word;
+    const T before =
+        T(::atomicCAS(reinterpret_cast<Word*>(unwrap(object)), Word(*expected), Word(desired)));
     const bool same = before == *expected;
     *expected = before;
     return same;
@@ -201,6 +211,13 @@ HEARTH_INLINE bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* obj
 
 #include "kernels/prelude/ctx.h"
 #include "kernels/prelude/simdgroup.h"
+
+HEARTH_INLINE constexpr int constant_ctz(uint x) {
+  if (!__builtin_is_constant_evaluated()) return int(ctz(x));
+  int bits = 0;
+  while (bits < 32 && ((x >> bits) & 1u) == 0u) ++bits;
+  return bits;
+}
 
 HEARTH_INLINE Ctx current_ctx() {
   const uint3 tg(blockIdx.x, blockIdx.y, blockIdx.z);
@@ -215,6 +232,9 @@ HEARTH_INLINE Ctx current_ctx() {
 
 }  // namespace metal
 
+#define __builtin_ctz(x) (metal::constant_ctz(metal::uint(x)))
+#define __builtin_clz(x) (int(metal::clz(metal::uint(x))))
+#define __builtin_popcount(x) (::__popc(x))
 // NVRTC does not know GNU's word in front of anonymous structs.
 #define __extension__
 // Last: NVRTC's own macros use some of these words.

@@ -14,6 +14,7 @@
 #define HEARTH_CLZ(x) __builtin_clz(x)
 #define HEARTH_CLZL(x) __builtin_clzl(x)
 #define HEARTH_POPCOUNT(x) __builtin_popcount(x)
+#define HEARTH_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define HEARTH_MULHIL(a, b) ulong((unsigned __int128)(a) * (b) >> 64)
 
 #include "kernels/prelude/math.h"
@@ -110,8 +111,9 @@ HEARTH_SIMD_REDUCTION(simd_min, min(a, b))
 HEARTH_SIMD_REDUCTION(simd_max, max(a, b))
 HEARTH_SIMD_REDUCTION(simd_and, a& b)
 HEARTH_SIMD_REDUCTION(simd_or, a | b)
+HEARTH_SIMD_REDUCTION(simd_xor, a ^ b)
 #undef HEARTH_SIMD_REDUCTION
-inline uint lanes_where(bool condition) {
+inline uint ballot(bool condition) {
   return simd_or(condition ? 1u << hearth_simulator->lane() : 0u);
 }
 inline bool simd_any(bool condition) { return simd_or(uint(condition)) != 0u; }

@@ -200,7 +200,7 @@ HEARTH_SIMD_SHUFFLE(simd_shuffle_xor)
 HEARTH_SIMD_SHUFFLE(simd_shuffle_up)
 HEARTH_SIMD_SHUFFLE(simd_shuffle_down)
 #undef HEARTH_SIMD_SHUFFLE
-uint lanes_where(bool condition);
+uint ballot(bool condition);
 bool simd_any(bool condition);
 bool simd_all(bool condition);
 

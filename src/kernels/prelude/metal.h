@@ -6,6 +6,6 @@ using namespace metal;
 
 #define HEARTH_INLINE inline
 
-inline uint lanes_where(bool condition) {
+inline uint ballot(bool condition) {
   return uint(ulong(simd_vote::vote_t(simd_ballot(condition))));
 }

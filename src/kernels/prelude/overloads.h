@@ -16,4 +16,10 @@ using metal::simd_sum;
 // metal::x is meant also where a text adds to the namespace.
 namespace metal {
 using namespace ::metal;
+namespace fast {
+using namespace ::metal::fast;
 }
+namespace precise {
+using namespace ::metal::precise;
+}
+}  // namespace metal

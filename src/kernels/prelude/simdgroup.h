@@ -37,7 +37,7 @@ struct simd_vote {
   HEARTH_INLINE explicit operator vote_t() const { return votes; }
   HEARTH_INLINE bool any() const { return votes != 0ul; }
 };
-HEARTH_INLINE simd_vote simd_ballot(bool condition) { return {ulong(lanes_where(condition))}; }
+HEARTH_INLINE simd_vote simd_ballot(bool condition) { return {ulong(ballot(condition))}; }
 
 // Four neighbouring lanes.
 template <class T>

@@ -11,27 +11,32 @@ struct vec;
 template <class T, int N>
 struct packed_vec;
 
-// Swizzles that are read: texts of Metal's own call them without parentheses.
-#define HEARTH_SWIZZLE_2(a, b) \
-  HEARTH_INLINE constexpr vec<T, 2> a##b() const { return vec<T, 2>(a, b); }
-#define HEARTH_SWIZZLE_3(a, b, c) \
-  HEARTH_INLINE constexpr vec<T, 3> a##b##c() const { return vec<T, 3>(a, b, c); }
-#define HEARTH_SWIZZLES_2 HEARTH_SWIZZLE_2(x, y) HEARTH_SWIZZLE_2(y, x)
-#define HEARTH_SWIZZLES_3 \
-  HEARTH_SWIZZLES_2 HEARTH_SWIZZLE_2(x, z) HEARTH_SWIZZLE_2(y, z) HEARTH_SWIZZLE_3(x, y, z)
-#define HEARTH_SWIZZLES_4 \
-  HEARTH_SWIZZLES_3 HEARTH_SWIZZLE_2(z, w) HEARTH_SWIZZLE_2(w, z) HEARTH_SWIZZLE_3(y, z, w)
+// Elements of a vector by their numbers, to read and to write: what texts of Metal's own have as
+// swizzles, v.yx and v.yx = w.
+template <class V, int... kLanes>
+struct vec_lanes;
+#define HEARTH_SWIZZLES(V)                                                 \
+  typedef T element_type;                                                  \
+  template <int... kLanes>                                                 \
+  HEARTH_INLINE constexpr vec<T, int(sizeof...(kLanes))> swizzle() const { \
+    return vec<T, int(sizeof...(kLanes))>(element[kLanes]...);             \
+  }                                                                        \
+  template <int... kLanes>                                                 \
+  HEARTH_INLINE constexpr vec_lanes<V, kLanes...> lanes() {                \
+    return {*this};                                                        \
+  }
 
 // One number fills all elements; a vector of another type is converted by its name.
-#define HEARTH_VEC_COMMON(N)                                                              \
-  vec() = default;                                                                        \
-  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                             \
-  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}                    \
-  template <class U>                                                                      \
-  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {}      \
-  template <class U, class = enable_if_t<!is_same_v<T, U>>>                               \
-  explicit HEARTH_INLINE vec(packed_vec<U, N> other) : vec(vec<U, N>(other)) {}           \
-  HEARTH_SWIZZLES_##N HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; } \
+#define HEARTH_VEC_COMMON(N)                                                         \
+  vec() = default;                                                                   \
+  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                        \
+  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}               \
+  template <class U>                                                                 \
+  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {} \
+  template <class U, class = enable_if_t<!is_same_v<T, U>>>                          \
+  explicit HEARTH_INLINE vec(packed_vec<U, N> other) : vec(vec<U, N>(other)) {}      \
+  HEARTH_SWIZZLES(vec)                                                               \
+  HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                \
   HEARTH_INLINE constexpr const T& operator[](int i) const { return element[i]; }
 
 struct every_element {};
@@ -101,6 +106,13 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
       : element{first[0], first[1], first[2], second} {}
   HEARTH_INLINE constexpr vec(T first, vec<T, 3> second)
       : element{first, second[0], second[1], second[2]} {}
+  // Templates, so that no list in braces is one of two.
+  template <class V, class = enable_if_t<is_same_v<V, vec<T, 2>>>>
+  HEARTH_INLINE constexpr vec(T first, V second, T third)
+      : element{first, second[0], second[1], third} {}
+  template <class V, class = enable_if_t<is_same_v<V, vec<T, 2>>>>
+  HEARTH_INLINE constexpr vec(T first, T second, V third)
+      : element{first, second, third[0], third[1]} {}
   HEARTH_VEC_COMMON(4)
 
  private:
@@ -112,26 +124,29 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
 #undef HEARTH_VEC_COMMON
 
 // Elements one behind the other, aligned as one of them: packed_float3 takes 12 bytes.
-#define HEARTH_PACKED_VEC(N, ...)                                         \
-  template <class T>                                                      \
-  struct packed_vec<T, N> {                                               \
-    union {                                                               \
-      T element[N];                                                       \
-      struct {                                                            \
-        T __VA_ARGS__;                                                    \
-      };                                                                  \
-    };                                                                    \
-    packed_vec() = default;                                               \
-    HEARTH_INLINE packed_vec(vec<T, N> from) {                            \
-      for (int i = 0; i < N; ++i) element[i] = from[i];                   \
-    }                                                                     \
-    HEARTH_INLINE operator vec<T, N>() const {                            \
-      vec<T, N> all;                                                      \
-      for (int i = 0; i < N; ++i) all[i] = element[i];                    \
-      return all;                                                         \
-    }                                                                     \
-    HEARTH_INLINE T& operator[](int i) { return element[i]; }             \
-    HEARTH_INLINE const T& operator[](int i) const { return element[i]; } \
+#define HEARTH_PACKED_VEC(N, ...)                                                \
+  template <class T>                                                             \
+  struct packed_vec<T, N> {                                                      \
+    union {                                                                      \
+      T element[N];                                                              \
+      struct {                                                                   \
+        T __VA_ARGS__;                                                           \
+      };                                                                         \
+    };                                                                           \
+    packed_vec() = default;                                                      \
+    template <class... S, class = enable_if_t<sizeof...(S) == N - 1>>            \
+    HEARTH_INLINE packed_vec(T first, S... rest) : element{first, T(rest)...} {} \
+    HEARTH_INLINE packed_vec(vec<T, N> from) {                                   \
+      for (int i = 0; i < N; ++i) element[i] = from[i];                          \
+    }                                                                            \
+    HEARTH_INLINE operator vec<T, N>() const {                                   \
+      vec<T, N> all;                                                             \
+      for (int i = 0; i < N; ++i) all[i] = element[i];                           \
+      return all;                                                                \
+    }                                                                            \
+    HEARTH_SWIZZLES(packed_vec)                                                  \
+    HEARTH_INLINE T& operator[](int i) { return element[i]; }                    \
+    HEARTH_INLINE const T& operator[](int i) const { return element[i]; }        \
   };
 HEARTH_PACKED_VEC(2, x, y)
 HEARTH_PACKED_VEC(3, x, y, z)
@@ -171,6 +186,30 @@ HEARTH_VEC_OPERATOR(<<)
 HEARTH_VEC_OPERATOR(>>)
 HEARTH_VEC_OPERATOR(%)
 #undef HEARTH_VEC_OPERATOR
+
+template <class V, int... kLanes>
+struct vec_lanes {
+  V& to;
+  template <class W>
+  HEARTH_INLINE constexpr void operator=(const W& from) {
+    const vec<typename V::element_type, int(sizeof...(kLanes))> all(from);
+    int i = 0;
+    ((to[kLanes] = all[i++]), ...);
+  }
+#define HEARTH_LANES_OPERATOR(op)                            \
+  template <class W>                                         \
+  HEARTH_INLINE constexpr void operator op##=(const W& by) { \
+    *this = to.template swizzle<kLanes...>() op by;          \
+  }
+  HEARTH_LANES_OPERATOR(+)
+  HEARTH_LANES_OPERATOR(-)
+  HEARTH_LANES_OPERATOR(*)
+  HEARTH_LANES_OPERATOR(/)
+  HEARTH_LANES_OPERATOR(&)
+  HEARTH_LANES_OPERATOR(|)
+  HEARTH_LANES_OPERATOR(^)
+#undef HEARTH_LANES_OPERATOR
+};
 
 #define HEARTH_VEC_COMPARISON(op)                                                     \
   template <class T, int N>                                                           \
@@ -236,16 +275,26 @@ HEARTH_PACKED_NAMES(uint)
 // Columns, as in Metal: m[column][row].
 template <class T, int kColumns, int kRows>
 struct matrix {
-  vec<T, kRows> column[kColumns];
+  vec<T, kRows> columns[kColumns];
   matrix() = default;
-  template <class... V>
-  explicit HEARTH_INLINE matrix(vec<T, kRows> first, V... rest) : column{first, rest...} {}
+  template <class... V, class = enable_if_t<sizeof...(V) == kColumns - 1>>
+  HEARTH_INLINE constexpr matrix(vec<T, kRows> first, V... rest) : columns{first, rest...} {}
+  explicit HEARTH_INLINE matrix(T diagonal) {
+    for (int c = 0; c < kColumns; ++c) {
+      for (int r = 0; r < kRows; ++r) columns[c][r] = r == c ? diagonal : T(0);
+    }
+  }
+  template <class... S, class = enable_if_t<sizeof...(S) == kColumns * kRows - 1>>
+  HEARTH_INLINE matrix(T first, S... rest) {
+    const T all[] = {first, T(rest)...};
+    for (int i = 0; i < kColumns * kRows; ++i) columns[i / kRows][i % kRows] = all[i];
+  }
   template <class U>
   explicit HEARTH_INLINE matrix(matrix<U, kColumns, kRows> other) {
-    for (int i = 0; i < kColumns; ++i) column[i] = vec<T, kRows>(other[i]);
+    for (int i = 0; i < kColumns; ++i) columns[i] = vec<T, kRows>(other[i]);
   }
-  HEARTH_INLINE constexpr vec<T, kRows>& operator[](int i) { return column[i]; }
-  HEARTH_INLINE constexpr const vec<T, kRows>& operator[](int i) const { return column[i]; }
+  HEARTH_INLINE constexpr vec<T, kRows>& operator[](int i) { return columns[i]; }
+  HEARTH_INLINE constexpr const vec<T, kRows>& operator[](int i) const { return columns[i]; }
 };
 template <class T, int C, int R>
 HEARTH_INLINE vec<T, R> operator*(matrix<T, C, R> m, vec<T, C> v) {

@@ -3,44 +3,33 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
-#include "kernels/launch/op_kernels.h"
-#include "kernels/launch/step_plan.h"
+#include "kernels/launch/kernel_call.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
+
+#include "kernels/random/params.h"
+
 namespace {
 
-// A kernel whose threads make `per_thread` elements of the output each. With `rare`, it is compiled
-// when it is launched.
+// A kernel whose threads make `per_thread` elements of the output each, and store so many bytes at
+// once. With `rare`, it is compiled when it is launched.
 Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& function,
-                const std::vector<std::string>& arguments, std::int64_t per_thread, bool rare) {
-  const TensorSpec& output = signature.output;
-  const std::int64_t count = element_count(output.shape);
-  const char* const type = dialect_type(output.dtype);
-  runtime::KernelSource source;
-  source.name =
-      entry_name(function, arguments.empty() ? std::vector<std::string>{type} : arguments);
-  source.text = "#include \"kernels/random/random.metal\"\n";
-  source.function = arguments.empty() ? function : instance(function, arguments);
-  source.parameters = {{Kind::write, type, "y"},
-                       {Kind::read, "ulong", "dynamics"},
-                       {Kind::constant, "RandomParams", "p"}};
-  source.max_threads = static_cast<int>(kThreads);
-  Step step;
-  step.kernel = &plan.add_kernel(std::move(source), rare);
-  step.groups = groups_for(parts(count, per_thread));
-  step.threads = {kThreads};
-  step.constants = {count, signature.dynamic};
-  step.arguments = {
-      {StepArgument::From::operand, 0, 0, count * size_of(output.dtype)}, kDynamics, kConstants};
-  return step;
+                const std::vector<std::string>& arguments, std::int64_t per_thread,
+                std::int64_t bytes, bool rare) {
+  const std::int64_t count = element_count(signature.output.shape);
+  return KernelCall("random/random.metal", function, arguments)
+      .write(dialect_type(signature.output.dtype), "y", aligned(output_argument(signature), bytes))
+      .dynamics()
+      .constants(RandomParams{.count = count, .dynamic = signature.dynamic})
+      .step(plan, groups_for(ceil_div(count, per_thread)), {kThreads}, kThreads, rare);
 }
 
 Prepared prepare_drawn(const Signature& signature, const std::string& function,
                        const std::vector<std::string>& arguments, std::int64_t per_thread) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) > 0) {
-    plan->add_step(drawn_step(*plan, signature, function, arguments, per_thread, false));
+    plan->add_step(drawn_step(*plan, signature, function, arguments, per_thread, 1, false));
   }
   return prepared_steps(std::move(plan));
 }
@@ -54,10 +43,9 @@ Prepared prepare_packed(const Signature& signature, const std::string& function,
   plan->add_step(true, [&](bool packed, bool rare) {
     std::vector<std::string> all = arguments;
     all.emplace_back(truth(packed));
-    Step step = drawn_step(*plan, signature, function, all, per_thread, rare);
     const std::int64_t bytes = per_thread * size_of(signature.output.dtype);
-    if (packed) step.arguments[0].alignment = std::min(bytes, kPacketBytes);
-    return step;
+    return drawn_step(*plan, signature, function, all, per_thread,
+                      packed ? std::min(bytes, kPacketBytes) : 1, rare);
   });
   return prepared_steps(std::move(plan));
 }
@@ -95,18 +83,21 @@ Prepared prepare_arange(const Signature& signature) {
                        {dialect_type(dtype)}, 1);
 }
 
+constexpr Implementation elements(const OpDef& op, Prepared (*prepare)(const Signature&)) {
+  return {.name = "elements", .op = &op, .prepare = prepare, .launch = launch_steps};
+}
+
+constexpr Implementation kRandomFamily[] = {
+    elements(defs::random_bits_op, prepare_bits),
+    elements(defs::random_uniform_op, prepare_uniform),
+    elements(defs::random_normal_op, prepare_normal),
+    elements(defs::random_bernoulli_op, prepare_bernoulli),
+    elements(defs::random_integers_op, prepare_integers),
+    elements(defs::arange_op, prepare_arange),
+};
+
 }  // namespace
 
-void add_random_kernels(KernelTable& table) {
-  const auto add = [&table](const OpDef& op, Prepared (*prepare)(const Signature&)) {
-    table.add({.op = &op, .prepare = prepare, .launch = launch_steps});
-  };
-  add(defs::random_bits_op, prepare_bits);
-  add(defs::random_uniform_op, prepare_uniform);
-  add(defs::random_normal_op, prepare_normal);
-  add(defs::random_bernoulli_op, prepare_bernoulli);
-  add(defs::random_integers_op, prepare_integers);
-  add(defs::arange_op, prepare_arange);
-}
+Family random_family() { return kRandomFamily; }
 
 }  // namespace hearth::gpu

@@ -7,6 +7,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/formulas/formulas.h"
+#include "kernels/random/params.h"
 
 struct Words {
   uint word[4];
@@ -48,11 +49,6 @@ inline float float_below(float x) {
   return as_type<float>(bits < 0 ? bits + 1 : bits - 1);
 }
 
-struct RandomParams {
-  ulong count;
-  long dynamic;  // word of the seed in the dynamic block; the others follow
-};
-
 // Stores elements [kCount * block, + kCount) as far as there are so many.
 template <typename D, int kCount, bool kPacked>
 inline void store_block(device typename D::memory* y, ulong block, ulong count,
@@ -82,14 +78,14 @@ void random_bits(device typename D::memory* y, device const ulong* dynamics,
   typedef typename D::memory T;
   const int kCount = sizeof(T) == 8 ? 2 : 4;
   ulong block = ctx.gid.x;
-  if (block * kCount >= p.count) return;
+  if (block * kCount >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   T values[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     values[i] = sizeof(T) == 8 ? T(pair_of(words, i & 1)) : T(words.word[i]);
   }
-  store_block<D, kCount, kPacked>(y, block, p.count, values);
+  store_block<D, kCount, kPacked>(y, block, ulong(p.count), values);
 }
 
 // A value rounded to T, below `high` where it was before rounding.
@@ -111,7 +107,7 @@ void random_uniform(device typename D::memory* y, device const ulong* dynamics,
                     constant RandomParams& p, Ctx ctx) {
   typedef typename D::memory T;
   ulong block = ctx.gid.x;
-  if (block * 4 >= p.count) return;
+  if (block * 4 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   float low = dynamic_float(dynamics[p.dynamic + 2]);
   float high = dynamic_float(dynamics[p.dynamic + 3]);
@@ -124,7 +120,7 @@ void random_uniform(device typename D::memory* y, device const ulong* dynamics,
     float value = low + product;
     values[i] = rounded_below<T>(value < high ? value : below, low, high);
   }
-  store_block<D, 4, kPacked>(y, block, p.count, values);
+  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
 }
 
 template <typename D, bool kPacked>
@@ -132,7 +128,7 @@ void random_normal(device typename D::memory* y, device const ulong* dynamics,
                    constant RandomParams& p, Ctx ctx) {
   typedef typename D::memory T;
   ulong block = ctx.gid.x;
-  if (block * 4 >= p.count) return;
+  if (block * 4 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   float mean = dynamic_float(dynamics[p.dynamic + 2]);
   float deviation = dynamic_float(dynamics[p.dynamic + 3]);
@@ -145,7 +141,7 @@ void random_normal(device typename D::memory* y, device const ulong* dynamics,
     values[i] = T(mean + deviation * (radius * formula::cos_moderate(angle)));
     values[i + 1] = T(mean + deviation * (radius * formula::sin_moderate(angle)));
   }
-  store_block<D, 4, kPacked>(y, block, p.count, values);
+  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
 }
 
 inline int exponent_of(ulong bits) { return int((bits >> 52) & 0x7ff); }
@@ -166,7 +162,7 @@ void random_bernoulli(device typename D::memory* y, device const ulong* dynamics
                       constant RandomParams& p, Ctx ctx) {
   typedef typename D::memory T;
   ulong block = ctx.gid.x;
-  if (block * 4 >= p.count) return;
+  if (block * 4 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   ulong probability = dynamics[p.dynamic + 2];
   bool rare = exponent_of(probability) < 1011;  // below 2^-12
@@ -187,7 +183,7 @@ void random_bernoulli(device typename D::memory* y, device const ulong* dynamics
       if (words.word[i] == first && second.word[i] < uint(limit)) values[i] = T(1.0f);
     }
   }
-  store_block<D, 4, kPacked>(y, block, p.count, values);
+  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
 }
 
 // The high half of a 128-bit product.
@@ -205,7 +201,7 @@ void random_integers(device typename D::memory* y, device const ulong* dynamics,
                      constant RandomParams& p, Ctx ctx) {
   typedef typename D::memory T;
   ulong block = ctx.gid.x;
-  if (block * 2 >= p.count) return;
+  if (block * 2 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   ulong low = dynamics[p.dynamic + 2];
   ulong range = dynamics[p.dynamic + 3] - low;
@@ -214,19 +210,19 @@ void random_integers(device typename D::memory* y, device const ulong* dynamics,
   for (int i = 0; i < 2; ++i) {
     values[i] = T(V(long(low + product_high(pair_of(words, i), range))));
   }
-  store_block<D, 2, kPacked>(y, block, p.count, values);
+  store_block<D, 2, kPacked>(y, block, ulong(p.count), values);
 }
 
 template <typename T>
 void arange_int(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i < p.count) y[i] = T(dynamics[p.dynamic] + i * dynamics[p.dynamic + 1]);
+  if (i < ulong(p.count)) y[i] = T(dynamics[p.dynamic] + i * dynamics[p.dynamic + 1]);
 }
 
 template <typename T>
 void arange_float(device T* y, device const ulong* dynamics, constant RandomParams& p, Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i >= p.count) return;
+  if (i >= ulong(p.count)) return;
   float first = dynamic_float(dynamics[p.dynamic]);
   y[i] = T(metal::fma(float(i), dynamic_float(dynamics[p.dynamic + 1]), first));
 }
@@ -237,7 +233,7 @@ inline double unit64(ulong pair) { return double(pair >> 11) * 1.110223024625156
 inline void random_uniform64(device double* y, device const ulong* dynamics,
                              constant RandomParams& p, Ctx ctx) {
   ulong block = ctx.gid.x;
-  if (block * 2 >= p.count) return;
+  if (block * 2 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   double low = as_type<double>(dynamics[p.dynamic + 2]);
   double high = as_type<double>(dynamics[p.dynamic + 3]);
@@ -247,7 +243,7 @@ inline void random_uniform64(device double* y, device const ulong* dynamics,
   below = low > below ? low : below;
   for (int i = 0; i < 2; ++i) {
     ulong at = block * 2 + i;
-    if (at >= p.count) return;
+    if (at >= ulong(p.count)) return;
     double product = unit64(pair_of(words, i)) * (high - low);
     double value = low + product;
     y[at] = value < high ? value : below;
@@ -257,7 +253,7 @@ inline void random_uniform64(device double* y, device const ulong* dynamics,
 inline void random_normal64(device double* y, device const ulong* dynamics,
                             constant RandomParams& p, Ctx ctx) {
   ulong block = ctx.gid.x;  // two blocks of words make a pair of values for elements 2b and 2b + 1
-  if (block * 2 >= p.count) return;
+  if (block * 2 >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   double mean = as_type<double>(dynamics[p.dynamic + 2]);
   double deviation = as_type<double>(dynamics[p.dynamic + 3]);
@@ -266,13 +262,13 @@ inline void random_normal64(device double* y, device const ulong* dynamics,
   double angle = 6.2831853071795864769 * unit64(pair_of(words, 1));
   ulong at = block * 2;
   y[at] = mean + deviation * (radius * formula::cos(angle));
-  if (at + 1 < p.count) y[at + 1] = mean + deviation * (radius * formula::sin(angle));
+  if (at + 1 < ulong(p.count)) y[at + 1] = mean + deviation * (radius * formula::sin(angle));
 }
 
 inline void arange_double(device double* y, device const ulong* dynamics, constant RandomParams& p,
                           Ctx ctx) {
   ulong i = ctx.gid.x;
-  if (i >= p.count) return;
+  if (i >= ulong(p.count)) return;
   double product = double(i) * as_type<double>(dynamics[p.dynamic + 1]);
   y[i] = as_type<double>(dynamics[p.dynamic]) + product;
 }

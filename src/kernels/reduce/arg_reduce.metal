@@ -41,8 +41,8 @@ HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {
   return x;
 }
 
-HEARTH_INLINE Accumulator exchanged(Accumulator x, ushort mask) {
-  return region_lift(exchanged(x.value, mask), exchanged(x.at, mask));
+HEARTH_INLINE Accumulator shuffle_xor(Accumulator x, ushort mask) {
+  return region_lift(shuffle_xor(x.value, mask), shuffle_xor(x.at, mask));
 }
 
 HEARTH_INLINE Kept region_keep(Accumulator x) {

@@ -1,5 +1,5 @@
 // Regions that end in a reduction whose innermost axis is kept. Text of the kernel dialect; see
-// region_rows.h for what the generated part defines. Vectors lie along the kept axis.
+// rows.metal for what the generated part defines. Vectors lie along the kept axis.
 //
 // A threadgroup is p.wide threads across, a power of two, each with a vector of columns; the
 // threads below one another share the rows of a chunk, and combine through threadgroup memory. Rows

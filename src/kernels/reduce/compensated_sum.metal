@@ -39,8 +39,8 @@ HEARTH_INLINE Accumulator region_combine(Accumulator a, Accumulator b) {
   return sum_pair(finite ? whole.high : high.high, finite ? whole.low : 0.0f);
 }
 
-HEARTH_INLINE Accumulator exchanged(Accumulator x, ushort mask) {
-  return sum_pair(exchanged(x.high, mask), exchanged(x.low, mask));
+HEARTH_INLINE Accumulator shuffle_xor(Accumulator x, ushort mask) {
+  return sum_pair(shuffle_xor(x.high, mask), shuffle_xor(x.low, mask));
 }
 HEARTH_INLINE Kept region_keep(Accumulator x) { return float2(x.high, x.low); }
 HEARTH_INLINE Accumulator region_kept(Kept x) { return sum_pair(x.x, x.y); }

@@ -1,6 +1,6 @@
 // The parts of a vector's elements in pairs, far ones first: element i with i + kWidth / 2 and so
 // on. Written out by the compiler, so that parts are registers. Text of the kernel dialect, behind
-// what region_rows.h asks for.
+// what rows.metal asks for.
 
 template <int kWidth, int kStep>
 struct RegionPairs {

@@ -1,5 +1,5 @@
 // Regions that end in a reduction whose innermost axis is reduced. Text of the kernel dialect; see
-// region_map.h for what the generated part defines, and beside it
+// map.metal for what the generated part defines, and beside it
 //   Accumulator, region_identity(), region_combine(a, b)
 //   region_lift(value, e)          the accumulator of one value, element e of its row
 //   Kept, region_keep(a), region_kept(k)    an accumulator as memory holds it
@@ -73,7 +73,7 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
   Accumulator sum = sums[0];
   uint together = p.lanes < 32u ? p.lanes : 32u;
   for (uint distance = together / 2u; distance > 0u; distance /= 2u) {
-    sum = region_combine(sum, exchanged(sum, ushort(distance)));
+    sum = region_combine(sum, shuffle_xor(sum, ushort(distance)));
   }
   if (p.lanes > 32u) {
     if (ctx.lane == 0u) shared[ctx.sg] = region_keep(sum);
@@ -81,7 +81,7 @@ inline void region_rows(thread const Operands& o, constant RegionParams& p,
     if (ctx.sg == 0u) {
       sum = ctx.lane < ctx.nsg ? region_kept(shared[ctx.lane]) : region_identity();
       for (uint distance = 16u; distance > 0u; distance /= 2u) {
-        sum = region_combine(sum, exchanged(sum, ushort(distance)));
+        sum = region_combine(sum, shuffle_xor(sum, ushort(distance)));
       }
     }
   }

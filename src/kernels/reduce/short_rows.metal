@@ -1,6 +1,6 @@
 // Regions that end in a reduction over short rows: a row has at most as many vectors as a simdgroup
 // has lanes, and the elements of a last vector that is not whole. Text of the kernel dialect; see
-// region_rows.h for what the generated part defines.
+// rows.metal for what the generated part defines.
 //
 // p.lanes threads, a power of two up to 32, share a row, each with one of its vectors; a simdgroup
 // has several rows side by side. A thread takes kUnroll rows, a threadgroup's rows apart, and loads
@@ -51,7 +51,7 @@ inline void region_short_rows(thread const Operands& o, constant RegionParams& p
   for (uint distance = p.lanes / 2u; distance > 0u; distance /= 2u) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      sums[u] = region_combine(sums[u], exchanged(sums[u], ushort(distance)));
+      sums[u] = region_combine(sums[u], shuffle_xor(sums[u], ushort(distance)));
     }
   }
 #pragma unroll

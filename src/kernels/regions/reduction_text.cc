@@ -1,4 +1,5 @@
 #include "kernels/regions/reduction_text.h"
+#include "kernels/launch/occupancy.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,41 +16,49 @@ namespace {
 using runtime::KernelParameter;
 using Kind = KernelParameter::Kind;
 
-constexpr int kMostUnrolled = 4;
-constexpr std::int64_t kThreads = 256;
-constexpr std::int64_t kSimd = 32;
-constexpr int kLongRegion = 512;
+constexpr int kMaxUnrolled = 4;
+constexpr std::int64_t kReductionThreads = 256;
+constexpr std::int64_t kReductionSimd = 32;
+constexpr int kLongReduction = 512;
 // Bytes of accumulators that a thread holds for a row of a vector; along rows a vector's are short
 // lived, as long as each is a plain value.
 constexpr int kAccumulatorBytes = 64;
 constexpr int kPartBytes = 128;
-// Threadgroups that fill a large GPU: rows a few times over. Columns end with more work of their
-// own, and take fewer, but more where each thread has little in flight.
-constexpr std::int64_t kRowGroups = 2048;
-constexpr std::int64_t kColumnGroups = 512;
-constexpr std::int64_t kElementColumnGroups = 1024;
-// Threadgroups of half the threads, up to which all are under way at once on a large GPU. Of whole
-// ones it holds about half as many, and what comes second finds it half empty.
-constexpr std::int64_t kHalfColumnGroups = 1280;
 // Partial results that a thread combines one after the other, where there are threads enough.
 constexpr std::int64_t kCombinedAtOnce = 4;
 // A chunk is worth its partial result from so many elements a thread on.
 constexpr std::int64_t kChunkElements = 32;
 constexpr std::int64_t kManyResults = 1 << 24;
-// Rows for which one simdgroup each fills a large GPU, and vectors up to which it does best.
-constexpr std::int64_t kManyRows = 8192;
+// Vectors of a row up to which one simdgroup for each does best, if rows fill the device.
 constexpr std::int64_t kSimdVectors = 2048;
+
+// Threadgroups that a device is to have. Rows fill it a few times over. Columns end with more work
+// of their own, and take fewer, but more where each thread has little in flight.
+struct Fillings {
+  explicit Fillings(const runtime::DeviceTraits& device)
+      : simdgroups(resident_groups(device, kReductionSimd) * 7 / 8),
+        row_groups(2 * resident_groups(device, kReductionThreads)),
+        column_groups(resident_groups(device, 2 * kReductionThreads)),
+        element_column_groups(resident_groups(device, kReductionThreads)),
+        half_column_groups(resident_groups(device, kReductionThreads) * 5 / 4) {}
+
+  std::int64_t simdgroups;  // of a row each, which leave few places empty
+  std::int64_t row_groups, column_groups, element_column_groups;
+  // Threadgroups of half the threads, up to which all are under way at the same time. Of whole ones
+  // the device holds about half as many, and what comes second finds it half empty.
+  std::int64_t half_column_groups;
+};
 
 std::int64_t power_of_two(std::int64_t x) {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
 }
-std::int64_t bits_of(std::int64_t power) {
+std::int64_t power_bits(std::int64_t power) {
   return std::countr_zero(static_cast<std::uint64_t>(power));
 }
 std::uint32_t u32(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 
-int operands_of(const Region& region) {
+int reduction_operands(const Region& region) {
   return region.first_scalar() + static_cast<int>(region.outputs.size());
 }
 
@@ -99,7 +108,7 @@ Axes axes_of(const RegionLayout& layout) {
 // How threads share the work, for vectors of a width.
 struct Split {
   std::int64_t across = 1;  // rows: threads of a row; columns: threads side by side
-  std::int64_t threads = kThreads;
+  std::int64_t threads = kReductionThreads;
   std::int64_t groups = 1;  // threadgroups without chunks
   std::int64_t chunks = 1;
   std::int64_t chunk = 1;   // vectors of a row, or rows
@@ -108,65 +117,79 @@ struct Split {
 
 // Rounds chunks to whole steps of a threadgroup.
 void cut(Split* split, std::int64_t length, std::int64_t step, std::int64_t at_most) {
-  split->chunk = std::max<std::int64_t>(parts(parts(length, at_most), step) * step, 1);
-  split->chunks = std::max<std::int64_t>(parts(length, split->chunk), 1);
+  split->chunk = std::max<std::int64_t>(ceil_div(ceil_div(length, at_most), step) * step, 1);
+  split->chunks = std::max<std::int64_t>(ceil_div(length, split->chunk), 1);
 }
 
-Split split_rows(const RegionLayout& layout, int width, int unroll, std::int64_t most_chunks) {
+Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width, int unroll,
+                 std::int64_t most_chunks) {
   const std::int64_t vectors = layout.reduced_elements() / width;
   const std::int64_t rows = layout.results;
   Split split;
-  if (vectors <= kSimd) {
+  if (vectors <= kReductionSimd) {
     split.across = power_of_two(vectors);
     split.short_rows = true;
   } else {
-    split.across = rows >= kManyRows && vectors <= kSimdVectors ? kSimd : kThreads;
-    if (split.across == kThreads && vectors < 2 * kThreads) {
-      split.across = std::max(kSimd, power_of_two(vectors) / 4);
+    split.across =
+        rows >= fillings.simdgroups && vectors <= kSimdVectors ? kReductionSimd : kReductionThreads;
+    if (split.across == kReductionThreads && vectors < 2 * kReductionThreads) {
+      split.across = std::max(kReductionSimd, power_of_two(vectors) / 4);
     }
   }
   if (split.short_rows) {
-    split.groups = parts(rows, kThreads / split.across * unroll);
+    split.groups = ceil_div(rows, kReductionThreads / split.across * unroll);
     return split;
   }
-  if (split.across > kSimd) split.threads = split.across;
-  split.groups = parts(rows, split.threads / split.across);
-  const bool whole = split.across == kThreads;
-  cut(&split, vectors, kThreads, whole ? most_chunks : 1);
+  if (split.across > kReductionSimd) split.threads = split.across;
+  split.groups = ceil_div(rows, split.threads / split.across);
+  const bool whole = split.across == kReductionThreads;
+  cut(&split, vectors, kReductionThreads, whole ? most_chunks : 1);
   return split;
 }
 
-Split split_columns(const RegionLayout& layout, int width, int unroll, std::int64_t most_chunks) {
+Split split_columns(const Fillings& fillings, const RegionLayout& layout, int width, int unroll,
+                    std::int64_t most_chunks) {
   const std::int64_t columns = layout.results / width;
   const std::int64_t rows = layout.reduced_elements();
   Split split;
-  const std::int64_t fewest = std::min(kSimd, power_of_two(columns));
-  const std::int64_t high = std::min(kThreads / fewest, power_of_two(parts(rows, unroll)));
-  split.across = kThreads / high;
-  split.groups = parts(columns, split.across);
-  if (high > 1 && split.groups >= kColumnGroups && split.groups <= kHalfColumnGroups) {
-    split.threads = kThreads / 2;
+  const std::int64_t fewest = std::min(kReductionSimd, power_of_two(columns));
+  const std::int64_t high =
+      std::min(kReductionThreads / fewest, power_of_two(ceil_div(rows, unroll)));
+  split.across = kReductionThreads / high;
+  split.groups = ceil_div(columns, split.across);
+  if (high > 1 && split.groups >= fillings.column_groups &&
+      split.groups <= fillings.half_column_groups) {
+    split.threads = kReductionThreads / 2;
   }
   cut(&split, rows, split.threads / split.across, most_chunks);
   return split;
 }
 
+// Chunks of each of `groups` threadgroups of columns, for a device that runs `places` at the same
+// time: one fewer than would fill it where that leaves at most a quarter of the places empty, since
+// what is left over runs behind all others.
+std::int64_t column_chunks(std::int64_t groups, std::int64_t places) {
+  const std::int64_t chunks = ceil_div(places, groups);
+  const std::int64_t fewer = chunks - 1;
+  const bool is_over = chunks * groups > places;
+  return is_over && fewer > 1 && fewer * groups >= places * 3 / 4 ? fewer : chunks;
+}
+
 // Chunks that the workspace has room for: by the widest vectors, so that narrower ones fit.
-std::int64_t most_chunks(const RegionLayout& layout, bool columns, int width) {
+std::int64_t most_chunks(const Fillings& fillings, const RegionLayout& layout, bool columns,
+                         int width) {
   const RegionOperand& result = layout.operands.back();
   // Partial results lie like the result.
   if (result.span != layout.results || layout.results > kManyResults) return 1;
-  std::int64_t groups = layout.results;
-  std::int64_t wanted = kRowGroups;
-  std::int64_t worthwhile = layout.reduced_elements() / (kThreads * kChunkElements);
+  std::int64_t chunks = ceil_div(fillings.row_groups, std::max<std::int64_t>(layout.results, 1));
+  std::int64_t worthwhile = layout.reduced_elements() / (kReductionThreads * kChunkElements);
   if (columns) {
-    const Split whole = split_columns(layout, width, kMostUnrolled, 1);
-    groups = whole.groups;
-    wanted = width > 1 ? kColumnGroups : kElementColumnGroups;
+    const Split whole = split_columns(fillings, layout, width, kMaxUnrolled, 1);
+    chunks = column_chunks(std::max<std::int64_t>(whole.groups, 1),
+                           width > 1 ? fillings.column_groups : fillings.element_column_groups);
     worthwhile = layout.reduced_elements() / (whole.threads / whole.across * kChunkElements);
   }
-  return std::clamp<std::int64_t>(parts(wanted, std::max<std::int64_t>(groups, 1)), 1,
-                                  std::max<std::int64_t>(worthwhile, 1));
+  return std::clamp<std::int64_t>(chunks, 1, std::max<std::int64_t>(worthwhile, 1));
 }
 
 std::string Accumulation::text(bool wide, bool partial, bool within_words) const {
@@ -213,29 +236,29 @@ BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
                              accumulation.text(layout.wide, false, false),
                              "#include \"kernels/reduce/combine.metal\"\n");
   built.source.function = "region_combine_chunks";
-  built.source.max_threads = static_cast<int>(kThreads);
+  built.source.max_threads = static_cast<int>(kReductionThreads);
   built.source.parameters = {
       {Kind::read, accumulation.kept(layout.wide), "partial"},
       {Kind::write, dialect_type(dtype), "result"},
       {Kind::constant, "CombineParams", "p"},
-      {Kind::threadgroup, accumulation.kept(layout.wide), "shared", kThreads}};
+      {Kind::threadgroup, accumulation.kept(layout.wide), "shared", kReductionThreads}};
   const std::int64_t size = size_of(dtype);
   const RegionOperand& result = layout.operands.back();
   built.operands = {
       {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
-      {operands_of(lowered.region), result.lowest * size, result.span * size, 1}};
-  const std::int64_t high =
-      std::clamp(power_of_two(chunks / kCombinedAtOnce), kThreads / kSimd, kThreads);
-  const std::int64_t wide = std::min(kThreads / high, power_of_two(layout.results));
+      {reduction_operands(lowered.region), result.lowest * size, result.span * size, 1}};
+  const std::int64_t high = std::clamp(power_of_two(chunks / kCombinedAtOnce),
+                                       kReductionThreads / kReductionSimd, kReductionThreads);
+  const std::int64_t wide = std::min(kReductionThreads / high, power_of_two(layout.results));
   KernelConstants constants(false);
   constants.add_u32("results", layout.results);
   constants.add_u32("splits", chunks);
   constants.add_u32("wide", wide);
-  constants.add_u32("wide_bits", bits_of(wide));
+  constants.add_u32("wide_bits", power_bits(wide));
   built.constants = constants.bytes();
   built.has_f64 = accumulation.reduced == DType::f64;
-  built.groups = {u32(parts(layout.results, wide)), 1, 1};
-  built.threads = {u32(kThreads), 1, 1};
+  built.groups = {u32(ceil_div(layout.results, wide)), 1, 1};
+  built.threads = {u32(kReductionThreads), 1, 1};
   return built;
 }
 
@@ -245,12 +268,12 @@ int reduction_width(const LoweredRegion& lowered, const RegionValues& values) {
   const RegionLayout& layout = lowered.layout;
   int limit = kPacketBytes / widest_operand(lowered, values);
   const Axes axes = axes_of(layout);
-  while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
+  while (limit > 1 && limit * values.instructions() > kLongReduction) limit /= 2;
   const Accumulation accumulation(lowered);
   const bool parts_only = !axes.columns && !accumulation.finds;
   const std::int64_t bytes = accumulation.bytes(layout.wide);
   while (limit * bytes > (parts_only ? kPartBytes : kAccumulatorBytes)) limit /= 2;
-  return vector_width(layout, operands_of(lowered.region), limit,
+  return vector_width(layout, reduction_operands(lowered.region), limit,
                       !axes.columns && axes.reduced.size() <= 1);
 }
 
@@ -262,15 +285,17 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
   RegionAccess access(lowered, values, width, aliased);
   KernelConstants& constants = access.constants();
   const int accumulators = axes.columns ? width : 1;
-  int unroll = access.unroll(kMostUnrolled);
+  int unroll = access.unroll(kMaxUnrolled);
   const Accumulation accumulation(lowered);
   const std::int64_t accumulator_bytes = accumulation.bytes(layout.wide);
   while (unroll > 1 && unroll * accumulators * accumulator_bytes > 2 * kAccumulatorBytes)
     unroll /= 2;
 
-  const std::int64_t room = most_chunks(layout, axes.columns, reduction_width(lowered, values));
-  const Split split = axes.columns ? split_columns(layout, width, unroll, room)
-                                   : split_rows(layout, width, unroll, room);
+  const Fillings fillings(*lowered.device);
+  const std::int64_t room =
+      most_chunks(fillings, layout, axes.columns, reduction_width(lowered, values));
+  const Split split = axes.columns ? split_columns(fillings, layout, width, unroll, room)
+                                   : split_rows(fillings, layout, width, unroll, room);
   const bool chunked = split.chunks > 1;
   const bool tail = !axes.columns && axes.reduced.size() <= 1 && width > 1;
 
@@ -278,13 +303,13 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
     constants.add_positions("columns", {layout.results / width});
     constants.add_positions("rows", {layout.reduced_elements()});
     constants.add_u32("wide", split.across);
-    constants.add_u32("wide_bits", bits_of(split.across));
+    constants.add_u32("wide_bits", power_bits(split.across));
     constants.add_offsets("result_inner", {layout.axes.back().strides.back()});
   } else {
     constants.add_positions("rows", {layout.results});
     constants.add_positions("vectors", {layout.reduced_elements() / width});
     constants.add_u32("lanes", split.across);
-    constants.add_u32("lane_bits", bits_of(split.across));
+    constants.add_u32("lane_bits", power_bits(split.across));
     if (tail) constants.add_u32("tail", layout.reduced_elements() % width);
   }
   constants.add_positions("chunk", {split.chunk});
@@ -292,8 +317,8 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
 
   std::string functions = access.offsets_function("kept_at", axes.kept, axes.columns, false);
   functions += access.offsets_function("reduced_at", axes.reduced, !axes.columns, true);
-  functions +=
-      access.position_function("region_result", operands_of(region), axes.kept, axes.columns);
+  functions += access.position_function("region_result", reduction_operands(region), axes.kept,
+                                        axes.columns);
   functions += accumulation.text(layout.wide, chunked, !axes.columns);
   if (tail) functions += access.tail_function(true);
 
@@ -303,8 +328,9 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
   const KernelParameter result{Kind::write, stored, "result"};
   access.describe(&built.reduce, &result);
   if (!split.short_rows) {
-    built.reduce.source.parameters.push_back({Kind::threadgroup, accumulation.kept(layout.wide),
-                                              "shared", axes.columns ? kThreads * width : kSimd});
+    built.reduce.source.parameters.push_back(
+        {Kind::threadgroup, accumulation.kept(layout.wide), "shared",
+         axes.columns ? kReductionThreads * width : kReductionSimd});
   }
   built.reduce.source.name = joined(region_name(region, axes.columns ? "columns" : "rows"),
                                     accumulation.pairs ? "_precise" : "");
@@ -317,7 +343,7 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
              "  region_", body, "<", width, ", ", unroll, ">(o, p, result, ",
              split.short_rows ? "" : "shared, ", "ctx);\n}\n");
   built.reduce.source.function = "region";
-  built.reduce.source.max_threads = static_cast<int>(kThreads);
+  built.reduce.source.max_threads = static_cast<int>(kReductionThreads);
   built.reduce.groups = {u32(split.groups), u32(split.chunks), 1};
   built.reduce.threads = {u32(split.threads), 1, 1};
   if (chunked) {
@@ -328,7 +354,7 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
     const RegionOperand& operand = layout.operands.back();
     const std::int64_t size = size_of(operand.dtype);
     built.reduce.operands.push_back(
-        {operands_of(region), operand.lowest * size, operand.span * size, 1});
+        {reduction_operands(region), operand.lowest * size, operand.span * size, 1});
   }
   if (room > 1) built.workspace_bytes = room * layout.results * accumulator_bytes;
   return built;

@@ -4,8 +4,8 @@
 //   rows      the innermost axis is reduced: threads share a row
 //   columns   the innermost axis is kept: threads have columns of their own, side by side
 //
-// Which threads combine what follows from extents and alignment, never from the device: results are
-// the same in every run and on every GPU.
+// Which threads combine what follows from extents, alignment and how many threads the device runs:
+// results are the same in every run on it, and may differ in their last bits on another.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // How a generated region kernel reads and writes memory: the part of its text that knows operands,
-// strides and vectors. What it defines is listed in kernels/regions/map.metal and region_rows.h.
+// strides and vectors. What it defines is listed in kernels/regions/map.metal and
+// kernels/reduce/rows.metal.
 #pragma once
 
 #include <cstdint>

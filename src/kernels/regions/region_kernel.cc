@@ -142,16 +142,14 @@ class RegionPlan final : public KernelPlan {
   mutable std::int64_t workspace_bytes_ = 0;
 };
 
-Prepared prepare(LoweredRegion lowered) {
+}  // namespace
+
+Prepared prepare_region(LoweredRegion lowered) {
   auto plan = std::make_shared<const RegionPlan>(std::move(lowered));
   const std::int64_t workspace_bytes = plan->workspace_bytes();
   return prepared(std::move(plan), workspace_bytes);
 }
 
-void launch(const Launch& launch) { plan_as<RegionPlan>(launch).launch(launch); }
-
-}  // namespace
-
-RegionKernel gpu_region_kernel() { return {.prepare = prepare, .launch = launch}; }
+void launch_region(const Launch& launch) { plan_as<RegionPlan>(launch).launch(launch); }
 
 }  // namespace hearth::gpu

@@ -4,7 +4,7 @@ namespace hearth::gpu {
 namespace {
 
 // A tile that has fewer rows or columns than this leaves most of its threads without work.
-constexpr std::int64_t kLeastTiled = 16;
+constexpr std::int64_t kMinTiled = 16;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ bool is_tiled(const RegionLayout& layout, int axis, int operand) {
 
 int tiled_axis(const RegionLayout& layout, int count) {
   const auto innermost = static_cast<int>(layout.axes.size()) - 1;
-  if (innermost < 1 || layout.axes.back().extent < kLeastTiled) return -1;
+  if (innermost < 1 || layout.axes.back().extent < kMinTiled) return -1;
   int found = -1;
   for (int k = 0; k < count; ++k) {
     const std::int64_t inner = layout.axes.back().strides[static_cast<std::size_t>(k)];
@@ -61,7 +61,7 @@ int tiled_axis(const RegionLayout& layout, int count) {
     }
     if (!is_tiled(layout, found, k)) return -1;
   }
-  if (found < 0 || layout.axes[static_cast<std::size_t>(found)].extent < kLeastTiled) return -1;
+  if (found < 0 || layout.axes[static_cast<std::size_t>(found)].extent < kMinTiled) return -1;
   return found;
 }
 

@@ -22,7 +22,7 @@ std::vector<std::int64_t> RegionAccess::strides_of(int operand, const std::vecto
 
 // A constant that positions are divided by.
 void RegionAccess::add_divisor(const std::string& name, std::int64_t extent) {
-  const Divisor divisor = divisor_of(extent);
+  const FastDivmod divisor = fast_divmod(extent);
   constants_.add_u32(name, extent);
   constants_.add_u32(name + "_magic", divisor.magic);
   constants_.add_u32(name + "_shift", divisor.shift);
@@ -39,7 +39,7 @@ void RegionAccess::add_walk(const std::string& name, const std::vector<int>& axe
     extent = std::max<std::int64_t>(extent, 1);
     extents.push_back(extent);
     if (constants_.wide()) continue;
-    const Divisor divisor = divisor_of(extent);
+    const FastDivmod divisor = fast_divmod(extent);
     magic.push_back(divisor.magic);
     shift.push_back(divisor.shift);
   }

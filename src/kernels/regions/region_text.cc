@@ -1,5 +1,6 @@
 #include "kernels/regions/region_text.h"
 #include "codegen/dialect_types.h"
+#include "kernels/launch/occupancy.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,18 +19,16 @@ constexpr int kVectors = 1;
 constexpr int kBusyVectors = 2;
 constexpr int kBusyInstructions = 3;
 constexpr int kElements = 4;
-constexpr int kThreads = 256;
-constexpr int kFewestThreads = 64;
-// Below this many threadgroups a launch is spread over more and smaller ones.
-constexpr std::int64_t kFewGroups = 128;
+constexpr int kRegionThreads = 256;
+constexpr int kMinThreads = 64;
 // Longer regions take narrower vectors: registers, and time to compile.
 constexpr int kLongRegion = 512;
 
 // Tiles: a row or column of a tile is so many bytes of the widest operand at most, and a
 // simdgroup's vectors of 16 bytes lie 8 across.
 constexpr int kTileRowBytes = 256;
-constexpr int kLargestEdge = 128;
-constexpr int kLeastEdge = 32;
+constexpr int kMaxEdge = 128;
+constexpr int kMinEdge = 32;
 constexpr int kTileAcross = 8;
 constexpr std::int64_t kTileMemory = 32 * 1024;
 
@@ -39,9 +38,9 @@ int operands_of(const Region& region) {
 
 // The largest tile for vectors of a width that fits into threadgroup memory, or 0.
 int tile_edge(const RegionAccess& access, int width, int widest) {
-  if (width == 1) return access.tile_bytes(kLeastEdge) <= kTileMemory ? kLeastEdge : 0;
-  const int least = std::max(kLeastEdge, kTileAcross * std::max(width, 4));
-  int edge = kLargestEdge;
+  if (width == 1) return access.tile_bytes(kMinEdge) <= kTileMemory ? kMinEdge : 0;
+  const int least = std::max(kMinEdge, kTileAcross * std::max(width, 4));
+  int edge = kMaxEdge;
   while (edge > least && (edge * widest > kTileRowBytes || access.tile_bytes(edge) > kTileMemory)) {
     edge /= 2;
   }
@@ -74,16 +73,16 @@ std::optional<BuiltKernel> tile_kernel(const LoweredRegion& lowered, const Regio
              "  Tiles tiles;\n", tiles, "  region_tiles<", width, ", ", edge, ", ",
              access.tile_depth(), ">(o, p, tiles, ctx);\n}\n");
   built.source.function = "region";
-  built.source.max_threads = kThreads;
+  built.source.max_threads = kRegionThreads;
   access.describe(&built, nullptr);
   built.source.parameters.insert(built.source.parameters.end(), parameters.begin(),
                                  parameters.end());
   const std::int64_t extent = layout.axes[static_cast<std::size_t>(rows)].extent;
   const std::int64_t columns = layout.axes.back().extent;
   const std::int64_t groups =
-      layout.elements / extent / columns * parts(extent, edge) * parts(columns, edge);
+      layout.elements / extent / columns * ceil_div(extent, edge) * ceil_div(columns, edge);
   built.groups = {static_cast<std::uint32_t>(groups), 1, 1};
-  built.threads = {kThreads, 1, 1};
+  built.threads = {kRegionThreads, 1, 1};
   return built;
 }
 
@@ -145,16 +144,17 @@ BuiltKernel map_kernel(const LoweredRegion& lowered, const RegionValues& values,
              "\n#include \"kernels/regions/map.metal\"\n", access.entry_begin({}, {}),
              "  region_map<", width, ", ", unroll, ">(o, p, ctx);\n}\n");
   built.source.function = "region";
-  built.source.max_threads = kThreads;
+  built.source.max_threads = kRegionThreads;
   built.source.flat = true;
   access.describe(&built, nullptr);
 
-  int threads = kThreads;
+  // Each processor gets a threadgroup, be they smaller.
+  int threads = kRegionThreads;
   const auto groups = [&] {
     const std::int64_t each = std::int64_t{threads} * unroll;
-    return std::max<std::int64_t>(parts(vectors, each), 1);
+    return std::max<std::int64_t>(ceil_div(vectors, each), 1);
   };
-  while (threads > kFewestThreads && groups() < kFewGroups) threads /= 2;
+  while (threads > kMinThreads && groups() < processors(*lowered.device)) threads /= 2;
   built.groups = {static_cast<std::uint32_t>(groups()), 1, 1};
   built.threads = {static_cast<std::uint32_t>(threads), 1, 1};
   return built;

@@ -56,8 +56,8 @@ std::string RegionAccess::tile_functions(int edge) {
   }
   constants_.add_positions("rows", {rows.extent});
   constants_.add_positions("columns", {columns.extent});
-  add_divisor("row_tiles", parts(rows.extent, edge));
-  add_divisor("column_tiles", parts(columns.extent, edge));
+  add_divisor("row_tiles", ceil_div(rows.extent, edge));
+  add_divisor("column_tiles", ceil_div(columns.extent, edge));
   std::string text = offsets_function("tile_group", others, false, false);
 
   std::string at;

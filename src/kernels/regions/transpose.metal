@@ -1,5 +1,5 @@
 // Elementwise regions with operands whose memory runs along another axis than the outputs'. Text of
-// the kernel dialect; see region_map.h for what the generated part defines, and beside it
+// the kernel dialect; see map.metal for what the generated part defines, and beside it
 //   Tiles                              the threadgroup array of each tiled operand
 //   Offsets tile_group(g, p)           where part g of the axes that are not tiled lies
 //   Offsets tile_at(at, row, column, p)

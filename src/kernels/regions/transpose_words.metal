@@ -1,6 +1,6 @@
 // Squares of elements in threadgroup memory, filled along one axis and read along the other: what
-// region_tiles.h turns operands with. Text of the kernel dialect, behind region_elements.h and the
-// types `position` and `offset_t`.
+// transpose.metal turns operands with. Text of the kernel dialect, after kernels/blocks/elements.h
+// and the types `position` and `offset_t`.
 
 constexpr constant uint kTileThreads = 256u;
 

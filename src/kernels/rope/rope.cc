@@ -2,23 +2,28 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numbers>
 
 #include "codegen/dialect_types.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
 #include "ops/defs.h"
 
 namespace hearth::gpu {
+
+#include "kernels/rope/params.h"
+
 namespace {
 
 constexpr int kPowers = 16;
 constexpr std::uint32_t kRopeThreads = 128;
-// Threads that fill a large GPU; beyond, each turns several outer rows.
-constexpr std::int64_t kManyThreads = 1 << 19;
-constexpr std::int64_t kMostLayers = 65535;  // of threadgroups: what every API allows
+// How often a device is filled; beyond, each thread rotates several outer rows.
+constexpr std::int64_t kFillings = 2;
+constexpr std::int64_t kMaxRopeLayers = 65535;  // of threadgroups: what every API allows
 
 // A number from 0 to 1 in units of 2^-64.
 std::int64_t fraction(long double x) {
@@ -36,7 +41,7 @@ Prepared prepare_rope(const Signature& signature) {
   const bool interleaved = statics.boolean(), inverse = statics.boolean();
   const int rank = x.shape.rank();
   const std::int64_t pairs = x.shape[rank - 1] / 2, sequence = x.shape[rank - 2];
-  const std::int64_t count = kPacketBytes / size_of(x.dtype), packets = parts(pairs, count);
+  const std::int64_t count = kPacketBytes / size_of(x.dtype), packets = ceil_div(pairs, count);
   Shape outer = x.shape;
   Strides strides = x.strides;
   const std::int64_t sequence_step = strides[rank - 2];
@@ -48,56 +53,57 @@ Prepared prepare_rope(const Signature& signature) {
   merge_kernel_axes(&outer, {&strides});
   const std::string outer_rank = std::to_string(outer.rank());
   const char* const type = dialect_type(x.dtype);
-
-  Step step;
-  step.kernel = &plan->add_kernel(library_kernel(
-      "rope/rope.metal", "rope", {dtype_struct(x.dtype), truth(interleaved), outer_rank},
-      {{Kind::read, type, "x"},
-       {Kind::write, type, "y"},
-       {Kind::read, "ulong", "dynamics"},
-       {Kind::constant, "RopeParams<" + outer_rank + ">", "p"}},
-      kRopeThreads));
-  const std::int64_t threads = sequence * packets;
-  const std::int64_t each = std::clamp<std::int64_t>(threads * layers / kManyThreads, 1, 16);
-  step.groups = {static_cast<std::uint32_t>(parts(threads, kRopeThreads)),
-                 static_cast<std::uint32_t>(std::min(parts(layers, each), kMostLayers))};
-  step.threads = {kRopeThreads};
-  step.constants = {layers,
-                    sequence,
-                    pairs,
-                    packets,
-                    inverse ? 1 : 0,
-                    signature.dynamic,
-                    fraction(0.5L / std::numbers::pi_v<long double>)};
+  const StridedOperand from = strided_operand(x, 0);
+  RopeParams<kRuntimeRank> params{.outer = layers,
+                                  .sequence = sequence,
+                                  .pairs = pairs,
+                                  .packets = packets,
+                                  .inverse = inverse ? 1 : 0,
+                                  .dynamic = signature.dynamic,
+                                  .turn = fraction(0.5L / std::numbers::pi_v<long double>),
+                                  .power = {},
+                                  .sequence_step = sequence_step,
+                                  .x = {from.base, &outer, &strides}};
+  static_assert(std::size(params.power) == kPowers);
   for (int k = 0; k < kPowers; ++k) {
     const auto exponent = static_cast<long double>(std::int64_t{1} << k);
-    step.constants.push_back(fraction(std::pow(base, -exponent / static_cast<long double>(pairs))));
+    params.power[k] = fraction(std::pow(base, -exponent / static_cast<long double>(pairs)));
   }
-  step.constants.push_back(sequence_step);
-  const StridedOperand from = strided_operand(x, 0);
-  append_axes(outer, strides, from.base, &step.constants);
-  step.arguments = {from.argument, strided_operand(signature.output, 1).argument, kDynamics,
-                    kConstants};
-  plan->add_step(std::move(step));
+  const std::int64_t threads = sequence * packets;
+  const std::int64_t each = std::clamp<std::int64_t>(
+      threads * layers / (kFillings * resident_threads(*signature.device)), 1, 16);
+  const Size3 groups = {
+      static_cast<std::uint32_t>(ceil_div(threads, kRopeThreads)),
+      static_cast<std::uint32_t>(std::min(ceil_div(layers, each), kMaxRopeLayers))};
+  plan->add_step(
+      KernelCall("rope/rope.metal", "rope", {dtype_struct(x.dtype), truth(interleaved), outer_rank})
+          .read(type, "x", from.argument)
+          .write(type, "y", output_argument(signature))
+          .dynamics()
+          .constants(params)
+          .step(*plan, groups, {kRopeThreads}, kRopeThreads));
   return prepared_steps(std::move(plan));
 }
 
 // Turns of a position are at most one; positions in a row and threads have 32 bits.
-bool accepts(const Signature& signature) {
+bool rope_accepts(const Signature& signature) {
   const Shape& shape = signature.inputs[0].shape;
   const std::int64_t pairs = shape.back() / 2;
   return ParamReader(signature.statics).f64() >= 1 && pairs < (1 << kPowers) && fits_rows(shape) &&
          shape[shape.rank() - 2] * shape.back() < std::numeric_limits<std::int32_t>::max();
 }
 
+constexpr Implementation kRopeFamily[] = {
+    {.name = "pairs",
+     .op = &defs::rope_op,
+     .accepts = rope_accepts,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_rope,
+     .launch = launch_steps},
+};
+
 }  // namespace
 
-void add_rope_kernels(KernelTable& table) {
-  table.add({.op = &defs::rope_op,
-             .accepts = accepts,
-             .layout = LayoutNeed::last_axis_dense,
-             .prepare = prepare_rope,
-             .launch = launch_steps});
-}
+Family rope_family() { return kRopeFamily; }
 
 }  // namespace hearth::gpu

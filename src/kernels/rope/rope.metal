@@ -13,18 +13,7 @@
 
 #include "kernels/blocks/rows.h"
 #include "kernels/formulas/formulas.h"
-
-template <int kRank>
-struct RopeParams {
-  long outer, sequence, pairs;
-  long packets;  // of pairs of a row
-  long inverse;
-  long dynamic;        // the word of the offset
-  long turn;           // 1 / 2 pi
-  long power[16];      // base^(-2^k / pairs)
-  long sequence_step;  // of x
-  Axes<kRank> x;       // of the outer axes
-};
+#include "kernels/rope/params.h"
 
 // sin of a number of turns; a quarter more of them gives the cosine. Beyond a quarter of a turn the
 // sine is that of the rest of half a turn.

@@ -1,66 +1,56 @@
-// attention_weights: kernels/softmax/causal_softmax.metal.
+// causal_softmax: kernels/softmax/causal_softmax.metal.
 #include <bit>
 #include <memory>
 
 #include "codegen/dialect_types.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/launch/kernel_call.h"
 #include "kernels/launch/row_split.h"
-#include "ops/defs.h"
+#include "kernels/softmax/softmax.h"
 
 namespace hearth::gpu {
+
+#include "kernels/softmax/params.h"
+
 namespace {
 
-constexpr std::int64_t kMostLanes = 512;  // threads of a row, as for softmax
+constexpr std::int64_t kMaxCausalLanes = 512;  // threads of a row, as for softmax
 
-RowSplit split_of(const TensorSpec& x) {
+RowSplit causal_split(const TensorSpec& x) {
   return split_kept_rows(element_count(x.shape) / x.shape.back(), x.shape.back(), x.dtype,
-                         kMostLanes);
-}
-
-// Longer rows than threads hold are composed.
-bool accepts_held_rows(const Signature& signature) {
-  const TensorSpec& x = signature.inputs[0];
-  return element_count(x.shape) > 0 && fits_rows(x.shape) && split_of(x).whole;
-}
-
-Prepared prepare_held_rows(const Signature& signature) {
-  auto plan = std::make_shared<StepPlan>();
-  const TensorSpec& x = signature.inputs[0];
-  const RowAxes axes(x.shape, {&x});
-  const RowSplit split = split_of(x);
-  const char* const type = dialect_type(x.dtype);
-  ParamReader statics(signature.statics);
-  const double scale = statics.f64();
-  const bool causal = statics.boolean();
-  Step step;
-  step.kernel = &plan->add_kernel(
-      library_kernel("softmax/causal_softmax.metal", "attention_weights",
-                     {dtype_struct(x.dtype), std::to_string(split.held), axes.rank()},
-                     {{Kind::read, type, "x"},
-                      {Kind::write, type, "y"},
-                      {Kind::constant, "WeightsParams<" + axes.rank() + ">", "p"},
-                      {Kind::threadgroup, sum_type(x.dtype), "shared", 64}},
-                     kMostLanes));
-  step.groups = split.groups;
-  step.threads = split.threads;
-  const StridedOperand from = strided_operand(x, 0);
-  split.append_words(&step.constants);
-  append_axes(axes.shape, axes.strides[0], from.base, &step.constants);
-  step.constants.insert(step.constants.end(), {x.shape[x.shape.rank() - 2], causal ? 1 : 0,
-                                               std::bit_cast<std::int64_t>(scale)});
-  step.arguments = {from.argument, strided_operand(signature.output, 1).argument, kConstants};
-  plan->add_step(std::move(step));
-  return prepared_steps(std::move(plan));
+                         kMaxCausalLanes);
 }
 
 }  // namespace
 
-void add_attention_weights(KernelTable& table) {
-  table.add({.op = &defs::attention_weights_op,
-             .accepts = accepts_held_rows,
-             .layout = LayoutNeed::last_axis_dense,
-             .prepare = prepare_held_rows,
-             .launch = launch_steps});
+// Longer rows than threads hold are composed.
+bool accepts_causal_rows(const Signature& signature) {
+  const TensorSpec& x = signature.inputs[0];
+  return element_count(x.shape) > 0 && fits_rows(x.shape) && causal_split(x).whole;
+}
+
+Prepared prepare_causal_rows(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const TensorSpec& x = signature.inputs[0];
+  const RowAxes axes(x.shape, {&x});
+  const RowSplit split = causal_split(x);
+  const char* const type = dialect_type(x.dtype);
+  ParamReader statics(signature.statics);
+  const double scale = statics.f64();
+  const bool causal = statics.boolean();
+  const StridedOperand from = strided_operand(x, 0);
+  plan->add_step(KernelCall("softmax/causal_softmax.metal", "causal_softmax",
+                            {dtype_struct(x.dtype), std::to_string(split.held), axes.rank()})
+                     .read(type, "x", from.argument)
+                     .write(type, "y", output_argument(signature))
+                     .constants(CausalSoftmaxParams<kRuntimeRank>{
+                         .split = split.params(),
+                         .rows = x.shape[x.shape.rank() - 2],
+                         .causal = causal ? 1 : 0,
+                         .scale = std::bit_cast<std::int64_t>(scale),
+                         .x = {from.base, &axes.shape, &axes.strides[0]}})
+                     .threadgroup(sum_type(x.dtype), "shared", 64)
+                     .step(*plan, split.groups, split.threads, kMaxCausalLanes));
+  return prepared_steps(std::move(plan));
 }
 
 }  // namespace hearth::gpu

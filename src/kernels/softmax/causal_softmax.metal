@@ -1,25 +1,17 @@
-// attention_weights: softmax(scale x) over rows of scores, where a row of each matrix sees keys up
+// causal_softmax: softmax(scale x) over rows of scores, where a row of each matrix sees keys up
 // to its own in causal order, aligned at the last of both. Text of the kernel dialect.
 //
 // As softmax_rows of softmax.h for rows that fit into registers. Keys that a row does not see are
 // not read, and get 0. Bound by memory.
 
 #include "kernels/attention/scores.metal"
+#include "kernels/softmax/params.h"
 #include "kernels/softmax/softmax.metal"
 
-template <int kRank>
-struct WeightsParams {
-  RowSplit split;
-  Axes<kRank> x;
-  long rows;    // of each matrix
-  long causal;  // else rows see all keys
-  long scale;   // the bits of an f64
-};
-
 template <typename D, int kHold, int kRank>
-void attention_weights(device const typename D::memory* x, device typename D::memory* y,
-                       constant WeightsParams<kRank>& p, threadgroup typename D::value* shared,
-                       Ctx ctx) {
+void causal_softmax(device const typename D::memory* x, device typename D::memory* y,
+                    constant CausalSoftmaxParams<kRank>& p, threadgroup typename D::value* shared,
+                    Ctx ctx) {
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
   RowPlace place = row_place(p.split, ctx);
@@ -37,7 +29,7 @@ void attention_weights(device const typename D::memory* x, device typename D::me
   Packet<16> held[kHold];
   load_row<D, kHold>(held, from, first, step, seen, InPacket<D>::shift(from) == shift, V(0));
   V values[kHold * kCount];
-  Weighed<V> part;
+  OnlineSoftmax<V> part;
   part.top = Lowest<V>::value();
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
@@ -64,7 +56,7 @@ void attention_weights(device const typename D::memory* x, device typename D::me
 #pragma unroll
   for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
   part.sum = simd_row_sum(sums[0], lanes);
-  Weighed<V> all = weigh_row(part, lanes, shared, ctx);
+  OnlineSoftmax<V> all = weigh_row(part, lanes, shared, ctx);
   V factor = seen > 0 ? e_to(part.top - all.top) / all.sum : V(0);
   bool packed = InPacket<D>::shift(to) == shift;
 #pragma unroll

@@ -5,17 +5,10 @@
 // passes read whole lines of memory, kColumnLoads at a time; the second one comes partly out of the
 // cache. Bound by memory. Numerics are those of softmax.h.
 
+#include "kernels/softmax/params.h"
 #include "kernels/softmax/softmax.metal"
 
 enum { kColumnLoads = 8, kGradientLoads = 4 };
-
-template <int kRank>
-struct ColumnParams {
-  long columns;  // outer * inner
-  long length, inner;
-  long x_step, g_step;  // along the axis
-  Axes<kRank> x, g;     // with an extent of 1 on the axis
-};
 
 // Over the values of each lane; `shared` has an element for each thread.
 template <typename V>

@@ -8,18 +8,8 @@
 // none, makes it find maximum and sum itself, and read the row again out of the cache. Bound by
 // memory. Numerics are those of softmax.h.
 
+#include "kernels/softmax/params.h"
 #include "kernels/softmax/softmax.metal"
-
-template <int kRank>
-struct CrossEntropyParams {
-  RowSplit split;
-  long ignored;
-  long target_base, target_step;
-  long grad_base, grad_step;
-  long loss_base, loss_step;
-  long dx_step;
-  Axes<kRank> x;
-};
 
 template <typename D, typename I, int kHold, int kRank>
 void cross_entropy_rows(device const typename D::memory* x, device const I* targets,
@@ -31,7 +21,7 @@ void cross_entropy_rows(device const typename D::memory* x, device const I* targ
   long target = long(targets[p.target_base + long(place.row) * p.target_step]);
   bool valid = target >= 0 && target < p.split.length && target != p.ignored;
   int from_shift = InPacket<D>::shift(from), shift = p.split.shifted != 0 ? from_shift : 0;
-  Weighed<V> all =
+  OnlineSoftmax<V> all =
       weigh<D, kHold, false>(from, shift, from_shift == shift, valid ? place.length : 0, place.lane,
                              uint(p.split.lanes), shared, ctx);
   if (!place.inside || place.lane != 0u) return;
@@ -58,7 +48,7 @@ void cross_entropy_backward_rows(device const typename G::memory* g,
   bool valid = target >= 0 && target < p.split.length && target != p.ignored;
   int shift = p.split.shifted != 0 ? InPacket<D>::shift(to) : 0;
   bool from_packed = InPacket<D>::shift(from) == shift, to_packed = InPacket<D>::shift(to) == shift;
-  Weighed<V> all;
+  OnlineSoftmax<V> all;
   all.top = V(0);
   all.sum = V(1);
   V loss = V(INFINITY);
@@ -71,8 +61,8 @@ void cross_entropy_backward_rows(device const typename G::memory* g,
   }
   // All lanes of a row, and all rows of a simdgroup, go the same way.
   if (simd_any(!known)) {
-    Weighed<V> found = weigh<D, kHold, false>(from, shift, from_packed, known ? 0 : place.length,
-                                              place.lane, lanes, shared, ctx);
+    OnlineSoftmax<V> found = weigh<D, kHold, false>(
+        from, shift, from_packed, known ? 0 : place.length, place.lane, lanes, shared, ctx);
     if (!known) all = found;
   }
   V grad = V(G::load(g[p.grad_base + long(place.row) * p.grad_step]));

@@ -14,6 +14,7 @@
 // softmax, -inf for logsumexp.
 
 #include "kernels/blocks/rows.h"
+#include "kernels/softmax/params.h"
 
 // e^x, of float by the quickest power of two: a few units in the last place, times |x| / 16.
 HEARTH_INLINE float e_to(float x) { return metal::fast::exp2(x * 1.44269502f); }
@@ -38,13 +39,14 @@ struct Lowest<double> {
 
 // The maximum of some elements of a row, and the sum of their e^(x - top).
 template <typename V>
-struct Weighed {
+struct OnlineSoftmax {
   V top, sum;
 };
 
 // Of the whole row, from what the lanes of each simdgroup know together. `shared` has 64 elements.
 template <typename V>
-HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* shared, Ctx ctx) {
+HEARTH_INLINE OnlineSoftmax<V> weigh_row(OnlineSoftmax<V> part, uint lanes, threadgroup V* shared,
+                                         Ctx ctx) {
   if (lanes <= 32u) return part;
   if (ctx.lane == 0u) {
     shared[ctx.sg] = part.top;
@@ -53,7 +55,7 @@ HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* s
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint other = ctx.lane & (ctx.nsg - 1u);
   V top = shared[other], sum = shared[32u + other];
-  Weighed<V> all;
+  OnlineSoftmax<V> all;
   all.top = simd_row_max(top, ctx.nsg);
   all.sum = simd_row_sum(sum * e_to(top - all.top), ctx.nsg);
   return all;
@@ -62,12 +64,14 @@ HEARTH_INLINE Weighed<V> weigh_row(Weighed<V> part, uint lanes, threadgroup V* s
 // One read of a row of any length. kFinite keeps the maximum below infinity, for results that may
 // be infinite.
 template <typename D, int kHold, bool kFinite>
-HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* row, int shift,
-                                               bool packed, int length, uint lane, uint lanes,
-                                               threadgroup typename D::value* shared, Ctx ctx) {
+HEARTH_INLINE OnlineSoftmax<typename D::value> weigh(device const typename D::memory* row,
+                                                     int shift, bool packed, int length, uint lane,
+                                                     uint lanes,
+                                                     threadgroup typename D::value* shared,
+                                                     Ctx ctx) {
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
-  Weighed<V> part;
+  OnlineSoftmax<V> part;
   part.top = Lowest<V>::value();
   LongSum<V> sum;
   sum.clear();
@@ -101,12 +105,6 @@ HEARTH_INLINE Weighed<typename D::value> weigh(device const typename D::memory* 
   return weigh_row(part, lanes, shared, ctx);
 }
 
-template <int kRank>
-struct SoftmaxParams {
-  RowSplit split;
-  Axes<kRank> x;
-};
-
 // kHold packets a thread hold the row.
 template <typename D, bool kLog, int kHold, int kRank>
 void softmax_rows(device const typename D::memory* x, device typename D::memory* y,
@@ -124,7 +122,7 @@ void softmax_rows(device const typename D::memory* x, device typename D::memory*
   load_row<D, kHold>(held, from, first, step, place.length, InPacket<D>::shift(from) == shift,
                      Lowest<V>::infinite());
   V values[kHold * kCount];
-  Weighed<V> part;
+  OnlineSoftmax<V> part;
   part.top = Lowest<V>::value();
 #pragma unroll
   for (int u = 0; u < kHold; ++u) {
@@ -150,7 +148,7 @@ void softmax_rows(device const typename D::memory* x, device typename D::memory*
 #pragma unroll
   for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
   part.sum = simd_row_sum(sums[0], lanes);
-  Weighed<V> all = weigh_row(part, lanes, shared, ctx);
+  OnlineSoftmax<V> all = weigh_row(part, lanes, shared, ctx);
   V factor = kLog ? metal::log(all.sum) : e_to(part.top - all.top) / all.sum;
   bool packed = InPacket<D>::shift(to) == shift;
 #pragma unroll
@@ -178,8 +176,8 @@ void softmax_long_rows(device const typename D::memory* x, device typename D::me
   device typename D::memory* to = y + long(place.row) * p.split.length;
   int shift = p.split.shifted != 0 ? InPacket<D>::shift(to) : 0;
   bool from_packed = InPacket<D>::shift(from) == shift, to_packed = InPacket<D>::shift(to) == shift;
-  Weighed<V> all = weigh<D, kHold, false>(from, shift, from_packed, place.length, place.lane, lanes,
-                                          shared, ctx);
+  OnlineSoftmax<V> all = weigh<D, kHold, false>(from, shift, from_packed, place.length, place.lane,
+                                                lanes, shared, ctx);
   V factor = kLog ? metal::log(all.sum) : V(1) / all.sum;
   int step = int(lanes) * kCount;
   for (int first = int(place.lane) * kCount - shift; first < place.length; first += kHold * step) {
@@ -207,16 +205,10 @@ void logsumexp_rows(device const typename D::memory* x, device typename D::memor
   uint lanes = uint(p.split.lanes);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
   int from_shift = InPacket<D>::shift(from), shift = p.split.shifted != 0 ? from_shift : 0;
-  Weighed<V> all = weigh<D, kHold, true>(from, shift, from_shift == shift, place.length, place.lane,
-                                         lanes, shared, ctx);
+  OnlineSoftmax<V> all = weigh<D, kHold, true>(from, shift, from_shift == shift, place.length,
+                                               place.lane, lanes, shared, ctx);
   if (place.inside && place.lane == 0u) y[place.row] = D::store(all.top + metal::log(all.sum));
 }
-
-template <int kRank>
-struct SoftmaxBackwardParams {
-  RowSplit split;
-  Axes<kRank> g, y;
-};
 
 // kWhole: kHold packets a thread hold the row, and it is read once.
 template <typename D, bool kLog, bool kWhole, int kHold, int kRank>

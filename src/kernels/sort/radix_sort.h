@@ -17,6 +17,7 @@ SortedPairs add_pairs(StepPlan& plan, std::int64_t count);
 
 // Sorts pairs by their keys, stably; keys are below 2^bits. Returns where they are then; `pairs` is
 // used up. Less than 2^31 pairs.
-SortedPairs add_radix_sort(StepPlan& plan, const SortedPairs& pairs, std::int64_t count, int bits);
+SortedPairs add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device,
+                           const SortedPairs& pairs, std::int64_t count, int bits);
 
 }  // namespace hearth::gpu

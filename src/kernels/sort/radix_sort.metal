@@ -9,19 +9,13 @@
 // bound by memory, and by launches where keys are few.
 
 #include "kernels/blocks/match_any.h"
-
-struct SortParams {
-  ulong count;
-  long shift;   // of this pass's digit
-  long rounds;  // 32 keys of each simdgroup a round
-  long tiles;
-};
+#include "kernels/sort/params.h"
 
 constexpr constant uint kDigits = 256u;
 constexpr constant uint kNoDigit = 256u;
 
 // The lanes whose digit is this one's, as bits.
-HEARTH_INLINE uint lanes_of_digit(uint digit) { return lanes_alike<2u * kNoDigit>(~0u, digit); }
+HEARTH_INLINE uint lanes_of_digit(uint digit) { return match_any<2u * kNoDigit>(~0u, digit); }
 
 // Where the keys of a simdgroup's round begin.
 inline ulong round_begin(uint round, constant SortParams& p, Ctx ctx) {
@@ -39,7 +33,7 @@ inline void sort_count(device const uint* keys, device uint* counts, constant So
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint round = 0; round < uint(p.rounds); ++round) {
     ulong i = round_begin(round, p, ctx) + ctx.lane;
-    if (i < p.count) {
+    if (i < ulong(p.count)) {
       atomic_fetch_add_explicit(&histogram[digit_of(keys[i], p)], 1u, memory_order_relaxed);
     }
   }
@@ -89,7 +83,7 @@ inline void sort_place(device const uint* keys, device const uint* values,
   // What this simdgroup has of each digit, then where that goes, then where the next one goes.
   for (uint round = 0; round < uint(p.rounds); ++round) {
     ulong i = round_begin(round, p, ctx) + ctx.lane;
-    uint digit = i < p.count ? digit_of(keys[i], p) : kNoDigit;
+    uint digit = i < ulong(p.count) ? digit_of(keys[i], p) : kNoDigit;
     uint alike = lanes_of_digit(digit);
     bool first = (alike & ((1u << ctx.lane) - 1u)) == 0u;
     if (digit != kNoDigit && first) mine[digit] += popcount(alike);
@@ -106,8 +100,8 @@ inline void sort_place(device const uint* keys, device const uint* values,
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint round = 0; round < uint(p.rounds); ++round) {
     ulong i = round_begin(round, p, ctx) + ctx.lane;
-    uint key = i < p.count ? keys[i] : 0u;
-    uint digit = i < p.count ? digit_of(key, p) : kNoDigit;
+    uint key = i < ulong(p.count) ? keys[i] : 0u;
+    uint digit = i < ulong(p.count) ? digit_of(key, p) : kNoDigit;
     uint alike = lanes_of_digit(digit);
     uint smaller = popcount(alike & ((1u << ctx.lane) - 1u));
     uint begin = digit != kNoDigit ? mine[digit] : 0u;

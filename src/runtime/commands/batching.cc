@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace runtime {
 namespace {
 
-constexpr int kSmallestCapacity = 8;
-constexpr std::int64_t kMostThreadgroups = std::numeric_limits<std::int32_t>::max();
+constexpr int kMinCapacity = 8;
+constexpr std::int64_t kMaxThreadgroups = std::numeric_limits<std::int32_t>::max();
 
 bool is_flat(const Command& command) {
   return command.function->source()->flat && command.groups.y == 1 && command.groups.z == 1 &&
@@ -60,7 +60,7 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
   CommandLevels levels(given_);
   std::vector<bool> is_member(given_.size(), false);
   for (auto& [kind, waiting] : classes) {
-    while (static_cast<int>(waiting.size()) >= kFewestMembers) {
+    while (static_cast<int>(waiting.size()) >= kMinMembers) {
       const int first = *std::min_element(waiting.begin(), waiting.end(), [&](int a, int b) {
         return levels.latest(a) < levels.latest(b);
       });
@@ -68,7 +68,7 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
       std::vector<int> members;
       const auto here = std::count_if(waiting.begin(), waiting.end(),
                                       [&](int i) { return levels.may_be_at(i, level); });
-      if (here >= kFewestMembers) {
+      if (here >= kMinMembers) {
         levels.fix(first, level);
         // Each that is fixed may push others, which depend on it, out of this level.
         for (const int i : waiting) {
@@ -77,7 +77,7 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
           members.push_back(i);
         }
       }
-      if (static_cast<int>(members.size()) >= kFewestMembers) {
+      if (static_cast<int>(members.size()) >= kMinMembers) {
         split(members, level, argument_bytes);
         for (const int i : members) is_member[static_cast<std::size_t>(i)] = true;
       } else {
@@ -104,14 +104,14 @@ void MergedCommands::split(const std::vector<int>& members, int level,
   const std::int64_t each = batch_member_bytes(any.arguments) + 16;
   const std::int64_t most = (argument_bytes - 8) / each;
   const auto count = static_cast<std::int64_t>(members.size());
-  if (most < kFewestMembers) {
+  if (most < kMinMembers) {
     for (const int i : members) launches_.push_back({{i}, level, 0});
     return;
   }
   // Few capacities, so that few kernels are compiled.
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
   const int capacity =
-      static_cast<int>(std::min(std::max<std::int64_t>(wanted, kSmallestCapacity), most));
+      static_cast<int>(std::min(std::max<std::int64_t>(wanted, kMinCapacity), most));
   std::int64_t threadgroups = 0;
   std::vector<int> part;
   const auto close = [&] {
@@ -122,7 +122,7 @@ void MergedCommands::split(const std::vector<int>& members, int level,
   };
   for (const int i : members) {
     const std::int64_t more = given_[static_cast<std::size_t>(i)].groups.product();
-    if (static_cast<int>(part.size()) == capacity || threadgroups + more > kMostThreadgroups) {
+    if (static_cast<int>(part.size()) == capacity || threadgroups + more > kMaxThreadgroups) {
       close();
     }
     part.push_back(i);

@@ -22,7 +22,7 @@ namespace runtime {
 class MergedCommands {
  public:
   // Below this a batched kernel is not worth compiling.
-  static constexpr int kFewestMembers = 4;
+  static constexpr int kMinMembers = 4;
 
   // Batched kernels come from `registry`, compiled side by side. `argument_bytes` is
   // Driver::argument_bytes(); with 0 nothing is merged. `commands` outlive this.

@@ -21,19 +21,19 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "runtime/commands/library_call.h"
 #include "runtime/device/device_spec.h"
+#include "runtime/device/device_traits.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-class KernelCache;
+class Autotuner;  // runtime/tune/autotuner.h
 
 // What a command launches: a kernel that is ready to run, or a call of a library. Destroyed before
 // its driver.
@@ -98,6 +98,13 @@ class Driver {
   // compiler_version() and architecture. Throws Error{device} with the compiler's messages.
   // Thread-safe.
   virtual std::vector<std::byte> compile(const KernelSource& source) = 0;
+  // Kernels that are compiled at once, by `threads` threads, shared out among programs: those of
+  // one source are for compile(), those of several for compile_together().
+  virtual std::vector<std::vector<const KernelSource*>> divide_among_programs(
+      std::span<const KernelSource* const> sources, int threads) const;
+  // One image that load() takes for each of the sources. Throws as compile() does, for any of them.
+  // Thread-safe.
+  virtual std::vector<std::byte> compile_together(std::span<const KernelSource* const> sources);
   virtual std::string compiler_version() const = 0;
   // Told before anything is compiled where images are loaded by this process alone: what only makes
   // them load sooner may be left out.
@@ -106,14 +113,14 @@ class Driver {
   virtual std::unique_ptr<Function> load(const KernelSource& source,
                                          std::span<const std::byte> image) = 0;
 
-  // Libraries of the vendor, where the driver calls any: whether there is one for
-  // LibraryCall::function, and a call of it. What a library learns about a problem may be kept in
-  // `cache`, which outlives the function. Thread-safe.
-  virtual bool has_library(std::string_view /*function*/) const { return false; }
+  // Libraries of the vendor, where the driver calls any: what they do, and a call of one. Which of
+  // a library's algorithms serves a problem `tuner` decides, which outlives the function.
+  // Thread-safe.
+  virtual LibraryTraits libraries() const { return {}; }
   virtual std::unique_ptr<Function> library_function(const LibraryCall& call,
-                                                     const KernelCache& /*cache*/) {
+                                                     Autotuner& /*tuner*/) {
     throw Error(ErrorCode::unsupported, call.name + ": no library; got " + call.function +
-                                            ", expected one that has_library() knows");
+                                            ", expected one that libraries() names");
   }
 
   // How many bytes of arguments a launch may carry, where it takes those of several launches as
@@ -144,6 +151,19 @@ class Driver {
   // timelines. Empty where the API cannot tell.
   virtual std::vector<double> time(std::span<const Command> /*commands*/) { return {}; }
 };
+
+inline std::vector<std::vector<const KernelSource*>> Driver::divide_among_programs(
+    std::span<const KernelSource* const> sources, int /*threads*/) const {
+  std::vector<std::vector<const KernelSource*>> programs;
+  for (const KernelSource* source : sources) programs.push_back({source});
+  return programs;
+}
+
+inline std::vector<std::byte> Driver::compile_together(
+    std::span<const KernelSource* const> sources) {
+  throw Error(ErrorCode::unsupported, "driver: kernels are compiled one by one; got " +
+                                          std::to_string(sources.size()) + " for one program");
+}
 
 }  // namespace runtime
 }  // namespace v0

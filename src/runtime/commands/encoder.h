@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "hearth/error.h"
 #include "runtime/commands/command_batch.h"
@@ -56,10 +57,18 @@ class Encoder {
         dynamics_(dynamics),
         dynamic_bytes_(dynamic_bytes) {}
 
+  // Encodes nothing: notes in `needed` the kernels that launches would ask for.
+  Encoder(KernelRegistry& registry, CommandBatch& batch, const Properties& properties,
+          Address dynamics, std::int64_t dynamic_bytes, std::vector<const LazyKernel*>& needed)
+      : Encoder(registry, batch, properties, dynamics, dynamic_bytes) {
+    needed_ = &needed;
+  }
+
   // Adds a launch; arguments in the order of the kernel's parameters, without threadgroup arrays.
   // `work`: see Command.
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
                 std::span<const Argument> arguments, double work = 0) {
+    if (needed_ != nullptr) return needed_->push_back(&kernel);
     batch_.add(kernel.get(registry_), groups, threads, arguments, properties_, work);
   }
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
@@ -87,6 +96,7 @@ class Encoder {
   const Properties& properties_;
   Address dynamics_;
   std::int64_t dynamic_bytes_;
+  std::vector<const LazyKernel*>* needed_ = nullptr;
 };
 
 }  // namespace runtime

@@ -46,6 +46,20 @@ bool write_whole_file(const std::string& path,
   return false;
 }
 
+bool link_whole_file(const std::string& existing, const std::string& path) noexcept try {
+  std::error_code error;
+  const std::string fresh = path + unique_suffix();
+  std::filesystem::create_hard_link(existing, fresh, error);
+  if (error) return false;
+  std::filesystem::rename(fresh, path, error);
+  const bool is_linked = !error;
+  // Renaming one name of a file to another of its names leaves both.
+  std::filesystem::remove(fresh, error);
+  return is_linked;
+} catch (const std::exception&) {
+  return false;
+}
+
 }  // namespace runtime
 }  // namespace v0
 }  // namespace hearth

@@ -15,6 +15,10 @@ namespace runtime {
 bool write_whole_file(const std::string& path,
                       std::initializer_list<std::span<const std::byte>> pieces) noexcept;
 
+// Makes `path` another name of a file that is there, in place of what has that name. False where
+// that fails, as between file systems or on one that knows no such names.
+bool link_whole_file(const std::string& existing, const std::string& path) noexcept;
+
 }  // namespace runtime
 }  // namespace v0
 }  // namespace hearth

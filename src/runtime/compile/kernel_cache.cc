@@ -70,6 +70,16 @@ bool KernelCache::keep(const SourceHash& hash, std::span<const std::byte> image)
   return write_whole_file(path_of(hash), {std::as_bytes(std::span(&header, 1)), image});
 }
 
+bool KernelCache::keep(std::span<const SourceHash> hashes,
+                       std::span<const std::byte> image) const noexcept {
+  if (hashes.empty() || !keep(hashes.front(), image)) return false;
+  bool all = true;
+  for (const SourceHash& hash : hashes.subspan(1)) {
+    all = (link_whole_file(path_of(hashes.front()), path_of(hash)) || keep(hash, image)) && all;
+  }
+  return all;
+}
+
 }  // namespace runtime
 }  // namespace v0
 }  // namespace hearth

@@ -13,7 +13,8 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// One file for each image, named by the hash of its source and compiler. Safe between threads and
+// A file for each image, named by the hash of its source and compiler; by several, where one image
+// serves several sources. Safe between threads and
 // processes: files appear whole, by renaming. Nothing here throws: an entry that is damaged counts
 // as absent and is replaced; a folder that cannot be read or written means compiling again.
 class KernelCache {
@@ -27,6 +28,8 @@ class KernelCache {
   std::optional<std::vector<std::byte>> find(const SourceHash& hash) const noexcept;
   // True if the image is on disk now.
   bool keep(const SourceHash& hash, std::span<const std::byte> image) const noexcept;
+  // One image that serves several sources: names of one file, where the system has such.
+  bool keep(std::span<const SourceHash> hashes, std::span<const std::byte> image) const noexcept;
   const std::string& folder() const noexcept { return folder_; }
 
  private:

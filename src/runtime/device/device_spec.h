@@ -1,6 +1,6 @@
 // What a device is to the rest of Hearth. Written for who ports Hearth to a new device: fulfil
-// DeviceImpl, register kernels (graph/kernel.h), call register_device() once. Nothing above this
-// file may assume that an Address can be read by the host.
+// DeviceImpl, give a selector of implementations (graph/selector.h), call register_device() once.
+// Nothing above this file may assume that an Address can be read by the host.
 //
 // Invariants
 //   1. One in-order queue: what is dispatched or copied later sees the effects of what came before.
@@ -30,8 +30,8 @@ class KernelRegistry;
 }  // namespace runtime
 }  // namespace v0
 
-class KernelTable;  // graph/kernel.h
-struct Launch;      // graph/kernel.h
+class Selector;  // graph/selector.h
+struct Launch;   // graph/implementation.h
 
 // Device memory. A number to the host unless the device says host_visible().
 using Address = std::byte*;
@@ -95,7 +95,7 @@ class DeviceImpl {
   virtual void end_plan() {}
   virtual void abandon_plan() noexcept {}
 
-  virtual const KernelTable& kernels() const = 0;
+  virtual const Selector& selector() const = 0;
 
   // Of devices that run kernels of the dialect: what include/hearth/runtime.h stands on. Null
   // elsewhere. The driver's queue is used with queue_mutex() held.

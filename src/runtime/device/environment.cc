@@ -114,6 +114,7 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.text("HEARTH_METAL_PATH", out.metal_path);
   read.text("HEARTH_METAL_CAPTURE", out.metal_capture);
   read.flag("HEARTH_METAL_MPSGRAPH", out.metal_mpsgraph);
+  read.text("HEARTH_HOST_COMPILER", out.host_compiler);
   read.flag("HEARTH_METAL_ANY", out.metal_any);
   read.text("HEARTH_TRACE", out.trace);
   read.flag("HEARTH_CHECK_ORDER", out.check_order);

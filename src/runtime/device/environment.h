@@ -30,10 +30,12 @@ struct Environment {
   // HEARTH_METAL_MPSGRAPH: whether Metal measures MPSGraph beside its own kernels; unset: MPSGraph
   // runs only where HEARTH_CHOICES names it.
   std::optional<bool> metal_mpsgraph;
+  // HEARTH_HOST_COMPILER: of kernels for the simulator; empty: see devices/sim/host_compiler.h.
+  std::string host_compiler;
   bool metal_any = false;    // HEARTH_METAL_ANY: Apple's GPUs before the M1's serve too
   std::string trace;         // HEARTH_TRACE: the file that gets the timeline of the process
   bool check_order = false;  // HEARTH_CHECK_ORDER: see order_check.h
-  std::string choices;       // HEARTH_CHOICES: see choice_rules.h
+  std::string choices;       // HEARTH_CHOICES: see runtime/tune/rules.h
   bool tune = true;          // HEARTH_TUNE: whether implementations are chosen by times
 
   // The first variable that is misspelt, or whose value means nothing, as the text of an error. It

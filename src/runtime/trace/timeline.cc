@@ -18,7 +18,7 @@ namespace runtime {
 namespace {
 
 // Events beyond are counted, not kept.
-constexpr std::size_t kMostEvents = std::size_t{1} << 22;
+constexpr std::size_t kMaxEvents = std::size_t{1} << 22;
 
 struct Event {
   std::string name;
@@ -46,7 +46,7 @@ int thread_track() {
 }
 
 void add(Events& all, Event event) {
-  if (all.list.size() < kMostEvents) {
+  if (all.list.size() < kMaxEvents) {
     all.list.push_back(std::move(event));
   } else {
     ++all.dropped;

@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::int64_t kFormat = 1;
 // Of a line and of a file that can be this file.
-constexpr std::size_t kLongestLine = 16 * 1024;
-constexpr std::uintmax_t kLongestFile = ChoiceFile::kMost * kLongestLine;
+constexpr std::size_t kMaxLineLength = 16 * 1024;
+constexpr std::uintmax_t kMaxFileLength = TuningFile::kMax * kMaxLineLength;
 
 // Held by whoever reads the file to write it again. File systems without locks lose only what
 // another process keeps at the same moment.
@@ -75,7 +75,7 @@ bool read_text(const JsonObject& object, const char* key, std::string& text) {
 }
 
 // Microseconds, at least 0.
-bool read_time(const JsonValue& value, ChoiceTime& time) {
+bool read_time(const JsonValue& value, CandidateTime& time) {
   double microseconds = -1;
   if (std::holds_alternative<std::nullptr_t>(value)) return true;
   if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
@@ -87,10 +87,10 @@ bool read_time(const JsonValue& value, ChoiceTime& time) {
   return true;
 }
 
-std::optional<KeptChoice> choice_of(const std::string& line) {
+std::optional<KeptSelection> choice_of(const std::string& line) {
   const std::optional<JsonValue> value = parse_json(line);
   const auto* const object = value ? std::get_if<JsonObject>(&*value) : nullptr;
-  KeptChoice choice;
+  KeptSelection choice;
   if (object == nullptr || !read_text(*object, "op", choice.op) ||
       !read_text(*object, "class", choice.problem) ||
       !read_text(*object, "chosen", choice.chosen)) {
@@ -101,17 +101,18 @@ std::optional<KeptChoice> choice_of(const std::string& line) {
   if (list == nullptr) return std::nullopt;
   bool has_chosen = false;
   for (const auto& [name, time] : *list) {
-    ChoiceTime& each = choice.times.emplace_back();
+    CandidateTime& each = choice.times.emplace_back();
     each.name = name;
     if (!read_time(time, each)) return std::nullopt;
-    has_chosen = has_chosen || name == choice.chosen;
+    // What could not be measured is not known to work.
+    has_chosen = has_chosen || (name == choice.chosen && each.seconds.has_value());
   }
   return has_chosen ? std::optional(std::move(choice)) : std::nullopt;
 }
 
-std::string line_of(const KeptChoice& choice) {
+std::string line_of(const KeptSelection& choice) {
   JsonObject times;
-  for (const ChoiceTime& time : choice.times) {
+  for (const CandidateTime& time : choice.times) {
     // In steps of a nanosecond, so that lines stay short.
     const auto rounded = [](double seconds) { return std::round(seconds * 1e9) * 1e-3; };
     times.emplace_back(time.name, time.seconds ? JsonValue(rounded(*time.seconds)) : JsonValue());
@@ -122,45 +123,45 @@ std::string line_of(const KeptChoice& choice) {
                               {"microseconds", std::move(times)}});
 }
 
-bool is_between(const KeptChoice& choice, const std::vector<std::string>& names) {
+bool is_between(const KeptSelection& choice, const std::vector<std::string>& names) {
   return choice.times.size() == names.size() &&
-         std::all_of(choice.times.begin(), choice.times.end(), [&](const ChoiceTime& time) {
+         std::all_of(choice.times.begin(), choice.times.end(), [&](const CandidateTime& time) {
            return std::find(names.begin(), names.end(), time.name) != names.end();
          });
 }
 
-std::vector<std::string> names_of(const KeptChoice& choice) {
+std::vector<std::string> names_of(const KeptSelection& choice) {
   std::vector<std::string> names;
-  for (const ChoiceTime& time : choice.times) names.push_back(time.name);
+  for (const CandidateTime& time : choice.times) names.push_back(time.name);
   return names;
 }
 
 }  // namespace
 
-ChoiceFile::ChoiceFile(const std::string& folder, std::string device, std::string compiler)
+TuningFile::TuningFile(const std::string& folder, std::string device, std::string compiler)
     : device_(std::move(device)), compiler_(std::move(compiler)) {
   if (!folder.empty()) path_ = folder + "/" + file_name(device_, compiler_);
 }
 
-std::string ChoiceFile::heading() const {
+std::string TuningFile::heading() const {
   return json_text(
       JsonObject{{"hearth_choices", kFormat}, {"device", device_}, {"compiler", compiler_}});
 }
 
-std::vector<KeptChoice> ChoiceFile::read() const noexcept try {
-  std::vector<KeptChoice> choices;
+std::vector<KeptSelection> TuningFile::read() const noexcept try {
+  std::vector<KeptSelection> choices;
   std::error_code error;
   if (path_.empty()) return choices;
   const std::uintmax_t bytes = std::filesystem::file_size(path_, error);
-  if (error || bytes > kLongestFile) return choices;
+  if (error || bytes > kMaxFileLength) return choices;
   std::ifstream file(path_, std::ios::binary);
   std::string line;
   if (!std::getline(file, line) || line != heading()) return choices;
   while (std::getline(file, line)) {
-    if (line.size() > kLongestLine) continue;
+    if (line.size() > kMaxLineLength) continue;
     auto choice = choice_of(line);
     if (!choice) continue;
-    std::erase_if(choices, [&](const KeptChoice& other) {
+    std::erase_if(choices, [&](const KeptSelection& other) {
       return other.op == choice->op && other.problem == choice->problem;
     });
     choices.push_back(std::move(*choice));
@@ -170,24 +171,32 @@ std::vector<KeptChoice> ChoiceFile::read() const noexcept try {
   return {};
 }
 
-bool ChoiceFile::write(const std::vector<KeptChoice>& choices) const noexcept try {
+bool TuningFile::write(const std::vector<KeptSelection>& choices) const noexcept try {
   std::string text = heading() + "\n";
-  for (const KeptChoice& choice : choices) text += line_of(choice) + "\n";
+  for (const KeptSelection& choice : choices) text += line_of(choice) + "\n";
   return write_whole_file(path_, {std::as_bytes(std::span(text))});
 } catch (const std::exception&) {
   return false;
 }
 
-std::optional<KeptChoice> ChoiceFile::find(const std::string& op, const std::string& problem,
-                                           const std::vector<std::string>& names) {
+std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::string& problem,
+                                              const std::vector<std::string>& names) {
   if (!known_) known_ = read();
-  for (const KeptChoice& choice : *known_) {
+  for (const KeptSelection& choice : *known_) {
     if (choice.op == op && choice.problem == problem && is_between(choice, names)) return choice;
   }
   return std::nullopt;
 }
 
-KeptChoice ChoiceFile::keep(KeptChoice choice) {
+std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::string& problem) {
+  if (!known_) known_ = read();
+  for (const KeptSelection& choice : *known_) {
+    if (choice.op == op && choice.problem == problem) return choice;
+  }
+  return std::nullopt;
+}
+
+KeptSelection TuningFile::keep(KeptSelection choice) {
   std::error_code error;
   if (!path_.empty()) {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
@@ -195,12 +204,12 @@ KeptChoice ChoiceFile::keep(KeptChoice choice) {
   const FileLock lock(path_.empty() ? "" : path_ + ".lock");
   if (!path_.empty()) known_ = read();
   if (auto first = find(choice.op, choice.problem, names_of(choice))) return *first;
-  std::vector<KeptChoice>& all = *known_;
-  std::erase_if(all, [&](const KeptChoice& other) {
+  std::vector<KeptSelection>& all = *known_;
+  std::erase_if(all, [&](const KeptSelection& other) {
     return other.op == choice.op && other.problem == choice.problem;
   });
   all.push_back(choice);
-  if (all.size() > kMost) all.erase(all.begin(), all.end() - kMost);
+  if (all.size() > kMax) all.erase(all.begin(), all.end() - kMax);
   if (!path_.empty()) write(all);
   return choice;
 }

@@ -10,46 +10,48 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-struct ChoiceTime {
+struct CandidateTime {
   std::string name;
   std::optional<double> seconds;  // empty: it was not to be measured
 };
 
-struct KeptChoice {
-  std::string op;                 // "matmul"
-  std::string problem;            // the class: "f32 nt m1024 n1024 k512"
-  std::string chosen;             // one of `times`
-  std::vector<ChoiceTime> times;  // of all alternatives, in the order in which they were offered
+struct KeptSelection {
+  std::string op;                    // "matmul"
+  std::string problem;               // the class: "f32 nt m1024 n1024 k512"
+  std::string chosen;                // one of `times`
+  std::vector<CandidateTime> times;  // of all candidates, in the order in which they were offered
 };
 
 // One file for a device and a compiler, a choice a line, in JSON: may be read and edited by people.
 // Safe between processes; nothing here throws. Lines and files that make no sense count as absent
 // and are gone when something is next kept. Not thread-safe.
-class ChoiceFile {
+class TuningFile {
  public:
-  static constexpr std::size_t kMost = 1024;  // choices; the oldest go first
+  static constexpr std::size_t kMax = 1024;  // choices; the oldest go first
 
   // `device`: what the times depend on, such as its name and how many cores it has. `compiler`: of
   // kernels, with their version. An empty folder: nothing is kept.
-  ChoiceFile(const std::string& folder, std::string device, std::string compiler);
+  TuningFile(const std::string& folder, std::string device, std::string compiler);
 
-  // The choice for this class between alternatives of exactly these names, if there is one.
-  std::optional<KeptChoice> find(const std::string& op, const std::string& problem,
-                                 const std::vector<std::string>& names);
+  // The choice for this class between candidates of exactly these names, if there is one.
+  std::optional<KeptSelection> find(const std::string& op, const std::string& problem,
+                                    const std::vector<std::string>& names);
+  // The same between whatever candidates.
+  std::optional<KeptSelection> find(const std::string& op, const std::string& problem);
   // Keeps the choice and returns it, unless another process was first: then the one that it kept.
-  KeptChoice keep(KeptChoice choice);
+  KeptSelection keep(KeptSelection choice);
 
   // As they are on disk now, the oldest first.
-  std::vector<KeptChoice> read() const noexcept;
+  std::vector<KeptSelection> read() const noexcept;
   // Empty where nothing is kept.
   const std::string& path() const noexcept { return path_; }
 
  private:
-  bool write(const std::vector<KeptChoice>& choices) const noexcept;
+  bool write(const std::vector<KeptSelection>& choices) const noexcept;
   std::string heading() const;
 
   std::string device_, compiler_, path_;
-  std::optional<std::vector<KeptChoice>> known_;  // as last read or written
+  std::optional<std::vector<KeptSelection>> known_;  // as last read or written
 };
 
 }  // namespace runtime

@@ -1,5 +1,6 @@
 #include "runtime/tune/rules.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -21,10 +22,10 @@ namespace {
 constexpr const char* kRule = R"({"op": "...", "class": "...", "choose": "..."})";
 constexpr const char* kRules = R"(a list of {"op": "...", "class": "...", "choose": "..."})";
 
-ChoiceRule rule_of(const JsonValue& value) {
+SelectionRule rule_of(const JsonValue& value) {
   const auto* const object = std::get_if<JsonObject>(&value);
   if (object == nullptr) fail("no rule", json_text(value), kRule);
-  ChoiceRule rule;
+  SelectionRule rule;
   for (const auto& [key, member] : *object) {
     std::string* const text = key == "op"       ? &rule.op
                               : key == "class"  ? &rule.pattern
@@ -38,7 +39,7 @@ ChoiceRule rule_of(const JsonValue& value) {
   return rule;
 }
 
-std::vector<ChoiceRule> rules_of_file(const std::string& path) {
+std::vector<SelectionRule> rules_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
@@ -47,19 +48,21 @@ std::vector<ChoiceRule> rules_of_file(const std::string& path) {
   const std::optional<JsonValue> value = parse_json(text.str());
   const auto* const list = value ? std::get_if<JsonArray>(&*value) : nullptr;
   if (list == nullptr) fail("no JSON", "'" + path + "'", kRules);
-  std::vector<ChoiceRule> rules;
+  std::vector<SelectionRule> rules;
   for (const JsonValue& each : *list) rules.push_back(rule_of(each));
   return rules;
 }
 
 }  // namespace
 
-std::vector<ChoiceRule> read_choice_rules(const std::string& text) {
-  std::vector<ChoiceRule> rules;
+std::vector<SelectionRule> read_choice_rules(const std::string& text) {
+  std::vector<SelectionRule> rules;
   if (text.empty()) return rules;
   if (text.find('=') == std::string::npos) return rules_of_file(text);
   std::istringstream list(text);
   for (std::string part; std::getline(list, part, ',');) {
+    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
+    part.erase(part.find_last_not_of(' ') + 1);
     const std::size_t at = part.find('=');
     if (at == std::string::npos || at == 0 || at + 1 == part.size()) {
       fail("no rule", "'" + part + "'", "op=name");

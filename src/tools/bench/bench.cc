@@ -20,10 +20,10 @@ namespace hearth::tools {
 namespace {
 
 // A sample shorter than this says more about the clock than about the code.
-constexpr double kShortestSample = 1e-3;
-constexpr int kFewestRounds = 7;
-constexpr int kFewestLongRounds = 5;
-constexpr int kMostRounds = 300;
+constexpr double kMinSampleSeconds = 1e-3;
+constexpr int kMinRounds = 7;
+constexpr int kMinLongRounds = 5;
+constexpr int kMaxRounds = 300;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -86,7 +86,7 @@ Contestant timed(std::string name, std::function<void()> run) {
               run();
               double one = seconds_of(run);
               one = std::max(std::min(one, seconds_of(run)), 1e-9);
-              *calls = static_cast<int>(std::clamp(kShortestSample / one, 1.0, 1e6));
+              *calls = static_cast<int>(std::clamp(kMinSampleSeconds / one, 1.0, 1e6));
             }
             const double start = now();
             for (int i = 0; i < *calls; ++i) run();
@@ -133,10 +133,10 @@ void Bench::measure(const RowSpec& spec, const Contestant& ours,
   for (const Contestant* contestant : all) contestant->sample();  // warm caches, plans and pools
 
   const double start = now();
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const double spent = now() - start;
-    const bool is_long = round > 0 && spent / round > seconds_ / kFewestRounds;
-    if (spent > seconds_ && round >= (is_long ? kFewestLongRounds : kFewestRounds)) break;
+    const bool is_long = round > 0 && spent / round > seconds_ / kMinRounds;
+    if (spent > seconds_ && round >= (is_long ? kMinLongRounds : kMinRounds)) break;
     // Every other round in reverse, so that nobody always follows the same one.
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t turn = round % 2 == 0 ? i : all.size() - 1 - i;

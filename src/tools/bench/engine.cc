@@ -31,8 +31,8 @@ void bench_recording(Bench& bench) {
                .most = 0.02,
                .recording_included = true,
                .note = "add, a chain of 1000, its result dropped"};
-  const Array x = four(1, idle_device());
-  const Array y = four(2, idle_device());
+  const Array x = four(1, null_device());
+  const Array y = four(2, null_device());
   if (bench.wants(spec.row)) {
     bench.measure(spec, {"hearth", [&] {
                            const double seconds = seconds_of([&] { record_chain(x, y); });
@@ -86,14 +86,14 @@ class GraphBench {
     shape_.layers = layers;
     shape_.batch = batch;
     Generator generator{1, 0};
-    model_ = models::Transformer(shape_.config(), DType::f32, idle_device(), &generator);
+    model_ = models::Transformer(shape_.config(), DType::f32, null_device(), &generator);
     for (const Parameter& parameter : parameters(model_)) {
       Moments& moments = moments_.emplace_back();
       moments.parameter = parameter.array;
       moments.first = contiguous(zeros_like(*parameter.array));
       moments.second = contiguous(zeros_like(*parameter.array));
     }
-    tokens_ = contiguous(zeros({batch, shape_.context}, DType::i32, idle_device()));
+    tokens_ = contiguous(zeros({batch, shape_.context}, DType::i32, null_device()));
     submit();
   }
 
@@ -182,7 +182,7 @@ void bench_demo(Bench& bench) {
                            "reference: unfused, in recorded order, every value from its op to "
                            "its last reader, without gaps; with parameters and moments"};
   if (!bench.wants(hits.row) && !bench.wants(memory.row)) return;
-  TrainingBench training(TrainingShape(), idle_device());
+  TrainingBench training(TrainingShape(), null_device());
   for (int step = 0; step < 3; ++step) training.step();
   if (bench.wants(hits.row)) {
     constexpr int kSteps = 100;
@@ -197,7 +197,7 @@ void bench_demo(Bench& bench) {
     bench.report(hits, {100 * found / (found + built)});
   }
   if (bench.wants(memory.row)) {
-    const Device device = idle_device();
+    const Device device = null_device();
     device.reset_peak();
     training.step();
     const double planned = static_cast<double>(device.memory().peak) * 1e-6;

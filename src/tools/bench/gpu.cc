@@ -9,8 +9,8 @@ namespace hearth::tools {
 namespace {
 
 // Of a sample: a wait costs some ten microseconds.
-constexpr double kShortestStream = 4e-3;
-constexpr double kShortestSynchronized = 1e-3;
+constexpr double kMinStreamSeconds = 4e-3;
+constexpr double kMinSynchronizedSeconds = 1e-3;
 constexpr int kWarmCalls = 4;  // a plan is planned, compiled, made executable, and run as such
 
 constexpr double kTera = 1e-12;
@@ -59,7 +59,7 @@ Contestant repeated(double shortest, std::function<double(int)> seconds_of_calls
 }  // namespace
 
 Contestant streamed(Device device, std::function<void()> queue, int calls) {
-  return repeated(kShortestStream, [device, queue = std::move(queue), calls](int count) {
+  return repeated(kMinStreamSeconds, [device, queue = std::move(queue), calls](int count) {
     return seconds_of([&] {
              for (int i = 0; i < count; ++i) queue();
              device.synchronize();
@@ -69,7 +69,7 @@ Contestant streamed(Device device, std::function<void()> queue, int calls) {
 }
 
 Contestant synchronized(Device device, std::function<void()> queue) {
-  return repeated(kShortestSynchronized, [device, queue = std::move(queue)](int count) {
+  return repeated(kMinSynchronizedSeconds, [device, queue = std::move(queue)](int count) {
     return seconds_of([&] {
       for (int i = 0; i < count; ++i) {
         queue();
@@ -125,9 +125,9 @@ Contestant MemoryLimits::copy(double bytes) {
 
 Contestant MemoryLimits::read(double bytes) {
   using Kind = runtime::KernelParameter::Kind;
-  constexpr std::uint64_t kMostGroups = 2048, kThreads = 256, kSteps = 4;
+  constexpr std::uint64_t kMaxGroups = 2048, kThreads = 256, kSteps = 4;
   const auto vectors = static_cast<std::uint64_t>(size_) / 16;
-  const std::uint64_t groups = std::min(kMostGroups, vectors / (kSteps * kThreads));
+  const std::uint64_t groups = std::min(kMaxGroups, vectors / (kSteps * kThreads));
   if (!from_.defined()) from_ = buffer();
   if (!reader_) {
     reader_ = runtime::Kernel(device_, {"bench_read_memory",

@@ -1,4 +1,4 @@
-// Loops by hand for one instruction set; included once for each by bench_limits.cc, which defines
+// Loops by hand for one instruction set; included once for each by limits.cc, which defines
 // HEARTH_LOOPS_WIDTH (floats in a register: 16, 8, or 1 for plain C++) and the functions' target.
 // No include guard. Counts are multiples of 16, arrays are aligned to 64 bytes.
 

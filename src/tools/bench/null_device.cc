@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "devices/cpu/device.h"
-#include "graph/kernel.h"
+#include "devices/cpu/families.h"
+#include "graph/selector.h"
 #include "runtime/memory/buffer_pool.h"
 
 namespace hearth::tools {
@@ -45,16 +46,14 @@ Prepared prepare_region(LoweredRegion lowered) {
     }
     state->output_bytes.push_back(left * size_of(region.reduction.dtype));
   }
-  state->cpu = cpu::kernel_table().region.prepare(std::move(lowered));
+  state->cpu = cpu::selector().region().prepare(std::move(lowered));
   const std::int64_t workspace = state->cpu.workspace_bytes;
   return {std::move(state), workspace};
 }
 
 class IdleDevice final : public DeviceImpl {
  public:
-  IdleDevice() : DeviceImpl("idle", 0), pool_(kReserved), kernels_(cpu::kernel_table()) {
-    kernels_.region.prepare = prepare_region;
-    kernels_.host_memory = false;
+  IdleDevice() : DeviceImpl("idle", 0), pool_(kReserved) {
     void* raw = mmap(nullptr, static_cast<std::size_t>(kReserved), PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) {
@@ -90,7 +89,7 @@ class IdleDevice final : public DeviceImpl {
     std::memset(target, 0, static_cast<std::size_t>(bytes));
   }
   void synchronize() override {}
-  const KernelTable& kernels() const override { return kernels_; }
+  const Selector& selector() const override { return selector_; }
 
   void start() {
     trace_.clear();
@@ -185,7 +184,9 @@ class IdleDevice final : public DeviceImpl {
   }
 
   BufferPool pool_;
-  KernelTable kernels_;
+  const Selector selector_{
+      {.families = cpu::families(),
+       .region = {.prepare = prepare_region, .launch = cpu::selector().region().launch}}};
   Address arena_ = nullptr;
   bool tracing_ = false;
   std::vector<TracedLaunch> trace_;
@@ -203,7 +204,7 @@ IdleDevice& idle() {
 
 }  // namespace
 
-Device idle_device() { return Device(&idle()); }
+Device null_device() { return Device(&idle()); }
 void start_liveness_trace() { idle().start(); }
 std::int64_t finish_liveness_trace() { return idle().finish(); }
 

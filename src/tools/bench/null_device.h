@@ -9,7 +9,7 @@
 namespace hearth::tools {
 
 // The device, made on the first call. Values read from it are zeros.
-Device idle_device();
+Device null_device();
 
 // Follows what is launched from here on.
 void start_liveness_trace();

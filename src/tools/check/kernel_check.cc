@@ -18,7 +18,7 @@ namespace hearth::tools {
 #if HEARTH_HAS_SIMULATOR
 namespace {
 
-using Kind = runtime::KernelParameter::Kind;
+using ParameterKind = runtime::KernelParameter::Kind;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "check-kernel: " + what);
@@ -36,16 +36,18 @@ constexpr NamedSchedule kSchedules[] = {{"forward", {sim::Order::forward, 1}},
 
 struct Value {
   std::string name;
-  Kind kind = Kind::read;
+  ParameterKind kind = ParameterKind::read;
   std::vector<std::byte> bytes;  // before the launch
 };
 
-bool is_written(Kind kind) { return kind == Kind::write || kind == Kind::read_write; }
+bool is_written(ParameterKind kind) {
+  return kind == ParameterKind::write || kind == ParameterKind::read_write;
+}
 
 std::vector<Value> values_for(const runtime::KernelSource& source, const KernelLaunch& launch) {
   std::vector<Value> all;
   for (const runtime::KernelParameter& parameter : source.parameters) {
-    if (parameter.kind == Kind::threadgroup) continue;
+    if (parameter.kind == ParameterKind::threadgroup) continue;
     Value& value = all.emplace_back();
     value.name = parameter.name;
     value.kind = parameter.kind;
@@ -56,7 +58,7 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
       std::memcpy(value.bytes.data(), &launch.grid, value.bytes.size());
     } else if (given != launch.values.end()) {
       value.bytes = values_of(given->second, parameter.name);
-    } else if (parameter.kind == Kind::constant) {
+    } else if (parameter.kind == ParameterKind::constant) {
       refuse("a constant of " + source.name + " has no value; got none for " + parameter.name +
              ", expected one, such as --value " + parameter.name +
              "=u32:" + std::to_string(launch.grid.x));
@@ -90,7 +92,7 @@ std::vector<std::vector<std::byte>> run(sim::SimDriver& driver, const runtime::F
   for (const Value& value : values) {
     runtime::Argument& argument = arguments.emplace_back();
     argument.bytes = static_cast<std::int64_t>(value.bytes.size());
-    if (value.kind == Kind::constant) {
+    if (value.kind == ParameterKind::constant) {
       argument.constant = value.bytes.data();
       continue;
     }

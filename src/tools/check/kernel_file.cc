@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_file(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "check-kernel: " + what);
 }
 
@@ -35,7 +35,7 @@ std::pair<std::string, std::string> split(const std::string& text, const std::st
                                           const char* missing = nullptr) {
   const std::size_t at = text.find('=');
   if (at == 0 || (at == std::string::npos && (missing == nullptr || text.empty()))) {
-    refuse(option + " has another form; got \"" + text + "\", expected NAME=VALUE");
+    refuse_file(option + " has another form; got \"" + text + "\", expected NAME=VALUE");
   }
   if (at == std::string::npos) return {text, missing};
   return {text.substr(0, at), text.substr(at + 1)};
@@ -45,7 +45,7 @@ std::int64_t integer(const std::string& text, const std::string& option) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    refuse(option + " needs a number; got \"" + text + "\", expected digits");
+    refuse_file(option + " needs a number; got \"" + text + "\", expected digits");
   }
   return value;
 }
@@ -65,12 +65,13 @@ runtime::KernelParameter parameter_of(const std::string& text) {
     if (words.size() != (is_array ? 4u : 3u)) break;
     return {kind, words[1], words[2], is_array ? integer(words[3], "--parameter") : 0};
   }
-  refuse("--parameter has another form; got \"" + text +
-         "\", expected read, write, read_write or constant with a type and a name, or threadgroup "
-         "with a type, a name and a count");
+  refuse_file(
+      "--parameter has another form; got \"" + text +
+      "\", expected read, write, read_write or constant with a type and a name, or threadgroup "
+      "with a type, a name and a count");
 }
 
-// What stands in quotes behind #include in a line, or nothing.
+// What stands in quotes or angle brackets behind #include in a line, or nothing.
 std::string included(std::string_view line) {
   const auto skip_blanks = [&line] {
     while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
@@ -80,8 +81,8 @@ std::string included(std::string_view line) {
   line.remove_prefix(1);
   skip_blanks();
   if (!line.starts_with("include") && !line.starts_with("import")) return {};
-  const std::size_t begin = line.find('"');
-  const std::size_t end = line.find('"', begin + 1);
+  const std::size_t begin = line.find_first_of("\"<");
+  const std::size_t end = line.find_first_of("\">", begin + 1);
   return end == std::string_view::npos ? "" : std::string(line.substr(begin + 1, end - begin - 1));
 }
 

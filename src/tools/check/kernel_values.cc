@@ -12,7 +12,7 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
 class Values {
  public:
@@ -41,7 +41,7 @@ class Values {
       refuse(part);
     }
     const std::int64_t size = size_of(dtype);
-    if (count < 0 || count > (kMostBytes - static_cast<std::int64_t>(bytes_.size())) / size) {
+    if (count < 0 || count > (kMaxBytes - static_cast<std::int64_t>(bytes_.size())) / size) {
       refuse(part);
     }
     bytes_.resize((bytes_.size() + static_cast<std::size_t>(size) - 1) /

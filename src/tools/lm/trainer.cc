@@ -33,8 +33,8 @@ std::uint64_t fingerprint(std::span<const std::uint8_t> bytes) {
 
 // Refuses what could only exhaust the host's memory.
 void require_batch(std::int64_t batch, std::int64_t context) {
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 26;
-  if (batch < 1 || context < 1 || batch > kMostTokens / context) {
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 26;
+  if (batch < 1 || context < 1 || batch > kMaxTokens / context) {
     throw Error(ErrorCode::invalid_argument,
                 "train: too many tokens in a step; got " + std::to_string(batch) + " x " +
                     std::to_string(context) + ", expected at most 2^26");

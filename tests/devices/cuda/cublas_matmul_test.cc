@@ -10,10 +10,12 @@
 
 #include "devices/cuda/cublas/cublas_lt.h"
 #include "devices/cuda/fake_card.h"
-#include "graph/kernel.h"
+#include "graph/selector.h"
 #include "graph/switches.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/families.h"
+#include "kernels/launch/kernel_plan.h"
 #include "kernels/launch/step_plan.h"
+#include "kernels/matmul/matmul.h"
 #include "ops/defs.h"
 #include "runtime/compile/kernel_registry.h"
 
@@ -57,8 +59,8 @@ class CudaCublasMatmul : public FakeCard {
     driver_ = std::make_unique<CudaDriver>(api_, 0, nullptr, std::span(&make, 1));
     registry_ =
         std::make_unique<runtime::KernelRegistry>(*driver_, runtime::KernelCache(folder_.string()));
-    table_ = gpu::gpu_kernel_table();
-    gpu::add_driver_kernels(*driver_, table_);
+    selector_ = std::make_unique<Selector>(SelectorOptions{
+        .traits = {driver_->properties(), driver_->libraries()}, .families = gpu::families()});
   }
   void stop() {
     for (const Address address : blocks_) driver_->free(address);
@@ -97,16 +99,18 @@ class CudaCublasMatmul : public FakeCard {
     a.spec.dtype = b.spec.dtype = dtype;
     Signature signature;
     signature.op = &defs::matmul_op;
+    signature.device = &selector_->traits();
     signature.inputs = {a.spec, b.spec};
     Shape padded = shape;
     padded[shape.rank() - 1] = std::max(row, shape.back());
     signature.output = {dtype, shape, contiguous_strides(padded), false};
-    const Kernel* const kernel = table_.find(signature);
+    const Implementation* const kernel = selector_->find(signature);
     ASSERT_NE(kernel, nullptr);
     ASSERT_EQ(kernel->layout, LayoutNeed::matrices);
     ASSERT_TRUE(has_dense_matrices(a.spec.shape, a.spec.strides));
     ASSERT_TRUE(has_dense_matrices(b.spec.shape, b.spec.strides));
-    const Prepared prepared = cuts ? gpu::library_matmul(signature, 1) : kernel->prepare(signature);
+    const Prepared prepared =
+        cuts ? gpu::prepare_library(signature, 1) : kernel->prepare(signature);
 
     const std::int64_t count = element_count(padded), item = size_of(dtype);
     const Address c = driver_->allocate(count * item);
@@ -170,7 +174,7 @@ class CudaCublasMatmul : public FakeCard {
   std::filesystem::path folder_;
   std::shared_ptr<const CublasLtApi> cublas_;
   std::unique_ptr<runtime::KernelRegistry> registry_;
-  KernelTable table_;
+  std::unique_ptr<Selector> selector_;
   std::vector<Address> blocks_;
   int calls_ = 0;
 };
@@ -245,11 +249,12 @@ TEST_F(CudaCublasMatmul, PaddedRowsAreForLargeProductsOfTensorCores) {
   const auto wants = [&](DType dtype, std::int64_t rows) {
     Signature signature;
     signature.op = &defs::matmul_op;
+    signature.device = &selector_->traits();
     signature.inputs = {operand({rows, 768}, {768, 1}).spec, operand({768, 50257}, {1, 768}).spec};
     signature.output = operand({rows, 50257}, {50257, 1}).spec;
     for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
     signature.output.dtype = dtype;
-    const Kernel* const kernel = table_.find(signature);
+    const Implementation* const kernel = selector_->find(signature);
     return kernel->writes_padded && kernel->wants_padding(signature);
   };
   EXPECT_TRUE(wants(DType::bf16, 1024));
@@ -268,7 +273,7 @@ TEST_F(CudaCublasMatmul, BiasResidualAndRelu) {
                       operand({5, 4}, {0, 1}).spec, operand({5, 4}, {4, 1}).spec};
   signature.output = operand({5, 4}, {4, 1}).spec;
   signature.epilogue = {{&defs::add_op, 2, false}, {&defs::add_op, 3, true}, {&defs::relu_op}};
-  const Kernel* const kernel = table_.find(signature);
+  const Implementation* const kernel = selector_->find(signature);
   switches().library_epilogues = false;
   EXPECT_FALSE(kernel->fuses(signature));
   switches().library_epilogues = true;
@@ -352,11 +357,12 @@ TEST_F(CudaCublasMatmul, WorkspaceHoldsSumsOfPartsOfLongSums) {
   const auto workspace = [this](DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
     Signature signature;
     signature.op = &defs::matmul_op;
+    signature.device = &selector_->traits();
     signature.inputs = {operand({m, k}, {k, 1}).spec, operand({k, n}, {n, 1}).spec};
     signature.output = operand({m, n}, {n, 1}).spec;
     for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
     signature.output.dtype = dtype;
-    return table_.find(signature)->prepare(signature).workspace_bytes;
+    return selector_->find(signature)->prepare(signature).workspace_bytes;
   };
   const std::int64_t mebi = 1 << 20;
   EXPECT_GE(workspace(DType::f32, 128, 128, 100000), 264 * 128 * 128 * 4);
@@ -374,6 +380,14 @@ TEST_F(CudaCublasMatmul, KeptChoicesThatTheLibraryDoesNotTakeAreMadeAnew) {
   fake_->fail["cublasLtMatmulAlgoCheck"] = Result::invalid_value;
   check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
   EXPECT_EQ(fake_->calls["cublasLtMatmulAlgoGetHeuristic"], 2);
+}
+
+// HEARTH_TUNE=0.
+TEST_F(CudaCublasMatmul, UntunedIsTheLibrarysChoice) {
+  registry_ = std::make_unique<runtime::KernelRegistry>(
+      *driver_, runtime::KernelCache(folder_.string()), false);
+  check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4});
+  EXPECT_EQ(fake_->algorithms_run, std::vector<int>{0});
 }
 
 TEST_F(CudaCublasMatmul, AlignmentIsPartOfTheChoice) {
@@ -401,9 +415,10 @@ TEST_F(CudaCublasMatmul, Tf32OnlyWhereItIsAsked) {
     switches().tf32 = tf32;
     Signature signature;
     signature.op = &defs::matmul_op;
+    signature.device = &selector_->traits();
     signature.inputs = {operand({5, 3}, {3, 1}).spec, operand({3, 4}, {4, 1}).spec};
     signature.output = operand({5, 4}, {4, 1}).spec;
-    const Prepared prepared = table_.find(signature)->prepare(signature);
+    const Prepared prepared = selector_->find(signature)->prepare(signature);
     switches().tf32 = false;
     const auto* plan = static_cast<const gpu::KernelPlan*>(prepared.state.get());
     return plan->kernels.front()->get(*registry_).name();
@@ -423,13 +438,13 @@ TEST_F(CudaCublasMatmul, LargeMatricesAndFewVectorsInF32AreForAKernel) {
     signature.output = operand({vectors, rows}, {rows, 1}).spec;
     for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
     signature.output.dtype = dtype;
-    const Kernel* const kernel = table_.find(signature);
+    const Implementation* const kernel = selector_->find(signature);
     Signature alone = signature;
     alone.epilogue.clear();
     const Prepared prepared = kernel->prepare(alone);
     const auto* plan = static_cast<const gpu::KernelPlan*>(prepared.state.get());
     const bool is_kernel = plan->kernels.front()->source() != nullptr;
-    EXPECT_EQ(kernel->fuses(signature), !is_kernel);
+    EXPECT_EQ(kernel->fuses != nullptr && kernel->fuses(signature), !is_kernel);
     return is_kernel;
   };
   EXPECT_TRUE(takes(DType::f32, 2, 8192));
@@ -450,7 +465,7 @@ TEST_F(CudaCublasMatmul, WhatTheLibraryDoesNotTakeIsForKernels) {
     signature.output = operand({5, 4}, {4, 1}).spec;
     for (TensorSpec& spec : signature.inputs) spec.dtype = dtype;
     signature.output.dtype = dtype;
-    return table_.find(signature)->layout;
+    return selector_->find(signature)->layout;
   };
   EXPECT_EQ(find(DType::f32, 3), LayoutNeed::matrices);
   EXPECT_EQ(find(DType::i32, 3), LayoutNeed::strided);

@@ -107,6 +107,33 @@ TEST_F(CudaDialectOnFakeCard, CompilesAndLoads) {
   EXPECT_TRUE(contains(error_of(ErrorCode::device, [&] { driver.compile(wrong); }), "nonsense"));
 }
 
+TEST_F(CudaDialectOnFakeCard, KernelsOfAProgramAreLoadedOnce) {
+  Places places = only("");
+  places.virtual_env = test_environment();
+  std::vector<std::string> notes;
+  const auto compiler = Nvrtc::open(places, 13000, notes);
+  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
+  CudaDriver driver(api_, 0, compiler);
+  const runtime::KernelSource one = affine();
+  runtime::KernelSource other = affine();
+  other.name = "other_f32";
+  const std::vector<const runtime::KernelSource*> sources{&one, &other};
+  EXPECT_EQ(driver.divide_among_programs(sources, 16),
+            std::vector<std::vector<const runtime::KernelSource*>>{sources});
+  const auto image = driver.compile_together(sources);
+  const auto count = [&](const char* call) { return fake_->calls[call]; };
+  auto first = driver.load(one, image);
+  auto second = driver.load(other, image);
+  EXPECT_EQ(second->name(), "other_f32");
+  EXPECT_EQ(count("cuModuleLoadDataEx"), 1);
+  first.reset();
+  EXPECT_EQ(count("cuModuleUnload"), 0);
+  second.reset();
+  EXPECT_EQ(count("cuModuleUnload"), 1);
+  first = driver.load(one, image);
+  EXPECT_EQ(count("cuModuleLoadDataEx"), 2);
+}
+
 // An image from a damaged cache must not reach the driver, which reads as far as it says itself.
 class CudaCutImages : public FakeCard {};
 

@@ -6,15 +6,14 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/ops.h"
-#include "kernels/launch/op_kernels.h"
 
 namespace hearth {
 namespace {
 
 // Memory that is freed is handed out again, as on a card.
 gpu::GpuDevice& recycling_sim() {
-  static auto* const device = new gpu::GpuDevice(
-      "sim", 2, std::make_unique<sim::SimDriver>(sim::SimOptions{}), gpu::gpu_kernel_table());
+  static auto* const device =
+      new gpu::GpuDevice("sim", 2, std::make_unique<sim::SimDriver>(sim::SimOptions{}));
   return *device;
 }
 
@@ -69,6 +68,25 @@ TEST_F(PlanReplay, AFifthAddressUpdatesTheOldest) {
   held.pop_back();
   run();  // where the last one was
   EXPECT_EQ(counted().replayed, 1);
+}
+
+// The region's kernel for operands of their own is not asked for where an input's memory is taken
+// over, and is not compiled then.
+TEST_F(PlanReplay, ANewPlanCompilesWhatItLaunches) {
+  runtime::KernelRegistry& registry = *recycling_sim().registry();
+  const auto compiled = [&] {
+    const runtime::KernelRegistry::Statistics now = registry.statistics();
+    return now.compiled + now.from_disk;
+  };
+  Array x = neg(array(5)).eval();
+  Array y = array(2);
+  const std::int64_t before = compiled();
+  const Array product = mul(x, y);
+  const Array sum = add(product, y);
+  x = Array();
+  sum.eval();
+  EXPECT_EQ(product.to_vector<float>()[1], -10);
+  EXPECT_EQ(compiled() - before, 1);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 #include "devices/kept_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "hearth/ops.h"
-#include "kernels/launch/contraction_choices.h"
-#include "kernels/launch/op_kernels.h"
 #include "runtime/tune/cache.h"
 
 namespace hearth::metal {
@@ -27,11 +25,8 @@ class MetalChoices : public MetalDoubleTest {
                ("hearth_metal_choices_" + std::to_string(getpid())))
                   .string();
     options_.cache_folder = folder_;
-    options_.choices = gpu::contraction_choices();
-    options_.choices.choices = "";
-    options_.choices.tunes = true;
-    options_.choices.least_work = 1000;
-    options_.choices.system = "macOS 15.0";
+    options_.tuner.min_work = 1000;
+    options_.tuner.system = "macOS 15.0";
   }
   void TearDown() override {
     for (const auto& device : devices_) device->synchronize();
@@ -40,13 +35,11 @@ class MetalChoices : public MetalDoubleTest {
     std::filesystem::remove_all(folder_);
   }
   // Devices stay as long as the process, since plans that they ran are kept.
-  gpu::GpuDevice* make_gpu(bool mpsgraph = false) {
+  gpu::GpuDevice* make_gpu(MpsUse mpsgraph = MpsUse::off) {
     gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph);
     EXPECT_EQ(found.drivers.size(), 1u);
-    KernelTable table = gpu::gpu_kernel_table();
-    gpu::add_driver_kernels(*found.drivers[0], table);
-    devices_.push_back(gpu::kept_device(
-        new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), std::move(table), options_)));
+    devices_.push_back(
+        gpu::kept_device(new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), options_)));
     double_->ran.clear();
     return devices_.back();
   }
@@ -96,7 +89,7 @@ TEST_F(MetalChoices, ProductsRunWhatCommandBuffersSayIsFastest) {
   double_->seconds = {{"matmul_", 1e-3}, {"_64_32_32_", -0.5e-3}};
   gpu::GpuDevice* const gpu = make_gpu();
   EXPECT_TRUE(contains(product(gpu), "_64_32_32_"));
-  const std::vector<runtime::KeptChoice> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].problem, "f32 nn m128 n128 k128 b1");
   EXPECT_EQ(kept[0].chosen, "simdgroup/64x32x32");
@@ -110,7 +103,7 @@ TEST_F(MetalChoices, ProductsRunWhatCommandBuffersSayIsFastest) {
   EXPECT_EQ(double_->ran.size(), 1u);
 }
 
-TEST_F(MetalChoices, ThePortableKernelTooIfItIsFastest) {
+TEST_F(MetalChoices, TilesTooIfTheyAreFastest) {
   double_->seconds = {{"matmul_", 1e-3}, {"matmul_float", -0.9e-3}};
   EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
 }
@@ -118,55 +111,53 @@ TEST_F(MetalChoices, ThePortableKernelTooIfItIsFastest) {
 TEST_F(MetalChoices, AttentionRunsWhatIsFastestToo) {
   double_->seconds = {{"attention_", 1e-3}, {"attention_tiles", -0.9e-3}};
   gpu::GpuDevice* const gpu = make_gpu();
-  const std::vector<float> portable = attended(gpu);
+  const std::vector<float> tiles = attended(gpu);
   EXPECT_TRUE(contains(double_->ran.back(), "attention_tiles"));
   ASSERT_EQ(gpu->choices().read().size(), 1u);
   EXPECT_EQ(gpu->choices().read()[0].problem, "f32 q32 k32 h2 g2 b1 d16 v16 causal");
-  options_.choices.choices = "attention=simdgroup";
+  options_.rules = "attention=simdgroup";
   gpu::GpuDevice* const other = make_gpu();
   const std::vector<float> matrices = attended(other);
   EXPECT_TRUE(contains(double_->ran.back(), "attention_simdgroup"));
-  for (std::size_t i = 0; i < portable.size(); ++i) EXPECT_NEAR(portable[i], matrices[i], 1e-5);
+  for (std::size_t i = 0; i < tiles.size(); ++i) EXPECT_NEAR(tiles[i], matrices[i], 1e-5);
 }
 
 // Misuse of MPSGraph ends the process: nobody meets it who did not ask for it.
 TEST_F(MetalChoices, MpsGraphIsAskedForNotTried) {
   double_->seconds = {{"matmul_", 1e-3}, {"MPSGraph", 1e-6}};
-  options_.choices.table = gpu::contraction_choices(false).table;
-  gpu::GpuDevice* const gpu = make_gpu(true);
+  gpu::GpuDevice* const gpu = make_gpu(MpsUse::on_request);
   EXPECT_TRUE(contains(product(gpu), "matmul_"));
   EXPECT_EQ(std::count(double_->ran.begin(), double_->ran.end(), "MPSGraph"), 0);
-  const std::vector<runtime::KeptChoice> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
   ASSERT_EQ(kept.size(), 1u);
-  for (const runtime::ChoiceTime& time : kept[0].times) {
+  for (const runtime::CandidateTime& time : kept[0].times) {
     EXPECT_NE(time.name, "library");
   }
   // Nor where nothing is measured and it is the only other one.
-  options_.choices.choices = "matmul=library";
-  EXPECT_EQ(product(make_gpu(true)), "MPSGraph");
+  options_.rules = "matmul=library";
+  EXPECT_EQ(product(make_gpu(MpsUse::on_request)), "MPSGraph");
   EXPECT_EQ(double_->graphs_compiled, 1);
   // What MPSGraph does not take goes on elsewhere.
   double_->tells_feeds = false;
-  EXPECT_TRUE(contains(product(make_gpu(true), kSide + 1), "matmul_"));
+  EXPECT_TRUE(contains(product(make_gpu(MpsUse::on_request), kSide + 1), "matmul_"));
   // On request it is measured beside the others, and what was kept without it is no answer.
   double_->tells_feeds = true;
-  options_.choices.choices = "";
-  options_.choices.table = gpu::contraction_choices(true).table;
-  EXPECT_EQ(product(make_gpu(true)), "MPSGraph");
+  options_.rules = "";
+  EXPECT_EQ(product(make_gpu(MpsUse::measured)), "MPSGraph");
   EXPECT_GT(std::count(double_->ran.begin(), double_->ran.end(), "MPSGraph"), 1);
 }
 
 TEST_F(MetalChoices, TheUserDecides) {
-  options_.choices.choices = "matmul=portable";
+  options_.rules = "matmul=tiles";
   EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
   EXPECT_EQ(double_->ran.size(), 1u);
-  options_.choices.choices = "matmul=simdgroup/32x32x16";
+  options_.rules = "matmul=simdgroup/32x32x16";
   EXPECT_TRUE(contains(product(make_gpu()), "_32_32_16_"));
-  options_.choices.choices = "matmul=tensor_cores";
+  options_.rules = "matmul=tensor_cores";
   gpu::GpuDevice* const gpu = make_gpu();
   EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { product(gpu); }),
-                       "no implementation of matmul; got 'tensor_cores', expected one of library, "
-                       "portable, simdgroup/"));
+                       "no implementation of matmul; got 'tensor_cores', expected one of gemm, "
+                       "library, matvec, simdgroup, simdgroup/"));
 }
 
 }  // namespace

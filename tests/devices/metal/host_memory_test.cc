@@ -4,7 +4,6 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/metal/metal_fixture.h"
 #include "hearth/array.h"
-#include "kernels/launch/op_kernels.h"
 
 namespace hearth::metal {
 namespace {
@@ -103,8 +102,7 @@ class MetalHostMemory : public MetalDoubleTest {
   void open() {
     gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE);
     ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
-    gpu_ = std::make_unique<gpu::GpuDevice>("metal", 2, std::move(found.drivers[0]),
-                                            gpu::gpu_kernel_table());
+    gpu_ = std::make_unique<gpu::GpuDevice>("metal", 2, std::move(found.drivers[0]));
     double_->calls.clear();
   }
   void TearDown() override {
@@ -131,8 +129,8 @@ TEST_F(MetalHostMemory, AFileOfArraysIsOneBuffer) {
   const Statistics before = statistics();
   {
     const std::vector<Array> arrays =
-        arrays_in_place(std::vector{pages->elements(60000, 100), pages->elements(5, 1000)}, pages,
-                        Device(gpu_.get()));
+        host_arrays(std::vector{pages->elements(60000, 100), pages->elements(5, 1000)}, pages,
+                    Device(gpu_.get()));
     EXPECT_EQ(double_->calls[kInPlace], 1);
     EXPECT_EQ(double_->calls["newBufferWithLength:options:"], 0);
     EXPECT_EQ(arrays[0].host_view<float>()[99], 60099);
@@ -152,7 +150,7 @@ TEST_F(MetalHostMemory, MoreThanABufferMayHoldIsSeveral) {
   const auto pages = std::make_shared<Pages>(2 * kMany);
   std::vector<HostElements> elements;
   for (std::int64_t i = 0; i < 4; ++i) elements.push_back(pages->elements(i * kMany / 2, 1000));
-  const std::vector<Array> arrays = arrays_in_place(elements, pages, Device(gpu_.get()));
+  const std::vector<Array> arrays = host_arrays(elements, pages, Device(gpu_.get()));
   EXPECT_EQ(double_->calls[kInPlace], 2);
   for (std::int64_t i = 0; i < 4; ++i) {
     EXPECT_EQ(arrays[static_cast<std::size_t>(i)].host_view<float>()[999],

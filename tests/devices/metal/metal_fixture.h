@@ -63,7 +63,7 @@ class MetalDriverTest : public MetalDoubleTest {
     driver_.reset();
     MetalDoubleTest::TearDown();
   }
-  void open(const std::string& capture = "", bool mpsgraph = false) {
+  void open(const std::string& capture = "", MpsUse mpsgraph = MpsUse::off) {
     gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, capture, mpsgraph);
     ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
     driver_ = std::move(found.drivers[0]);

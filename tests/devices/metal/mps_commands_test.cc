@@ -2,6 +2,7 @@
 // which systems have it.
 #include "devices/metal/mps_fixture.h"
 #include "kernels/matmul/problem.h"
+#include "runtime/tune/autotuner.h"
 
 namespace hearth::metal {
 namespace {
@@ -185,18 +186,18 @@ TEST_F(MpsCommands, ManyCallsLeaveNothingBehind) {
 class MpsSystems : public MetalDoubleTest {
  protected:
   // What is told of a driver without MPSGraph.
-  std::string notes(bool wanted = true) {
+  std::string notes(MpsUse wanted = MpsUse::measured) {
     const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", wanted);
     EXPECT_EQ(found.drivers.size(), 1u);
-    EXPECT_FALSE(found.drivers[0]->has_library("matmul"));
-    error_of(ErrorCode::unsupported, [&] {
-      found.drivers[0]->library_function(gpu::matmul_call(identity()), runtime::KernelCache(""));
-    });
+    EXPECT_FALSE(found.drivers[0]->libraries().matmul.exists);
+    runtime::Autotuner tuner([] { return runtime::TuningFile("", "", ""); }, false);
+    error_of(ErrorCode::unsupported,
+             [&] { found.drivers[0]->library_function(gpu::matmul_call(identity()), tuner); });
     return joined(found.notes);
   }
 };
 
-TEST_F(MpsSystems, NoneUnlessAskedFor) { EXPECT_FALSE(contains(notes(false), "MPSGraph")); }
+TEST_F(MpsSystems, NoneUnlessAskedFor) { EXPECT_FALSE(contains(notes(MpsUse::off), "MPSGraph")); }
 
 TEST_F(MpsSystems, NoneBeforeMacos15) {
   double_->system = {14, 0, 0};

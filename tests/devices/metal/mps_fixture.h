@@ -8,6 +8,7 @@
 #include "devices/element.h"
 #include "devices/metal/metal_fixture.h"
 #include "runtime/compile/kernel_cache.h"
+#include "runtime/tune/autotuner.h"
 
 namespace hearth::metal {
 
@@ -15,8 +16,8 @@ class MpsTest : public MetalDriverTest {
  protected:
   void SetUp() override {
     MetalDoubleTest::SetUp();
-    MetalDriverTest::open("", true);
-    ASSERT_TRUE(driver_->has_library("matmul"));
+    MetalDriverTest::open("", MpsUse::measured);
+    ASSERT_TRUE(driver_->libraries().matmul.exists);
     memory_ = driver_->allocate(kBytes);
   }
   void TearDown() override {
@@ -61,8 +62,8 @@ class MpsTest : public MetalDriverTest {
   }
 
   const runtime::Function& function(const runtime::LibraryCall& call) {
-    static const runtime::KernelCache cache("");
-    calls_.push_back(driver_->library_function(call, cache));
+    static runtime::Autotuner tuner([] { return runtime::TuningFile("", "", ""); }, false);
+    calls_.push_back(driver_->library_function(call, tuner));
     return *calls_.back();
   }
   void run(const runtime::LibraryCall& call, const std::vector<runtime::Argument>& arguments) {

@@ -101,12 +101,12 @@ TEST_F(MetalRegister, VirtualMachinesAreToldApart) {
   EXPECT_TRUE(contains(notes_without_device().back(),
                        "Apple Paravirtual device, applegpu_double: the GPU of a virtual machine"));
   EXPECT_TRUE(contains(notes_without_device().back(), "HEARTH_METAL_ANY=1"));
-  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", false, true);
+  const gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", MpsUse::off, true);
   ASSERT_EQ(found.drivers.size(), 1u) << joined(found.notes);
   EXPECT_FALSE(found.drivers[0]->properties().has_simdgroup_matrix);
   EXPECT_EQ(found.drivers[0]->argument_bytes(), 0);
   double_->family = 1004;
-  EXPECT_TRUE(find_devices(HEARTH_METAL_DOUBLE, "", false, true).drivers.empty());
+  EXPECT_TRUE(find_devices(HEARTH_METAL_DOUBLE, "", MpsUse::off, true).drivers.empty());
 }
 
 TEST_F(MetalRegister, MissingMessagesAreTold) {

@@ -14,8 +14,6 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/random.h"
-#include "kernels/launch/contraction_choices.h"
-#include "kernels/launch/op_kernels.h"
 #include "models/generation.h"
 #include "models/transformer.h"
 
@@ -80,19 +78,16 @@ struct WatchedGpu {
   gpu::GpuDevice* device = nullptr;
 };
 WatchedGpu make_gpu(bool mpsgraph) {
-  gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph);
+  gpu::FoundDevices found =
+      find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph ? MpsUse::measured : MpsUse::off);
   if (found.drivers.empty()) return {};
   auto watched = std::make_unique<WatchedDriver>(std::move(found.drivers[0]));
   WatchedGpu made{watched.get(), nullptr};
-  KernelTable table = gpu::gpu_kernel_table();
-  gpu::add_driver_kernels(*watched, table);
   gpu::GpuOptions options;
-  options.choices = gpu::contraction_choices();
-  options.choices.choices = mpsgraph ? "matmul=library,attention=library" : "";
-  options.choices.tunes = false;
-  made.device =
-      gpu::kept_device(new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
-                                          std::move(watched), std::move(table), options));
+  options.rules = mpsgraph ? "matmul=library,attention=library" : "";
+  options.tunes = false;
+  made.device = gpu::kept_device(new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal",
+                                                    mpsgraph ? 2 : 1, std::move(watched), options));
   return made;
 }
 // It has the same kernels, and launches take as many arguments as on CUDA.
@@ -100,9 +95,7 @@ gpu::GpuDevice* simulator() {
   static auto* const device = [] {
     auto driver =
         std::make_unique<sim::SimDriver>(sim::SimOptions{.check = false, .argument_bytes = 32764});
-    KernelTable table = gpu::gpu_kernel_table();
-    gpu::add_driver_kernels(*driver, table);
-    return new gpu::GpuDevice("sim", 3, std::move(driver), std::move(table));
+    return new gpu::GpuDevice("sim", 3, std::move(driver));
   }();
   return device;
 }

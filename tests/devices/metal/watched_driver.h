@@ -48,12 +48,10 @@ class WatchedDriver final : public runtime::Driver {
                                           std::span<const std::byte> image) override {
     return inner_->load(source, image);
   }
-  bool has_library(std::string_view function) const override {
-    return inner_->has_library(function);
-  }
+  runtime::LibraryTraits libraries() const override { return inner_->libraries(); }
   std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
-                                                      const runtime::KernelCache& cache) override {
-    return inner_->library_function(call, cache);
+                                                      runtime::Autotuner& tuner) override {
+    return inner_->library_function(call, tuner);
   }
   std::int64_t argument_bytes() const override { return inner_->argument_bytes(); }
   void submit(std::span<const runtime::Command> commands) override {

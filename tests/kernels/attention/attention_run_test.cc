@@ -6,7 +6,6 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/device.h"
-#include "kernels/launch/op_kernels.h"
 #include "ran.h"
 
 namespace hearth {
@@ -23,13 +22,15 @@ std::vector<Device> gpus() {
   return found;
 }
 
-// A simulator with no kernels but those that every GPU has.
-Device portable() {
+// A simulator that runs what every GPU has.
+Device sim_with_tiles() {
   sim::SimOptions options;
   options.check = false;
+  gpu::GpuOptions device_options;
+  device_options.rules = "attention=tiles";
   // Devices live as long as the process.
-  static const Device device(new gpu::GpuDevice("sim", 3, std::make_unique<sim::SimDriver>(options),
-                                                gpu::gpu_kernel_table()));
+  static const Device device(
+      new gpu::GpuDevice("sim", 3, std::make_unique<sim::SimDriver>(options), device_options));
   return device;
 }
 
@@ -89,14 +90,14 @@ TEST(AttentionRun, EveryKernelHasItsCases) {
         kernels, [&] { expect_matches(device, Inputs(c, c.keys), options, "this case"); });
   };
   const Device sim = Device::named("sim");
-  expect_runs({"attention_few", "attention_combine"}, sim, {2, 8, 2, 1, 700, 128, 128, DType::f32});
-  expect_runs({"attention_few"}, sim, {1, 3, 3, 3, 150, 17, 61, DType::f16});
-  expect_runs({"attention_matrix", "attention_combine"}, sim,
+  expect_runs({"flash_decoding", "split_kv_combine"}, sim, {2, 8, 2, 1, 700, 128, 128, DType::f32});
+  expect_runs({"flash_decoding"}, sim, {1, 3, 3, 3, 150, 17, 61, DType::f16});
+  expect_runs({"flash_decoding_mma", "split_kv_combine"}, sim,
               {2, 6, 2, 3, 150, 96, 72, DType::bf16}, {.causal = true});
-  expect_runs({"attention_short"}, sim, {2, 4, 2, 64, 64, 64, 64, DType::f16});
+  expect_runs({"attention_small_mma"}, sim, {2, 4, 2, 64, 64, 64, 64, DType::f16});
   expect_runs({"attention_simdgroup"}, sim, {2, 4, 2, 130, 200, 40, 72, DType::f32},
               {.causal = true});
-  expect_runs({"attention_tiles"}, portable(), {2, 4, 2, 130, 200, 40, 72, DType::f32},
+  expect_runs({"attention_tiles"}, sim_with_tiles(), {2, 4, 2, 130, 200, 40, 72, DType::f32},
               {.causal = true});
 }
 
@@ -164,7 +165,7 @@ TEST(AttentionRun, FewRowsAndFewKeys) {
 
 TEST(AttentionRun, ManyQueriesGoOverTiles) {
   std::vector<Device> devices = gpus();
-  devices.push_back(portable());
+  devices.push_back(sim_with_tiles());
   for (const Device& device : devices) {
     for (const DType dtype : {DType::f32, DType::f16}) {
       const Case grouped{2, 4, 2, 130, 200, 40, 72, dtype};

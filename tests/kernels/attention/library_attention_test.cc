@@ -5,7 +5,6 @@
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
 #include "hearth/device.h"
-#include "kernels/launch/op_kernels.h"
 #include "machines/sim/sim_library.h"
 #include "ops/defs.h"
 
@@ -16,10 +15,8 @@ using namespace check;
 
 Device simulated(bool refuses) {
   auto driver = std::make_unique<sim::LibraryDriver>(refuses);
-  KernelTable table = gpu::gpu_kernel_table();
-  gpu::add_driver_kernels(*driver, table);
   // Devices live as long as the process.
-  return Device(new gpu::GpuDevice("sim", 2, std::move(driver), std::move(table)));
+  return Device(new gpu::GpuDevice("sim", 2, std::move(driver)));
 }
 
 std::vector<Device> cards() {
@@ -218,8 +215,11 @@ TEST_P(LibraryAttention, IsPortableWhereTheLibraryRefuses) {
 
 // Beside a library of products.
 TEST(ComposedAttention, IsForManyRowsWhoseScoresFit) {
-  KernelTable table = gpu::gpu_kernel_table();
-  const auto has_kernel = [&](std::int64_t rows, std::int64_t keys) {
+  const Selector plain({.families = gpu::families()});
+  SelectorOptions options{.families = gpu::families()};
+  options.traits.libraries.matmul = {.exists = true, .strided = true};
+  const Selector composing(options);
+  const auto has_kernel = [](const Selector& selector, std::int64_t rows, std::int64_t keys) {
     const Params params = Params().f64(1).f64(0).boolean(true).boolean(false).dynamic_i64(keys);
     Signature signature;
     signature.op = &defs::attention_op;
@@ -229,14 +229,13 @@ TEST(ComposedAttention, IsForManyRowsWhoseScoresFit) {
       signature.inputs.push_back({DType::f32, shape, contiguous_strides(shape)});
     }
     signature.output = signature.inputs[0];
-    return table.find(signature) != nullptr;
+    return selector.find(signature) != nullptr;
   };
-  EXPECT_TRUE(has_kernel(64, 64));
-  gpu::add_composed_attention(table);
-  EXPECT_FALSE(has_kernel(64, 64));
-  EXPECT_FALSE(has_kernel(4096, 4096));
-  EXPECT_TRUE(has_kernel(4096, 4097));
-  EXPECT_TRUE(has_kernel(4, 4096));
+  EXPECT_TRUE(has_kernel(plain, 64, 64));
+  EXPECT_FALSE(has_kernel(composing, 64, 64));
+  EXPECT_FALSE(has_kernel(composing, 4096, 4096));
+  EXPECT_TRUE(has_kernel(composing, 4096, 4097));
+  EXPECT_TRUE(has_kernel(composing, 4, 4096));
 }
 
 }  // namespace

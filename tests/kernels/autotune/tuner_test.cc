@@ -13,8 +13,9 @@
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/ops.h"
-#include "kernels/autotune/candidate.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/autotune/candidate_plan.h"
+#include "kernels/autotune/size_class.h"
+#include "kernels/launch/step_plan.h"
 #include "ops/defs.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/tune/cache.h"
@@ -83,15 +84,31 @@ Prepared add_value(const Signature& signature, const std::string& name, std::int
 
 // Implementations of slice_assign, which overwrites its first input, that tell which of them ran.
 // As much work as there are elements.
-Prepared prepare_adding(const Signature& signature) {
-  ChoiceClass problem;
-  problem.op = "slice_assign";
-  problem.work = static_cast<double>(element_count(signature.output.shape));
-  problem.problem = "f32 n" + std::to_string(size_class(element_count(signature.output.shape)));
-  return prepared_choice(problem, {{"one", add_value(signature, "one", 1)},
-                                   {"ten/a", add_value(signature, "ten_a", 10, 4096)},
-                                   {"ten/b", add_value(signature, "ten_b", 20)}});
+TuningClass class_of(const Signature& signature) {
+  const std::int64_t count = element_count(signature.output.shape);
+  return {"f32" + sized("n", count), static_cast<double>(count)};
 }
+
+constexpr Implementation kAdding[] = {
+    {.name = "one",
+     .op = &defs::slice_assign_op,
+     .layout = LayoutNeed::dense,
+     .prepare = [](const Signature& signature) { return add_value(signature, "one", 1); },
+     .launch = launch_steps,
+     .tuning = Tuning::rivals,
+     .tuning_class = class_of},
+    {.name = "ten",
+     .op = &defs::slice_assign_op,
+     .layout = LayoutNeed::dense,
+     .launch = launch_steps,
+     .variants =
+         [](const Signature& signature) {
+           return std::vector<Candidate>{{"ten/a", add_value(signature, "ten_a", 10, 4096)},
+                                         {"ten/b", add_value(signature, "ten_b", 20)}};
+         },
+     .variant_names = [] { return std::vector<std::string>{"ten/a", "ten/b"}; },
+     .tuning = Tuning::rivals},
+};
 
 class Choices : public testing::Test {
  protected:
@@ -102,10 +119,9 @@ class Choices : public testing::Test {
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder()); }
   void SetUp() override {
-    options_.choices.table.names = {
-        {"slice_assign", "one"}, {"slice_assign", "ten/a"}, {"slice_assign", "ten/b"}};
-    options_.choices.least_work = 100;
-    options_.choices.system = "tests 1";
+    options_.families = {Family(kAdding)};
+    options_.tuner.min_work = 100;
+    options_.tuner.system = "tests 1";
     fresh_device();
   }
   void TearDown() override { std::filesystem::remove(device_->choices().path()); }
@@ -114,14 +130,8 @@ class Choices : public testing::Test {
   void fresh_device(const sim::SimOptions& sim = {}) {
     auto driver = std::make_unique<ClockedDriver>(sim);
     driver_ = driver.get();
-    KernelTable table = gpu_kernel_table();
-    table.add({.op = &defs::slice_assign_op,
-               .layout = LayoutNeed::dense,
-               .priority = 9,
-               .prepare = prepare_adding,
-               .launch = launch_choice});
     options_.cache_folder = folder();
-    device_ = kept_device(new GpuDevice("sim", 7, std::move(driver), std::move(table), options_));
+    device_ = kept_device(new GpuDevice("sim", 7, std::move(driver), options_));
   }
   void says(double one, double ten_a, double ten_b) {
     driver_->seconds = {{"one", {one}}, {"ten_a", {ten_a}}, {"ten_b", {ten_b}}};
@@ -145,7 +155,7 @@ class Choices : public testing::Test {
     return first;
   }
   Array value() const { return Array::from_data(std::vector<float>{0}, {1}, Device(device_)); }
-  std::vector<runtime::KeptChoice> kept() const { return device_->choices().read(); }
+  std::vector<runtime::KeptSelection> kept() const { return device_->choices().read(); }
 
   GpuOptions options_;
   ClockedDriver* driver_ = nullptr;
@@ -192,15 +202,13 @@ TEST_F(Choices, AlternativesRunInTurnAndTheMiddleCounts) {
 }
 
 TEST_F(Choices, TheDefaultStaysUnlessAnotherIsClearlyFaster) {
-  options_.choices.table.rules = {{.op = "slice_assign", .name = "ten"}};
-  fresh_device();
-  says(0.97e-3, 1e-3, 0.98e-3);
-  EXPECT_EQ(added(1000), 10);
-  EXPECT_EQ(driver_->timed.front(), "ten_a");
+  says(1e-3, 0.97e-3, 0.98e-3);
+  EXPECT_EQ(added(1000), 1);
+  EXPECT_EQ(driver_->timed.front(), "one");
 }
 
 TEST_F(Choices, EachIsMeasuredOnceAtLeast) {
-  options_.choices.limits.seconds = 5e-3;
+  options_.tuner.limits.seconds = 5e-3;
   fresh_device();
   says(4e-3, 2e-3, 1e-3);
   EXPECT_EQ(added(1000), 20);
@@ -208,7 +216,7 @@ TEST_F(Choices, EachIsMeasuredOnceAtLeast) {
 }
 
 TEST_F(Choices, TimeIsBounded) {
-  options_.choices.limits.first_seconds = options_.choices.limits.seconds = 5e-3;
+  options_.tuner.limits.first_seconds = options_.tuner.limits.seconds = 5e-3;
   fresh_device();
   says(4e-3, 2e-3, 1e-3);
   EXPECT_EQ(added(1000), 10);  // the third was not reached
@@ -216,25 +224,16 @@ TEST_F(Choices, TimeIsBounded) {
   EXPECT_FALSE(kept()[0].times[2].seconds);
 }
 
-TEST_F(Choices, RulesDecideWhereNothingIsMeasured) {
-  options_.choices.table.rules = {
-      {.op = "other", .name = "one"},
-      {.op = "slice_assign", .device = "Apple*", .name = "one"},
-      {.op = "slice_assign", .least_processors = 5, .name = "one"},
-      {.op = "slice_assign", .least_work = 50, .name = "ten/b"},
-      {.op = "slice_assign", .device = "kernel simulator, sim, 4 cores", .name = "ten"}};
+TEST_F(Choices, TheFirstServesWhereNothingIsMeasured) {
+  says(3e-3, 2e-3, 1e-3);
+  EXPECT_EQ(added(20), 1);  // too little work
+  options_.tunes = false;
   fresh_device();
-  EXPECT_EQ(added(20), 10);
-  EXPECT_EQ(added(60), 20);
-  EXPECT_TRUE(driver_->timed.empty());
-  EXPECT_TRUE(kept().empty());
-  options_.choices.tunes = false;
+  EXPECT_EQ(added(1000), 1);
+  options_.tunes = true;
+  options_.tuner.system = "";
   fresh_device();
-  EXPECT_EQ(added(1000), 20);
-  options_.choices.tunes = true;
-  options_.choices.system = "";
-  fresh_device();
-  EXPECT_EQ(added(1000), 20);
+  EXPECT_EQ(added(1000), 1);
   EXPECT_TRUE(driver_->timed.empty());
   EXPECT_TRUE(kept().empty());
 }
@@ -253,34 +252,40 @@ TEST_F(Choices, NothingIsMeasuredWhileATimelineIsRecorded) {
 
 TEST_F(Choices, TheUserDecides) {
   says(1e-3, 3e-3, 2e-3);
-  options_.choices.choices = "slice_assign=ten/a";
+  options_.rules = "slice_assign=ten/a";
   fresh_device();
   EXPECT_EQ(added(1000), 10);
   EXPECT_TRUE(driver_->timed.empty());
-  // Of a family the fastest, and all are measured for who comes later.
-  options_.choices.choices = "slice_assign=ten";
+  // Of the variants the fastest; times of all are another question.
+  options_.rules = "slice_assign=ten";
   fresh_device();
   says(1e-3, 3e-3, 2e-3);
   EXPECT_EQ(added(1000), 20);
-  EXPECT_EQ(kept()[0].chosen, "one");
-  options_.choices.choices = "";
+  EXPECT_EQ(driver_->timed.front(), "ten_a");
+  EXPECT_EQ(kept()[0].chosen, "ten/b");
+  options_.rules = "";
   fresh_device();
+  says(1e-3, 3e-3, 2e-3);
   EXPECT_EQ(added(1000), 1);
-  EXPECT_TRUE(driver_->timed.empty());
+  EXPECT_EQ(driver_->timed.front(), "one");
 }
 
 TEST_F(Choices, RulesThatNameNothingAreErrors) {
   const auto text = [&](const std::string& choices) {
-    options_.choices.choices = choices;
+    options_.rules = choices;
     fresh_device();
     return error_of(ErrorCode::invalid_argument, [&] { added(10); });
   };
-  EXPECT_EQ(text("slice_assign=hundred"),
-            "environment: HEARTH_CHOICES: no implementation of slice_assign; got 'hundred', "
-            "expected one of one, ten/a, ten/b");
-  EXPECT_EQ(text("conv=one"),
-            "environment: HEARTH_CHOICES: no op that has a choice; got 'conv', expected one of "
-            "slice_assign");
+  const std::string hundred = text("slice_assign=hundred");
+  EXPECT_TRUE(
+      hundred.starts_with("environment: HEARTH_CHOICES: no implementation of slice_assign; "
+                          "got 'hundred', expected one of "))
+      << hundred;
+  EXPECT_NE(hundred.find(" one, "), std::string::npos) << hundred;
+  EXPECT_NE(hundred.find(" ten/a, ten/b"), std::string::npos) << hundred;
+  EXPECT_EQ(
+      text("conv=one").find("environment: HEARTH_CHOICES: no op that has a choice; got 'conv'"),
+      0u);
   EXPECT_NE(text("/not/there.json").find("the file cannot be read"), std::string::npos);
 }
 
@@ -322,14 +327,14 @@ TEST_F(Choices, ScratchIsGivenBack) {
 }
 
 TEST_F(Choices, WithoutMemoryForATrialTheDefaultServes) {
-  options_.choices.limits.bytes = 3000;
+  options_.tuner.limits.bytes = 3000;
   fresh_device();
   says(3e-3, 2e-3, 1e-3);
   EXPECT_EQ(added(1000), 1);
   EXPECT_TRUE(driver_->timed.empty());
   EXPECT_TRUE(kept().empty());
   // The device's own memory too. The arena is 1 MiB, and results are there before a plan runs.
-  options_.choices.limits.bytes = 1 << 30;
+  options_.tuner.limits.bytes = 1 << 30;
   fresh_device();
   says(3e-3, 2e-3, 1e-3);
   const Array x = numbers(1 << 20).eval();

@@ -10,7 +10,6 @@
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
-#include "kernels/launch/op_kernels.h"
 #include "ran.h"
 
 namespace hearth::gpu_test {
@@ -61,7 +60,8 @@ class IndexingRun : public ::testing::Test {
 };
 
 TEST_F(IndexingRun, RowsInEveryDtype) {
-  expect_ran({"selection_keys", "scatter_sums"}, [&] { check_rows({20, 48}, 0, 100, DType::f32); });
+  expect_ran({"selection_keys", "segmented_sum"},
+             [&] { check_rows({20, 48}, 0, 100, DType::f32); });
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16,
         DType::i8, DType::u64, DType::u32, DType::u16, DType::u8, DType::bool_}) {
@@ -93,7 +93,7 @@ TEST_F(IndexingRun, Elements) {
 }
 
 TEST_F(IndexingRun, ElementsByShares) {
-  expect_ran("scatter_shares", [&] { check_elements({3, 700}, 1, {3, 2300}, DType::f32); });
+  expect_ran("scatter_privatized", [&] { check_elements({3, 700}, 1, {3, 2300}, DType::f32); });
   for (const DType dtype :
        {DType::f64, DType::f32, DType::f16, DType::i64, DType::u8, DType::bool_}) {
     check_elements({3, 700}, 1, {3, 2300}, dtype);
@@ -109,7 +109,7 @@ TEST_F(IndexingRun, ElementsByShares) {
 // Extents that shares do not look through, and lines too long for them.
 TEST_F(IndexingRun, ElementsByBins) {
   expect_ran({"bin_sums"}, [&] { check_elements({13000, 5}, 0, {1000, 5}, DType::f32); });
-  expect_ran({"element_keys", "scatter_sums"},
+  expect_ran({"element_keys", "segmented_sum"},
              [&] { check_elements({100000, 2}, 0, {3200, 2}, DType::f32); });
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::i64, DType::u64, DType::u8,
                             DType::i16, DType::bool_}) {
@@ -268,8 +268,8 @@ TEST_F(IndexingRun, TheSameInEveryOrder) {
         sim::Schedule{sim::Order::shuffled, 2}}) {
     sim::SimOptions options;
     options.schedule = schedule;
-    const Device device(gpu::kept_device(new gpu::GpuDevice(
-        "sim", 10 + number++, std::make_unique<sim::SimDriver>(options), gpu::gpu_kernel_table())));
+    const Device device(gpu::kept_device(
+        new gpu::GpuDevice("sim", 10 + number++, std::make_unique<sim::SimDriver>(options))));
     const auto moved = [&](const Array& array) { return to_device(array, device); };
     by_row.push_back(select_add(moved(x), moved(ids), moved(rows), 0).to_vector<float>());
     by_element.push_back(scatter_add(moved(x), moved(places), moved(rows), 0).to_vector<float>());

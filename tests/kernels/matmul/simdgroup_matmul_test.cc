@@ -1,6 +1,9 @@
-// Products by simdgroup matrices with each of their tiles, and by the portable kernel, against sums
+// Products by simdgroup matrices with each of their tiles, and by those of every GPU, against sums
 // in f64: edges of tiles, layouts, batches, epilogues, rows with gaps between them, shared inner
 // axes; with NaN all around what they may read. On the simulator races and accesses are checked.
+#include "graph/selector.h"
+#include "kernels/families.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/matmul/simdgroup.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +17,7 @@
 #include "devices/sim/sim_driver.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
-#include "kernels/autotune/candidate.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/autotune/candidate_plan.h"
 #include "kernels/launch/step_plan.h"
 #include "ops/defs.h"
 #include "runtime/commands/command_batch.h"
@@ -219,22 +221,22 @@ class SimdgroupMatmul : public ::testing::Test {
     }
     EXPECT_TRUE(outside.bytes == problem.output.bytes);
   }
-  // With one tile, or null: the portable kernel.
+  // With one tile, or null: matmul/tiles.metal.
   std::vector<std::byte> check(const Case& c, const SimdgroupTile* tile) {
     SCOPED_TRACE(text(c) + (tile == nullptr
-                                ? " portable"
+                                ? " tiles"
                                 : " by " + std::to_string(tile->m) + "x" + std::to_string(tile->n) +
                                       "x" + std::to_string(tile->depth)));
     random_.seed(7);
     const Problem problem = make(c);
-    EXPECT_TRUE(accepts_simdgroup_matmul(problem.signature));
+    EXPECT_TRUE(accepts_simdgroup(problem.signature));
     auto bytes =
-        run(problem, tile == nullptr ? portable_matmul(problem.signature)
+        run(problem, tile == nullptr ? prepare_tiles(problem.signature)
                                      : simdgroup_matmul(problem.signature, *tile, c.shares));
     expect_result(problem, bytes);
     return bytes;
   }
-  // With every tile, which must give the same bits, and with the portable kernel.
+  // With every tile, which must give the same bits, and with matmul/tiles.metal.
   void check_all(const Case& c) {
     check(c, nullptr);
     std::vector<std::byte> first;
@@ -398,21 +400,18 @@ TEST_F(SimdgroupMatmul, TheTileAndTheSharesFitTheGpu) {
   }
   EXPECT_LE(first(512, 512, 512, 64), first(512, 512, 512, 8));
   Signature integers = signature_of(8, 8, 8, DType::i32);
-  EXPECT_FALSE(accepts_simdgroup_matmul(integers));
-  EXPECT_FALSE(accepts_simdgroup_matmul(signature_of(8, 8, 8, DType::f64)));
+  EXPECT_FALSE(accepts_simdgroup(integers));
+  EXPECT_FALSE(accepts_simdgroup(signature_of(8, 8, 8, DType::f64)));
 }
 
 // Vectors and integers stay with their kernels.
 TEST_F(SimdgroupMatmul, OthersAreNone) {
-  KernelTable table;
-  add_matmul_kernels(table);
-  add_simdgroup_matmul(table, 8, false);
+  SelectorOptions options{.families = families()};
+  options.traits.has_simdgroup_matrix = true;
+  const Selector selector(options);
   const auto launches = [&](const Signature& signature) {
-    const Prepared prepared = table.find(signature)->prepare(signature);
+    const Prepared prepared = selector.prepare(*selector.find(signature), signature);
     const auto* plan = static_cast<const KernelPlan*>(prepared.state.get());
-    if (const auto* const choice = dynamic_cast<const ChoicePlan*>(plan)) {
-      plan = static_cast<const KernelPlan*>(choice->chosen().prepared.state.get());
-    }
     return static_cast<const StepPlan*>(plan)->steps()[0].kernel->source()->name;
   };
   EXPECT_TRUE(launches(signature_of(64, 64, 64)).starts_with("matmul_simdgroup_"));

@@ -9,10 +9,10 @@
 #include <random>
 
 #include "devices_under_test.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "hearth/device.h"
-#include "kernels/launch/op_kernels.h"
 #include "kernels/launch/step_plan.h"
+#include "kernels/matmul/matmul.h"
 #include "ops/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
@@ -33,6 +33,16 @@ Signature product(const Rows& x, const Rows& w, const Rows& y) {
                       {DType::f32, {w.length, w.count}, {1, w.step}, false}};
   signature.output = {DType::f32, {y.count, y.length}, {y.step, 1}, false};
   return signature;
+}
+
+// Of a device that a few rows leave idle.
+const runtime::DeviceTraits& many_processors() {
+  static const runtime::DeviceTraits traits = [] {
+    runtime::DeviceTraits made;
+    made.processors = 16;
+    return made;
+  }();
+  return traits;
 }
 
 class MatvecFew : public ::testing::Test {
@@ -68,9 +78,10 @@ class MatvecFew : public ::testing::Test {
     SCOPED_TRACE(std::to_string(x.count) + "x" + std::to_string(x.length) + "x" +
                  std::to_string(w.count));
     const Rows y{x.count, w.count, y_step};
-    const Signature signature = product(x, w, y);
-    ASSERT_TRUE(is_matvec_few(signature, 1));
-    const Prepared prepared = matvec_few(signature);
+    Signature signature = product(x, w, y);
+    signature.device = &many_processors();
+    ASSERT_TRUE(is_skinny(signature, 1));
+    const Prepared prepared = prepare_skinny(signature);
     const std::vector<float> left = small_integers(x), right = small_integers(w);
     std::vector<float> got(static_cast<std::size_t>(y.count * y.step), -1000);
     const Address result = upload(got);
@@ -132,7 +143,7 @@ TEST_F(MatvecFew, GapsAndAddressesBetweenPackets) {
 
 TEST_F(MatvecFew, OthersAreNone) {
   const auto is = [](const Rows& x, const Rows& w, const Rows& y) {
-    return is_matvec_few(product(x, w, y), 1);
+    return is_skinny(product(x, w, y), 1);
   };
   EXPECT_TRUE(is({2, 64, 64}, {32, 64, 64}, {2, 32, 32}));
   EXPECT_FALSE(is({1, 64, 64}, {32, 64, 64}, {1, 32, 32}));
@@ -142,15 +153,15 @@ TEST_F(MatvecFew, OthersAreNone) {
   EXPECT_FALSE(is({2, 64, 66}, {32, 64, 64}, {2, 32, 32}));
   EXPECT_FALSE(is({2, 64, 64}, {32, 64, 65}, {2, 32, 32}));
   Signature signature = product({2, 64, 64}, {32, 64, 64}, {2, 32, 32});
-  EXPECT_TRUE(is_matvec_few(signature, 32 * 64));
-  EXPECT_FALSE(is_matvec_few(signature, 32 * 64 + 1));
+  EXPECT_TRUE(is_skinny(signature, 32 * 64));
+  EXPECT_FALSE(is_skinny(signature, 32 * 64 + 1));
   signature.inputs[1].strides = {32, 1};
-  EXPECT_FALSE(is_matvec_few(signature, 1));
+  EXPECT_FALSE(is_skinny(signature, 1));
   signature = product({2, 64, 64}, {32, 64, 64}, {2, 32, 32});
   for (TensorSpec* spec : {&signature.inputs[0], &signature.inputs[1], &signature.output}) {
     spec->dtype = DType::bf16;
   }
-  EXPECT_FALSE(is_matvec_few(signature, 1));
+  EXPECT_FALSE(is_skinny(signature, 1));
 }
 
 }  // namespace

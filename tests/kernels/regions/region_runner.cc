@@ -95,7 +95,7 @@ Operand RegionRunner::operand(const Shape& shape, const Strides& strides, DType 
 
 void RegionRunner::launch(const Region& region, const std::vector<Address>& operands,
                           const std::vector<std::uint64_t>& dynamics) {
-  const RegionKernel kernel = gpu::gpu_region_kernel();
+  const RegionImplementation& kernel = gpu::kRegions;
   const Prepared prepared = kernel.prepare(lower(region));
   const auto words = static_cast<std::int64_t>(dynamics.size() * sizeof(std::uint64_t));
   const Address block = driver_.allocate(std::max<std::int64_t>(words, 8));

@@ -87,7 +87,7 @@ TEST(RegionText, UnknownOpsAreErrors) {
   static constexpr OpDef kUnknown{.name = "frobnicate", .kind = OpKind::elementwise};
   Region region = chain(DType::f32, {4}, {1}, {1});
   region.instructions[2].op = &kUnknown;
-  EXPECT_THROW(gpu_region_kernel().prepare(lower(region)), Error);
+  EXPECT_THROW(prepare_region(lower(region)), Error);
 }
 
 TEST(RegionText, AddressSpacesAreInOrder) {

@@ -63,6 +63,15 @@ EXPORT Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Card) 
           case DeviceAttribute::max_threads_per_block:
             *value = 1024;
             break;
+          case DeviceAttribute::max_threads_per_multiprocessor:
+            *value = 2048;
+            break;
+          case DeviceAttribute::max_registers_per_multiprocessor:
+            *value = 65536;
+            break;
+          case DeviceAttribute::max_shared_memory_per_multiprocessor:
+            *value = 233472;
+            break;
           case DeviceAttribute::max_shared_memory_per_block:
             *value = 49152;
             break;
@@ -149,7 +158,7 @@ EXPORT Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsign
         }
         return Result::invalid_ptx;
       }
-      for (int size = 0; text >> size;) loaded.function.argument_bytes.push_back(size);
+      for (int size = 0; text >> size;) loaded.argument_bytes.push_back(size);
     }
     auto* made = machine().make<FakeModule>();
     *made = loaded;
@@ -160,7 +169,10 @@ EXPORT Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsign
 EXPORT Result cuModuleUnload(ModuleHandle module) {
   return call("cuModuleUnload", [&] {
     if (machine().queued() > 0) machine().misuse.emplace_back("module unloaded beside queued work");
-    machine().function_owner.erase(&behind<FakeModule>(module)->function);
+    if (!machine().is_live(module)) return Result::invalid_handle;
+    for (const auto& [name, function] : behind<FakeModule>(module)->functions) {
+      machine().live_functions.erase(&function);
+    }
     return expect(machine().destroy(module));
   });
 }
@@ -169,16 +181,19 @@ EXPORT Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module,
     if (!machine().is_live(module)) return Result::invalid_handle;
     auto* owner = behind<FakeModule>(module);
     if (!owner->is_machine_code && owner->kernel != name) return Result::not_found;
-    owner->function.name = name;
-    machine().function_owner[&owner->function] = owner;
-    *function = handle<FunctionHandle>(&owner->function);
+    FakeFunction& found = owner->functions[name];
+    found.name = name;
+    found.argument_bytes = owner->argument_bytes;
+    machine().live_functions[&found] = &found;
+    *function = handle<FunctionHandle>(&found);
     return Result::success;
   });
 }
 EXPORT Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle function) {
   return call("cuFuncGetAttribute", [&] {
-    const auto owner = machine().function_owner.find(behind<FakeFunction>(function));
-    if (owner == machine().function_owner.end()) return Result::invalid_handle;
+    if (!machine().live_functions.contains(behind<FakeFunction>(function))) {
+      return Result::invalid_handle;
+    }
     *value = 0;
     return expect(attribute == FunctionAttribute::shared_size_bytes, Result::invalid_value);
   });
@@ -186,7 +201,7 @@ EXPORT Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Functi
 EXPORT Result cuFuncSetAttribute(FunctionHandle function, FunctionAttribute attribute, int value) {
   return call("cuFuncSetAttribute", [&] {
     auto* asked = behind<FakeFunction>(function);
-    if (!machine().function_owner.contains(asked)) return Result::invalid_handle;
+    if (!machine().live_functions.contains(asked)) return Result::invalid_handle;
     if (attribute != FunctionAttribute::max_dynamic_shared_size_bytes || value < 0 ||
         value > 232448) {
       return Result::invalid_value;

@@ -34,7 +34,7 @@ void Machine::reset() {
   // What a lost card leaves behind.
   for (const auto& [handle, remove] : handles_) remove();
   handles_.clear();
-  function_owner.clear();
+  live_functions.clear();
   operations_.clear();
   run_ = 0;
   kernels_run_ = 0;
@@ -140,7 +140,7 @@ Result Machine::run_until(std::int64_t count) {
 }
 
 Result Machine::run_kernel(FakeFunction* function, const KernelRun& run) {
-  if (!function_owner.contains(function)) {
+  if (!live_functions.contains(function)) {
     misuse.push_back("kernel " + run.name + " runs after its module was unloaded");
     return Result::illegal_address;
   }
@@ -191,12 +191,13 @@ Result Machine::run_graph(const std::vector<FakeNode>& nodes) {
 }
 
 bool Machine::describe_launch(const KernelNodeParameters& node, KernelRun& run) const {
-  const auto owner = function_owner.find(node.function);
-  if (owner == function_owner.end()) return false;
-  const unsigned allowed = std::max(owner->second->function.dynamic_bytes, 49152u);
+  const auto found = live_functions.find(node.function);
+  if (found == live_functions.end()) return false;
+  const FakeFunction& function = *found->second;
+  const unsigned allowed = std::max(function.dynamic_bytes, 49152u);
   if (node.shared_memory_bytes > allowed) return false;
   run.shared_bytes = node.shared_memory_bytes;
-  run.name = owner->second->function.name;
+  run.name = function.name;
   const unsigned groups[3] = {node.grid_x, node.grid_y, node.grid_z};
   const unsigned threads[3] = {node.block_x, node.block_y, node.block_z};
   for (int i = 0; i < 3; ++i) {
@@ -205,7 +206,7 @@ bool Machine::describe_launch(const KernelNodeParameters& node, KernelRun& run) 
     run.threads[i] = threads[i];
   }
   if (std::uint64_t{threads[0]} * threads[1] * threads[2] > 1024) return false;
-  const std::vector<int>& sizes = owner->second->function.argument_bytes;
+  const std::vector<int>& sizes = function.argument_bytes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto* value = static_cast<const std::byte*>(node.parameters[i]);
     run.arguments.emplace_back(value, value + sizes[i]);

@@ -20,8 +20,9 @@ struct FakeFunction {
 
 struct FakeModule {
   std::string kernel;
-  FakeFunction function;
+  std::vector<int> argument_bytes;
   bool is_machine_code = false;
+  std::map<std::string, FakeFunction> functions;  // that were asked for
 };
 
 struct FakeEvent {
@@ -107,7 +108,7 @@ class Machine final : public FakeCuda {
   }
 
   std::recursive_mutex mutex;
-  std::map<const void*, FakeModule*> function_owner;
+  std::map<const void*, FakeFunction*> live_functions;
   int retained = 0;
   static thread_local std::vector<ContextHandle> current;
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "devices/cpu/device.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/op_def.h"
 #include "machines/hostile/address_space.h"
 #include "runtime/memory/buffer_pool.h"
@@ -229,7 +229,7 @@ class HostileDevice final : public DeviceImpl {
 
   void synchronize() override { queue_.wait(); }
 
-  const KernelTable& kernels() const override { return cpu::kernel_table(); }
+  const Selector& selector() const override { return cpu::selector(); }
 
   std::int64_t done() { return queue_.done(); }
 

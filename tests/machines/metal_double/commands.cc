@@ -15,7 +15,7 @@ namespace hearth::metal::fake {
 namespace {
 
 enum Status : UInteger { kNew = 0, kCommitted = 2, kCompleted = 4, kFailed = 5 };
-constexpr std::size_t kMostUnderWay = 64;
+constexpr std::size_t kMaxUnderWay = 64;
 
 // Above what a host has.
 constexpr UInteger kFirstAddress = UInteger{1} << 52;
@@ -245,7 +245,7 @@ void CommandBuffer::run() {
 
 Id Queue::command_buffer() {
   const std::lock_guard lock(state().mutex);
-  if (committed.size() >= kMostUnderWay) finish(committed.front());
+  if (committed.size() >= kMaxUnderWay) finish(committed.front());
   return autorelease(new CommandBuffer(*this));
 }
 

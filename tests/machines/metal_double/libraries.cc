@@ -10,7 +10,7 @@
 namespace hearth::metal::fake {
 namespace {
 
-constexpr UInteger kMostThreads = 1024;
+constexpr UInteger kMaxThreads = 1024;
 
 void give_error(Id* error, const std::string& text) {
   if (error != nullptr) *error = autorelease(new ErrorObject(text));
@@ -143,7 +143,7 @@ void PipelineDescriptor::set_label(Id value) {
 }
 
 void PipelineDescriptor::set_max_threads(UInteger value) {
-  if (value > kMostThreads) fault("a pipeline of more threads than 1024");
+  if (value > kMaxThreads) fault("a pipeline of more threads than 1024");
   max_threads = value;
 }
 
@@ -151,7 +151,7 @@ Pipeline::Pipeline(const PipelineDescriptor& descriptor)
     : Object(class_named(kType)),
       kernel(descriptor.function->kernel),
       whole_simdgroups(descriptor.whole_simdgroups),
-      max_threads(std::min(descriptor.max_threads == 0 ? kMostThreads : descriptor.max_threads,
+      max_threads(std::min(descriptor.max_threads == 0 ? kMaxThreads : descriptor.max_threads,
                            state().most_threads)),
       static_memory(state().static_threadgroup_memory) {}
 

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "devices/sim/sim_driver.h"
-#include "kernels/launch/op_kernels.h"
 
 namespace hearth::sim {
 namespace {
@@ -21,9 +20,7 @@ gpu::GpuDevice* make_device() {
   // Blocks of their own, so that a kernel that leaves one is found out.
   device_options.recycles_memory = false;
   auto driver = std::make_unique<SimDriver>(options);
-  KernelTable table = gpu::gpu_kernel_table();
-  gpu::add_driver_kernels(*driver, table);
-  auto* device = new gpu::GpuDevice("sim", 0, std::move(driver), std::move(table), device_options);
+  auto* device = new gpu::GpuDevice("sim", 0, std::move(driver), device_options);
   register_device(device);
   return device;
 }

@@ -141,13 +141,12 @@ void replace(std::string* text, const std::string& what, const std::string& by) 
 
 }  // namespace
 
-bool LibraryDriver::has_library(std::string_view function) const {
-  return function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction ||
-         function == gpu::kWideAttention;
+runtime::LibraryTraits LibraryDriver::libraries() const {
+  return {.matmul = {}, .attention = {.exists = true, .max_columns = 256}, .plain_attention = {}};
 }
 
-std::unique_ptr<runtime::Function> LibraryDriver::library_function(
-    const runtime::LibraryCall& call, const runtime::KernelCache& /*cache*/) {
+std::unique_ptr<runtime::Function> LibraryDriver::library_function(const runtime::LibraryCall& call,
+                                                                   runtime::Autotuner& /*tuner*/) {
   if (refuses_) {
     throw Error(ErrorCode::unsupported, call.name + ": refused; got a call, expected none");
   }

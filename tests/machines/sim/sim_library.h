@@ -10,9 +10,9 @@ class LibraryDriver final : public SimDriver {
  public:
   // `refuses`: it has the library, which takes no call.
   explicit LibraryDriver(bool refuses = false) : refuses_(refuses) {}
-  bool has_library(std::string_view function) const override;
+  runtime::LibraryTraits libraries() const override;
   std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
-                                                      const runtime::KernelCache& cache) override;
+                                                      runtime::Autotuner& tuner) override;
 
  private:
   const bool refuses_;

@@ -20,7 +20,7 @@ constexpr std::int64_t kSkinnyRows = 4;
 constexpr std::int64_t kSkinnyDotRows = kSkinnyMost;
 constexpr std::int64_t kSkinnyBf16DotRows = 8;
 // Columns that are worked on at a time; their sums stay in the first-level cache.
-constexpr std::int64_t kMostColumns = 2048;
+constexpr std::int64_t kMaxColumns = 2048;
 constexpr std::int64_t kColumnUnit = 64;  // whole vectors of every type and target
 
 thread_local GemmScratch t_x;
@@ -152,11 +152,11 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
   }
   const std::int64_t column_bytes = v.k * static_cast<std::int64_t>(sizeof(S));
   const bool parallel = v.n * column_bytes >= kForkBytes;
-  std::int64_t columns = kMostColumns;
+  std::int64_t columns = kMaxColumns;
   if (parallel) {
-    columns = std::clamp(kChunkBytes / column_bytes, kColumnUnit, kMostColumns);
+    columns = std::clamp(kChunkBytes / column_bytes, kColumnUnit, kMaxColumns);
     // Long contiguous runs for rows that lie far apart.
-    if (v.b_col_stride == 1) columns = std::clamp(v.n / 8, columns, kMostColumns);
+    if (v.b_col_stride == 1) columns = std::clamp(v.n / 8, columns, kMaxColumns);
     columns = (columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit;
   }
   const auto body = [&](std::int64_t begin, std::int64_t end) {

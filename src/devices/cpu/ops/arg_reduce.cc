@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/columns.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -162,15 +162,21 @@ void launch_with_indices(const Launch& launch) {
   find(launch, output_of(launch, 0), output_of(launch, 1), smallest);
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "lines", .op = &defs::argmax_op, .launch = launch_arg<false>},
+    {.name = "lines", .op = &defs::argmin_op, .launch = launch_arg<true>},
+    {.name = "lines",
+     .op = &defs::max_with_indices_op,
+     .launch = launch_with_indices<false>,
+     .may_omit = 0b11},
+    {.name = "lines",
+     .op = &defs::min_with_indices_op,
+     .launch = launch_with_indices<true>,
+     .may_omit = 0b11},
+};
+
 }  // namespace
 
-void add_arg_reduce_kernels(KernelTable& table) {
-  table.add({.op = &defs::argmax_op, .launch = launch_arg<false>});
-  table.add({.op = &defs::argmin_op, .launch = launch_arg<true>});
-  table.add(
-      {.op = &defs::max_with_indices_op, .launch = launch_with_indices<false>, .may_omit = 0b11});
-  table.add(
-      {.op = &defs::min_with_indices_op, .launch = launch_with_indices<true>, .may_omit = 0b11});
-}
+Family arg_reduce_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

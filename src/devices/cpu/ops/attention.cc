@@ -13,8 +13,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/attention_scores.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -208,10 +208,12 @@ void launch_attention(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "blocks", .op = &defs::attention_op, .launch = launch_attention},
+};
+
 }  // namespace
 
-void add_attention_kernels(KernelTable& table) {
-  table.add({.op = &defs::attention_op, .launch = launch_attention});
-}
+Family attention_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/attention_scores.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -191,11 +191,15 @@ void launch_backward(const Launch& launch) {
   with_compute_type(launch.signature->output.dtype, [&]<class T>() { backward<T>(launch); });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "blocks",
+     .op = &defs::attention_backward_op,
+     .prepare = prepare_backward,
+     .launch = launch_backward},
+};
+
 }  // namespace
 
-void add_attention_backward_kernels(KernelTable& table) {
-  table.add(
-      {.op = &defs::attention_backward_op, .prepare = prepare_backward, .launch = launch_backward});
-}
+Family attention_backward_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

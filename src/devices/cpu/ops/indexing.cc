@@ -1,8 +1,8 @@
 // cat, slice_assign, gather and scatter_add, for every dtype by element size; bound by memory.
 //
 // An index outside its axis reads as zero and is not written.
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/elements.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 #include <cstring>
@@ -206,13 +206,15 @@ void launch_scatter_add(const Launch& launch) {
   with_element_type(launch.signature->output.dtype, [&]<class E>() { scatter_add<E>(launch); });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "elements", .op = &defs::cat_op, .launch = launch_cat},
+    {.name = "elements", .op = &defs::slice_assign_op, .launch = launch_slice_assign},
+    {.name = "elements", .op = &defs::gather_op, .launch = launch_gather},
+    {.name = "elements", .op = &defs::scatter_add_op, .launch = launch_scatter_add},
+};
+
 }  // namespace
 
-void add_indexing_kernels(KernelTable& table) {
-  table.add({.op = &defs::cat_op, .launch = launch_cat});
-  table.add({.op = &defs::slice_assign_op, .launch = launch_slice_assign});
-  table.add({.op = &defs::gather_op, .launch = launch_gather});
-  table.add({.op = &defs::scatter_add_op, .launch = launch_scatter_add});
-}
+Family indexing_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -1,7 +1,7 @@
 // matmul: batches over gemm. A batch over which B is the same is more rows of A.
 #include "devices/cpu/gemm/gemm.h"
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/rows/rows.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -59,10 +59,12 @@ void launch_matmul(const Launch& launch) {
   }
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "gemm", .op = &defs::matmul_op, .launch = launch_matmul},
+};
+
 }  // namespace
 
-void add_matmul_kernels(KernelTable& table) {
-  table.add({.op = &defs::matmul_op, .launch = launch_matmul});
-}
+Family matmul_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

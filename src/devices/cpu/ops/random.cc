@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "core/philox.h"
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/elements.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -217,15 +217,17 @@ void launch_arange(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "elements", .op = &defs::random_bits_op, .launch = launch_bits},
+    {.name = "elements", .op = &defs::random_uniform_op, .launch = launch_uniform},
+    {.name = "elements", .op = &defs::random_normal_op, .launch = launch_normal},
+    {.name = "elements", .op = &defs::random_bernoulli_op, .launch = launch_bernoulli},
+    {.name = "elements", .op = &defs::random_integers_op, .launch = launch_integers},
+    {.name = "elements", .op = &defs::arange_op, .launch = launch_arange},
+};
+
 }  // namespace
 
-void add_random_kernels(KernelTable& table) {
-  table.add({.op = &defs::random_bits_op, .launch = launch_bits});
-  table.add({.op = &defs::random_uniform_op, .launch = launch_uniform});
-  table.add({.op = &defs::random_normal_op, .launch = launch_normal});
-  table.add({.op = &defs::random_bernoulli_op, .launch = launch_bernoulli});
-  table.add({.op = &defs::random_integers_op, .launch = launch_integers});
-  table.add({.op = &defs::arange_op, .launch = launch_arange});
-}
+Family random_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

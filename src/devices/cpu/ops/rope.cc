@@ -10,8 +10,8 @@
 #include <cmath>
 #include <vector>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/rows/rows.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -120,10 +120,12 @@ void launch_rope(const Launch& launch) {
   with_compute_type(launch.signature->output.dtype, [&]<class T>() { rope<T>(launch); });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "pairs", .op = &defs::rope_op, .launch = launch_rope},
+};
+
 }  // namespace
 
-void add_rope_kernels(KernelTable& table) {
-  table.add({.op = &defs::rope_op, .launch = launch_rope});
-}
+Family rope_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <vector>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/columns.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -189,11 +189,13 @@ void launch_select_add(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "rows", .op = &defs::select_op, .launch = launch_select},
+    {.name = "rows", .op = &defs::select_add_op, .launch = launch_select_add},
+};
+
 }  // namespace
 
-void add_select_kernels(KernelTable& table) {
-  table.add({.op = &defs::select_op, .launch = launch_select});
-  table.add({.op = &defs::select_add_op, .launch = launch_select_add});
-}
+Family select_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

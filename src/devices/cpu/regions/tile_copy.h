@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/lower/lowered_region.h"
 
 namespace hearth::cpu {

@@ -132,6 +132,6 @@ void launch(const Launch& launch) {
 
 }  // namespace
 
-RegionKernel cpu_region_kernel() { return {.prepare = prepare, .launch = launch}; }
+RegionImplementation cpu_regions() { return {.prepare = prepare, .launch = launch}; }
 
 }  // namespace hearth::cpu

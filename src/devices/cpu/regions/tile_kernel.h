@@ -1,7 +1,7 @@
 // The CPU's region kernel: fused elementwise regions, their reductions, and copies.
 #pragma once
 
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::cpu {
 
@@ -10,6 +10,6 @@ namespace hearth::cpu {
 //
 // Integers wrap in their dtype; x / 0 and x remainder 0 are 0; a cast from float truncates and
 // saturates, NaN gives 0. Reductions in f32 (f16 and bf16 too) and f64 keep many partial sums.
-RegionKernel cpu_region_kernel();
+RegionImplementation cpu_regions();
 
 }  // namespace hearth::cpu

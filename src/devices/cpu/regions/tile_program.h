@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "devices/cpu/regions/tile_table.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/lower/lowered_region.h"
 #include "hearth/shape.h"
 

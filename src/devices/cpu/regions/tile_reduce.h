@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "devices/cpu/regions/tile_program.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::cpu {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "devices/cpu/regions/tile_program.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 
 namespace hearth::cpu {
 

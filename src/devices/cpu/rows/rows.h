@@ -10,7 +10,7 @@
 #include "core/axes.h"
 #include "devices/cpu/rows/row_math.h"
 #include "devices/cpu/streaming.h"
-#include "graph/kernel.h"
+#include "graph/implementation.h"
 #include "graph/params.h"
 #include "hearth/dtype.h"
 #include "hearth/shape.h"

@@ -15,8 +15,8 @@ constexpr int kCandidates = 8;
 // least.
 constexpr float kIdle = 0.8F;
 constexpr std::array kParts{2, 4, 8, 16, 32};
-constexpr float kMostFillings = 4;
-constexpr std::int64_t kShortestPart = 64;
+constexpr float kMaxFillings = 4;
+constexpr std::int64_t kMinPartLength = 64;
 
 class Preference {
  public:
@@ -82,8 +82,8 @@ void CublasMatmul::add_split(std::span<const Api::Candidate> found,
       continue;
     }
     for (const int parts : kParts) {
-      if (static_cast<float>(parts) * each.waves > kMostFillings ||
-          problem_.k < parts * kShortestPart) {
+      if (static_cast<float>(parts) * each.waves > kMaxFillings ||
+          problem_.k < parts * kMinPartLength) {
         break;
       }
       Algorithm algorithm = each.algorithm;

@@ -1,7 +1,10 @@
 // Which algorithm of cuBLASLt computes a product: remembered, or measured.
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
-#include <cstring>
+#include <cinttypes>
+#include <cstdio>
 #include <deque>
 #include <limits>
 #include <random>
@@ -10,6 +13,7 @@
 #include "devices/cuda/driver/stopwatch.h"
 #include "hearth/error.h"
 #include "runtime/compile/source_hash.h"
+#include "runtime/trace/timeline.h"
 
 namespace hearth::cuda {
 namespace {
@@ -17,17 +21,14 @@ namespace {
 using Api = CublasLtApi;
 using Status = Api::Status;
 
-// Another algorithm than the library's first choice has to take less than this share of its time.
-// Smaller differences are lost, or turned, where a card is at its limit of power.
-constexpr double kClearly = 0.95;
 // One that takes more than this share of the fastest's time is measured once only.
 constexpr double kFarBehind = 1.2;
 // A product that takes longer than this is left to the library's own choice.
-constexpr double kLongestSeconds = 5e-3;
+constexpr double kMaxSeconds = 5e-3;
 // Of the runs that are measured as one, and of all measuring of one problem, about.
 constexpr double kRunSeconds = 100e-6;
 constexpr auto kMeasuring = std::chrono::milliseconds(100);
-constexpr int kMostRepetitions = 20;
+constexpr int kMaxRepetitions = 20;
 constexpr int kRounds = 5;
 // Random numbers in a row, which then repeat: a prime, so that rows of a matrix differ.
 constexpr std::size_t kNumbers = 8191;
@@ -74,6 +75,37 @@ class RandomNumbers {
   std::size_t bytes_;
   void* memory_ = nullptr;
 };
+
+// "cublas/", then the algorithm's words, so that a name says all of it.
+constexpr std::string_view kFamily = "cublas/";
+
+std::string name_of(const Api::Algorithm& algorithm) {
+  std::string name(kFamily);
+  for (const std::uint64_t word : algorithm.data) {
+    std::array<char, 20> text{};
+    std::snprintf(text.data(), text.size(), "%" PRIx64 ".", word);
+    name += text.data();
+  }
+  name.pop_back();
+  return name;
+}
+
+// The algorithm that a name says; nothing where it is no such name.
+std::optional<Api::Algorithm> algorithm_named(std::string_view name) {
+  if (!name.starts_with(kFamily)) return std::nullopt;
+  const char* at = name.data() + kFamily.size();
+  const char* const end = name.data() + name.size();
+  Api::Algorithm algorithm;
+  for (std::size_t i = 0; i < algorithm.data.size(); ++i) {
+    const auto [next, error] = std::from_chars(at, end, algorithm.data[i], 16);
+    const bool is_last = i + 1 == algorithm.data.size();
+    if (error != std::errc() || (is_last ? next != end : next == end || *next != '.')) {
+      return std::nullopt;
+    }
+    at = is_last ? next : next + 1;
+  }
+  return algorithm;
+}
 
 // Memory for results that nobody reads, and for factors.
 class Scratch {
@@ -149,8 +181,8 @@ class Repetition {
 // An algorithm that is measured against others.
 struct Trial {
   template <class Queue>
-  Trial(const Api::Algorithm& which, Context& context, Queue queue)
-      : algorithm(which), repetition(context, queue) {}
+  Trial(std::size_t which, Context& context, Queue queue)
+      : candidate(which), repetition(context, queue) {}
 
   double middle() const {
     std::vector<double> sorted = seconds;
@@ -158,14 +190,13 @@ struct Trial {
     return sorted[sorted.size() / 2];
   }
 
-  Api::Algorithm algorithm;
+  std::size_t candidate;
   Repetition repetition;
   std::vector<double> seconds;
 };
 
-// The first, unless another is clearly faster. They run in turn, so that a card that slows down
-// does so for all of them.
-Api::Algorithm choice_of(Context& context, std::deque<Trial>& trials) {
+// They run in turn, so that a card that slows down does so for all of them.
+void measure(Context& context, std::deque<Trial>& trials) {
   const auto begin = std::chrono::steady_clock::now();
   for (Trial& trial : trials) trial.repetition.launch();  // loads the kernel
   double fastest = std::numeric_limits<double>::infinity();
@@ -187,39 +218,52 @@ Api::Algorithm choice_of(Context& context, std::deque<Trial>& trials) {
     }
     if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
   }
-  const Trial* chosen = &trials.front();
-  double limit = chosen->middle() * kClearly;
-  for (const Trial& trial : trials) {
-    if (trial.middle() >= limit) continue;
-    limit = trial.middle();
-    chosen = &trial;
-  }
-  return chosen->algorithm;
 }
 
 }  // namespace
 
 Api::Algorithm CublasMatmul::choose(const Operands& operands, const Alignment& alignment) const {
-  std::string library = library_.version();
-  for (const std::uint32_t bytes : alignment) library += " " + std::to_string(bytes);
-  const runtime::SourceHash hash = runtime::hash_call(call_, library);
-  if (const auto known = kept(hash)) return *known;
+  const runtime::HostSpan span("choose product");
   set_bias(operands.bias);
+  const std::string problem = text(alignment);
+  // The library takes longer to say what it offers than to check what it offered before.
+  if (const auto kept = tuner_.kept("matmul", problem)) {
+    if (const auto known = algorithm_named(kept->chosen); known && runs(*known)) return *known;
+  }
   const std::vector<Algorithm> offered = candidates(alignment);
   if (offered.size() == 1) return offered.front();
-  const auto best = fastest(offered, operands);
-  if (!best) return offered.front();
-  cache_.keep(hash, std::as_bytes(std::span(best->data)));
-  return *best;
+  std::vector<std::string> names;
+  for (const Algorithm& each : offered) names.push_back(name_of(each));
+  const auto kept =
+      tuner_.times("matmul", problem, names, [&] { return seconds_of(offered, operands); });
+  if (!kept) return offered.front();
+  const auto chosen = std::find(names.begin(), names.end(), kept->chosen);
+  return chosen == names.end() ? offered.front()
+                               : offered[static_cast<std::size_t>(chosen - names.begin())];
 }
 
-std::optional<Api::Algorithm> CublasMatmul::kept(const runtime::SourceHash& hash) const {
-  const auto image = cache_.find(hash);
-  Algorithm algorithm;
-  if (!image || image->size() != sizeof algorithm.data) return std::nullopt;
-  std::memcpy(algorithm.data.data(), image->data(), image->size());
-  if (!runs(algorithm)) return std::nullopt;
-  return algorithm;
+std::string CublasMatmul::text(const Alignment& alignment) const {
+  const gpu::MatmulProblem& of = problem_;
+  std::string text = std::string(hearth::name(static_cast<DType>(of.dtype)));
+  const auto add = [&text](const char* what, std::int64_t value) {
+    text += std::string(" ") + what + std::to_string(value);
+  };
+  if (of.tf32 != 0) text += " tf32";
+  add("m", of.m);
+  add("n", of.n);
+  add("k", of.k);
+  add("b", of.batches);
+  for (const gpu::MatmulProblem::Matrix* matrix : {&of.a, &of.b, &of.c}) {
+    add(matrix->transposed != 0 ? "t" : "n", matrix->stride);
+    add("+", matrix->batch_stride);
+  }
+  if (of.has_bias != 0) text += " bias";
+  if (of.has_residual != 0) text += " residual";
+  if (of.activation != 0) add("activation", of.activation);
+  add("workspace", of.workspace_bytes);
+  text += " aligned";
+  for (const std::uint32_t bytes : alignment) add("", bytes);
+  return text + ", " + library_.version();
 }
 
 bool CublasMatmul::runs(const Algorithm& algorithm) const {
@@ -229,8 +273,8 @@ bool CublasMatmul::runs(const Algorithm& algorithm) const {
          result.workspace_bytes <= static_cast<std::size_t>(problem_.workspace_bytes);
 }
 
-std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>& candidates,
-                                                    const Operands& operands) const {
+std::optional<runtime::CandidateSeconds> CublasMatmul::seconds_of(
+    const std::vector<Algorithm>& candidates, const Operands& operands) const {
   const auto dtype = static_cast<DType>(problem_.dtype);
   const auto bytes_of = [&](std::int64_t rows, std::int64_t columns,
                             const gpu::MatmulProblem::Matrix& matrix) {
@@ -259,24 +303,27 @@ std::optional<Api::Algorithm> CublasMatmul::fastest(const std::vector<Algorithm>
   measured.c = c.address();
 
   // The library may offer what it then refuses.
-  auto first = candidates.begin();
+  runtime::CandidateSeconds result(candidates.size());
+  std::size_t first = 0;
   std::optional<double> once;
-  while (first != candidates.end() && !(once = seconds(*first, measured))) ++first;
+  while (first < candidates.size() && !(once = seconds(candidates[first], measured))) ++first;
   if (!once) return std::nullopt;
-  if (*once > kLongestSeconds) return *first;
-  const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMostRepetitions);
+  result[first] = once;
+  if (*once > kMaxSeconds) return result;
+  const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMaxRepetitions);
   std::deque<Trial> trials;
-  for (auto each = first; each != candidates.end(); ++each) {
-    trials.emplace_back(*each, context(), [&](Stream stream) {
-      for (int i = 0; i < repetitions; ++i) {
-        if (run(*each, measured, stream) != Status::success) return false;
+  for (std::size_t i = first; i < candidates.size(); ++i) {
+    trials.emplace_back(i, context(), [&](Stream stream) {
+      for (int k = 0; k < repetitions; ++k) {
+        if (run(candidates[i], measured, stream) != Status::success) return false;
       }
       return true;
     });
     if (!trials.back().repetition) trials.pop_back();
   }
-  if (trials.empty()) return std::nullopt;
-  return choice_of(context(), trials);
+  measure(context(), trials);
+  for (const Trial& trial : trials) result[trial.candidate] = trial.middle() / repetitions;
+  return result;
 }
 
 std::optional<double> CublasMatmul::seconds(const Algorithm& algorithm,

@@ -16,13 +16,15 @@ CublasLt::~CublasLt() {
   }
 }
 
-bool CublasLt::has(std::string_view function) const {
-  return function == gpu::kMatmulFunction || function == gpu::kStridedMatmul;
+bool CublasLt::has(std::string_view function) const { return function == gpu::kMatmulFunction; }
+
+void CublasLt::add_to(runtime::LibraryTraits& traits) const {
+  traits.matmul = {.exists = true, .strided = true};
 }
 
 std::unique_ptr<LibraryFunction> CublasLt::function(const runtime::LibraryCall& call,
-                                                    const runtime::KernelCache& cache) {
-  return std::make_unique<CublasMatmul>(*this, context_, call, cache);
+                                                    runtime::Autotuner& tuner) {
+  return std::make_unique<CublasMatmul>(*this, context_, call, tuner);
 }
 
 CublasLtApi::Handle CublasLt::handle() {

@@ -20,8 +20,9 @@ class CublasLt final : public VendorLibrary {
   CublasLt& operator=(const CublasLt&) = delete;
 
   bool has(std::string_view function) const override;
+  void add_to(runtime::LibraryTraits& traits) const override;
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
-                                            const runtime::KernelCache& cache) override;
+                                            runtime::Autotuner& tuner) override;
 
   const CublasLtApi& api() const noexcept { return *api_; }
   // Within a scope of the context, where the queue's lock is held.

@@ -3,15 +3,15 @@
 namespace hearth::cuda {
 namespace {
 
-constexpr int kNewestMajor = 13;
-constexpr int kOldestMajor = 12;
+constexpr int kNewestCublas = 13;
+constexpr int kOldestCublas = 12;
 
 }  // namespace
 
 std::shared_ptr<const CublasLtApi> open_cublas_lt(const Places& places, int driver_version,
                                                   std::vector<std::string>& notes) {
   std::vector<std::string> names;
-  for (int major = kNewestMajor; major >= kOldestMajor; --major) {
+  for (int major = kNewestCublas; major >= kOldestCublas; --major) {
     if (major * 1000 <= driver_version) names.push_back("libcublasLt.so." + std::to_string(major));
   }
   const Library library = open_library(names, search_folders(places), notes);

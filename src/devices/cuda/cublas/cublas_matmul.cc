@@ -12,7 +12,7 @@ using Api = CublasLtApi;
 using Status = Api::Status;
 
 // No algorithm asks for more.
-constexpr std::uintptr_t kMostAlignment = 16;
+constexpr std::uintptr_t kMaxAlignment = 16;
 
 Api::DataType data_type(DType dtype) {
   switch (dtype) {
@@ -32,19 +32,19 @@ std::uint32_t alignment_of(const void* pointer, const gpu::MatmulProblem::Matrix
                            DType dtype) {
   const auto steps =
       static_cast<std::uintptr_t>((matrix.stride | matrix.batch_stride) * size_of(dtype));
-  const auto bits = reinterpret_cast<std::uintptr_t>(pointer) | steps | kMostAlignment;
+  const auto bits = reinterpret_cast<std::uintptr_t>(pointer) | steps | kMaxAlignment;
   return static_cast<std::uint32_t>(bits & (~bits + 1));
 }
 
 }  // namespace
 
 CublasMatmul::CublasMatmul(CublasLt& library, Context& context, const runtime::LibraryCall& call,
-                           const runtime::KernelCache& cache)
+                           runtime::Autotuner& tuner)
     : LibraryFunction(context, call),
       library_(library),
       call_(call),
       problem_(gpu::matmul_problem(call)),
-      cache_(cache) {
+      tuner_(tuner) {
   try {
     describe();
   } catch (...) {

@@ -15,14 +15,14 @@ namespace hearth::cuda {
 // One gpu::MatmulProblem. The library works column by column, so it is asked for the transposes:
 // c' = b' a', which are the same bytes.
 //
-// Which of the library's algorithms runs is measured when the problem is first met: its own first
-// choice, unless another is clearly faster with random factors. The choice depends on how the
-// operands are aligned, and is kept on disk, so that a program computes the same bits whenever it
-// runs. Sums of parts of k are kept in the type of the sums.
+// Which of the library's algorithms runs is for the tuner to say, when the problem is first met:
+// its own first choice, unless another is clearly faster. That depends on how the operands are
+// aligned, and is kept on disk, so that a program computes the same bits whenever it runs. Sums of
+// parts of k are kept in the type of the sums.
 class CublasMatmul final : public LibraryFunction {
  public:
   CublasMatmul(CublasLt& library, Context& context, const runtime::LibraryCall& call,
-               const runtime::KernelCache& cache);
+               runtime::Autotuner& tuner);
   ~CublasMatmul() override;
   CublasMatmul(const CublasMatmul&) = delete;
   CublasMatmul& operator=(const CublasMatmul&) = delete;
@@ -58,7 +58,8 @@ class CublasMatmul final : public LibraryFunction {
   void set_bias(const void* bias) const;
   const Algorithm& algorithm_for(const runtime::Command& command) const;
   Algorithm choose(const Operands& operands, const Alignment& alignment) const;
-  std::optional<Algorithm> kept(const runtime::SourceHash& hash) const;
+  // The class of the problem, for the tuner: all that the choice depends on.
+  std::string text(const Alignment& alignment) const;
   // Whether the library takes it, with no more workspace than there is.
   bool runs(const Algorithm& algorithm) const;
   std::vector<Algorithm> candidates(const Alignment& alignment) const;
@@ -69,16 +70,16 @@ class CublasMatmul final : public LibraryFunction {
       const Algorithm& algorithm) const;  // not always a number: -1 is one of the library's
   bool set_parts(Algorithm& algorithm, int parts) const;
   bool can_split(const Algorithm& algorithm) const;
-  // Empty where they cannot be measured.
-  std::optional<Algorithm> fastest(const std::vector<Algorithm>& candidates,
-                                   const Operands& operands) const;
+  // Of each, with random factors. Empty where there is not memory enough.
+  std::optional<runtime::CandidateSeconds> seconds_of(const std::vector<Algorithm>& candidates,
+                                                      const Operands& operands) const;
   // Of one run; none where the library refuses the algorithm.
   std::optional<double> seconds(const Algorithm& algorithm, const Operands& operands) const;
 
   CublasLt& library_;
   const runtime::LibraryCall call_;
   const gpu::MatmulProblem problem_;
-  const runtime::KernelCache& cache_;
+  runtime::Autotuner& tuner_;
   CublasLtApi::Description description_ = nullptr;
   CublasLtApi::Layout a_ = nullptr, b_ = nullptr, c_ = nullptr;
   mutable std::vector<Choice> choices_;

@@ -12,8 +12,8 @@ namespace {
 
 // Attention needs tensor cores of this generation, and the graphs that they are described by this
 // version; the two before it have errors that NVIDIA's cudnn-frontend refuses them for.
-constexpr int kLeastCapability = 80;
-constexpr std::size_t kLeastVersion = 91002;
+constexpr int kMinCapability = 80;
+constexpr std::size_t kMinVersion = 91002;
 // The one generation whose kernels take heads of 256 columns both ways.
 constexpr int kWideCapability = 90;
 
@@ -90,14 +90,21 @@ Cudnn::~Cudnn() {
   }
 }
 
+bool Cudnn::has_attention() const {
+  return capability_ >= kMinCapability && api_->cudnnGetVersion() >= kMinVersion;
+}
+
+void Cudnn::add_to(runtime::LibraryTraits& traits) const {
+  if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
+}
+
 bool Cudnn::has(std::string_view function) const {
-  if (capability_ < kLeastCapability || api_->cudnnGetVersion() < kLeastVersion) return false;
-  if (function == gpu::kWideAttention) return capability_ == kWideCapability;
+  if (!has_attention()) return false;
   return function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction;
 }
 
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
-                                                 const runtime::KernelCache& /*cache*/) {
+                                                 runtime::Autotuner& /*tuner*/) {
   return std::make_unique<CudnnAttentionFunction>(*this, context_, call);
 }
 

@@ -21,9 +21,10 @@ class Cudnn final : public VendorLibrary {
   Cudnn& operator=(const Cudnn&) = delete;
 
   bool has(std::string_view function) const override;
+  void add_to(runtime::LibraryTraits& traits) const override;
   // Throws Error{unsupported} where the library has no engine for the call.
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
-                                            const runtime::KernelCache& cache) override;
+                                            runtime::Autotuner& tuner) override;
 
   const std::shared_ptr<const CudnnApi>& api() const noexcept { return api_; }
   // Within a scope of the context. What is run with it goes to `stream`, until the next call: that
@@ -32,6 +33,8 @@ class Cudnn final : public VendorLibrary {
   std::mutex& lock() noexcept { return lock_; }
 
  private:
+  bool has_attention() const;
+
   const std::shared_ptr<const CudnnApi> api_;
   Context& context_;
   const int capability_;

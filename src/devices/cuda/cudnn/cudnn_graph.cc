@@ -10,10 +10,10 @@ namespace {
 using Attribute = CudnnApi::Attribute;
 using AttributeType = CudnnApi::AttributeType;
 using DescriptorType = CudnnApi::DescriptorType;
-using Status = CudnnApi::Status;
+using CudnnStatus = CudnnApi::Status;
 
-void check(const CudnnApi& api, Status status, const char* call) {
-  if (status == Status::success) return;
+void check(const CudnnApi& api, CudnnStatus status, const char* call) {
+  if (status == CudnnStatus::success) return;
   throw Error(ErrorCode::device, std::string("cudnn: ") + call + " fails; got " +
                                      describe(api, status) + ", expected success");
 }
@@ -67,7 +67,7 @@ void CudnnDescriptor::finalize() {
 }
 
 bool CudnnDescriptor::try_finalize() {
-  return api_->cudnnBackendFinalize(descriptor_) == Status::success;
+  return api_->cudnnBackendFinalize(descriptor_) == CudnnStatus::success;
 }
 
 CudnnShape dense_strides(const CudnnShape& shape) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "codegen/kernel_programs.h"
 #include "codegen/kernel_text.h"
 #include "devices/cuda/driver/cuda_graph.h"
 #include "devices/cuda/driver/cuda_kernel.h"
@@ -64,6 +65,12 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
   properties.architecture = "sm_" + std::to_string(capability);
   properties.memory = static_cast<std::int64_t>(bytes);
   properties.processors = attribute(api, card, DeviceAttribute::multiprocessor_count);
+  properties.processor_threads =
+      attribute(api, card, DeviceAttribute::max_threads_per_multiprocessor);
+  properties.processor_registers =
+      attribute(api, card, DeviceAttribute::max_registers_per_multiprocessor);
+  properties.processor_memory =
+      attribute(api, card, DeviceAttribute::max_shared_memory_per_multiprocessor);
   properties.max_threads = attribute(api, card, DeviceAttribute::max_threads_per_block);
   properties.threadgroup_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block);
@@ -84,7 +91,8 @@ CudaDriver::CudaDriver(std::shared_ptr<const DriverApi> api, Card card,
       capability_(compute_capability(*api_, card)),
       argument_bytes_(most_argument_bytes(*api_, compiler_.get(), capability_)),
       context_(api_, card, properties_.name),
-      staging_(context_) {
+      staging_(context_),
+      modules_(context_) {
   for (const LibraryMaker& make : libraries) libraries_.push_back(make(context_));
 }
 
@@ -123,12 +131,26 @@ void CudaDriver::free(Address address) noexcept {
   }
 }
 
+const Nvrtc& CudaDriver::compiler_for(const std::string& kernel) const {
+  if (compiler_ != nullptr) return *compiler_;
+  throw Error(ErrorCode::unsupported,
+              "cuda: kernel " + kernel + " cannot be compiled; got no NVRTC, expected one");
+}
+
 std::vector<std::byte> CudaDriver::compile(const runtime::KernelSource& source) {
-  if (compiler_ == nullptr) {
-    throw Error(ErrorCode::unsupported,
-                "cuda: kernel " + source.name + " cannot be compiled; got no NVRTC, expected one");
-  }
-  return compiler_->compile(gpu::assemble(source, gpu::Target::cuda), source.name, capability_);
+  const Nvrtc& compiler = compiler_for(source.name);
+  return compiler.compile(gpu::assemble(source, gpu::Target::cuda), source.name, capability_);
+}
+
+std::vector<std::vector<const runtime::KernelSource*>> CudaDriver::divide_among_programs(
+    std::span<const runtime::KernelSource* const> sources, int threads) const {
+  return gpu::divide_among_programs(sources, threads);
+}
+
+std::vector<std::byte> CudaDriver::compile_together(
+    std::span<const runtime::KernelSource* const> sources) {
+  const std::string name = sources.front()->name + "_and_others";
+  return compiler_for(name).compile(gpu::assemble_together(sources), name, capability_);
 }
 
 std::string CudaDriver::compiler_version() const {
@@ -138,7 +160,7 @@ std::string CudaDriver::compiler_version() const {
 
 std::unique_ptr<runtime::Function> CudaDriver::load(const runtime::KernelSource& source,
                                                     std::span<const std::byte> image) {
-  return std::make_unique<CudaKernel>(context_, source, image,
+  return std::make_unique<CudaKernel>(context_, source, modules_.load(source.name, image),
                                       properties_.large_threadgroup_memory);
 }
 
@@ -149,10 +171,16 @@ VendorLibrary* CudaDriver::library(std::string_view function) const {
   return nullptr;
 }
 
+runtime::LibraryTraits CudaDriver::libraries() const {
+  runtime::LibraryTraits traits;
+  for (const auto& library : libraries_) library->add_to(traits);
+  return traits;
+}
+
 std::unique_ptr<runtime::Function> CudaDriver::library_function(const runtime::LibraryCall& call,
-                                                                const runtime::KernelCache& cache) {
+                                                                runtime::Autotuner& tuner) {
   VendorLibrary* const found = library(call.function);
-  return found == nullptr ? Driver::library_function(call, cache) : found->function(call, cache);
+  return found == nullptr ? Driver::library_function(call, tuner) : found->function(call, tuner);
 }
 
 void CudaDriver::enqueue(const Command& command) {

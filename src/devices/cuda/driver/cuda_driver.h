@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices/cuda/driver/context.h"
+#include "devices/cuda/driver/cuda_module.h"
 #include "devices/cuda/driver/driver_api.h"
 #include "devices/cuda/driver/library_function.h"
 #include "devices/cuda/driver/nvrtc.h"
@@ -42,15 +43,17 @@ class CudaDriver final : public runtime::Driver {
   void free(Address address) noexcept override;
 
   std::vector<std::byte> compile(const runtime::KernelSource& source) override;
+  std::vector<std::vector<const runtime::KernelSource*>> divide_among_programs(
+      std::span<const runtime::KernelSource* const> sources, int threads) const override;
+  std::vector<std::byte> compile_together(
+      std::span<const runtime::KernelSource* const> sources) override;
   std::string compiler_version() const override;
   std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
                                           std::span<const std::byte> image) override;
 
-  bool has_library(std::string_view function) const override {
-    return library(function) != nullptr;
-  }
+  runtime::LibraryTraits libraries() const override;
   std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
-                                                      const runtime::KernelCache& cache) override;
+                                                      runtime::Autotuner& tuner) override;
 
   std::int64_t argument_bytes() const override { return argument_bytes_; }
 
@@ -71,6 +74,7 @@ class CudaDriver final : public runtime::Driver {
 
  private:
   VendorLibrary* library(std::string_view function) const;
+  const Nvrtc& compiler_for(const std::string& kernel) const;
   void enqueue(const runtime::Command& command);
 
   const std::shared_ptr<const DriverApi> api_;
@@ -80,6 +84,7 @@ class CudaDriver final : public runtime::Driver {
   const std::int64_t argument_bytes_;
   Context context_;
   StagingRing staging_;
+  CudaModules modules_;
   std::vector<std::unique_ptr<VendorLibrary>> libraries_;
 };
 

@@ -1,94 +1,20 @@
 #include "devices/cuda/driver/cuda_kernel.h"
 
-#include <array>
 #include <cstdint>
-#include <cstring>
+#include <utility>
 
 #include "codegen/entry_stub.h"
 #include "hearth/error.h"
 #include "runtime/commands/batched_kernel.h"
 
 namespace hearth::cuda {
-namespace {
-
-template <class T>
-T read(std::span<const std::byte> bytes, std::size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
-// An ELF file of 64 bits that contains the tables that its header names. They lie behind all code.
-bool is_whole_elf(std::span<const std::byte> image) {
-  constexpr std::size_t kHeader = 64;
-  if (image.size() < kHeader || read<std::uint8_t>(image, 4) != 2) return false;
-  const auto contains = [&](std::uint64_t at, std::uint64_t size, std::uint64_t count) {
-    return at <= image.size() && size * count <= image.size() - at;
-  };
-  return contains(read<std::uint64_t>(image, 32), read<std::uint16_t>(image, 54),
-                  read<std::uint16_t>(image, 56)) &&
-         contains(read<std::uint64_t>(image, 40), read<std::uint16_t>(image, 58),
-                  read<std::uint16_t>(image, 60));
-}
-
-// The API takes no length: an image that was cut short would be read past its end.
-bool is_whole(std::span<const std::byte> image) {
-  constexpr std::array<unsigned char, 4> kElf{0x7f, 'E', 'L', 'F'};
-  if (image.size() < kElf.size()) return false;
-  if (std::memcmp(image.data(), kElf.data(), kElf.size()) == 0) return is_whole_elf(image);
-  // PTX: text with one zero, at its end.
-  return std::memchr(image.data(), 0, image.size()) == &image.back();
-}
-
-bool is_fault_of_image(Result result) {
-  switch (result) {
-    case Result::invalid_image:
-    case Result::no_binary_for_gpu:
-    case Result::invalid_ptx:
-    case Result::unsupported_ptx_version:
-    case Result::invalid_source:
-    case Result::not_found:
-      return true;
-    default:
-      return false;
-  }
-}
-
-[[noreturn]] void refuse(const runtime::KernelSource& source, const std::string& got) {
-  throw Error(ErrorCode::corrupt_file, "cuda: the image of kernel " + source.name +
-                                           " cannot be loaded; got " + got +
-                                           ", expected code for this card");
-}
-
-}  // namespace
-
 CudaKernel::CudaKernel(Context& context, const runtime::KernelSource& source,
-                       std::span<const std::byte> image, std::int64_t most_threadgroup_bytes)
-    : CudaFunction(context, source) {
-  if (!is_whole(image)) refuse(source, std::to_string(image.size()) + " bytes that are not whole");
-
+                       std::shared_ptr<const CudaModule> module,
+                       std::int64_t most_threadgroup_bytes)
+    : CudaFunction(context, source), module_(std::move(module)) {
   const Context::Scope scope(context, Context::Use::call);
-  const DriverApi& api = context.api();
-  std::array<char, 4096> log{};
-  std::array options{JitOption::error_log_buffer, JitOption::error_log_buffer_size_bytes};
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
-  const auto check = [&](Result result, const char* call) {
-    if (is_fault_of_image(result)) {
-      refuse(source,
-             describe(api, result) + " from " + call + (log[0] == 0 ? "" : ": ") + log.data());
-    }
-    context.check(result, call);
-  };
-  check(
-      api.cuModuleLoadDataEx(&module_, image.data(), options.size(), options.data(), values.data()),
-      "cuModuleLoadDataEx");
-  try {
-    check(api.cuModuleGetFunction(&function_, module_, source.name.c_str()), "cuModuleGetFunction");
-    ask_for_threadgroup_memory(most_threadgroup_bytes);
-  } catch (const Error&) {
-    api.cuModuleUnload(module_);
-    throw;
-  }
+  function_ = module_->function(source.name);
+  ask_for_threadgroup_memory(most_threadgroup_bytes);
 }
 
 void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {
@@ -109,16 +35,6 @@ void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {
       api.cuFuncSetAttribute(function_, FunctionAttribute::max_dynamic_shared_size_bytes,
                              static_cast<int>(bytes)),
       "cuFuncSetAttribute");
-}
-
-CudaKernel::~CudaKernel() {
-  if (!context().drain()) return;
-  try {
-    const Context::Scope scope(context(), Context::Use::call);
-    context().api().cuModuleUnload(module_);
-  } catch (const std::exception&) {
-    // The driver's library is gone, and the module with it.
-  }
 }
 
 void** CudaKernel::collect_arguments(const runtime::Command& command) const {

@@ -3,20 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "devices/cuda/driver/cuda_function.h"
+#include "devices/cuda/driver/cuda_module.h"
 
 namespace hearth::cuda {
 
 class CudaKernel final : public CudaFunction {
  public:
   // `most_threadgroup_bytes` is what the card has for a threadgroup. Throws Error{corrupt_file} for
-  // an image that is no code for this card, Error{unsupported} for a kernel with larger arrays.
+  // a module that has no such kernel, Error{unsupported} for a kernel with larger arrays.
   CudaKernel(Context& context, const runtime::KernelSource& source,
-             std::span<const std::byte> image, std::int64_t most_threadgroup_bytes);
-  ~CudaKernel() override;
+             std::shared_ptr<const CudaModule> module, std::int64_t most_threadgroup_bytes);
   CudaKernel(const CudaKernel&) = delete;
   CudaKernel& operator=(const CudaKernel&) = delete;
 
@@ -33,7 +34,7 @@ class CudaKernel final : public CudaFunction {
   // Of arrays that are too large to be static.
   void ask_for_threadgroup_memory(std::int64_t most);
 
-  ModuleHandle module_ = nullptr;
+  std::shared_ptr<const CudaModule> module_;
   FunctionHandle function_ = nullptr;
   unsigned large_bytes_ = 0;  // that each launch asks for
   // Of the command in hand.

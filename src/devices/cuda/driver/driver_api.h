@@ -62,6 +62,9 @@ enum class Result : unsigned {
 enum class DeviceAttribute : unsigned {
   max_threads_per_block = 1,
   max_shared_memory_per_block = 8,
+  max_threads_per_multiprocessor = 39,
+  max_shared_memory_per_multiprocessor = 81,
+  max_registers_per_multiprocessor = 82,
   multiprocessor_count = 16,
   l2_cache_size = 38,
   compute_capability_major = 75,

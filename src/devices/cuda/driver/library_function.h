@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "devices/cuda/driver/cuda_function.h"
-#include "runtime/compile/kernel_cache.h"
+#include "runtime/device/device_traits.h"
+#include "runtime/tune/autotuner.h"
 
 namespace hearth::cuda {
 
@@ -31,10 +32,13 @@ class LibraryFunction : public CudaFunction {
 class VendorLibrary {
  public:
   virtual ~VendorLibrary() = default;
+  // Whether it serves LibraryCall::function.
   virtual bool has(std::string_view function) const = 0;
+  // Notes what it does.
+  virtual void add_to(runtime::LibraryTraits& traits) const = 0;
   // See runtime::Driver::library_function(); `call` is one of those that it has. Thread-safe.
   virtual std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
-                                                    const runtime::KernelCache& cache) = 0;
+                                                    runtime::Autotuner& tuner) = 0;
 };
 
 }  // namespace hearth::cuda

@@ -9,18 +9,26 @@ namespace hearth::cuda {
 namespace {
 
 using Program = NvrtcApi::Program;
-using Result = NvrtcApi::Result;
+using NvrtcResult = NvrtcApi::Result;
 
+// An option, and the release that it came with.
+struct Option {
+  const char* text;
+  int since;
+};
 // Everything in the text runs on the device; a * b + c is contracted where the planner says so and
-// nowhere else.
-constexpr std::array kOptions{"--device-as-default-execution-space", "--std=c++20", "--fmad=false"};
-constexpr int kNewestMajor = 13;
-constexpr int kOldestMajor = 12;
+// nowhere else. Textures, kernels started by kernels and the like are not declared, which saves the
+// time to read that; the compiler keeps no images of its own, since the kernel registry does.
+constexpr std::array kOptions{Option{"--device-as-default-execution-space", 0},
+                              Option{"--std=c++20", 0}, Option{"--fmad=false", 0},
+                              Option{"--minimal", 12040}, Option{"--no-cache", 12090}};
+constexpr int kNewestNvrtc = 13;
+constexpr int kOldestNvrtc = 12;
 
 Library find_library(const Places& places, int driver_version, std::vector<std::string>& notes) {
   std::vector<std::string> fitting;
   std::vector<std::string> newer;
-  for (int major = kNewestMajor; major >= kOldestMajor; --major) {
+  for (int major = kNewestNvrtc; major >= kOldestNvrtc; --major) {
     (major * 1000 <= driver_version ? fitting : newer)
         .push_back("libnvrtc.so." + std::to_string(major));
   }
@@ -55,20 +63,19 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  void run(const std::string& architecture) {
-    std::vector<const char*> options(kOptions.begin(), kOptions.end());
+  void run(std::vector<const char*> options, const std::string& architecture) {
     const std::string option = "--gpu-architecture=" + architecture;
     options.push_back(option.c_str());
-    const Result result =
+    const NvrtcResult result =
         api_.nvrtcCompileProgram(program_, static_cast<int>(options.size()), options.data());
-    if (result == Result::success) return;
+    if (result == NvrtcResult::success) return;
     throw Error(ErrorCode::device, "cuda: kernel " + name_ + " does not compile for " +
                                        architecture + "; got " + api_.nvrtcGetErrorString(result) +
                                        ", expected machine code\n" + log());
   }
 
-  using Size = Result (*)(Program, std::size_t*);
-  using Get = Result (*)(Program, char*);
+  using Size = NvrtcResult (*)(Program, std::size_t*);
+  using Get = NvrtcResult (*)(Program, char*);
   std::vector<std::byte> image(Size size, Get get, const char* call) const {
     std::size_t bytes = 0;
     check(size(program_, &bytes), call);
@@ -80,14 +87,15 @@ class Compilation {
  private:
   std::string log() const {
     std::size_t bytes = 0;
-    if (api_.nvrtcGetProgramLogSize(program_, &bytes) != Result::success || bytes == 0) return "";
+    if (api_.nvrtcGetProgramLogSize(program_, &bytes) != NvrtcResult::success || bytes == 0)
+      return "";
     std::string text(bytes, '\0');
-    if (api_.nvrtcGetProgramLog(program_, text.data()) != Result::success) return "";
+    if (api_.nvrtcGetProgramLog(program_, text.data()) != NvrtcResult::success) return "";
     text.pop_back();  // its terminator
     return text;
   }
-  void check(Result result, const char* call) const {
-    if (result == Result::success) return;
+  void check(NvrtcResult result, const char* call) const {
+    if (result == NvrtcResult::success) return;
     throw Error(ErrorCode::device, "cuda: kernel " + name_ + " does not compile; got " +
                                        api_.nvrtcGetErrorString(result) + " from " + call +
                                        ", expected success");
@@ -122,11 +130,11 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(const Places& places, int driver_versio
   int minor = 0;
   int count = 0;
   std::vector<int> architectures;
-  bool works = api.nvrtcVersion(&major, &minor) == Result::success &&
-               api.nvrtcGetNumSupportedArchs(&count) == Result::success && count > 0;
+  bool works = api.nvrtcVersion(&major, &minor) == NvrtcResult::success &&
+               api.nvrtcGetNumSupportedArchs(&count) == NvrtcResult::success && count > 0;
   if (works) {
     architectures.resize(static_cast<std::size_t>(count));
-    works = api.nvrtcGetSupportedArchs(architectures.data()) == Result::success;
+    works = api.nvrtcGetSupportedArchs(architectures.data()) == NvrtcResult::success;
   }
   if (!works) {
     notes.emplace_back("the CUDA compiler does not work: libnvrtc does not tell its version");
@@ -136,9 +144,14 @@ std::shared_ptr<const Nvrtc> Nvrtc::open(const Places& places, int driver_versio
   std::sort(architectures.begin(), architectures.end());
   std::string version = "nvrtc " + std::to_string(major) + "." + std::to_string(minor);
   notes.push_back("CUDA compiler " + version);
-  for (const char* option : kOptions) version += std::string(" ") + option;
+  const int release = 1000 * major + 10 * minor;
+  std::vector<const char*> options;
+  for (const Option& option : kOptions) {
+    if (release >= option.since) options.push_back(option.text);
+  }
+  for (const char* option : options) version += std::string(" ") + option;
   return std::shared_ptr<const Nvrtc>(
-      new Nvrtc(api, std::move(version), 1000 * major + 10 * minor, std::move(architectures)));
+      new Nvrtc(api, std::move(version), release, std::move(architectures), std::move(options)));
 }
 
 std::vector<std::byte> Nvrtc::compile(const std::string& text, const std::string& name,
@@ -152,10 +165,10 @@ std::vector<std::byte> Nvrtc::compile(const std::string& text, const std::string
   const int nearest = *(newer - 1);
   Compilation compilation(api_, text, name);
   if (nearest == capability) {
-    compilation.run("sm_" + std::to_string(nearest));
+    compilation.run(options_, "sm_" + std::to_string(nearest));
     return compilation.image(api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN, "nvrtcGetCUBIN");
   }
-  compilation.run("compute_" + std::to_string(nearest));
+  compilation.run(options_, "compute_" + std::to_string(nearest));
   return compilation.image(api_.nvrtcGetPTXSize, api_.nvrtcGetPTX, "nvrtcGetPTX");
 }
 

@@ -44,16 +44,19 @@ class Nvrtc {
                                  int capability) const;
 
  private:
-  Nvrtc(const NvrtcApi& api, std::string version, int release, std::vector<int> architectures)
+  Nvrtc(const NvrtcApi& api, std::string version, int release, std::vector<int> architectures,
+        std::vector<const char*> options)
       : api_(api),
         version_(std::move(version)),
         release_(release),
-        architectures_(std::move(architectures)) {}
+        architectures_(std::move(architectures)),
+        options_(std::move(options)) {}
 
   NvrtcApi api_;
   std::string version_;
   int release_;
   std::vector<int> architectures_;  // ascending, not empty
+  std::vector<const char*> options_;
 };
 
 }  // namespace hearth::cuda

@@ -7,6 +7,11 @@
 
 namespace hearth::metal {
 
+// Of a core: registers, and bytes for threadgroups. No chip of Apple's since the M1 is known to
+// have less (github.com/philipturner/metal-benchmarks).
+inline constexpr std::int64_t kCoreRegisters = 52 * 1024;
+inline constexpr std::int64_t kCoreMemory = 60 * 1024;
+
 struct Chip {
   int cores = 8;
   std::int64_t cache_bytes = std::int64_t{8} << 20;

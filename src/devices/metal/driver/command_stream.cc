@@ -8,8 +8,8 @@
 namespace hearth::metal {
 namespace {
 
-constexpr UInteger kConcurrent = 1;  // MTLDispatchTypeConcurrent
-constexpr UInteger kCompleted = 4;   // MTLCommandBufferStatusCompleted; an error is more
+constexpr UInteger kConcurrentDispatch = 1;  // MTLDispatchTypeConcurrent
+constexpr UInteger kCompleted = 4;           // MTLCommandBufferStatusCompleted; an error is more
 constexpr std::size_t kNamed = 6;
 
 }  // namespace
@@ -45,7 +45,7 @@ Id CommandStream::encoder() {
   if (encoder_) return encoder_.get();
   const AutoreleasePool pool(objc_);
   open();
-  encoder_ = objc_.keep(objc_.send(buffer_.get(), messages::compute_encoder, kConcurrent));
+  encoder_ = objc_.keep(objc_.send(buffer_.get(), messages::compute_encoder, kConcurrentDispatch));
   if (!encoder_) {
     throw Error(ErrorCode::device, "metal: " + name_ + " gives no command encoder");
   }

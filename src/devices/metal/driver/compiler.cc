@@ -14,7 +14,7 @@ namespace {
 constexpr Integer kSafeMath = 0;     // MTLMathModeSafe
 constexpr Integer kPreciseMath = 1;  // MTLMathFloatingPointFunctionsPrecise
 constexpr SystemVersion kMathModes{15, 0, 0};
-constexpr SystemVersion kConcurrent{13, 3, 0};
+constexpr SystemVersion kConcurrentCompilation{13, 3, 0};
 
 constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 'm', '2'};
 // In front of an image; the text and the archive follow.
@@ -45,7 +45,7 @@ Compiler::Compiler(const ObjectiveC& objc, Id device, const Pipelines& pipelines
       system_(system),
       version_(version_text(language_version(system), objc.system_name())) {
   // Kernels are compiled by several threads.
-  if (system >= kConcurrent) {
+  if (system >= kConcurrentCompilation) {
     objc.send(device, messages::set_concurrent_compilation, Bool{1});
   }
 }

@@ -31,7 +31,7 @@ struct UnitParams {
 };
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 30;  // of a launch
+constexpr std::int64_t kMaxUnits = std::int64_t{1} << 30;  // of a launch
 
 // What memory at an address can be seen as.
 struct Unit {
@@ -73,7 +73,7 @@ const runtime::Function& DeviceCopies::kernel(bool copies, const char* unit) {
 void DeviceCopies::copy(Address target, Address source, std::int64_t bytes) {
   while (bytes > 0) {
     const Unit& unit = unit_at(number(target) | number(source), bytes);
-    const std::int64_t count = std::min(bytes / unit.bytes, kMostUnits);
+    const std::int64_t count = std::min(bytes / unit.bytes, kMaxUnits);
     const std::int64_t done = count * unit.bytes;
     const UnitParams p{static_cast<std::uint32_t>(count), 0};
     const Argument arguments[] = {{source, done}, {target, done}, {nullptr, sizeof p, &p}};
@@ -89,7 +89,7 @@ void DeviceCopies::copy(Address target, Address source, std::int64_t bytes) {
 void DeviceCopies::fill(Address target, std::uint8_t value, std::int64_t bytes) {
   while (bytes > 0) {
     const Unit& unit = unit_at(number(target), bytes);
-    const std::int64_t count = std::min(bytes / unit.bytes, kMostUnits);
+    const std::int64_t count = std::min(bytes / unit.bytes, kMaxUnits);
     const std::int64_t done = count * unit.bytes;
     const UnitParams p{static_cast<std::uint32_t>(count), value * 0x01010101u};
     const Argument arguments[] = {{target, done}, {nullptr, sizeof p, &p}};

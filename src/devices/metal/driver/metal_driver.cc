@@ -61,6 +61,8 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   const Chip chip = chip_named(properties.name);
   properties.memory = static_cast<std::int64_t>(objc.send(device, messages::working_set_size));
   properties.processors = chip.cores;
+  properties.processor_registers = kCoreRegisters;
+  properties.processor_memory = kCoreMemory;
   properties.cache_bytes = chip.cache_bytes;
   properties.threadgroup_memory =
       static_cast<std::int64_t>(objc.send(device, messages::max_threadgroup_memory));
@@ -111,13 +113,9 @@ std::unique_ptr<runtime::Function> MetalDriver::load(const runtime::KernelSource
                                        properties_.threadgroup_memory);
 }
 
-bool MetalDriver::has_library(std::string_view function) const {
-  return mps_ != nullptr && mps_->has(function);
-}
-
-std::unique_ptr<runtime::Function> MetalDriver::library_function(
-    const runtime::LibraryCall& call, const runtime::KernelCache& cache) {
-  return mps_ == nullptr ? Driver::library_function(call, cache) : mps_->function(call);
+std::unique_ptr<runtime::Function> MetalDriver::library_function(const runtime::LibraryCall& call,
+                                                                 runtime::Autotuner& tuner) {
+  return mps_ == nullptr ? Driver::library_function(call, tuner) : mps_->function(call);
 }
 
 void MetalDriver::submit(std::span<const Command> commands) {

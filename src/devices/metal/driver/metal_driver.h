@@ -57,9 +57,11 @@ class MetalDriver final : public runtime::Driver {
 
   std::int64_t argument_bytes() const override { return argument_bytes_; }
 
-  bool has_library(std::string_view function) const override;
+  runtime::LibraryTraits libraries() const override {
+    return mps_ == nullptr ? runtime::LibraryTraits{} : mps_->traits();
+  }
   std::unique_ptr<runtime::Function> library_function(const runtime::LibraryCall& call,
-                                                      const runtime::KernelCache& cache) override;
+                                                      runtime::Autotuner& tuner) override;
 
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;

@@ -6,7 +6,7 @@
 namespace hearth::metal {
 namespace {
 
-constexpr SystemVersion kFirst{15, 0, 0};
+constexpr SystemVersion kResidencySets{15, 0, 0};
 
 // Takes a buffer out of those that a set has not been told of.
 bool forget(std::vector<Id>& untold, Id buffer) {
@@ -21,7 +21,7 @@ bool forget(std::vector<Id>& untold, Id buffer) {
 
 Residency::Residency(const ObjectiveC& objc, Id device, SystemVersion system)
     : objc_(objc), device_(device) {
-  if (!(system >= kFirst)) return;
+  if (!(system >= kResidencySets)) return;
   const AutoreleasePool pool(objc);
   if (objc.type_named("MTLResidencySetDescriptor") == nullptr) return;
   Owned set = new_set();
@@ -31,9 +31,9 @@ Residency::Residency(const ObjectiveC& objc, Id device, SystemVersion system)
   }
   const auto memory = static_cast<std::int64_t>(objc.send(device, messages::working_set_size));
   share_ = memory / kShares;
-  most_ = memory / 100 * kMostHundredths;
-  removed_.reserve(kMostRemoved);
-  sets_.reserve(kMostSets);
+  most_ = memory / 100 * kMaxHundredths;
+  removed_.reserve(kMaxRemoved);
+  sets_.reserve(kMaxSets);
   sets_.push_back({std::move(set), 0, {}, {}});
 }
 
@@ -55,7 +55,7 @@ std::size_t Residency::set_for(std::int64_t bytes) {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     if (sets_[i].bytes == 0 || sets_[i].bytes + bytes <= share_) return i;
   }
-  if (sets_.size() < kMostSets) {
+  if (sets_.size() < kMaxSets) {
     const AutoreleasePool pool(objc_);
     if (Owned made = new_set()) {
       if (queue_ != nullptr) objc_.send(queue_, messages::add_residency_set, made.get());
@@ -121,7 +121,7 @@ void Residency::remove(Owned buffer) noexcept {
     Entries& entries = own_.contains(buffer.get()) ? own_ : adopted_;
     const auto entry = entries.find(buffer.get());
     if (entry == entries.end()) return;
-    if (removed_.size() == kMostRemoved) tell();
+    if (removed_.size() == kMaxRemoved) tell();
     if (entry->second.set != kNowhere) leave(*entry);
     --left_out_;
     entries.erase(entry);

@@ -19,11 +19,11 @@ namespace hearth::metal {
 // device's working set; a larger buffer has a set of its own while there is another to be had.
 class Residency {
  public:
-  static constexpr std::size_t kMostSets = 32;  // that a queue takes
-  static constexpr std::int64_t kShares = 20;   // of the working set, one for each set
+  static constexpr std::size_t kMaxSets = 32;  // that a queue takes
+  static constexpr std::int64_t kShares = 20;  // of the working set, one for each set
   // Of the working set, what all sets hold at most, in hundredths. It is what arrays and arena of a
   // device may take (GpuOptions::memory_share).
-  static constexpr std::int64_t kMostHundredths = 94;
+  static constexpr std::int64_t kMaxHundredths = 94;
 
   // `device` outlives it.
   Residency(const ObjectiveC& objc, Id device, SystemVersion system);
@@ -42,8 +42,8 @@ class Residency {
   void apply() noexcept;
 
  private:
-  static constexpr std::size_t kMostRemoved = 64;
-  static constexpr std::size_t kNowhere = kMostSets;
+  static constexpr std::size_t kMaxRemoved = 64;
+  static constexpr std::size_t kNowhere = kMaxSets;
 
   struct Set {
     Owned set;

@@ -35,7 +35,8 @@ Id repeated(const MpsGraph& graph, Id x, const AttentionProblem& p, std::int64_t
   return graph.reshaped(x, {size(p.batch), size(p.heads), size(rows), size(columns)});
 }
 
-Id build(const MpsGraph& graph, const runtime::LibraryCall& call, const std::vector<Id>& inputs) {
+Id build_attention(const MpsGraph& graph, const runtime::LibraryCall& call,
+                   const std::vector<Id>& inputs) {
   const AttentionProblem p = gpu::attention_problem(call);
   AttentionProblem own = p;  // heads of their own
   own.kv_heads = p.heads;
@@ -63,7 +64,7 @@ MpsProgram mps_attention(const runtime::LibraryCall& call) {
   if (p.causal != 0 && p.rows > p.keys) refuse(call, "rows that see no key");
   MpsProgram program;
   program.dtype = static_cast<DType>(p.dtype);
-  program.build = build;
+  program.build = build_attention;
   program.inputs = {operand_of(0, p.q, p.batch, p.heads, p.rows, p.d),
                     operand_of(1, p.k, p.batch, p.kv_heads, p.keys, p.d),
                     operand_of(2, p.v, p.batch, p.kv_heads, p.keys, p.dv)};

@@ -9,8 +9,8 @@
 namespace hearth::metal {
 namespace {
 
-constexpr SystemVersion kFirst{15, 0, 0};
-constexpr const char* kFrameworks[] = {
+constexpr SystemVersion kMpsGraphSystem{15, 0, 0};
+constexpr const char* kMpsFrameworks[] = {
     "/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders",
     "/System/Library/Frameworks/MetalPerformanceShadersGraph.framework/"
     "MetalPerformanceShadersGraph",
@@ -24,15 +24,15 @@ constexpr const char* kClasses[] = {
 }  // namespace
 
 std::unique_ptr<MpsLibrary> MpsLibrary::open(const ObjectiveC& objc, Id device,
-                                             SystemVersion system,
+                                             SystemVersion system, bool on_request,
                                              std::vector<std::string>& notes) {
   const AutoreleasePool pool(objc);
   const auto fail = [&](const std::string& why) {
     notes.push_back("no MPSGraph: " + why);
     return nullptr;
   };
-  if (!(system >= kFirst)) return fail("the system is too old; got one before macOS 15");
-  for (const char* framework : kFrameworks) {
+  if (!(system >= kMpsGraphSystem)) return fail("the system is too old; got one before macOS 15");
+  for (const char* framework : kMpsFrameworks) {
     if (!objc.open_framework(framework, notes)) return fail("a framework is missing");
   }
   bool fits = true;
@@ -45,12 +45,14 @@ std::unique_ptr<MpsLibrary> MpsLibrary::open(const ObjectiveC& objc, Id device,
   Owned graph_device =
       objc.keep(objc.send(objc.type_named("MPSGraphDevice"), messages::graph_device, device));
   if (!graph_device) return fail("it does not take the device");
-  return std::unique_ptr<MpsLibrary>(new MpsLibrary(objc, std::move(graph_device)));
+  return std::unique_ptr<MpsLibrary>(new MpsLibrary(objc, std::move(graph_device), on_request));
 }
 
-bool MpsLibrary::has(std::string_view function) const {
-  return function == gpu::kMatmulFunction || function == gpu::kAttentionFunction ||
-         function == gpu::kPlainAttention;
+runtime::LibraryTraits MpsLibrary::traits() const {
+  runtime::LibraryTraits traits;
+  traits.matmul = {.exists = true, .on_request = on_request_};
+  traits.plain_attention = {.exists = true, .on_request = on_request_};
+  return traits;
 }
 
 std::unique_ptr<runtime::Function> MpsLibrary::function(const runtime::LibraryCall& call) {
@@ -78,7 +80,7 @@ std::shared_ptr<const MpsExecutable> MpsLibrary::executable(const MpsProgram& pr
   const AutoreleasePool pool(objc_);
   auto made =
       std::make_shared<const MpsExecutable>(program.compile(objc_, graph_device_.get(), call));
-  if (executables_.size() == kMostExecutables) {
+  if (executables_.size() == kMaxExecutables) {
     executables_.erase(std::min_element(
         executables_.begin(), executables_.end(),
         [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));

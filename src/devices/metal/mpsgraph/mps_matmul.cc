@@ -19,7 +19,8 @@ MpsOperand operand_of(std::size_t parameter, const MatmulProblem::Matrix& matrix
   return mps_operand(parameter, {batches, rows, columns}, {matrix.batch_stride, matrix.stride, 1});
 }
 
-Id build(const MpsGraph& graph, const runtime::LibraryCall& call, const std::vector<Id>& inputs) {
+Id build_matmul(const MpsGraph& graph, const runtime::LibraryCall& call,
+                const std::vector<Id>& inputs) {
   using Activation = gpu::MatmulEpilogue::Activation;
   const MatmulProblem p = gpu::matmul_problem(call);
   Id c = graph.matmul(inputs[0], inputs[1]);
@@ -46,7 +47,7 @@ MpsProgram mps_matmul(const runtime::LibraryCall& call) {
   const MatmulProblem p = gpu::matmul_problem(call);
   MpsProgram program;
   program.dtype = static_cast<DType>(p.dtype);
-  program.build = build;
+  program.build = build_matmul;
   program.inputs = {operand_of(0, p.a, p.m, p.k, p.batches),
                     operand_of(1, p.b, p.k, p.n, p.batches)};
   std::size_t next = 2;

@@ -9,9 +9,9 @@
 namespace hearth::metal {
 namespace {
 
-constexpr auto kMostElements = static_cast<UInteger>(kMostMpsBytes) / sizeof(float);
+constexpr auto kMaxElements = static_cast<UInteger>(kMaxMpsBytes) / sizeof(float);
 
-// More than kMostElements where it is more; never too large to tell.
+// More than kMaxElements where it is more; never too large to tell.
 UInteger product(const std::vector<std::int64_t>& extents) {
   UInteger count = 1;
   for (const std::int64_t extent : extents) {
@@ -118,9 +118,9 @@ void check_program(const MpsProgram& program, const runtime::LibraryCall& call) 
     refuse(call, "a result with gaps; got strides, expected packed elements");
   }
   const auto check = [&](const std::string& what, UInteger elements) {
-    if (elements <= kMostElements) return;
+    if (elements <= kMaxElements) return;
     refuse(call, "too large an array for " + what + "; got " + std::to_string(elements) +
-                     " elements as f32, expected at most " + std::to_string(kMostElements));
+                     " elements as f32, expected at most " + std::to_string(kMaxElements));
   };
   for (const MpsOperand& input : program.inputs) {
     check(call.parameters[input.parameter].name, input.reach());

@@ -52,14 +52,14 @@ struct MpsProgram {
 };
 
 // Throw Error{unsupported} for what MPSGraph is not asked for: other dtypes, results with gaps,
-// arrays of more than kMostMpsBytes; of attention its gradient, a bias, bounds.
+// arrays of more than kMaxMpsBytes; of attention its gradient, a bias, bounds.
 MpsProgram mps_matmul(const runtime::LibraryCall& call);
 MpsProgram mps_attention(const runtime::LibraryCall& call);
 
 // Of any array, with inputs as they are cast to f32 and all that the graph makes. MPS ends the
 // process for one of more than 2^32 bytes. Half of that stays clear of the bytes that MPS adds to
 // rows, and of offsets that are signed.
-inline constexpr std::int64_t kMostMpsBytes = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxMpsBytes = std::int64_t{1} << 31;
 
 // Throws Error{unsupported} where the program is not one of those above.
 void check_program(const MpsProgram& program, const runtime::LibraryCall& call);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/ops/elements.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -75,11 +75,13 @@ void launch_backward(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "rows", .op = &defs::cross_entropy_op, .launch = launch_forward},
+    {.name = "rows", .op = &defs::cross_entropy_backward_op, .launch = launch_backward},
+};
+
 }  // namespace
 
-void add_cross_entropy_kernels(KernelTable& table) {
-  table.add({.op = &defs::cross_entropy_op, .launch = launch_forward});
-  table.add({.op = &defs::cross_entropy_backward_op, .launch = launch_backward});
-}
+Family cross_entropy_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

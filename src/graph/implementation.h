@@ -1,4 +1,5 @@
-// What a device launches, and the table a device registers.
+// How a device runs an op: what an implementation says of itself, what it is asked, and what it
+// gets when it is launched. Which of several serves is graph/selector.h's part.
 //
 // Operands of a launch are numbered: the inputs, then the outputs. Pointers are device addresses;
 // on the CPU they are host pointers.
@@ -7,13 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "graph/lower/lowered_region.h"
 #include "hearth/dtype.h"
 #include "hearth/shape.h"
 #include "runtime/device/device_spec.h"
+#include "runtime/device/device_traits.h"
 
 namespace hearth {
 
@@ -51,18 +53,19 @@ struct Epilogue {
   bool result_is_second = false;
 };
 
-// One op as a kernel sees it. `statics` are the op's static parameters (ParamReader). The dynamic
-// parameters are the words from `dynamic` on in the dynamic block.
+// One op as an implementation sees it. `statics` are the op's static parameters (ParamReader). The
+// dynamic parameters are the words from `dynamic` on in the dynamic block.
 struct Signature {
   const OpDef* op = nullptr;
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
-  TensorSpec output;  // dense row-major, but for kernels that have Kernel::writes_padded
+  TensorSpec output;  // dense row-major, but for kernels that have Implementation::writes_padded
   // The results behind the first, dense row-major. When a kernel prepares and is launched, a result
-  // is absent that nobody wants and that Kernel::may_omit names.
+  // is absent that nobody wants and that Implementation::may_omit names.
   std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
   std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
+  const runtime::DeviceTraits* device = &runtime::common_traits();  // that it is prepared for
 
   int output_count() const { return 1 + static_cast<int>(more_outputs.size()); }
   const TensorSpec& output_at(int i) const {
@@ -87,12 +90,15 @@ struct Launch {
   Address output(int i = 0) const { return operands[operand_count - output_count + i]; }
 };
 
+// An implementation's part of a plan.
 struct Prepared {
   std::shared_ptr<const void> state;
   std::int64_t workspace_bytes = 0;
+  LaunchFunction launch = nullptr;  // instead of Implementation::launch
 };
 
-// What a kernel can read. The planner copies an input (and counts it) where it does not fit.
+// What an implementation can read. The planner copies an input (and counts it) where it does not
+// fit.
 enum class LayoutNeed : std::uint8_t {
   strided,
   last_axis_dense,
@@ -102,17 +108,53 @@ enum class LayoutNeed : std::uint8_t {
   dense,
 };
 
-struct Kernel {
+// One way to run a signature, ready to be launched.
+struct Candidate {
+  std::string name;  // "tiles"; a variant's is "simdgroup/64x64x16"
+  Prepared prepared;
+};
+
+// Problems for which the same candidate is fastest.
+struct TuningClass {
+  std::string problem;  // dtypes, layouts, epilogue, extents in steps: "f32 nt m1024 n1024 k512"
+  double work = 0;      // multiplications and additions of this one, of which two count as one
+};
+
+// Whose times decide, where measuring is worth it (kernels/autotune/tuner.h).
+enum class Tuning : std::uint8_t {
+  none,    // nobody's: it serves what it accepts
+  rivals,  // those of its variants, and of all behind it that would serve as well
+};
+
+// One way to run an op. Immutable; lists of them are constexpr, best first.
+struct Implementation {
+  const char* name;  // "tiles": what rules call it, unique among those that a device has of an op
   const OpDef* op;
-  // Depends on dtypes, ranks, extents and static parameters only, never on strides. Null: always.
+  // Whether devices of such traits have it. Null: all.
+  bool (*needs)(const runtime::DeviceTraits&) = nullptr;
+  // Whether it runs only where a user's rule names it. Null: no.
+  bool (*on_request)(const runtime::DeviceTraits&) = nullptr;
+  // Depends on dtypes, ranks, extents, static parameters and the device only, never on strides: an
+  // op is expanded when it is recorded if nothing accepts it. Null: always.
   bool (*accepts)(const Signature&) = nullptr;
+  // Whether it takes the operands as they lie. For each that has this there is one without, further
+  // back, that accepts the same. Null: always.
+  bool (*fits)(const Signature&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
-  int priority = 0;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
   // at strides. Null: it never does.
   bool (*fuses)(const Signature&) = nullptr;
-  Prepared (*prepare)(const Signature&) = nullptr;  // at plan time
-  void (*launch)(const Launch&) = nullptr;
+  // At plan time. Null: there is nothing to prepare.
+  Prepared (*prepare)(const Signature&) = nullptr;
+  // Null: the op is expanded to its composite.
+  LaunchFunction launch = nullptr;
+  // Several ways of one kind instead of prepare(): the one that should be fastest first. Their
+  // names are "<name>/...", and all that there are on any device are variant_names().
+  std::vector<Candidate> (*variants)(const Signature&) = nullptr;
+  std::vector<std::string> (*variant_names)() = nullptr;
+  Tuning tuning = Tuning::none;
+  // What rules say of a problem, and times are kept by. Null: dtype and extents, exactly.
+  TuningClass (*tuning_class)(const Signature&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
   // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
@@ -123,26 +165,13 @@ struct Kernel {
   std::uint32_t may_omit = 0;
 };
 
+// The list of a family, or of what else belongs together: constexpr, so that it lives for ever.
+using Family = std::span<const Implementation>;
+
 // How a device runs fused regions.
-struct RegionKernel {
+struct RegionImplementation {
   Prepared (*prepare)(LoweredRegion) = nullptr;
-  void (*launch)(const Launch&) = nullptr;  // Launch::signature is null
-};
-
-// Read-only once its device is registered. Thread-safe for reading.
-class KernelTable {
- public:
-  RegionKernel region;
-  // True where kernels get host pointers: an op's own host_kernel may then run.
-  bool host_memory = false;
-
-  void add(const Kernel& kernel);
-  // The kernel of highest priority that accepts; null where there is none, or none to launch.
-  const Kernel* find(const Signature& signature) const;
-  bool has(const OpDef* op) const { return kernels_.contains(op); }
-
- private:
-  std::unordered_map<const OpDef*, std::vector<Kernel>> kernels_;
+  LaunchFunction launch = nullptr;  // Launch::signature is null
 };
 
 }  // namespace hearth

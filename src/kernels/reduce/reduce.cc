@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "graph/params.h"
-#include "kernels/launch/op_kernels.h"
+#include "kernels/indexing/indexing.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/regions/region_kernel.h"
 #include "ops/defs.h"
@@ -28,7 +28,9 @@ Prepared prepare_indices(const Signature& signature, const OpDef& op, DType dtyp
   region.inputs = {{input.dtype, input.strides}};
   region.reduction = {&op, 0, 1u << axis, dtype, contiguous_strides(kept_shape(signature))};
   region.reduction.strides[axis] = 0;
-  return gpu_region_kernel().prepare(lower(std::move(region)));
+  LoweredRegion lowered = lower(std::move(region));
+  lowered.device = signature.device;
+  return prepare_region(std::move(lowered));
 }
 
 Prepared prepare_arg(const Signature& signature) {
@@ -51,8 +53,8 @@ class WithIndicesPlan final : public KernelPlan {
     taking_.statics = {&axis_, 1};
     taking_.inputs = {signature.inputs[0], result(signature.output_at(kIndices).dtype)};
     taking_.output = result(dtype);
-    gather_ = gpu_kernel_table().find(taking_);
-    take_ = gather_->prepare(taking_);
+    taking_.device = signature.device;
+    take_ = prepare_gather(taking_);
     add(take_);
   }
 
@@ -68,12 +70,12 @@ class WithIndicesPlan final : public KernelPlan {
     part.signature = nullptr;
     part.operand_count = 2;
     part.state = find_.state.get();
-    gpu_region_kernel().launch(part);
-    if (gather_ == nullptr) return;
+    launch_region(part);
+    if (taking_.op == nullptr) return;
     part.signature = &taking_;
     part.operand_count = 3;
     part.state = take_.state.get();
-    gather_->launch(part);
+    launch_steps(part);
   }
 
  private:
@@ -87,7 +89,6 @@ class WithIndicesPlan final : public KernelPlan {
   Prepared find_, take_;
   Signature taking_;
   std::uint64_t axis_ = 0;  // what its statics name
-  const Kernel* gather_ = nullptr;
 };
 
 template <bool kSmallest>
@@ -100,21 +101,25 @@ Prepared prepare_with_indices(const Signature& signature) {
 
 void launch_with_indices(const Launch& launch) { plan_as<WithIndicesPlan>(launch).launch(launch); }
 
+constexpr std::uint32_t kValues = 0b01;
+
+constexpr Implementation kReduceFamily[] = {
+    {.name = "region", .op = &defs::argmax_op, .prepare = prepare_arg, .launch = launch_region},
+    {.name = "region", .op = &defs::argmin_op, .prepare = prepare_arg, .launch = launch_region},
+    {.name = "region_and_gather",
+     .op = &defs::max_with_indices_op,
+     .prepare = prepare_with_indices<false>,
+     .launch = launch_with_indices,
+     .may_omit = kValues},
+    {.name = "region_and_gather",
+     .op = &defs::min_with_indices_op,
+     .prepare = prepare_with_indices<true>,
+     .launch = launch_with_indices,
+     .may_omit = kValues},
+};
+
 }  // namespace
 
-void add_arg_reduce_kernels(KernelTable& table) {
-  for (const OpDef* op : {&defs::argmax_op, &defs::argmin_op}) {
-    table.add({.op = op, .prepare = prepare_arg, .launch = gpu_region_kernel().launch});
-  }
-  constexpr std::uint32_t kValues = 0b01;
-  table.add({.op = &defs::max_with_indices_op,
-             .prepare = prepare_with_indices<false>,
-             .launch = launch_with_indices,
-             .may_omit = kValues});
-  table.add({.op = &defs::min_with_indices_op,
-             .prepare = prepare_with_indices<true>,
-             .launch = launch_with_indices,
-             .may_omit = kValues});
-}
+Family reduce_family() { return kReduceFamily; }
 
 }  // namespace hearth::gpu

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/rows/columns.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -285,14 +285,16 @@ void launch_backward(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "rows", .op = &defs::softmax_op, .launch = launch_forward<Form::softmax>},
+    {.name = "rows", .op = &defs::log_softmax_op, .launch = launch_forward<Form::log_softmax>},
+    {.name = "rows", .op = &defs::logsumexp_op, .launch = launch_forward<Form::logsumexp>},
+    {.name = "rows", .op = &defs::softmax_backward_op, .launch = launch_backward<false>},
+    {.name = "rows", .op = &defs::log_softmax_backward_op, .launch = launch_backward<true>},
+};
+
 }  // namespace
 
-void add_softmax_kernels(KernelTable& table) {
-  table.add({.op = &defs::softmax_op, .launch = launch_forward<Form::softmax>});
-  table.add({.op = &defs::log_softmax_op, .launch = launch_forward<Form::log_softmax>});
-  table.add({.op = &defs::logsumexp_op, .launch = launch_forward<Form::logsumexp>});
-  table.add({.op = &defs::softmax_backward_op, .launch = launch_backward<false>});
-  table.add({.op = &defs::log_softmax_backward_op, .launch = launch_backward<true>});
-}
+Family softmax_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "devices/cpu/kernels.h"
 #include "devices/cpu/rows/rows.h"
+#include "graph/implementation.h"
 #include "ops/defs.h"
 
 namespace hearth::cpu {
@@ -157,19 +157,23 @@ void launch_backward(const Launch& launch) {
   });
 }
 
+constexpr Implementation kImplementations[] = {
+    {.name = "rows", .op = &defs::layer_norm_op, .launch = launch_forward<true>},
+    {.name = "rows", .op = &defs::rms_norm_op, .launch = launch_forward<false>},
+    {.name = "rows",
+     .op = &defs::layer_norm_backward_op,
+     .prepare = prepare_backward<true>,
+     .launch = launch_backward<true>,
+     .may_omit = 0b111},
+    {.name = "rows",
+     .op = &defs::rms_norm_backward_op,
+     .prepare = prepare_backward<false>,
+     .launch = launch_backward<false>,
+     .may_omit = 0b11},
+};
+
 }  // namespace
 
-void add_norm_kernels(KernelTable& table) {
-  table.add({.op = &defs::layer_norm_op, .launch = launch_forward<true>});
-  table.add({.op = &defs::rms_norm_op, .launch = launch_forward<false>});
-  table.add({.op = &defs::layer_norm_backward_op,
-             .prepare = prepare_backward<true>,
-             .launch = launch_backward<true>,
-             .may_omit = 0b111});
-  table.add({.op = &defs::rms_norm_backward_op,
-             .prepare = prepare_backward<false>,
-             .launch = launch_backward<false>,
-             .may_omit = 0b11});
-}
+Family norm_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -1,6 +1,4 @@
-#include "graph/kernel.h"
-
-#include "graph/op_def.h"
+#include "graph/implementation.h"
 
 namespace hearth {
 
@@ -33,19 +31,6 @@ bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64
     if (last ? strides[axis] != 1 : !steps) return false;
   }
   return true;
-}
-
-void KernelTable::add(const Kernel& kernel) { kernels_[kernel.op].push_back(kernel); }
-
-const Kernel* KernelTable::find(const Signature& signature) const {
-  const auto at = kernels_.find(signature.op);
-  if (at == kernels_.end()) return host_memory ? signature.op->host_kernel : nullptr;
-  const Kernel* best = nullptr;
-  for (const Kernel& kernel : at->second) {
-    if (best != nullptr && kernel.priority <= best->priority) continue;
-    if (kernel.accepts == nullptr || kernel.accepts(signature)) best = &kernel;
-  }
-  return best == nullptr || best->launch == nullptr ? nullptr : best;
 }
 
 }  // namespace hearth

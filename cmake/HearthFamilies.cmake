@@ -1,0 +1,27 @@
+# The lists of implementations that sources define, found by where they are:
+# hearth_families(target namespace header file...) gives `target` a source that defines
+# <namespace>::families() of `header`, with x_family() of each file x.cc.
+function(hearth_families target namespace header)
+  set(declarations "")
+  set(calls "")
+  foreach(file IN LISTS ARGN)
+    get_filename_component(family "${file}" NAME_WE)
+    string(APPEND declarations "Family ${family}_family();\n")
+    string(APPEND calls "      ${family}_family(),\n")
+  endforeach()
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_families.cc")
+  file(CONFIGURE OUTPUT "${output}" @ONLY CONTENT "#include \"@header@\"
+
+namespace @namespace@ {
+
+@declarations@
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+@calls@  };
+  return all;
+}
+
+}  // namespace @namespace@
+")
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

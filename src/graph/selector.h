@@ -1,0 +1,76 @@
+// Which implementation of an op serves a signature. One for each device, made of the lists of its
+// families.
+//
+// In this order decides: what the device has (needs), what is accepted and fits, what a user's rule
+// names (HEARTH_CHOICES), what was measured among candidates (kernels/autotune), the order of the
+// list. Lists are data: the first that serves is the default.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/implementation.h"
+#include "runtime/tune/rules.h"
+
+namespace hearth {
+
+struct SelectorOptions {
+  runtime::DeviceTraits traits = {};
+  std::vector<Family> families = {};  // an op's implementations are in the order in which these are
+  RegionImplementation region = {};
+  bool host_memory = false;  // implementations get host pointers: an op's own host function may run
+  std::string rules = {};    // as HEARTH_CHOICES
+  // Leaves the choice between several candidates to measurement. Null: the first is taken.
+  Prepared (*measured)(const OpDef&, TuningClass, std::vector<Candidate>) = nullptr;
+};
+
+// Thread-safe. Signatures that are prepared name its traits, so it stays where it is.
+class Selector {
+ public:
+  explicit Selector(SelectorOptions options);
+
+  // Null where nothing serves, and where the op is to be expanded. Throws Error{invalid_argument}
+  // where the user's rules make no sense.
+  const Implementation* find(const Signature& signature) const;
+  bool has(const OpDef* op) const { return by_op_.contains(op); }
+  // What `chosen`, which find() gave, makes of the signature; with what tuning decides between.
+  Prepared prepare(const Implementation& chosen, const Signature& signature) const;
+
+  const runtime::DeviceTraits& traits() const noexcept { return options_.traits; }
+  const RegionImplementation& region() const noexcept { return options_.region; }
+  // The implementations that this device has of an op, best first.
+  const std::vector<const Implementation*>& implementations(const OpDef* op) const noexcept;
+  // The class of a problem, as the op's implementations tell it.
+  TuningClass tuning_class(const Signature& signature) const;
+
+  // Names that rules may use although no device of this process has them. Those of each selector's
+  // families are known by themselves.
+  static void declare(const std::vector<Family>& families);
+  // Throws Error{invalid_argument} where rules, as HEARTH_CHOICES, make no sense.
+  static void check_rules(const std::string& text);
+
+ private:
+  using List = std::vector<const Implementation*>;
+
+  bool is_on_request(const Implementation& implementation) const;
+  const std::vector<runtime::SelectionRule>& rules() const;
+  // The rule that counts for the signature, of those that one of `all` can follow; else null.
+  const runtime::SelectionRule* rule_for(const Signature& signature, const List& all) const;
+  // What the rule names instead of `chosen`, if it can run what was laid out for that.
+  const Implementation& asked_for(const Implementation& chosen, const Signature& signature,
+                                  const runtime::SelectionRule& rule) const;
+  // Its candidates, or those of them that the rule names.
+  std::vector<Candidate> candidates(const Implementation& implementation,
+                                    const Signature& signature,
+                                    const runtime::SelectionRule* rule) const;
+
+  const SelectorOptions options_;
+  std::unordered_map<const OpDef*, List> by_op_;
+  std::unordered_map<const OpDef*, TuningClass (*)(const Signature&)> classes_;
+  mutable std::once_flag read_;
+  mutable std::vector<runtime::SelectionRule> rules_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,36 @@
+// The ways to run ops on GPUs that move elements by indices, which indexing.cc lists.
+#pragma once
+
+#include "graph/implementation.h"
+
+namespace hearth::gpu {
+
+// kernels/indexing/indexing.metal.
+Prepared prepare_gather(const Signature& signature);
+
+// cat, and slice_assign of one element: a region for each input.
+Prepared prepare_cat(const Signature& signature);
+bool accepts_single_element(const Signature& signature);
+Prepared prepare_single_element(const Signature& signature);
+void launch_copies(const Launch& launch);
+
+// kernels/indexing/scatter_privatized.metal: sums in threadgroup memory.
+bool accepts_scatter_privatized(const Signature& signature);
+Prepared prepare_scatter_privatized(const Signature& signature);
+// kernels/indexing/scatter_bucketed.metal: values are brought together by ranges of destinations.
+bool accepts_scatter_bucketed(const Signature& signature);
+Prepared prepare_scatter_bucketed(const Signature& signature);
+// kernels/indexing/scatter_atomics.metal: where the order of additions may differ.
+bool accepts_scatter_atomics(const Signature& signature);
+Prepared prepare_scatter_atomics(const Signature& signature);
+// kernels/indexing/segmented_sum.metal: indices are sorted, with the elements or rows they are for.
+bool accepts_scatter_sorted(const Signature& signature);
+bool fits_scatter_sorted(const Signature& signature);
+Prepared prepare_scatter_sorted(const Signature& signature);
+bool accepts_select_sorted(const Signature& signature);
+Prepared prepare_select_sorted(const Signature& signature);
+// kernels/indexing/scatter_serial.metal: a thread for each line.
+Prepared prepare_scatter_serial(const Signature& signature);
+Prepared prepare_select_serial(const Signature& signature);
+
+}  // namespace hearth::gpu

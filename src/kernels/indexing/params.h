@@ -1,0 +1,149 @@
+// Parameter structs of the kernels in this folder: see kernels/blocks/params.h.
+#pragma once
+
+#include "kernels/blocks/params.h"
+
+// Of slice_assign().
+struct AssignStart {
+  long word;             // of the dynamic block
+  long lowest, highest;  // of the starts that keep the region inside
+  long stride;           // of y
+};
+struct AssignAxis {
+  long extent;        // of both
+  long magic, shift;  // to divide by it
+  long x_stride, y_stride;
+};
+struct AssignRegion {
+  long count;
+  long x_base, y_base;
+};
+template <int kStarts, int kRank>
+struct AssignParams {
+  AssignRegion region;
+  AssignStart start[kStarts];
+  AssignAxis axis[kRank];
+};
+
+// Of gather().
+template <int kRank>
+struct GatherParams {
+  long count;
+  long axis_extent;
+  long axis_stride;
+  Axes<kRank> x, indices;
+};
+
+// Of select().
+template <int kRank>
+struct SelectParams {
+  long count;
+  long positions;
+  long inner;
+  long index_base;  // of the first index
+  long index_stride;
+  long axis_extent;
+  long axis_stride;
+  Axes<kRank> x;  // with an extent of 1 on the axis
+};
+
+// Of select_rows().
+template <int kRank>
+struct RowParams {
+  long rows;  // outer x positions
+  long positions;
+  long vectors;  // of a row
+  long lanes, lane_bits;
+  long index_base;  // of the first index
+  long index_stride;
+  long axis_extent;
+  long axis_stride;   // in vectors
+  Axes<kRank> outer;  // in vectors
+};
+
+// Of scatter_add().
+template <int kRank>
+struct ScatterParams {
+  long lines;
+  long length;  // of a line of indices and values
+  long extent;  // of the output's axis
+  long is_or;
+  long index_step, value_step, output_step;  // along the axis
+  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+};
+
+// Of convert().
+struct ConvertParams {
+  long count;
+};
+
+// Of scatter_atomics().
+template <int kRank>
+struct AtomicParams {
+  long count;
+  long extent;                          // of the output's axis
+  long output_step;                     // along it
+  Axes<kRank> indices, values, output;  // output: with a stride of 0 on the axis
+};
+
+// Of scatter_privatized().
+template <int kRank>
+struct ShareParams {
+  long lines;
+  long length;                               // of a line of indices and values
+  long extent;                               // of the output's axis
+  long share;                                // destinations of a simdgroup, at most kMaxPlaces
+  long index_step, value_step, output_step;  // along the axis
+  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+};
+
+// Of bin_count(), bin_entries() and bin_sums().
+template <int kRank>
+struct BinParams {
+  long lines;
+  long length;        // of a line of indices and values
+  long extent;        // of the output's axis
+  long bins;          // of a bundle, at most kMaxBins
+  long share;         // destinations of a bin, for each line; share * kLines is at most kMaxPlaces
+  long magic, shift;  // to divide by it
+  long tiles;         // of a bundle
+  long rounds;        // 32 elements of each simdgroup a round; a multiple of kBinAhead
+  long index_step, value_step, output_step;  // along the axis
+  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+};
+
+// Of bin_places().
+struct BinPlaceParams {
+  long count;  // bins of all bundles
+  long bins, tiles;
+};
+
+// Of selection_keys().
+struct SelectionParams {
+  long count;
+  long stride;  // of the list of indices, from its first element on
+  long base;
+  long destinations;
+};
+
+// Of element_keys().
+template <int kRank>
+struct ElementParams {
+  long count;
+  long length;
+  long extent;        // of the output's axis
+  long destinations;  // elements of the output
+  long index_step, value_step, output_step;
+  Axes<kRank> indices, values, output;  // with an extent of 1 on the axis
+};
+
+// Of segmented_sum() and scatter_pieces().
+struct SumParams {
+  long threads;       // outer x blocks x vectors
+  long count;         // keys
+  long blocks;        // of kBlock keys
+  long vectors;       // of a row
+  long destinations;  // keys from there on are dropped
+  long value_outer;   // elements from one outer position to the next
+  long output_outer;
+};

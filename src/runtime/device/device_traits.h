@@ -1,0 +1,54 @@
+// What implementations of ops know of the device that they are selected and prepared for. Shapes of
+// launches follow from these numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "hearth/runtime.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace runtime {
+
+// What the vendor's libraries do on a device.
+struct LibraryTraits {
+  // Matrix products.
+  struct Matmul {
+    bool exists = false;
+    // Results may have gaps between rows and matrices, and matrices any size. Else results are
+    // packed, and no operand reaches over 2^31 elements.
+    bool strided = false;
+    // Runs only where a user's rule names it.
+    bool on_request = false;
+  };
+  // Attention of 16-bit floats; with a bias, bounded, with the logarithms of the rows' sums, and
+  // its gradient.
+  struct Attention {
+    bool exists = false;
+    std::int64_t max_columns = 0;  // of a head
+  };
+  // Attention of floats of up to 32 bits, without all that.
+  struct PlainAttention {
+    bool exists = false;
+    bool on_request = false;
+  };
+
+  Matmul matmul;
+  Attention attention;
+  PlainAttention plain_attention;
+};
+
+struct DeviceTraits : Properties {
+  DeviceTraits() = default;
+  DeviceTraits(const Properties& properties, const LibraryTraits& vendor)
+      : Properties(properties), libraries(vendor) {}
+
+  LibraryTraits libraries;
+};
+
+// Of no device in particular: what every GPU has.
+const DeviceTraits& common_traits();
+
+}  // namespace runtime
+}  // namespace v0
+}  // namespace hearth

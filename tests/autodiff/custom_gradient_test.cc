@@ -1,0 +1,76 @@
+// Gradients that a user's op gives: one for each input, of its shape and dtype, or an error that
+// names the op.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "devices/error_text.h"
+#include "hearth/custom_op.h"
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+namespace {
+
+using check::error_of;
+
+TensorType like_first(std::span<const Array> inputs) {
+  return {inputs[0].dtype(), inputs[0].shape()};
+}
+
+void copy_first(std::span<const HostTensor> inputs, HostTensor output) {
+  const std::int64_t count = element_count(output.shape);
+  for (std::int64_t i = 0; i < count; ++i) {
+    reinterpret_cast<float*>(output.data)[i] =
+        reinterpret_cast<const float*>(inputs[0].data)[i * inputs[0].strides[0]];
+  }
+}
+
+using Rule = std::vector<Array> (*)(std::span<const Array>, const Array&, const Array&);
+
+std::string failure(const char* name, Rule vjp) {
+  const CustomOp op({.name = name,
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = like_first,
+                     .compute = copy_first,
+                     .vjp = vjp});
+  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
+  const Array y = Array::from_data(std::vector<float>{4, 5, 6}, {3}).require_grad();
+  return error_of(ErrorCode::invalid_argument, [&] { backward(sum(op({x, y}))); });
+}
+
+TEST(CustomGradients, AreAsManyAsInputs) {
+  EXPECT_EQ(
+      failure("test.one_gradient", [](std::span<const Array>, const Array&,
+                                      const Array& grad) { return std::vector<Array>{grad}; }),
+      "test.one_gradient: wrong number of gradients; got 1, expected 2, one for each input");
+}
+
+TEST(CustomGradients, HaveTheShapeAndDtypeOfTheirInput) {
+  EXPECT_EQ(
+      failure("test.wrong_shape",
+              [](std::span<const Array>, const Array&, const Array& grad) {
+                return std::vector<Array>{grad, reshape(grad, {1, 3})};
+              }),
+      "test.wrong_shape: gradient 1 does not fit its input; got f32 [1, 3], expected f32 [3]");
+  EXPECT_EQ(failure("test.wrong_dtype",
+                    [](std::span<const Array>, const Array&, const Array& grad) {
+                      return std::vector<Array>{cast(grad, DType::f64), Array()};
+                    }),
+            "test.wrong_dtype: gradient 0 does not fit its input; got f64 [3], expected f32 [3]");
+}
+
+TEST(CustomOps, TakeAtLeastAsManyInputsAsTheyNeed) {
+  const std::string message = error_of(ErrorCode::invalid_argument, [] {
+    CustomOp({.name = "test.max_below_min",
+              .min_inputs = 2,
+              .infer = like_first,
+              .compute = copy_first});
+  });
+  EXPECT_EQ(message,
+            "custom_op: test.max_below_min: max_inputs; got 1, expected min_inputs, 2, at least");
+}
+
+}  // namespace
+}  // namespace hearth

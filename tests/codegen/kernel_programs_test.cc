@@ -1,0 +1,171 @@
+// Which kernels share a program, and that sharing one changes no machine code.
+#include "codegen/kernel_programs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "codegen/kernel_text.h"
+#include "codegen/nvrtc_compiler.h"
+#include "devices/error_text.h"
+#include "kernels/regions/region_samples.h"
+#include "kernels/sample_kernels.h"
+#include "runtime/commands/batched_kernel.h"
+
+namespace hearth::gpu_test {
+namespace {
+
+using runtime::KernelSource;
+using Program = std::vector<const KernelSource*>;
+
+std::vector<KernelSource> blank_kernels(int count, std::size_t bytes) {
+  std::vector<KernelSource> kernels;
+  for (int i = 0; i < count; ++i) {
+    KernelSource& kernel = kernels.emplace_back();
+    kernel.name = "k" + std::to_string(i);
+    kernel.text = std::string(bytes, ' ');
+  }
+  return kernels;
+}
+
+std::vector<Program> divide(const std::vector<KernelSource>& kernels, int threads) {
+  Program all;
+  for (const KernelSource& kernel : kernels) all.push_back(&kernel);
+  return gpu::divide_among_programs(all, threads);
+}
+
+// Of all programs.
+std::multiset<const KernelSource*> sources_of(const std::vector<Program>& programs) {
+  std::multiset<const KernelSource*> all;
+  for (const Program& program : programs) all.insert(program.begin(), program.end());
+  return all;
+}
+
+TEST(KernelPrograms, FewKernelsShareOneAndManyShareSeveral) {
+  EXPECT_TRUE(divide({}, 16).empty());
+  EXPECT_EQ(divide(blank_kernels(1, 3000), 16).size(), 1u);
+  EXPECT_EQ(divide(blank_kernels(3, 3000), 16).size(), 1u);
+  const std::vector<KernelSource> many = blank_kernels(40, 5000);
+  EXPECT_EQ(divide(many, 16).size(), 5u);
+  EXPECT_EQ(divide(many, 2).size(), 2u);
+  EXPECT_EQ(divide(many, 1).size(), 1u);
+  for (const int threads : {1, 2, 16}) {
+    std::multiset<const KernelSource*> each;
+    for (const KernelSource& kernel : many) each.insert(&kernel);
+    EXPECT_EQ(sources_of(divide(many, threads)), each);
+  }
+}
+
+TEST(KernelPrograms, CostIsSharedOutEvenly) {
+  std::vector<KernelSource> kernels = blank_kernels(30, 1000);
+  kernels[17].text = std::string(90000, ' ');
+  const std::vector<Program> programs = divide(kernels, 16);
+  ASSERT_GT(programs.size(), 1u);
+  EXPECT_EQ(programs[0], Program{&kernels[17]});
+  for (std::size_t i = 2; i < programs.size(); ++i) {
+    EXPECT_LE(std::max(programs[1].size(), programs[i].size()) -
+                  std::min(programs[1].size(), programs[i].size()),
+              1u);
+  }
+}
+
+TEST(KernelPrograms, NamesDifferWithinOneAndTextsOfMetalStandAlone) {
+  std::vector<KernelSource> kernels = blank_kernels(12, 2000);
+  for (int i = 0; i < 5; ++i) kernels[static_cast<std::size_t>(2 * i)].name = "same";
+  kernels[3].metal = true;
+  const std::vector<Program> programs = divide(kernels, 16);
+  EXPECT_EQ(sources_of(programs).size(), kernels.size());
+  for (const Program& program : programs) {
+    std::set<std::string> names;
+    for (const KernelSource* kernel : program) {
+      EXPECT_TRUE(names.insert(kernel->name).second) << kernel->name;
+      EXPECT_TRUE(!kernel->metal || program.size() == 1);
+    }
+  }
+}
+
+TEST(KernelPrograms, TextsOfMetalAreRefused) {
+  KernelSource kernel = sample_kernels().front();
+  kernel.metal = true;
+  const Program program{&kernel};
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { gpu::assemble_together(program); }),
+      kernel.name));
+}
+
+// Macros of one kernel, however they are spaced, are not those of the next.
+TEST(KernelPrograms, MacrosStayWithTheirKernel) {
+  KernelSource first = sample_kernels().front(), second = first;
+  second.name = first.name + "_second";
+  for (const char* define : {"#define OWN 4\n", "  # define OWN 4\n", "#\tdefine\tOWN 4\n"}) {
+    first.text = define + sample_kernels().front().text;
+    const std::string text = gpu::assemble_together(Program{&first, &second});
+    EXPECT_TRUE(check::contains(text, "#undef OWN\n")) << define;
+  }
+  first.text = "#define HEARTH_HAS_F64 0\n" + sample_kernels().front().text;
+  EXPECT_TRUE(
+      check::contains(check::error_of(ErrorCode::invalid_argument,
+                                      [&] { gpu::assemble_together(Program{&first, &second}); }),
+                      "a macro of the headers, HEARTH_HAS_F64"));
+}
+
+// The entry points of a program's PTX by name, without what the others of the program number:
+// functions within the names of labels and variables.
+std::map<std::string, std::string> entries_of(const std::string& ptx) {
+  static const std::regex kLabel("__BB[0-9]+_");
+  static const std::regex kVariable("_Z[A-Za-z0-9_$]+|__local_depot[0-9]+");
+  std::map<std::string, std::string> entries;
+  constexpr std::string_view kEntry = ".entry ";
+  for (std::size_t at = ptx.find(kEntry); at != ptx.npos; at = ptx.find(kEntry, at + 1)) {
+    const std::size_t begin = at + kEntry.size();
+    const std::string name = ptx.substr(begin, ptx.find('(', begin) - begin);
+    std::string body = ptx.substr(begin, ptx.find("\n}\n", begin) - begin);
+    body = std::regex_replace(body, kLabel, "__BB_");
+    entries[name] = std::regex_replace(body, kVariable, "variable");
+  }
+  return entries;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Compilers may turn a line or two of a kernel around for its neighbours.
+TEST(KernelPrograms, ProgramsHaveTheCodeOfTheirKernelsAlone) {
+  if (!nvrtc_missing().empty()) GTEST_SKIP() << nvrtc_missing();
+  std::vector<KernelSource> kernels = library_kernels();
+  for (const char* name : {"elements_bfloat", "rows_half"}) {
+    kernels.push_back(sample_kernel(name));
+    kernels.push_back(runtime::batched_kernel(sample_kernel(name), 200));
+  }
+  std::set<std::string> names;
+  for (const gpu::BuiltKernel& sample : region_samples()) {
+    if (names.insert(sample.source.name).second) kernels.push_back(sample.source);
+  }
+  std::size_t compared = 0;
+  std::size_t equal = 0;
+  for (const Program& program : divide(kernels, 16)) {
+    const CudaBuild together = nvrtc_compile(gpu::assemble_together(program), "sm_90");
+    ASSERT_TRUE(together.ok) << together.log;
+    const auto entries = entries_of(together.ptx);
+    EXPECT_EQ(entries.size(), program.size());
+    for (const KernelSource* kernel : program) {
+      ASSERT_TRUE(entries.contains(kernel->name)) << kernel->name;
+      if ((kernel - kernels.data()) % 8 != 0) continue;  // alone they take long to compile
+      const CudaBuild alone = nvrtc_compile(gpu::assemble(*kernel, gpu::Target::cuda), "sm_90");
+      const std::string& shared = entries.at(kernel->name);
+      const std::string own = entries_of(alone.ptx).at(kernel->name);
+      ++compared;
+      equal += shared == own ? 1 : 0;
+      EXPECT_LE(lines_of(shared), lines_of(own) + lines_of(own) / 50) << kernel->name;
+    }
+  }
+  EXPECT_GT(compared, 5u);
+  EXPECT_GE(equal + 1, compared);
+}
+
+}  // namespace
+}  // namespace hearth::gpu_test

@@ -1,0 +1,278 @@
+// Launches on five cards, by the traits that their makers publish: shapes follow the device.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/params.h"
+#include "graph/selector.h"
+#include "kernels/families.h"
+#include "kernels/launch/occupancy.h"
+#include "kernels/launch/step_plan.h"
+#include "kernels/regions/reduction_text.h"
+#include "kernels/regions/region_samples.h"
+#include "ops/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+runtime::DeviceTraits nvidia(int processors, int threads, std::int64_t kib, std::int64_t mib) {
+  runtime::DeviceTraits traits;
+  traits.processors = processors;
+  traits.processor_threads = threads;
+  traits.processor_registers = 64 * 1024;
+  traits.processor_memory = kib << 10;
+  traits.cache_bytes = mib << 20;
+  traits.has_tile_products = true;
+  return traits;
+}
+
+runtime::DeviceTraits apple(int cores) {
+  runtime::DeviceTraits traits;
+  traits.processors = cores;
+  traits.processor_registers = 52 * 1024;
+  traits.processor_memory = 60 * 1024;
+  traits.has_simdgroup_matrix = true;
+  return traits;
+}
+
+struct Card {
+  const char* name;
+  runtime::DeviceTraits traits;
+};
+
+// CUDA C++ Programming Guide, compute capabilities 8.9 and 9.0; the makers' data sheets.
+const std::vector<Card>& cards() {
+  static const std::vector<Card> all = {
+      {"M2", apple(10)},
+      {"M2 Max", apple(38)},
+      {"RTX 4060", nvidia(24, 1536, 100, 24)},
+      {"L4", nvidia(58, 1536, 100, 48)},
+      {"H200", nvidia(132, 2048, 228, 50)},
+  };
+  return all;
+}
+
+TensorSpec dense(DType dtype, const Shape& shape) {
+  return {dtype, shape, contiguous_strides(shape), false};
+}
+
+// "name[groups x threads]" of all that is launched.
+std::string launches(const Card& card, Signature signature) {
+  const Selector selector({.traits = card.traits, .families = families()});
+  signature.device = &selector.traits();
+  const Implementation* const chosen = selector.find(signature);
+  if (chosen == nullptr) return "none";
+  const Prepared prepared = selector.prepare(*chosen, signature);
+  std::string text = chosen->name;
+  for (const Step& step : static_cast<const StepPlan*>(prepared.state.get())->steps()) {
+    text += " " + std::to_string(step.groups.x) + "," + std::to_string(step.groups.y) + "," +
+            std::to_string(step.groups.z) + "x" + std::to_string(step.threads.x);
+  }
+  return text;
+}
+
+using Shapes = std::map<std::string, std::string>;
+
+Shapes of_all(const Signature& signature) {
+  Shapes shapes;
+  for (const Card& card : cards()) shapes[card.name] = launches(card, signature);
+  return shapes;
+}
+
+// One query of each head over long keys: stretches of keys for some threadgroups a processor.
+TEST(LaunchShapes, FlashDecoding) {
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);
+  Signature signature;
+  signature.op = &defs::attention_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {1, 8, 1, 128}), dense(DType::f32, {1, 8, 32768, 128}),
+                      dense(DType::f32, {1, 8, 32768, 128})};
+  signature.output = signature.inputs[0];
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "flash_decoding 3,8,1x128 8,1,1x128"},
+                                   {"M2 Max", "flash_decoding 14,8,1x128 8,1,1x128"},
+                                   {"RTX 4060", "flash_decoding 9,8,1x128 8,1,1x128"},
+                                   {"L4", "flash_decoding 21,8,1x128 8,1,1x128"},
+                                   {"H200", "flash_decoding 49,8,1x128 8,1,1x128"},
+                               }));
+}
+
+// A matrix of few long rows: simdgroups share rows where there are too few for the device.
+TEST(LaunchShapes, Matvec) {
+  Signature signature;
+  signature.op = &defs::matmul_op;
+  signature.inputs = {dense(DType::f32, {1, 2048}), {DType::f32, {2048, 500}, {1, 2048}, false}};
+  signature.output = dense(DType::f32, {1, 500});
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "matvec 125,1,1x128"},
+                                   {"M2 Max", "matvec 250,1,1x128"},
+                                   {"RTX 4060", "matvec 250,1,1x128"},
+                                   {"L4", "matvec 500,1,1x128"},
+                                   {"H200", "matvec 500,1,1x128"},
+                               }));
+}
+
+TEST(LaunchShapes, SimdgroupProducts) {
+  Signature signature;
+  signature.op = &defs::matmul_op;
+  signature.inputs = {dense(DType::f32, {256, 4096}), dense(DType::f32, {4096, 256})};
+  signature.output = dense(DType::f32, {256, 256});
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "simdgroup 64,1,1x128"},
+                                   {"M2 Max", "simdgroup 64,2,1x128 256,1,1x256"},
+                                   {"RTX 4060", "tiles 4,4,1x256"},
+                                   {"L4", "tiles 4,4,1x256"},
+                                   {"H200", "tiles 4,4,1x256"},
+                               }));
+}
+
+TEST(LaunchShapes, GradientsOfNorms) {
+  const Params params = Params().f64(1e-5);
+  Signature signature;
+  signature.op = &defs::layer_norm_backward_op;
+  signature.statics = params.statics().span();
+  const TensorSpec x = dense(DType::f32, {65536, 768});
+  signature.inputs = {x, x, dense(DType::f32, {768})};
+  signature.output = x;
+  signature.more_outputs = {dense(DType::f32, {768}), dense(DType::f32, {768})};
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "rows 40,1,1x64 48,1,1x512"},
+                                   {"M2 Max", "rows 152,1,1x64 48,1,1x512"},
+                                   {"RTX 4060", "rows 144,1,1x64 48,1,1x512"},
+                                   {"L4", "rows 347,1,1x64 48,1,1x512"},
+                                   {"H200", "rows 1041,1,1x64 48,1,1x512"},
+                               }));
+}
+
+TEST(LaunchShapes, SoftmaxOverColumns) {
+  const Params params = Params().i64(0);
+  Signature signature;
+  signature.op = &defs::softmax_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {4096, 1024})};
+  signature.output = signature.inputs[0];
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "columns 32,1,1x256"},
+                                   {"M2 Max", "columns 32,1,1x512"},
+                                   {"RTX 4060", "columns 32,1,1x512"},
+                                   {"L4", "columns 32,1,1x1024"},
+                                   {"H200", "columns 32,1,1x1024"},
+                               }));
+}
+
+TEST(LaunchShapes, SelectedRows) {
+  const Params params = Params().i64(0);
+  Signature signature;
+  signature.op = &defs::select_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {1000, 4096}), dense(DType::i64, {256})};
+  signature.output = dense(DType::f32, {256, 4096});
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "rows 64,1,1x256"},
+                                   {"M2 Max", "rows 64,2,1x256"},
+                                   {"RTX 4060", "rows 64,2,1x256"},
+                                   {"L4", "rows 64,4,1x256"},
+                                   {"H200", "rows 64,4,1x256"},
+                               }));
+}
+
+// How lines are added up follows the device too.
+TEST(LaunchShapes, ScatterAdd) {
+  const Params params = Params().i64(1);
+  Signature signature;
+  signature.op = &defs::scatter_add_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {40000, 50}), dense(DType::i64, {40000, 64}),
+                      dense(DType::f32, {40000, 64})};
+  signature.output = signature.inputs[0];
+  EXPECT_EQ(of_all(signature), (Shapes{
+                                   {"M2", "serial 157,1,1x256"},
+                                   {"M2 Max", "serial 157,1,1x256"},
+                                   {"RTX 4060", "serial 157,1,1x256"},
+                                   {"L4", "privatized 40000,1,1x256"},
+                                   {"H200", "privatized 40000,1,1x256"},
+                               }));
+}
+
+// Threadgroups, by the chunks of each, and threads of what reduces a region first.
+std::string reduces(const Card& card, const Region& region) {
+  LoweredRegion lowered = lower(region);
+  lowered.device = &card.traits;
+  const RegionValues values(lowered);
+  const BuiltReduction built =
+      reduction_kernels(lowered, values, reduction_width(lowered, values), 0);
+  return std::to_string(built.reduce.groups.x) + "," + std::to_string(built.reduce.groups.y) + "x" +
+         std::to_string(built.reduce.threads.x);
+}
+
+Shapes of_all(const Region& region) {
+  Shapes shapes;
+  for (const Card& card : cards()) shapes[card.name] = reduces(card, region);
+  return shapes;
+}
+
+// Chunks of columns fill the device, and none is left over to run behind the others.
+TEST(LaunchShapes, ReducedColumns) {
+  EXPECT_EQ(of_all(gpu_test::place_of_largest(DType::f32, {32768, 4096}, 0, {0, 1})),
+            (Shapes{
+                {"M2", "32,1x128"},
+                {"M2 Max", "32,2x256"},
+                {"RTX 4060", "32,2x256"},
+                {"L4", "32,5x256"},
+                {"H200", "32,16x256"},
+            }));
+  EXPECT_EQ(of_all(gpu_test::place_of_largest(DType::f32, {4096, 12288}, 0, {0, 1})),
+            (Shapes{
+                {"M2", "96,1x256"},
+                {"M2 Max", "96,1x128"},
+                {"RTX 4060", "96,1x128"},
+                {"L4", "96,2x256"},
+                {"H200", "96,5x256"},
+            }));
+  for (const Card& card : cards()) {
+    const std::int64_t places = resident_groups(card.traits, 512);
+    for (std::int64_t columns = 128; columns <= 128 * places / 4; columns += 128) {
+      const std::string shape =
+          reduces(card, gpu_test::place_of_largest(DType::f32, {32768, columns}, 0, {0, 1}));
+      EXPECT_LE(columns / 128 * std::stoll(shape.substr(shape.find(',') + 1)), places)
+          << card.name << ", " << columns << " columns: " << shape;
+    }
+  }
+}
+
+// Rows that nearly fill the device have a simdgroup each, eight of them a threadgroup.
+TEST(LaunchShapes, ReducedRows) {
+  EXPECT_EQ(of_all(gpu_test::sum(DType::f32, {8192, 768}, 0b10, {1, 0})),
+            (Shapes{
+                {"M2", "1024,1x256"},
+                {"M2 Max", "1024,1x256"},
+                {"RTX 4060", "1024,1x256"},
+                {"L4", "1024,1x256"},
+                {"H200", "1024,1x256"},
+            }));
+}
+
+// What a driver tells may be nothing.
+TEST(LaunchShapes, OfADeviceWithoutNumbers) {
+  runtime::DeviceTraits nothing;
+  nothing.processors = nothing.processor_threads = 0;
+  nothing.processor_memory = nothing.processor_registers = 0;
+  nothing.has_simdgroup_matrix = true;
+  Signature product;
+  product.op = &defs::matmul_op;
+  product.inputs = {dense(DType::f32, {64, 64}), dense(DType::f32, {64, 64})};
+  product.output = dense(DType::f32, {64, 64});
+  EXPECT_EQ(launches({"none", nothing}, product).substr(0, 9), "simdgroup");
+  const Params params = Params().f64(1e4).boolean(false).boolean(false).dynamic_i64(0);
+  Signature rope;
+  rope.op = &defs::rope_op;
+  rope.statics = params.statics().span();
+  rope.inputs = {dense(DType::f32, {2, 3, 5, 8})};
+  rope.output = rope.inputs[0];
+  EXPECT_EQ(launches({"none", nothing}, rope).substr(0, 5), "pairs");
+}
+
+}  // namespace
+}  // namespace hearth::gpu
