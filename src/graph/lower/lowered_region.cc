@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-LoweredInstruction lowered(const Region& region, const RegionInstruction& instruction) {
+LoweredInstruction lower_one(const Region& region, const RegionInstruction& instruction) {
   const OpDef& op = *instruction.op;
   LoweredInstruction result{.work = instruction.dtype};
   if (op.formula == Formula::comparison) result.work = region.value_dtype(instruction.args[0]);
@@ -34,17 +34,22 @@ DType LoweredRegion::reduced_dtype() const {
   return reduction.op->finds_index ? region.value_dtype(reduction.value) : reduction.dtype;
 }
 
+void lower(LoweredRegion* lowered) {
+  const Region& region = lowered->region;
+  lowered->layout = region_layout(region);
+  lowered->instructions.reserve(region.instructions.size());
+  for (const RegionInstruction& instruction : region.instructions) {
+    lowered->instructions.push_back(lower_one(region, instruction));
+  }
+  count_uses(lowered);
+  form_fmas(lowered);
+  find_last_reads(lowered);
+}
+
 LoweredRegion lower(Region region) {
   LoweredRegion result;
   result.region = std::move(region);
-  result.layout = region_layout(result.region);
-  result.instructions.reserve(result.region.instructions.size());
-  for (const RegionInstruction& instruction : result.region.instructions) {
-    result.instructions.push_back(lowered(result.region, instruction));
-  }
-  count_uses(&result);
-  form_fmas(&result);
-  find_last_reads(&result);
+  lower(&result);
   return result;
 }
 

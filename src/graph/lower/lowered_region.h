@@ -39,5 +39,7 @@ struct LoweredRegion {
 };
 
 LoweredRegion lower(Region region);
+// The same where the region is in its place already.
+void lower(LoweredRegion* lowered);
 
 }  // namespace hearth

@@ -26,13 +26,13 @@ void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
   if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
 }
 
-// True if the storage of `node` is this node's alone and the whole of it: it may be overwritten.
+// True if the storage of a dense `node` is this node's alone and the whole of it: it may be
+// overwritten.
 bool is_donatable(const Node& node) {
   const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
   return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
          node.storage->references.load(std::memory_order_acquire) == 1 &&
          node.storage->adopted == nullptr && node.layout.offset == 0 &&
-         is_dense(node.shape, node.layout.strides) &&
          node.storage->bytes ==
              std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
 }
@@ -74,23 +74,24 @@ std::vector<bool> wanted_nodes(const Recording& recording, std::size_t first) {
 // Appends what else the plan may depend on.
 void describe(const DeviceImpl& device, Recording& recording, std::vector<ExternalFact>& facts) {
   WordStream& key = recording.words;
-  key.push_back(reinterpret_cast<std::uintptr_t>(&device));
-  key.push_back(recording.nodes.size());
-  key.push_back(recording.externals.size());
-  key.push_back(switches().word());
-  facts.clear();
   const std::vector<Node*>& externals = recording.externals;
+  std::uint64_t* const head = key.reserve(4);
+  head[0] = reinterpret_cast<std::uintptr_t>(&device);
+  head[1] = recording.nodes.size();
+  head[2] = externals.size();
+  head[3] = switches().word();
+  key.set_end(head + 4);
+  facts.resize(externals.size());
   for (std::size_t i = 0; i < externals.size(); ++i) {
     const Node* const ahead = externals[std::min(i + kPrefetchAhead, externals.size() - 1)];
     __builtin_prefetch(&ahead->layout);
     __builtin_prefetch(ahead->storage);
     const Node* const node = externals[i];
-    ExternalFact fact;
-    fact.donatable = is_donatable(*node);
+    const bool dense = is_dense(node->shape, node->layout.strides);
+    ExternalFact& fact = facts[i];
+    fact.donatable = dense && is_donatable(*node);
     const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
     fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
-    facts.push_back(fact);
-    const bool dense = is_dense(node->shape, node->layout.strides);
     const auto rank = static_cast<std::size_t>(node->shape.rank());
     std::uint64_t* at = key.reserve(1 + 2 * rank);
     *at++ = static_cast<std::uint64_t>(node->dtype) | rank << 8 | (fact.donatable ? 1u << 16 : 0u) |
@@ -144,8 +145,8 @@ struct Results {
   }
 };
 
-Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bases,
-                const std::uint64_t* dynamics) {
+inline Address resolve(const PlanOperand& operand, const Plan& plan, const Address* bases,
+                       const std::uint64_t* dynamics) {
   if (operand.base == PlanOperand::kNone) return nullptr;
   Address address = bases[operand.base] + operand.offset_bytes;
   for (int i = 0; i < operand.dynamic_count; ++i) {
@@ -172,24 +173,25 @@ void launch_steps(DeviceImpl& device, const Plan& plan, const Recording& recordi
   // GPUs time their kernels themselves: they run later.
   const bool is_timed = device.host_visible() && runtime::Timeline::is_recording();
   const bool some_failed = failed.any();
-  for (; next < plan.steps.size(); ++next) {
+  const auto most_operands = static_cast<std::size_t>(plan.most_operands);
+  if (scratch.operands.size() < most_operands) scratch.operands.resize(most_operands);
+  Address* const addresses = scratch.operands.data();
+  Launch call;
+  call.operands = addresses;
+  call.dynamics = dynamics;
+  call.dynamic_count = static_cast<int>(recording.dynamics.size());
+  for (const std::size_t end = plan.steps.size(); next < end; ++next) {
     const Step& step = plan.steps[next];
     if (some_failed && is_lost(plan, step, failed)) continue;
-    const auto count = static_cast<std::size_t>(step.operand_count);
-    if (scratch.operands.size() < count) scratch.operands.resize(count);
     const PlanOperand* operands = plan.operands.data() + step.first_operand;
-    for (std::size_t i = 0; i < count; ++i) {
-      scratch.operands[i] = resolve(operands[i], plan, bases, dynamics);
+    for (int i = 0; i < step.operand_count; ++i) {
+      addresses[i] = resolve(operands[i], plan, bases, dynamics);
     }
-    Launch call;
     call.signature = step.signature.get();
     call.state = step.state.get();
-    call.operands = scratch.operands.data();
     call.operand_count = step.operand_count;
-    if (step.signature != nullptr) call.output_count = step.signature->output_count();
+    call.output_count = step.output_count;
     call.workspace = resolve(step.workspace, plan, bases, dynamics);
-    call.dynamics = dynamics;
-    call.dynamic_count = static_cast<int>(recording.dynamics.size());
     if (!is_timed) {
       device.dispatch(step.launch, call);
       continue;
@@ -219,8 +221,9 @@ void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Sc
 
 void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
              const FailedValues& failed) {
+  const bool some_failed = failed.any();
   for (const PlanEscape& escape : plan.escapes) {
-    if (failed.has(escape.node)) continue;
+    if (some_failed && failed.has(escape.node)) continue;
     Node& node = *recording.nodes[escape.node];
     Storage* storage = nullptr;
     std::int64_t offset = escape.layout.offset;
@@ -273,10 +276,11 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
   {
     const std::lock_guard lock(device.queue_mutex());
     try {
-      scratch.bases.assign(1, nullptr);
+      scratch.bases.resize(1 + recording.externals.size() + plan->storages.size());
+      Address* base = scratch.bases.data();
+      *base++ = nullptr;
       for (const Node* node : recording.externals) {
-        scratch.bases.push_back(node->storage->address +
-                                node->layout.offset * size_of(node->dtype));
+        *base++ = node->storage->address + node->layout.offset * size_of(node->dtype);
       }
       for (const PlanStorage& planned : plan->storages) {
         Storage* storage = nullptr;
@@ -287,7 +291,7 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
           storage = allocate_storage(device, planned.bytes);
         }
         scratch.storages.push_back(storage);
-        scratch.bases.push_back(storage->address);
+        *base++ = storage->address;
       }
       // Last, so that the device sees what the plan needs in all: its results and its arena.
       if (plan->arena_bytes > 0) scratch.bases[0] = device.arena(plan->arena_bytes);

@@ -30,10 +30,6 @@ Error caught_error() {
   }
 }
 
-FailedValues::~FailedValues() {
-  for (Failure* failure : owned_) release(failure);
-}
-
 bool FailedValues::add(std::span<const std::uint32_t> nodes, const Error& error) {
   failures_.resize(recording_.nodes.size(), nullptr);
   owned_.reserve(owned_.size() + 1);

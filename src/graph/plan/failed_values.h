@@ -31,7 +31,9 @@ Error caught_error();
 class FailedValues {
  public:
   explicit FailedValues(const Recording& recording) noexcept : recording_(recording) {}
-  ~FailedValues();
+  ~FailedValues() {
+    for (Failure* failure : owned_) release(failure);
+  }
   FailedValues(const FailedValues&) = delete;
   FailedValues& operator=(const FailedValues&) = delete;
 

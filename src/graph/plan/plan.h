@@ -37,6 +37,7 @@ struct Step {
   std::shared_ptr<const void> state;
   int first_operand = 0;
   int operand_count = 0;
+  int output_count = 1;  // Launch::output_count
   PlanOperand workspace;
   int first_made = 0;  // in Plan::made
   int made_count = 0;  // none for a copy
@@ -73,6 +74,7 @@ struct Plan {
   std::vector<std::uint32_t> made;  // nodes by the step that computes them
   std::vector<PlanTaker> takers;
   int external_count = 0;
+  int most_operands = 0;  // of a step
   std::int64_t arena_bytes = 0;
   std::int64_t storage_bytes = 0;
   int fused = 0;

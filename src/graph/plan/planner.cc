@@ -588,6 +588,7 @@ void Planner::encode() {
       }
       push_operand(item.root);
       for (const int root : item.more_roots) push_operand(root);
+      step.output_count = signature.output_count();
       const Implementation& chosen = *item.implementation;
       Prepared made = prepared([&] { return device_.selector().prepare(chosen, signature); });
       step.launch = made.launch;
@@ -608,6 +609,7 @@ void Planner::encode() {
       step.workspace.offset_bytes = made.workspace_bytes;
     }
     step.operand_count = static_cast<int>(plan_->operands.size()) - step.first_operand;
+    plan_->most_operands = std::max(plan_->most_operands, step.operand_count);
     if (step.workspace.offset_bytes > 0) {
       // Workspaces share the end of the arena: a step's is free again when the step is done.
       step.workspace.base = 0;

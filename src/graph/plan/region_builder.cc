@@ -82,7 +82,7 @@ int RegionBuilder::argument(const PlanNode& node, std::uint32_t i, int item) {
 }
 
 BuiltRegion RegionBuilder::finished() {
-  built_.lowered = lower(std::move(built_.lowered.region));
+  lower(&built_.lowered);
   return std::move(built_);
 }
 

@@ -56,7 +56,7 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
   }
 }
 
-[[noreturn]] void fail_too_large(const Inference& inference) {
+[[noreturn, gnu::noinline, gnu::cold]] void fail_too_large(const Inference& inference) {
   std::string shapes;
   for (const Array* input : inference.inputs) {
     if (is_given(input)) shapes += to_string(input->shape()) + " ";
@@ -67,17 +67,20 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
                                        ", expected a product of extents below 2^60");
 }
 
-// Elements of what is recorded can be counted, whatever infer() made of its inputs.
-void check_extents(const Inference& inference) {
-  std::uint64_t bits = 0;
-  for (const std::int64_t extent : inference.shape) bits |= static_cast<std::uint64_t>(extent);
-  if (std::bit_width(bits) * inference.shape.rank() <= 60) return;
+[[gnu::noinline]] void check_product(const Inference& inference) {
   std::int64_t product = 8;
   for (const std::int64_t extent : inference.shape) {
     if (extent < 0 || (extent != 0 && __builtin_mul_overflow(product, extent, &product))) {
       fail_too_large(inference);
     }
   }
+}
+
+// Elements of what is recorded can be counted, whatever infer() made of its inputs.
+[[gnu::always_inline]] inline void check_extents(const Inference& inference) {
+  std::uint64_t bits = 0;
+  for (const std::int64_t extent : inference.shape) bits |= static_cast<std::uint64_t>(extent);
+  if (std::bit_width(bits) * inference.shape.rank() > 60) check_product(inference);
 }
 
 bool has_implementation(const DeviceImpl& device, const Inference& inference) {
