@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "devices/metal/driver/recorded_commands.h"
+#include "devices/metal/driver/commands/recorded_commands.h"
 #include "runtime/commands/dependencies.h"
 #include "runtime/commands/driver.h"
 

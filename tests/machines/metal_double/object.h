@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "devices/metal/driver/encoding.h"
+#include "devices/metal/objc/encoding.h"
 #include "devices/metal/objc/messages.h"
 
 namespace hearth::metal {

@@ -6,7 +6,7 @@
 #include "codegen/bfloat_text.h"
 #include "codegen/kernel_text.h"
 #include "devices/metal/driver/chip.h"
-#include "devices/metal/driver/recorded_commands.h"
+#include "devices/metal/driver/commands/recorded_commands.h"
 #include "hearth/error.h"
 #include "runtime/commands/batched_kernel.h"
 

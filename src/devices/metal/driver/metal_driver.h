@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/argument_ring.h"
-#include "devices/metal/driver/barriers.h"
-#include "devices/metal/driver/buffers.h"
 #include "devices/metal/driver/capture.h"
-#include "devices/metal/driver/command_stream.h"
-#include "devices/metal/driver/compiler.h"
-#include "devices/metal/driver/device_copies.h"
-#include "devices/metal/driver/metal_kernel.h"
-#include "devices/metal/driver/pipelines.h"
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/commands/argument_ring.h"
+#include "devices/metal/driver/commands/barriers.h"
+#include "devices/metal/driver/commands/command_stream.h"
+#include "devices/metal/driver/commands/device_copies.h"
+#include "devices/metal/driver/compile/compiler.h"
+#include "devices/metal/driver/compile/metal_kernel.h"
+#include "devices/metal/driver/compile/pipelines.h"
+#include "devices/metal/driver/memory/buffers.h"
+#include "devices/metal/driver/memory/residency.h"
 #include "devices/metal/mpsgraph/mps_library.h"
 #include "runtime/commands/driver.h"
 

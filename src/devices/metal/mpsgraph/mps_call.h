@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/buffers.h"
+#include "devices/metal/driver/memory/buffers.h"
 #include "devices/metal/mpsgraph/mps_program.h"
 #include "devices/metal/objc/objc.h"
 #include "runtime/commands/driver.h"

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/barriers.h"
+#include "devices/metal/driver/commands/barriers.h"
 
 namespace hearth::metal {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/bindings.h"
-#include "devices/metal/driver/compiler.h"
-#include "devices/metal/driver/pipelines.h"
+#include "devices/metal/driver/compile/bindings.h"
+#include "devices/metal/driver/compile/compiler.h"
+#include "devices/metal/driver/compile/pipelines.h"
 #include "devices/metal/objc/objc.h"
 #include "runtime/commands/driver.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/memory/residency.h"
 #include "devices/metal/objc/objc.h"
 #include "runtime/device/device_spec.h"
 

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/command_stream.h"
+#include "devices/metal/driver/commands/command_stream.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/buffers.h"
+#include "devices/metal/driver/memory/buffers.h"
 
 #include <algorithm>
 

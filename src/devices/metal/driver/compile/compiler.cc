@@ -1,4 +1,4 @@
-#include "devices/metal/driver/compiler.h"
+#include "devices/metal/driver/compile/compiler.h"
 
 #include <algorithm>
 #include <cstdint>

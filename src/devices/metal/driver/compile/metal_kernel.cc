@@ -1,4 +1,4 @@
-#include "devices/metal/driver/metal_kernel.h"
+#include "devices/metal/driver/compile/metal_kernel.h"
 
 #include "hearth/error.h"
 

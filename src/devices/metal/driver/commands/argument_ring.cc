@@ -1,4 +1,4 @@
-#include "devices/metal/driver/argument_ring.h"
+#include "devices/metal/driver/commands/argument_ring.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/memory/residency.h"
 
 #include <algorithm>
 #include <string>

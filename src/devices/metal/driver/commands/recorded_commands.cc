@@ -1,4 +1,4 @@
-#include "devices/metal/driver/recorded_commands.h"
+#include "devices/metal/driver/commands/recorded_commands.h"
 
 namespace hearth::metal {
 

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/pipelines.h"
+#include "devices/metal/driver/compile/pipelines.h"
 
 #include <stdlib.h>  // mkdtemp, here or there
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "devices/metal/driver/bindings.h"
+#include "devices/metal/driver/compile/bindings.h"
 #include "hearth/error.h"
 
 namespace hearth::metal {

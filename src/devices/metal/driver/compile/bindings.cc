@@ -1,4 +1,4 @@
-#include "devices/metal/driver/bindings.h"
+#include "devices/metal/driver/compile/bindings.h"
 
 #include <algorithm>
 

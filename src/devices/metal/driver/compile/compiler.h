@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "devices/metal/driver/pipelines.h"
+#include "devices/metal/driver/compile/pipelines.h"
 #include "devices/metal/objc/objc.h"
 
 namespace hearth::metal {

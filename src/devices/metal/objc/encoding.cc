@@ -1,4 +1,4 @@
-#include "devices/metal/driver/encoding.h"
+#include "devices/metal/objc/encoding.h"
 
 namespace hearth::metal {
 namespace {

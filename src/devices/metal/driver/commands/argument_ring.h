@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <deque>
 
-#include "devices/metal/driver/buffers.h"
-#include "devices/metal/driver/command_stream.h"
+#include "devices/metal/driver/commands/command_stream.h"
+#include "devices/metal/driver/memory/buffers.h"
 
 namespace hearth::metal {
 

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/device_copies.h"
+#include "devices/metal/driver/commands/device_copies.h"
 
 #include <algorithm>
 

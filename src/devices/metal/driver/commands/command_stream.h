@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "devices/metal/driver/chip.h"
-#include "devices/metal/driver/reached_buffers.h"
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/memory/reached_buffers.h"
+#include "devices/metal/driver/memory/residency.h"
 #include "devices/metal/objc/objc.h"
 
 namespace hearth::metal {

@@ -1,4 +1,4 @@
-#include "devices/metal/driver/reached_buffers.h"
+#include "devices/metal/driver/memory/reached_buffers.h"
 
 #include <algorithm>
 
