@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/shadow.h"
+#include "devices/sim/memory/shadow.h"
 #include "hearth/runtime.h"
 #include "kernels/prelude/simulator_abi.h"
 

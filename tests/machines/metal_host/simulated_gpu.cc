@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "devices/sim/fault_trap.h"
+#include "devices/sim/threads/fault_trap.h"
 #include "hearth/error.h"
 #include "machines/metal_host/simulated_library.h"
 

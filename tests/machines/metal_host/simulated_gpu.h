@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/argument_windows.h"
-#include "devices/sim/grid_runner.h"
-#include "devices/sim/simulated_memory.h"
+#include "devices/sim/memory/argument_windows.h"
+#include "devices/sim/memory/simulated_memory.h"
+#include "devices/sim/threads/grid_runner.h"
 #include "machines/metal_double/metal_double.h"
 
 namespace hearth::metal {

@@ -1,4 +1,4 @@
-#include "devices/sim/argument_windows.h"
+#include "devices/sim/memory/argument_windows.h"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "devices/sim/fiber.h"
+#include "devices/sim/threads/fiber.h"
 
 #include <sys/mman.h>
 

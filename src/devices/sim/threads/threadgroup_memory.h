@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/access_checker.h"
+#include "devices/sim/checker/access_checker.h"
 #include "devices/sim/launch.h"
 
 namespace hearth::sim {

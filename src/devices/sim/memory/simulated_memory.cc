@@ -1,4 +1,4 @@
-#include "devices/sim/simulated_memory.h"
+#include "devices/sim/memory/simulated_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "devices/sim/access_checker.h"
+#include "devices/sim/checker/access_checker.h"
 
 #include <algorithm>
 #include <iterator>

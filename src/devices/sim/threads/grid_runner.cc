@@ -1,9 +1,9 @@
-#include "devices/sim/grid_runner.h"
+#include "devices/sim/threads/grid_runner.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "devices/sim/fault_trap.h"
+#include "devices/sim/threads/fault_trap.h"
 #include "runtime/device/worker_pool.h"
 
 namespace hearth::sim {

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "devices/sim/shadow.h"
+#include "devices/sim/memory/shadow.h"
 
 namespace hearth::sim {
 

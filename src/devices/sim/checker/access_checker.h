@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/access_clock.h"
+#include "devices/sim/checker/access_clock.h"
 #include "devices/sim/launch.h"
-#include "devices/sim/shadow.h"
+#include "devices/sim/memory/shadow.h"
 
 namespace hearth::sim {
 

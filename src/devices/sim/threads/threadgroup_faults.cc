@@ -1,7 +1,7 @@
 // What a threadgroup says of threads that do wrong.
 #include <algorithm>
 
-#include "devices/sim/threadgroup.h"
+#include "devices/sim/threads/threadgroup.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/access_checker.h"
-#include "devices/sim/fiber.h"
+#include "devices/sim/checker/access_checker.h"
 #include "devices/sim/launch.h"
-#include "devices/sim/threadgroup_memory.h"
+#include "devices/sim/threads/fiber.h"
+#include "devices/sim/threads/threadgroup_memory.h"
 
 namespace hearth::sim {
 

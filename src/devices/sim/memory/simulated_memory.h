@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 
-#include "devices/sim/shadow.h"
+#include "devices/sim/memory/shadow.h"
 #include "runtime/device/device_spec.h"
 
 namespace hearth::sim {

@@ -1,4 +1,4 @@
-#include "devices/sim/threadgroup.h"
+#include "devices/sim/threads/threadgroup.h"
 
 #include <algorithm>
 #include <cstring>

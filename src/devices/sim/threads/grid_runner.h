@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
-#include "devices/sim/access_checker.h"
+#include "devices/sim/checker/access_checker.h"
 #include "devices/sim/launch.h"
-#include "devices/sim/threadgroup.h"
+#include "devices/sim/threads/threadgroup.h"
 
 namespace hearth::sim {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "devices/sim/simulated_memory.h"
+#include "devices/sim/memory/simulated_memory.h"
 
 namespace hearth::sim {
 

@@ -1,4 +1,4 @@
-#include "devices/sim/threadgroup_memory.h"
+#include "devices/sim/threads/threadgroup_memory.h"
 
 #include <sys/mman.h>
 

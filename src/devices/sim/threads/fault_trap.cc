@@ -1,4 +1,4 @@
-#include "devices/sim/fault_trap.h"
+#include "devices/sim/threads/fault_trap.h"
 
 #include <signal.h>
 #include <ucontext.h>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "devices/sim/threadgroup.h"
+#include "devices/sim/threads/threadgroup.h"
 
 namespace hearth::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "devices/sim/access_clock.h"
+#include "devices/sim/checker/access_clock.h"
 
 #include <algorithm>
 #include <iterator>
