@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/driver_api.h"
-#include "devices/cuda/driver/nvrtc.h"
 
 // Behind ours: it renames functions by macros.
 #include <cuda.h>

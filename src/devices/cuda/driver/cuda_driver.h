@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "devices/cuda/driver/commands/library_function.h"
+#include "devices/cuda/driver/compile/cuda_module.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/context.h"
-#include "devices/cuda/driver/cuda_module.h"
 #include "devices/cuda/driver/driver_api.h"
-#include "devices/cuda/driver/library_function.h"
-#include "devices/cuda/driver/nvrtc.h"
 #include "devices/cuda/driver/staging_ring.h"
 #include "runtime/commands/driver.h"
 

@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/cuda_function.h"
+#include "devices/cuda/driver/commands/cuda_function.h"
 
 #include "hearth/error.h"
 

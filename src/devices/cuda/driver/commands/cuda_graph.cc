@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/cuda_graph.h"
+#include "devices/cuda/driver/commands/cuda_graph.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "devices/cuda/driver/commands/cuda_function.h"
 #include "devices/cuda/driver/context.h"
-#include "devices/cuda/driver/cuda_function.h"
 #include "runtime/commands/driver.h"
 
 namespace hearth::cuda {

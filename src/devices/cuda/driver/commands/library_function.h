@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "devices/cuda/driver/cuda_function.h"
+#include "devices/cuda/driver/commands/cuda_function.h"
 #include "runtime/device/device_traits.h"
 #include "runtime/tune/autotuner.h"
 

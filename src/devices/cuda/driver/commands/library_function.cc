@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/library_function.h"
+#include "devices/cuda/driver/commands/library_function.h"
 
 namespace hearth::cuda {
 

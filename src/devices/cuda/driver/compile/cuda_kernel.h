@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "devices/cuda/driver/cuda_function.h"
-#include "devices/cuda/driver/cuda_module.h"
+#include "devices/cuda/driver/commands/cuda_function.h"
+#include "devices/cuda/driver/compile/cuda_module.h"
 
 namespace hearth::cuda {
 

@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/nvrtc.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/cuda_module.h"
+#include "devices/cuda/driver/compile/cuda_module.h"
 
 #include <array>
 #include <cstring>

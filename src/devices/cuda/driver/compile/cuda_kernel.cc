@@ -1,4 +1,4 @@
-#include "devices/cuda/driver/cuda_kernel.h"
+#include "devices/cuda/driver/compile/cuda_kernel.h"
 
 #include <cstdint>
 #include <utility>
