@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "hearth/ops.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {

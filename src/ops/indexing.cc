@@ -1,9 +1,9 @@
 // Reading and writing parts of arrays: by region (slice_assign) and by index arrays.
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
-#include "ops/slices.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
+#include "ops/definition/slices.h"
 
 namespace hearth {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "hearth/ops.h"
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
-#include "ops/slices.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
+#include "ops/definition/slices.h"
 
 namespace hearth {
 namespace {

@@ -11,7 +11,7 @@
 #include "graph/op_def.h"
 #include "graph/plan/region.h"
 #include "hearth/shape.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::region_test {
 

@@ -2,7 +2,7 @@
 #include "graph/program_maker.h"
 #include "graph/program_text.h"
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::testing {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "devices/error_text.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/launch/step_plan.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

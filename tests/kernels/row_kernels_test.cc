@@ -7,8 +7,8 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
-#include "ops/call.h"
-#include "ops/defs.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ran.h"
 
 namespace hearth {

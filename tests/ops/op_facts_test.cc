@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "devices_under_test.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

@@ -9,7 +9,7 @@
 #include "graph/switches.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "ops/difference.h"
 #include "ops/op_case.h"
 #include "runtime/commands/driver.h"

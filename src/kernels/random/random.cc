@@ -4,7 +4,7 @@
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 

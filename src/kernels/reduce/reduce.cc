@@ -9,7 +9,7 @@
 #include "kernels/indexing/indexing.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/regions/region_kernel.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

@@ -16,7 +16,7 @@
 #include "kernels/launch/kernel_plan.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/compile/kernel_registry.h"
 
 namespace hearth::cuda {

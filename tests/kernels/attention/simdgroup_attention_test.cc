@@ -21,7 +21,7 @@
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/simdgroup.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"

@@ -16,7 +16,7 @@
 #include "kernels/autotune/candidate_plan.h"
 #include "kernels/autotune/size_class.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/tune/cache.h"
 

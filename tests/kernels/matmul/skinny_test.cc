@@ -13,7 +13,7 @@
 #include "hearth/device.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"

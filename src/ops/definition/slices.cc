@@ -1,4 +1,4 @@
-#include "ops/slices.h"
+#include "ops/definition/slices.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

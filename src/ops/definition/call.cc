@@ -1,4 +1,4 @@
-#include "ops/call.h"
+#include "ops/definition/call.h"
 
 namespace hearth {
 

@@ -1,9 +1,9 @@
-#include "ops/rules.h"
+#include "ops/definition/rules.h"
 
 #include <cmath>
 
 #include "hearth/ops.h"
-#include "ops/call.h"
+#include "ops/definition/call.h"
 
 namespace hearth {
 

@@ -2,7 +2,7 @@
 
 #include "graph/implementation.h"
 #include "graph/record/grad_record.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {
