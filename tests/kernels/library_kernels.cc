@@ -313,10 +313,10 @@ std::vector<KernelSource> make_kernels() {
     const std::string type = dtype[0] == 'B' ? "bfloat" : "half";
     const KernelParameter mask = read("uchar", "mask"), bias = read(type, "bias");
     kernels.push_back(instance(
-        "attention/library_adapter.metal", "attention_bias", std::string(dtype) + ", true, true",
+        "attention/library/adapter.metal", "attention_bias", std::string(dtype) + ", true, true",
         {mask, bias, dynamics, write(type, "out"), constant("LibraryAttentionParams")}));
     kernels.back().name += "_" + type;
-    kernels.push_back(instance("attention/library_adapter.metal", "attention_odd_rows",
+    kernels.push_back(instance("attention/library/adapter.metal", "attention_odd_rows",
                                std::string(dtype) + ", true, true",
                                {read(type, "q"),
                                 read(type, "k"),
@@ -330,7 +330,7 @@ std::vector<KernelSource> make_kernels() {
     kernels.back().name += "_" + type;
   }
   kernels.push_back(
-      instance("attention/library_adapter.metal", "attention_values", "uint4",
+      instance("attention/library/adapter.metal", "attention_values", "uint4",
                {read("uint4", "v"), dynamics, write("uint4", "out"), write("int", "keys"),
                 write("int", "rows"), constant("LibraryAttentionParams")}));
   kernels.push_back(

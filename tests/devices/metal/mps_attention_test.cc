@@ -1,6 +1,6 @@
 // Attention by MPSGraph against attention in f64.
 #include "devices/metal/mps_fixture.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::metal {
 namespace {

@@ -1,5 +1,5 @@
 // attention and its gradient by the vendor's library, where the driver has one that does them:
-// kernels/attention/problem.h.
+// kernels/attention/library/problem.h.
 #include <algorithm>
 #include <memory>
 
@@ -7,8 +7,8 @@
 #include "graph/switches.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
-#include "kernels/attention/library_adapter.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/adapter.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 #include "codegen/dialect_types.h"
 #include "kernels/attention/inputs.h"

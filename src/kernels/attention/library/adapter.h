@@ -1,8 +1,8 @@
-// What stands around a library's call of attention: kernels/attention/library_adapter.metal.
+// What stands around a library's call of attention: kernels/attention/library/adapter.metal.
 #pragma once
 
 #include "kernels/attention/inputs.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::gpu {
 

@@ -1,4 +1,4 @@
-#include "kernels/attention/library_adapter.h"
+#include "kernels/attention/library/adapter.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr char kFile[] = "attention/library_adapter.metal";
+constexpr char kFile[] = "attention/library/adapter.metal";
 
 LibraryAttentionParams params_of(const AttentionInputs& a, std::int64_t items, std::int64_t heads,
                                  std::int64_t step) {

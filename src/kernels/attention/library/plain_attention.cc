@@ -1,10 +1,10 @@
 // attention by the vendor's library, where it has that without bias and bounds only:
-// kernels/attention/problem.h.
+// kernels/attention/library/problem.h.
 #include <memory>
 
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::gpu {
 namespace {
