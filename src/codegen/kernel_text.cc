@@ -276,14 +276,14 @@ std::string assemble(const KernelSource& source, Target target) {
   assembly.append("namespace metal {\n");
   if (source.metal) {
     for (const std::string_view part :
-         {"prelude/metal_traits.h", "prelude/metal_operators.h", "prelude/metal_threads.h",
-          "prelude/metal_functions.h", "prelude/metal_textures.h"}) {
+         {"prelude/msl/traits.h", "prelude/msl/operators.h", "prelude/msl/threads.h",
+          "prelude/msl/functions.h", "prelude/msl/textures.h"}) {
       assembly.add_file(part);
     }
   }
   assembly.append("namespace kernel_text {\nnamespace {\n");
   assembly.add_file("prelude/overloads.h");
-  if (source.metal) assembly.add_file("prelude/metal_entry.h");
+  if (source.metal) assembly.add_file("prelude/msl/entry.h");
   const std::string own = source.metal ? plain_text(source, target) : source.text;
   const std::string text = f64 ? own : with_float_literals(own);
   assembly.add(text, source.name);

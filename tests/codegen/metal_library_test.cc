@@ -1,4 +1,4 @@
-// What Metal's library has beyond the dialect (prelude/metal_*.h), on the simulator, against C++.
+// What Metal's library has beyond the dialect (kernels/prelude/msl), on the simulator, against C++.
 #include <algorithm>
 #include <bit>
 #include <cmath>
