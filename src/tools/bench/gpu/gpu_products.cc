@@ -5,7 +5,7 @@
 #include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
-#include "tools/bench/gpu.h"
+#include "tools/bench/gpu/gpu.h"
 
 namespace hearth::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include "hearth/grad.h"
 #include "hearth/random.h"
 #include "models/gpt2.h"
-#include "tools/bench/gpu.h"
+#include "tools/bench/gpu/gpu.h"
 #include "tools/bench/training.h"
 
 namespace hearth::tools {

@@ -1,6 +1,6 @@
 // Rows of a GPU about what an op costs beside its work.
 #include "hearth/ops.h"
-#include "tools/bench/gpu.h"
+#include "tools/bench/gpu/gpu.h"
 
 namespace hearth::tools {
 

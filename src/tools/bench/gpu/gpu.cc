@@ -1,4 +1,4 @@
-#include "tools/bench/gpu.h"
+#include "tools/bench/gpu/gpu.h"
 
 #include <algorithm>
 #include <cmath>
