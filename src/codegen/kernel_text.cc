@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/declared_functions.h"
 #include "codegen/dialect_text.h"
 #include "codegen/embedded_texts.h"
 #include "codegen/entry_stub.h"
 #include "codegen/msl/text.h"
-#include "codegen/tokens.h"
+#include "codegen/text/declared_functions.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {

@@ -18,7 +18,7 @@
 #include "codegen/entry_stub.h"
 #include "codegen/kernel_text.h"
 #include "codegen/msl/preprocessor.h"
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 #include "kernels/formulas/formula_ops.h"
 #include "kernels/regions/region_samples.h"

@@ -4,7 +4,7 @@
 
 #include "codegen/msl/constant_expression.h"
 #include "codegen/msl/token_runs.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 
 namespace hearth::gpu {
 namespace {

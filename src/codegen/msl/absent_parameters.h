@@ -3,7 +3,7 @@
 #pragma once
 
 #include "codegen/msl/entries.h"
-#include "codegen/text_edits.h"
+#include "codegen/text/text_edits.h"
 
 namespace hearth::gpu {
 

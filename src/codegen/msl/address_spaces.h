@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "codegen/text_edits.h"
-#include "codegen/tokens.h"
+#include "codegen/text/text_edits.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

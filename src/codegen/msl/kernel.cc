@@ -6,7 +6,7 @@
 #include "codegen/msl/parameters.h"
 #include "codegen/msl/plain_edits.h"
 #include "codegen/msl/preprocessor.h"
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/text_edits.h"
-#include "codegen/tokens.h"
+#include "codegen/text/text_edits.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

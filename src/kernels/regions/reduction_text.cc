@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "codegen/dialect_types.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "core/compute_class.h"
 #include "graph/op_def.h"
 #include "kernels/launch/fast_divmod.h"

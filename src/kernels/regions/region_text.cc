@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "kernels/launch/fast_divmod.h"
 
 namespace hearth::gpu {

@@ -1,4 +1,4 @@
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 #include <algorithm>
 #include <cctype>

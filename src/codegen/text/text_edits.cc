@@ -1,4 +1,4 @@
-#include "codegen/text_edits.h"
+#include "codegen/text/text_edits.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
-#include "codegen/declared_functions.h"
+#include "codegen/text/declared_functions.h"
 
 #include <vector>
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 namespace {
