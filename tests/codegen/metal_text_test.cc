@@ -17,7 +17,7 @@
 #include "codegen/embedded_texts.h"
 #include "codegen/entry_stub.h"
 #include "codegen/kernel_text.h"
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 #include "codegen/text/tokens.h"
 #include "hearth/error.h"
 #include "kernels/formulas/formula_ops.h"

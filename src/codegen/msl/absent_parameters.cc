@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 #include "codegen/text/text_builder.h"
 

@@ -5,7 +5,7 @@
 #include "codegen/dialect_text.h"
 #include "codegen/msl/parameters.h"
 #include "codegen/msl/plain_edits.h"
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 #include "codegen/text/tokens.h"
 #include "hearth/error.h"
 #include "hearth/runtime.h"

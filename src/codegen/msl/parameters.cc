@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 #include "hearth/error.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 #include "hearth/error.h"
 

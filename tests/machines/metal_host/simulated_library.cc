@@ -4,7 +4,7 @@
 
 #include "codegen/kernel_text.h"
 #include "codegen/msl/parameters.h"
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 #include "codegen/text/text_builder.h"
 #include "codegen/text/tokens.h"
 #include "devices/sim/host_compiler.h"

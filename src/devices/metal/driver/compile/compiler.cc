@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "codegen/msl/language_version.h"
+#include "codegen/msl/preprocessor/language_version.h"
 #include "hearth/error.h"
 #include "runtime/compile/source_hash.h"
 

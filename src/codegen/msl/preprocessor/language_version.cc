@@ -1,4 +1,4 @@
-#include "codegen/msl/language_version.h"
+#include "codegen/msl/preprocessor/language_version.h"
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>

@@ -1,4 +1,4 @@
-#include "codegen/msl/macros.h"
+#include "codegen/msl/preprocessor/macros.h"
 
 #include <algorithm>
 #include <iterator>

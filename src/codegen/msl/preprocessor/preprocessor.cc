@@ -1,4 +1,4 @@
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/msl/constant_expression.h"
-#include "codegen/msl/language_version.h"
-#include "codegen/msl/macros.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
+#include "codegen/msl/preprocessor/language_version.h"
+#include "codegen/msl/preprocessor/macros.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {

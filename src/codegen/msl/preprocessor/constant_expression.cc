@@ -1,4 +1,4 @@
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 
 #include <array>
 #include <charconv>
