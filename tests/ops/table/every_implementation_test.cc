@@ -11,8 +11,8 @@
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
 #include "kernels/families.h"
-#include "ops/difference.h"
-#include "ops/op_case.h"
+#include "ops/table/difference.h"
+#include "ops/table/op_case.h"
 #include "sample_signature.h"
 
 namespace hearth::testing {

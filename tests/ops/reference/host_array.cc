@@ -1,11 +1,11 @@
-#include "ops/host_array.h"
+#include "ops/reference/host_array.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "ops/host_elementwise.h"
-#include "ops/host_random.h"
+#include "ops/reference/host_elementwise.h"
+#include "ops/reference/host_random.h"
 
 namespace hearth::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
-#include "ops/difference.h"
-#include "ops/op_case.h"
+#include "ops/table/difference.h"
+#include "ops/table/op_case.h"
 #include "runtime/commands/driver.h"
 
 namespace hearth::testing {

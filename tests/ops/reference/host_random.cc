@@ -1,4 +1,4 @@
-#include "ops/host_random.h"
+#include "ops/reference/host_random.h"
 
 #include <array>
 #include <cmath>

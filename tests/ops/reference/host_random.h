@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ops/host_array.h"
+#include "ops/reference/host_array.h"
 
 namespace hearth::testing {
 

@@ -1,4 +1,4 @@
-#include "ops/op_case.h"
+#include "ops/table/op_case.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/host_array.h"
+#include "ops/reference/host_array.h"
 
 namespace hearth::testing {
 

@@ -1,4 +1,4 @@
-#include "ops/host_elementwise.h"
+#include "ops/reference/host_elementwise.h"
 
 #include <cmath>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/op_case.h"
+#include "ops/table/op_case.h"
 
 namespace hearth::testing {
 
