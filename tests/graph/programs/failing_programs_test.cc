@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "graph/effort.h"
-#include "graph/program.h"
+#include "graph/programs/program.h"
 #include "hearth/custom_op.h"
 #include "hearth/ops.h"
 

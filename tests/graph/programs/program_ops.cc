@@ -1,6 +1,6 @@
 // The statements that compute element by element, reduce, contract or create.
-#include "graph/program_maker.h"
-#include "graph/program_text.h"
+#include "graph/programs/program_maker.h"
+#include "graph/programs/program_text.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
 

@@ -1,11 +1,11 @@
-#include "graph/program_maker.h"
+#include "graph/programs/program_maker.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "graph/program_text.h"
+#include "graph/programs/program_text.h"
 #include "graph/record/tape.h"
 #include "hearth/ops.h"
 

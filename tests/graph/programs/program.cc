@@ -1,4 +1,4 @@
-#include "graph/program.h"
+#include "graph/programs/program.h"
 
 #include <barrier>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "graph/effort.h"
-#include "graph/program.h"
+#include "graph/programs/program.h"
 
 namespace hearth::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/program.h"
+#include "graph/programs/program.h"
 
 namespace hearth::testing {
 

@@ -1,6 +1,6 @@
 // The statements that look at arrays differently, join them or address parts of them.
-#include "graph/program_maker.h"
-#include "graph/program_text.h"
+#include "graph/programs/program_maker.h"
+#include "graph/programs/program_text.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {
