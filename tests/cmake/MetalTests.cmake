@@ -1,5 +1,6 @@
 # The library that stands for the Objective-C runtime and Metal where there is none of them.
-file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/machines/metal_double/*.cc")
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_SOURCE_DIR}/machines/metal_double/*.cc")
 add_library(hearth_metal_double MODULE ${sources}
   "${PROJECT_SOURCE_DIR}/src/devices/metal/objc/messages.cc"
   "${PROJECT_SOURCE_DIR}/src/devices/metal/objc/encoding.cc")

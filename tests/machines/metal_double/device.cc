@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "machines/metal_double/commands.h"
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 #include "machines/metal_double/state.h"
 
 namespace hearth::metal::fake {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "machines/metal_double/metal_double.h"
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/object.h"
 
 namespace hearth::metal::fake {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/object.h"
 
 namespace hearth::metal::fake {
 

@@ -1,4 +1,4 @@
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/object.h"
 
 #include <mutex>
 #include <set>

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "machines/metal_double/foundation.h"
-#include "machines/metal_double/graph_nodes.h"
+#include "machines/metal_double/mps/graph_nodes.h"
+#include "machines/metal_double/objc/foundation.h"
 
 namespace hearth::metal::fake {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "machines/metal_double/commands.h"
-#include "machines/metal_double/foundation.h"
-#include "machines/metal_double/graph_nodes.h"
+#include "machines/metal_double/mps/graph_nodes.h"
+#include "machines/metal_double/objc/foundation.h"
 
 namespace hearth::metal::fake {
 

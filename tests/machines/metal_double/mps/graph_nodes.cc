@@ -1,4 +1,4 @@
-#include "machines/metal_double/graph_nodes.h"
+#include "machines/metal_double/mps/graph_nodes.h"
 
 #include <algorithm>
 #include <cmath>

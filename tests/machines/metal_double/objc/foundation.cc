@@ -1,4 +1,4 @@
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "machines/metal_double/mps_arrays.h"
+#include "machines/metal_double/mps/mps_arrays.h"
 
 #include "machines/metal_double/state.h"
 

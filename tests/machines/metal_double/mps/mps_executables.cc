@@ -1,8 +1,8 @@
 // What an executable of the double encodes.
 #include <algorithm>
 
-#include "machines/metal_double/mps_arrays.h"
-#include "machines/metal_double/mps_graphs.h"
+#include "machines/metal_double/mps/mps_arrays.h"
+#include "machines/metal_double/mps/mps_graphs.h"
 #include "machines/metal_double/state.h"
 
 namespace hearth::metal::fake {
