@@ -1,4 +1,4 @@
-// bfloat for compilers of Metal's language that have none.
+// A bfloat type for versions of Metal's language that have none.
 #pragma once
 
 #include <string>

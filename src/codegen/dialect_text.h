@@ -1,4 +1,4 @@
-// What kernel texts say differently from C++.
+// Checks of dialect texts, and what of them has to be rewritten for C++.
 #pragma once
 
 #include <string>

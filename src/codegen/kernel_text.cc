@@ -99,7 +99,7 @@ std::string_view included_path(std::string_view line) {
 // Of these, a translation unit of several kernels has one copy; other files belong to a kernel.
 bool is_header(std::string_view path) { return path.ends_with(".h"); }
 
-// Puts texts one behind the other, with the files they include, each once. Texts live as long as
+// Puts texts one after the other, with the files they include, each once. Texts live as long as
 // it.
 class Assembly {
  public:

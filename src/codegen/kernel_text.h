@@ -38,7 +38,7 @@ std::string assemble_together(std::span<const runtime::KernelSource* const> sour
 std::string_view embedded_text(std::string_view path);
 
 // Changes with any text of src/kernels, and with what assemble() makes of a source: what compiled
-// kernels depend on beside it.
+// kernels depend on besides it.
 std::uint64_t embedded_revision();
 
 }  // namespace hearth::gpu

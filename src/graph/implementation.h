@@ -1,5 +1,5 @@
-// How a device runs an op: what an implementation says of itself, what it is asked, and what it
-// gets when it is launched. Which of several serves is graph/selector.h's part.
+// The implementations of an op on a device: what one declares, how it is prepared, how it is
+// launched. graph/selector.h picks one of them.
 //
 // Operands of a launch are numbered: the inputs, then the outputs. Pointers are device addresses;
 // on the CPU they are host pointers.
@@ -60,11 +60,11 @@ struct Signature {
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
   TensorSpec output;  // dense row-major, but for kernels that have Implementation::writes_padded
-  // The results behind the first, dense row-major. When a kernel prepares and is launched, a result
+  // The results after the first, dense row-major. When a kernel prepares and is launched, a result
   // is absent that nobody wants and that Implementation::may_omit names.
   std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
-  std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
+  std::vector<Epilogue> epilogue;  // in order; their inputs lie after the op's own
   const runtime::DeviceTraits* device = &runtime::common_traits();  // that it is prepared for
 
   int output_count() const { return 1 + static_cast<int>(more_outputs.size()); }
@@ -97,8 +97,8 @@ struct Prepared {
   LaunchFunction launch = nullptr;  // instead of Implementation::launch
 };
 
-// What an implementation can read. The planner copies an input (and counts it) where it does not
-// fit.
+// The layouts that an implementation can read. The planner copies an input with another one, and
+// counts the copy.
 enum class LayoutNeed : std::uint8_t {
   strided,
   last_axis_dense,
@@ -123,7 +123,7 @@ struct TuningClass {
 // Whose times decide, where measuring is worth it (kernels/autotune/tuner.h).
 enum class Tuning : std::uint8_t {
   none,    // nobody's: it serves what it accepts
-  rivals,  // those of its variants, and of all behind it that would serve as well
+  rivals,  // those of its variants, and of all after it that would serve as well
 };
 
 // One way to run an op. Immutable; lists of them are constexpr, best first.

@@ -56,7 +56,7 @@ void infer_slice_assign(Inference& inference) {
     const std::int64_t count = value.shape()[i];
     const std::int64_t start = dynamic_i64(starts[i]);
     if (count == 0) continue;
-    // How many more elements fit behind the first; start + (count - 1) * step might overflow.
+    // How many more elements fit after the first; start + (count - 1) * step might overflow.
     const auto room = [&] {
       if (steps[i] > 0) return (extent - 1 - start) / steps[i];
       return steps[i] == INT64_MIN ? 0 : start / -steps[i];

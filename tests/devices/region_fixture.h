@@ -28,7 +28,7 @@ namespace hearth::region_test {
 HEARTH_TEST_OP(cast)
 #undef HEARTH_TEST_OP
 
-// Memory with a guard behind it that no kernel may change.
+// Memory with a guard after it that no kernel may change.
 class Guarded {
  public:
   static constexpr std::size_t kGuard = 192;

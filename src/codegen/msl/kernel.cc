@@ -1,4 +1,4 @@
-// Kernels of texts as Metal has them.
+// runtime::metal_kernel(): a kernel of a text in Metal's own form.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// What texts of Metal's own say in words of Apple's compiler that compilers of C++ do not have.
+// Rewrites what Apple's compiler accepts and compilers of C++ do not.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The functions that a kernel text declares, as far as its words tell.
+// The functions that a kernel text declares, found by its tokens alone.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Kernel text in the making.
+// Builds kernel text line by line.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// The words of kernel texts.
+// The tokens of kernel texts.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 
 namespace hearth::sim {
 
-// Which of the threads that may run does. Every order is one that a device could choose.
+// Which of the threads that may run does. Every order is one that a device could take.
 enum class Order : std::uint8_t {
   forward,
   reverse,

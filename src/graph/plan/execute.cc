@@ -106,7 +106,7 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   }
 }
 
-// Of the values that take most memory at most `count` have no room: they fail, and whoever reads
+// At most `count` of the values that take most memory fail for lack of it, and whoever reads
 // the error learns of them, since they are what the caller can change. Of equal ones the last
 // recorded.
 [[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan,
@@ -129,7 +129,7 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   if (takers.empty()) throw full;
   std::vector<std::uint32_t> nodes;
   for (std::size_t i = 0; i < takers.size() && i < count; ++i) {
-    if (takers[i].bytes < takers[0].bytes / 2) break;  // small beside what has no room
+    if (takers[i].bytes < takers[0].bytes / 2) break;  // small compared with the largest
     nodes.push_back(takers[i].node);
   }
   throw NodesFailed(full, std::move(nodes));

@@ -16,7 +16,7 @@ inline constexpr std::string_view kMatmulFunction = "matmul";
 // Parameters of the call: a, b, bias and residual as far as they are there, c and the workspace. A
 // residual lies like c. All members have 8 bytes: they are the words of the call.
 struct MatmulProblem {
-  // Rows lie `stride` elements apart and their elements side by side; the other way about where
+  // Rows are `stride` elements apart and contiguous; columns where
   // `transposed`. 0 as `batch_stride` is the same matrix for all.
   struct Matrix {
     std::int64_t transposed = 0;

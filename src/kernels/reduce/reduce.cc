@@ -1,4 +1,4 @@
-// argmax and argmin: reductions that keep an index beside the value
+// argmax and argmin: reductions that keep an index with the value
 // (kernels/reduce/arg_reduce.metal). With the values, these are taken from where the indices say,
 // by the kernel of gather: one element a line.
 #include <algorithm>

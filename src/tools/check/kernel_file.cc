@@ -71,7 +71,7 @@ runtime::KernelParameter parameter_of(const std::string& text) {
       "with a type, a name and a count");
 }
 
-// What stands in quotes or angle brackets behind #include in a line, or nothing.
+// What stands in quotes or angle brackets after #include in a line, or nothing.
 std::string included(std::string_view line) {
   const auto skip_blanks = [&line] {
     while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);

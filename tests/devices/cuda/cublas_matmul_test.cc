@@ -24,7 +24,7 @@ namespace {
 
 using runtime::LibraryCall;
 
-// A matrix operand in memory of its own: `spec` says where its elements lie behind the first.
+// A matrix operand in memory of its own: `spec` says where its elements lie after the first.
 struct Operand {
   TensorSpec spec;
   std::int64_t first = 0;

@@ -26,7 +26,7 @@ struct Statement {
   std::vector<int> in;
   std::string text;
   std::function<Array(const Variables&, Device)> run;
-  // Of an op of several results: the variables of those behind the first, and what runs it.
+  // Of an op of several results: the variables of those after the first, and what runs it.
   std::vector<int> more_out = {};
   std::function<std::vector<Array>(const Variables&, Device)> run_all = nullptr;
 };

@@ -292,7 +292,7 @@ TEST_F(SimdgroupAttention, OddExtents) {
   }
 }
 
-// Behind the length is NaN; the first rows see nothing where it is short.
+// After the length is NaN; the first rows see nothing where it is short.
 TEST_F(SimdgroupAttention, LengthsThatOnlyTheDeviceKnows) {
   for (const std::int64_t length : {0, 1, 20, 33, 64, 69, 70}) {
     for (const bool causal : {false, true}) {

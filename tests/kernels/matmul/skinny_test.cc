@@ -21,7 +21,7 @@
 namespace hearth::gpu {
 namespace {
 
-// Rows of a matrix: `step` elements from one to the next, behind `shift` others.
+// Rows of a matrix: `step` elements from one to the next, after `shift` others.
 struct Rows {
   std::int64_t count, length, step, shift = 0;
 };

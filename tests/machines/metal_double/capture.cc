@@ -1,4 +1,4 @@
-// The capture manager of the double.
+// The capture manager of the Metal double.
 #include <fstream>
 
 #include "machines/metal_double/objc/foundation.h"

@@ -1,4 +1,4 @@
-// Buffers, queues, command buffers and encoders of the double.
+// Buffers, queues, command buffers and encoders of the Metal double.
 #pragma once
 
 #include <array>

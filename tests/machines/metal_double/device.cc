@@ -1,4 +1,4 @@
-// Devices of the double, and the functions of C that give them.
+// Devices of the Metal double, and the functions of C that give them.
 #include <unistd.h>
 
 #include "machines/metal_double/commands.h"

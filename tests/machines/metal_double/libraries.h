@@ -1,4 +1,4 @@
-// Libraries, functions and pipelines of the double.
+// Libraries, functions and pipelines of the Metal double.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What the double is besides its objects.
+// What the Metal double is besides its objects.
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,5 @@
-// What runs the kernels of the double: the simulator of tests/devices/sim, given the very text that
-// Metal's compiler would be given.
+// What runs the kernels of the Metal double: the simulator of src/devices/sim, given the very text
+// that Metal's compiler would be given.
 #pragma once
 
 #include <map>
@@ -46,7 +46,7 @@ class SimulatedGpu final : public fake::Gpu {
   Blocks blocks_;     // by what the host sees
 };
 
-// The double that HEARTH_METAL_PATH or `library` names, with a Gpu; null where it is none.
+// The Metal double that HEARTH_METAL_PATH or `library` names, with a Gpu; null where it is none.
 fake::MetalDouble* open_double(const std::string& library, bool check);
 
 }  // namespace hearth::metal

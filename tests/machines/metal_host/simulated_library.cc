@@ -88,7 +88,7 @@ std::string pointer_table(const KernelSource& source) {
 
 }  // namespace
 
-// Parameters come in the order of their indices, threadgroup memory behind (runtime::metal_kernel).
+// Parameters come in the order of their indices, threadgroup memory after (runtime::metal_kernel).
 SimulatedKernel::SimulatedKernel(const KernelSource& source, std::span<const std::byte> image)
     : library_(source, image) {
   name = source.name;

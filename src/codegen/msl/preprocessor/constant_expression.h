@@ -1,5 +1,5 @@
-// Integer expressions of kernel texts that are known before anything is compiled: conditions of the
-// preprocessor, and values of function constants.
+// Evaluates integer constant expressions of kernel texts: conditions of the preprocessor, and
+// values of function constants.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Resolves what a C preprocessor does in a kernel text, so that what is left can be read.
+// A C preprocessor for kernel texts, so that the result can be parsed.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// What Metal does not tell of a GPU, by its name: how much to queue before it starts, and how wide
-// it is.
+// Facts about Apple's chips that Metal does not report, by the chip's name: cores, caches, and how
+// much to queue before a command buffer is committed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr std::int64_t kCoreMemory = 60 * 1024;
 struct Chip {
   int cores = 8;
   std::int64_t cache_bytes = std::int64_t{8} << 20;
-  // A command buffer is committed when it has so many commands, or they name so many bytes.
+  // A command buffer is committed when it has this many commands, or they name this many bytes.
   int commands = 40;
   std::int64_t bytes = std::int64_t{40} << 20;
   // Command::work that ends a command buffer however little it has else: some 25 ms of all cores at

@@ -27,7 +27,7 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
 // with argument buffers of the second tier.
 std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device);
 
-// What the host does to memory is done at once where the queue is idle, and queued otherwise.
+// Accesses of the host are immediate where the queue is idle, and queued otherwise.
 class MetalDriver final : public runtime::Driver {
  public:
   // `capture`: of the first commands that are submitted or launched; may be null, and so may `mps`,
@@ -110,7 +110,7 @@ class MetalDriver final : public runtime::Driver {
   ArgumentRing ring_;
   DeviceCopies copies_;
   Barriers barriers_;
-  Places places_;         // of the group in hand, one command behind the other
+  Places places_;         // of the group in hand, one command after the other
   Address nothing_ = {};  // what arguments of no bytes are bound to
 };
 

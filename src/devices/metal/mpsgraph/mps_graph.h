@@ -42,7 +42,7 @@ class MpsGraph {
   // softmax(scale q k^T + mask) v over [batch, heads, rows, columns]; `mask` may be null.
   Id attention(Id q, Id k, Id v, Id mask, double scale) const;
   // 0 for columns up to `first` of the first row, one more in each row after it, and lower than any
-  // score behind them.
+  // score after them.
   Id causal_mask(UInteger rows, UInteger columns, UInteger first) const;
 
   // For what gives `result`, as `dtype`. Throws Error{unsupported} where there is no executable to

@@ -18,7 +18,7 @@ struct MpsOperand {
   MpsShape strides;
   std::vector<std::size_t> axes;  // which axis of the call each is
 
-  // Elements from the first to behind the last.
+  // Elements from the first to after the last.
   UInteger reach() const;
 };
 

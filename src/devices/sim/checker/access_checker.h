@@ -20,7 +20,7 @@ struct AccessRange {
   std::int64_t bytes = 0;
   bool readable = true;
   bool writable = false;
-  // False for the simulator's own lists: what lies beside them has nothing to do with them.
+  // False for the simulator's own lists: what lies next to them is unrelated.
   bool is_named = true;
   // Memory of a threadgroup: a read must follow a write of the same threadgroup.
   bool threadgroup = false;

@@ -1,4 +1,4 @@
-// What a checked kernel library has beside its kernel: the functions that a compiler calls before
+// What a checked kernel library has besides its kernel: the functions that a compiler calls before
 // each access under -fsanitize=thread. The sanitizer's own library is not linked; these hand every
 // access that does not go to the thread's own stack to `hearth_access`, which the loader sets.
 //
@@ -9,7 +9,7 @@
 namespace hearth::sim {
 
 // `access` is what Access counts, `alignment` what the access's type promises, and `caller` the
-// instruction behind it.
+// instruction after it.
 using AccessHook = void (*)(const void* address, unsigned long bytes, int access,
                             unsigned long alignment, const void* caller);
 // An index outside an array of the kernel's own, under -fsanitize=bounds: where, in which type.

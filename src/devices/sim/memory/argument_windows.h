@@ -1,6 +1,6 @@
 // A place of its own for each argument of a launch: the same memory, mapped once more with nothing
 // around it. An access beyond an argument then never lands in another one, as it may where a pool
-// or an arena has laid them side by side.
+// or an arena has placed them next to each other.
 #pragma once
 
 #include <vector>

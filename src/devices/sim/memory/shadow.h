@@ -15,7 +15,7 @@ struct ShadowCell {
   Record read;
 };
 
-// The cells of a piece of memory: for each aligned word of 4 bytes, and for each byte, which count
+// The cells of a block of memory: for each aligned word of 4 bytes, and for each byte, which count
 // where a word was not accessed as a whole.
 struct Shadow {
   ShadowCell* words = nullptr;  // null: races are not looked for

@@ -16,7 +16,7 @@
 
 namespace hearth::sim {
 
-// What touches a guard page: the first byte behind a block (at most 63 bytes later: blocks are
+// What touches a guard page: the first byte after a block (at most 63 bytes later: blocks are
 // aligned), or the last byte before it.
 enum class Placement : std::uint8_t { right, left };
 
@@ -40,7 +40,7 @@ class SimulatedMemory {
   std::int64_t offset(Address address) const noexcept { return address - reservation_; }
   int file() const noexcept { return file_; }
 
-  // What the checker remembers of a byte in a block, and of those behind it.
+  // What the checker remembers of a byte in a block, and of those after it.
   Shadow shadow(Address address);
 
   static constexpr std::int64_t kPage = 4096;
@@ -49,7 +49,7 @@ class SimulatedMemory {
  private:
   struct Block {
     std::int64_t run = 0;        // offset of its pages
-    std::int64_t run_bytes = 0;  // without the guard behind
+    std::int64_t run_bytes = 0;  // without the guard after
     std::int64_t bytes = 0;
     ShadowCell* shadow = nullptr;  // of its words, then of its bytes
   };

@@ -71,7 +71,7 @@ class Threadgroup {
   struct Thread {
     State state = State::unstarted;
     Fiber* fiber = nullptr;
-    const void* call = nullptr;  // the instruction behind the call it waits in
+    const void* call = nullptr;  // the instruction after the call it waits in
   };
   // What its lanes hand over, in two sets of slots by turns: a lane may be at the next exchange
   // while others still read what came of the last.
@@ -130,7 +130,7 @@ class Threadgroup {
   unsigned mem_flags_ = 0;  // of that
   int done_ = 0;
   std::string fault_;                 // of the running thread
-  const void* fault_call_ = nullptr;  // the instruction behind the access that is one
+  const void* fault_call_ = nullptr;  // the instruction after the access that is one
   bool has_memory_fault_ = false;     // found by the processor
   MemoryFault memory_fault_;
 };

@@ -17,7 +17,7 @@ void Threadgroup::throw_memory_fault() {
   const Fiber& fiber = *threads_[static_cast<std::size_t>(current_)].fiber;
   const auto* const at = static_cast<const std::byte*>(memory_fault_.address);
   has_memory_fault_ = false;
-  // As behind a call: line_of() looks at what is before it.
+  // As after a call: line_of() looks at what is before it.
   fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
   if (memory_fault_.divides_by_zero) throw_fault("divides an integer by zero", current_);
   if (memory_fault_.misaligned) {

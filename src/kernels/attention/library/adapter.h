@@ -1,4 +1,4 @@
-// What stands around a library's call of attention: kernels/attention/library/adapter.metal.
+// Steps before and after a library's call of attention: kernels/attention/library/adapter.metal.
 #pragma once
 
 #include "kernels/attention/inputs.h"

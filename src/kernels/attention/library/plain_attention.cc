@@ -1,4 +1,4 @@
-// attention by the vendor's library, where it has that without bias and bounds only:
+// attention by a vendor's library that has neither bias nor bounds:
 // kernels/attention/library/problem.h.
 #include <memory>
 

@@ -29,7 +29,7 @@ AttentionProblem attention_problem_of(const AttentionInputs& a) {
   problem.dv = a.dv;
   problem.scale = a.scale;
   // Beside a bias the library counts a row's own key from the first, so where that is not the same
-  // the bias hides the keys behind it.
+  // the bias hides the keys after it.
   const bool added = a.has_mask || a.has_bias;
   problem.causal = a.causal && (!added || (a.rows == a.keys && !a.bounded)) ? 1 : 0;
   problem.bounded = a.bounded ? 1 : 0;

@@ -1,6 +1,6 @@
 // Rows of a GPU: how work is timed there, and what its memory can do.
 //
-// Results are dropped as soon as they are queued, so that memory is used again at once; nothing is
+// Results are dropped as soon as they are queued, so that memory is reused; nothing is
 // read back. Device and PyTorch are timed alike, see bench/README.md.
 #pragma once
 
@@ -30,7 +30,7 @@ RowSpec bandwidth_row(std::string row, double bytes);      // TB/s
 RowSpec throughput_row(std::string row, double flops);     // TFLOP/s
 RowSpec latency_row(std::string row, std::string timing);  // us
 
-// The memory traffic that a card is able to do, measured beside the rows.
+// The memory traffic that a card is able to do, measured with the rows.
 class MemoryLimits {
  public:
   // `size` bytes of memory are copied or read: a multiple of 16 KiB, and more than caches hold

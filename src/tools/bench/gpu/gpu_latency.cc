@@ -1,4 +1,4 @@
-// Rows of a GPU about what an op costs beside its work.
+// Rows of a GPU about the overhead of an op.
 #include "hearth/ops.h"
 #include "tools/bench/gpu/gpu.h"
 

@@ -1,5 +1,5 @@
-// The nodes of a graph of the double, and what they come to: plain loops over numbers of 64 bits
-// that are rounded to each tensor's dtype.
+// The nodes of a graph of the Metal double, and what they come to: plain loops over numbers of 64
+// bits that are rounded to each tensor's dtype.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ struct NdArray final : Object {
   void dispose() override { release(buffer); }
   // Within its buffer, in elements from its first.
   std::size_t place(std::size_t element) const;
-  // Bytes from the first element to behind the last.
+  // Bytes from the first element to after the last.
   std::size_t reach() const;
 
   Buffer* buffer = nullptr;  // null: not initialised

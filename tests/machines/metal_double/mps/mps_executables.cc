@@ -1,4 +1,4 @@
-// What an executable of the double encodes.
+// What an executable of the Metal double encodes.
 #include <algorithm>
 
 #include "machines/metal_double/mps/mps_arrays.h"

@@ -1,4 +1,4 @@
-// Graphs of the double, and their executables.
+// Graphs of the Metal double, and their executables.
 #pragma once
 
 #include <map>

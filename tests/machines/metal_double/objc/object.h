@@ -1,4 +1,4 @@
-// Objects and classes of the double's Objective-C runtime.
+// Objects and classes of the Metal double's Objective-C runtime.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ struct Class : Object {
   Class(std::string called, Class* inherits, Meta);
 };
 
-// Whether the system that the double stands for has the method.
+// Whether the system that the Metal double stands for has the method.
 bool is_there(const Method& method);
 
 // A class by its name, made when it is first asked for; all inherit from NSObject.

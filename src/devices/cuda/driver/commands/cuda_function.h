@@ -20,7 +20,7 @@ class CudaFunction : public runtime::Function {
   // before that; enqueue() may be called without.
   virtual void make_ready(const runtime::Command& /*command*/) const {}
   virtual void enqueue(const runtime::Command& command, Stream stream) const = 0;
-  // Adds the command to a graph, behind the nodes `after`.
+  // Adds the command to a graph, after the nodes `after`.
   virtual GraphNode add_node(const runtime::Command& command, Graph graph,
                              std::span<const GraphNode> after) const = 0;
   // Gives the node of another command of this function the arguments and sizes of `command`. False

@@ -14,7 +14,7 @@ namespace hearth::cuda {
 
 // One node for each command, each after the one before it. A card starts the next kernel of a chain
 // sooner than one of several branches, and a chain takes the host less than half as long to launch;
-// what short commands would gain by running side by side is less (docs/adr/0004-gpu-runtime.md).
+// what short commands would gain by running concurrently is less (docs/adr/0004-gpu-runtime.md).
 // Long ones of one group that follow one another are branches: each fills the card where another
 // ends. Remembers what each node was given, so that an update touches only what changed.
 class CudaGraph final : public runtime::Executable {
@@ -34,7 +34,7 @@ class CudaGraph final : public runtime::Executable {
     GraphNode handle = nullptr;
     const CudaFunction* function = nullptr;
     runtime::Size3 groups, threads;
-    std::vector<std::byte> arguments;  // the values, one behind the other
+    std::vector<std::byte> arguments;  // the values, one after the other
   };
 
   void build(std::span<const runtime::Command> commands);

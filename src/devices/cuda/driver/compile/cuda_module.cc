@@ -16,7 +16,7 @@ T read(std::span<const std::byte> bytes, std::size_t at) {
   return value;
 }
 
-// An ELF file of 64 bits that contains the tables that its header names. They lie behind all code.
+// An ELF file of 64 bits that contains the tables that its header names. They lie after all code.
 bool is_whole_elf(std::span<const std::byte> image) {
   constexpr std::size_t kHeader = 64;
   if (image.size() < kHeader || read<std::uint8_t>(image, 4) != 2) return false;

@@ -9,9 +9,9 @@
 
 namespace hearth::metal {
 
-// What runs beside what is known by byte ranges above; a barrier is for whole buffers, or for all
-// of them. So a group waits for a buffer that an earlier group wrote and it touches, or that was
-// read and it writes, unless a barrier since then has covered it. Buffers of a group among
+// What may run concurrently is known by byte ranges above; a barrier is for whole buffers, or for
+// all of them. So a group waits for a buffer that an earlier group wrote and it touches, or that
+// was read and it writes, unless a barrier since then has covered it. Buffers of a group among
 // themselves need none.
 class Barriers {
  public:

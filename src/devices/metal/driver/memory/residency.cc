@@ -89,7 +89,7 @@ void Residency::leave(Entries::value_type& entry) {
   ++left_out_;
 }
 
-// Adopted memory goes until so many bytes fit, or none is left.
+// Adopted memory is left out until `bytes` more fit, or none is left.
 void Residency::make_room(std::int64_t bytes) {
   for (Entries::value_type& each : adopted_) {
     if (held_ + bytes <= most_) return;

@@ -32,8 +32,8 @@ class Residency {
 
   // The sets count for every command buffer of the queue, which outlives this.
   void attach(Id queue);
-  // From the next apply() on, until remove(), where there is room. `is_adopted`: memory of the
-  // host's own, such as a file's, which has only the room that other memory leaves.
+  // From the next apply() on, until remove(), where it fits. `is_adopted`: memory of the host, such
+  // as a file's, which gets only what other memory leaves.
   void add(Id buffer, std::int64_t bytes, bool is_adopted);
   // Keeps the buffer until its set is told, by the next apply() at the latest.
   void remove(Owned buffer) noexcept;
@@ -75,7 +75,7 @@ class Residency {
   std::int64_t held_ = 0;       // bytes, in sets
   std::size_t left_out_ = 0;    // entries in no set
   bool has_room_ = false;       // something left a set since left_out_ was last looked at
-  std::vector<Owned> removed_;  // never grows beyond what it has room for
+  std::vector<Owned> removed_;  // never grows beyond its capacity
 };
 
 }  // namespace hearth::metal
