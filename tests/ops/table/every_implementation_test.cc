@@ -19,7 +19,7 @@ namespace hearth::testing {
 namespace {
 
 // A sample in a dtype that the simulator runs by the implementation, asked for by name.
-struct Run {
+struct ReachedSample {
   std::size_t sample;
   DType dtype;
 };
@@ -28,24 +28,24 @@ std::string rule_for(const Implementation& implementation) {
   return std::string(implementation.op->name.text) + "=" + implementation.name;
 }
 
-std::vector<Run> runs_of(const Implementation& implementation) {
+std::vector<ReachedSample> reached_samples(const Implementation& implementation) {
   static sim::SimDriver driver;
   const OpDef& op = *implementation.op;
   const Selector selector({.traits = {driver.properties(), driver.libraries()},
                            .families = gpu::families(),
                            .rules = rule_for(implementation)});
   const std::vector<SampleCase> samples = op.samples();
-  std::vector<Run> runs;
+  std::vector<ReachedSample> reached;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     if (samples[s].error != SampleCase::kValid) continue;
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
       if (op.accepts_dtype != nullptr && !op.accepts_dtype(dtype)) continue;
       Signature signature = sample_signature(op, samples[s], dtype);
       signature.device = &selector.traits();
-      if (selector.find(signature) == &implementation) runs.push_back({s, dtype});
+      if (selector.find(signature) == &implementation) reached.push_back({s, dtype});
     }
   }
-  return runs;
+  return reached;
 }
 
 // Those that some sample reaches. The others need a vendor's library or millions of elements, and
@@ -55,7 +55,7 @@ std::vector<const Implementation*> reached_implementations() {
   for (const Family& family : gpu::families()) {
     for (const Implementation& each : family) {
       if (each.launch == nullptr || each.op->samples == nullptr) continue;
-      if (!runs_of(each).empty()) reached.push_back(&each);
+      if (!reached_samples(each).empty()) reached.push_back(&each);
     }
   }
   return reached;
@@ -70,8 +70,8 @@ TEST_P(EveryImplementation, ComputesItsOp) {
   static int devices = 40;
   const Device device(gpu::kept_device(
       new gpu::GpuDevice("sim", devices++, std::make_unique<sim::SimDriver>(), options)));
-  for (const Run& run : runs_of(implementation)) {
-    const OpCase one = make_case(*implementation.op, run.sample, run.dtype, false);
+  for (const ReachedSample& each : reached_samples(implementation)) {
+    const OpCase one = make_case(*implementation.op, each.sample, each.dtype, false);
     const std::vector<Array> results =
         record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
     ASSERT_EQ(difference(one, results, expected_results(one)), "") << one.text();
