@@ -1,4 +1,4 @@
-// What entry points that a text of Metal brings along are called with.
+// The arguments of the entry points of texts in Metal's own form.
 
 // The type of a function's parameter, without pointer, reference and const.
 template <int kIndex, class Function>
@@ -71,7 +71,7 @@ struct EntryPlace {
   uint threads_per_quadgroup() const { return 4u; }
 };
 
-// A position as the parameter's type has it: a number, or so many of its elements.
+// A position as the parameter's type has it: a number, or a vector of its first elements.
 template <class T>
 struct EntryPosition {
   static T of(uint3 at) { return T(at.x); }

@@ -1,5 +1,5 @@
 // Functions of Metal's library that other people's texts call and kernels of the dialect do not:
-// integers, comparisons, geometry, matrices, packed colours. Included in namespace metal, behind
+// integers, comparisons, geometry, matrices, packed colours. Included in namespace metal, after
 // the target's prelude.
 
 #define HEARTH_INTEGER template <class T, class = enable_if_t<is_integral_v<T>>>

@@ -1,5 +1,5 @@
 // Operators and names of vectors and matrices that kernels of the dialect do not use and other
-// people's texts do. Included in namespace metal, behind the target's prelude.
+// people's texts do. Included in namespace metal, after the target's prelude.
 
 // Vectors.
 template <class T, int N>

@@ -1,5 +1,5 @@
-// Textures and rendering by name only, so that texts compile which have other functions of them
-// beside the kernel that runs: nothing here has a body, and kernels do not take textures. Included
+// Textures and rendering by name only, so that texts compile that use them in other functions than
+// the kernel that runs: nothing here has a body, and kernels do not take textures. Included
 // in namespace metal.
 
 enum class access { sample, read, write, read_write };

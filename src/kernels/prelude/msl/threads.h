@@ -1,5 +1,5 @@
 // What Metal's library has of simdgroups, quadgroups and atomics beyond the dialect, and its
-// macros. Included in namespace metal, behind the target's prelude.
+// macros. Included in namespace metal, after the target's prelude.
 
 // Simdgroups and quadgroups.
 template <class T>

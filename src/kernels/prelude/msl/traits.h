@@ -1,5 +1,5 @@
 // Type traits that kernels of the dialect do not use and other people's texts do. Included in
-// namespace metal, behind the target's prelude.
+// namespace metal, after the target's prelude.
 
 typedef decltype(nullptr) nullptr_t;
 typedef ulong uintptr_t;
