@@ -10,7 +10,7 @@ namespace hearth::gpu {
 // lines stay where they are.
 std::string with_float_literals(std::string_view text);
 
-// Whether `word` stands in `text` outside of comments and literals.
+// Whether `word` occurs in `text` outside of comments and literals.
 bool mentions(std::string_view text, std::string_view word);
 
 // Throws Error{invalid_argument} for what would compile and mean something else: a threadgroup

@@ -329,7 +329,7 @@ std::string assemble_together(std::span<const KernelSource* const> sources) {
     assembly.append(overloads);
     for (const std::string_view function : kernel.functions) {
       if (!shared.contains(function)) continue;
-      // Overloads of it stand beside it, and do not hide it.
+      // So that overloads of it do not hide it.
       assembly.append("using kernel_text::" + std::string(function) + ";\n");
     }
     assembly.add(kernel.text, kernel.name);

@@ -29,7 +29,7 @@ enum class Target : std::uint8_t {
 std::string assemble(const runtime::KernelSource& source, Target target);
 
 // Several kernels as one translation unit for CUDA: prelude and headers come once, each kernel's
-// own text stands in a namespace of its own, where its functions may still overload those of the
+// own text is in a namespace of its own, where its functions may still overload those of the
 // headers. They have different names, and texts of the dialect. Throws as assemble() does.
 std::string assemble_together(std::span<const runtime::KernelSource* const> sources);
 

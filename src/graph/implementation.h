@@ -120,9 +120,9 @@ struct TuningClass {
   double work = 0;      // multiplications and additions of this one, of which two count as one
 };
 
-// Whose times decide, where measuring is worth it (kernels/autotune/tuner.h).
+// Which candidates are measured, where that is worth it (kernels/autotune/tuner.h).
 enum class Tuning : std::uint8_t {
-  none,    // nobody's: it serves what it accepts
+  none,    // none: it serves what it accepts
   rivals,  // those of its variants, and of all after it that would serve as well
 };
 
@@ -137,8 +137,8 @@ struct Implementation {
   // Depends on dtypes, ranks, extents, static parameters and the device only, never on strides: an
   // op is expanded when it is recorded if nothing accepts it. Null: always.
   bool (*accepts)(const Signature&) = nullptr;
-  // Whether it takes the operands as they lie. For each that has this there is one without, further
-  // back, that accepts the same. Null: always.
+  // Whether it takes operands of these strides. For each that has this there is a later one without
+  // that accepts the same. Null: always.
   bool (*fits)(const Signature&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
@@ -148,24 +148,25 @@ struct Implementation {
   Prepared (*prepare)(const Signature&) = nullptr;
   // Null: the op is expanded to its composite.
   LaunchFunction launch = nullptr;
-  // Several ways of one kind instead of prepare(): the one that should be fastest first. Their
-  // names are "<name>/...", and all that there are on any device are variant_names().
+  // Several candidates instead of prepare(), the one that should be fastest first. Their names are
+  // "<name>/..."; variant_names() has those of every device.
   std::vector<Candidate> (*variants)(const Signature&) = nullptr;
   std::vector<std::string> (*variant_names)() = nullptr;
   Tuning tuning = Tuning::none;
-  // What rules say of a problem, and times are kept by. Null: dtype and extents, exactly.
+  // The class of a problem, which rules name and times are kept by. Null: dtype and extents,
+  // exactly.
   TuningClass (*tuning_class)(const Signature&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
   // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
-  // The rows of its result may lie further apart than they are long, as Signature::output.strides
-  // say. What is between them it leaves alone.
+  // The rows of its result may be padded, as Signature::output.strides say. It leaves the padding
+  // alone.
   bool writes_padded = false;
-  // Bit i: output i need not be written. It is left out then where nobody wants it.
+  // Bit i: output i need not be written where nobody wants it.
   std::uint32_t may_omit = 0;
 };
 
-// The list of a family, or of what else belongs together: constexpr, so that it lives for ever.
+// The list of a family. It is constexpr, so it outlives every device.
 using Family = std::span<const Implementation>;
 
 // How a device runs fused regions.

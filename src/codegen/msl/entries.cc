@@ -60,7 +60,8 @@ std::string constant_type(Tokens words) {
   return is_constant ? type : "";
 }
 
-// A declaration of a kernel, from `begin` on, whose word kernel stands at `marker`; the end of it.
+// Reads a declaration of a kernel from `begin` on, with the word kernel at `marker`; returns its
+// end.
 std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t marker) {
   const Tokens tokens = text.tokens;
   if (is(tokens, begin, "template") && !is(tokens, begin + 1, "<")) {
@@ -109,7 +110,7 @@ std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t mar
 }  // namespace
 
 MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
-  std::size_t begin = 0;  // of the declaration in hand
+  std::size_t begin = 0;  // of the current declaration
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string_view word = tokens[i].text;
     if (word == ";" || word == "{" || word == "}") {

@@ -182,7 +182,7 @@ class Functions {
  private:
   template <class Found>
   void read(std::size_t at, std::size_t end, bool in_metal, const Found& found) {
-    std::size_t begin = at;  // of the declaration in hand
+    std::size_t begin = at;  // of the current declaration
     std::string_view name;
     for (; at < end; ++at) {
       const std::string_view text = tokens_[at].text;

@@ -1,4 +1,4 @@
-// The GPUs of this machine that Metal has.
+// Registers the GPUs that Metal has on this machine.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ struct Scratch {
   std::vector<Address> operands;
 };
 
-// Most plans of a single op have nothing to add: that is told sooner than added.
+// Most plans of a single op have nothing to add: testing for 0 is cheaper than adding it.
 void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
   if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
 }

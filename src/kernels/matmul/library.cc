@@ -287,7 +287,7 @@ Prepared prepare_library(const Signature& signature, std::int64_t large) {
 
 Prepared prepare_library(const Signature& signature) { return prepare_library(signature, kLarge); }
 
-// It has no f64, and is told how gelu is worked out.
+// It has no f64; its gelu is the formula that its call gives it.
 bool fits_packed_library(const Signature& signature) {
   const TensorSpec& c = signature.output;
   const auto is_dense = [&](int input) {

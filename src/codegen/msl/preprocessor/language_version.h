@@ -8,8 +8,8 @@ constexpr int language_version(long macos) {
   return macos >= 26 ? 400 : macos >= 15 ? 320 : macos >= 14 ? 310 : 300;
 }
 
-// What texts are told. On a Mac that of its system, but no more than 320: what texts have for 4.0
-// is tensor operations, which are not taken. Elsewhere 310.
+// The version that texts see. On a Mac that of its system, but no more than 320: what texts do from
+// 4.0 on is tensor operations, which are not supported. Elsewhere 310.
 int told_language_version();
 
 }  // namespace hearth::gpu

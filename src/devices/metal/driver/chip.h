@@ -18,9 +18,9 @@ struct Chip {
   // A command buffer is committed when it has this many commands, or they name this many bytes.
   int commands = 40;
   std::int64_t bytes = std::int64_t{40} << 20;
-  // Command::work that ends a command buffer however little it has else: some 25 ms of all cores at
-  // their best. Work that is ten times slower than that is still far from what the system takes for
-  // a GPU that hangs.
+  // Command::work that ends a command buffer however few its commands: some 25 ms of all cores at
+  // peak. Work that is ten times slower is still far from the time after which the system treats a
+  // GPU as hung.
   double work() const { return 4e9 * cores; }
 };
 

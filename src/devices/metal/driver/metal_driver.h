@@ -110,7 +110,7 @@ class MetalDriver final : public runtime::Driver {
   ArgumentRing ring_;
   DeviceCopies copies_;
   Barriers barriers_;
-  Places places_;         // of the group in hand, one command after the other
+  Places places_;         // of the current group, one command after the other
   Address nothing_ = {};  // what arguments of no bytes are bound to
 };
 

@@ -19,9 +19,9 @@ struct MpsExecutable {
   std::vector<std::size_t> feeds;  // which input its first is, and so on
 };
 
-// Tensors belong to the graph. Nothing is rounded but by what the graph is told: elements of 16
-// bits are cast when they are read and before they are written, since nobody says how wide
-// MPSGraph's sums of them are, and others found them narrow.
+// Tensors belong to the graph. Rounding is explicit: elements of 16 bits are cast when they are
+// read and before they are written, since the width of MPSGraph's sums of them is not documented,
+// and others found them narrow.
 class MpsGraph {
  public:
   explicit MpsGraph(const ObjectiveC& objc);

@@ -1,4 +1,4 @@
-// A call of a library as MPSGraph is asked for it: memory as it lies, and the graph between.
+// A call of a library as MPSGraph runs it: operands as they are in memory, and the graph.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 // Record::thread: | turn:17 | split | many groups | many simdgroups | many lanes | atomic |
 // thread:10 |. A turn counts the simdgroup's barriers of its own. The `many` flags say that others
 // than `thread` are summed up in the record: of other threadgroups, other simdgroups, other lanes.
-// A word that is split is told of by the cells of its bytes.
+// The cells of its bytes describe a word that is split.
 constexpr std::uint32_t kThread = 0x3ff;
 constexpr std::uint32_t kLane = 0x1f;
 constexpr std::uint32_t kSimdgroup = kThread & ~kLane;

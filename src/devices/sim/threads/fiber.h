@@ -1,4 +1,4 @@
-// Functions that can be left in the middle and continued later, each on a stack of its own.
+// Functions that can be suspended and resumed, each on a stack of its own.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ class CudaKernel final : public CudaFunction {
   std::shared_ptr<const CudaModule> module_;
   FunctionHandle function_ = nullptr;
   unsigned large_bytes_ = 0;  // that each launch asks for
-  // Of the command in hand.
+  // Of the current command.
   mutable std::vector<void*> values_;
   mutable std::vector<std::byte> batch_;
 };

@@ -17,8 +17,8 @@ struct Bindings {
   // Threadgroup memory that a launch asks for: index and bytes. Arrays of generated entry points
   // are declared there, and ask for none.
   std::vector<std::pair<UInteger, UInteger>> threadgroup;
-  // The last argument is the grid in threads, for a text of Metal's own: the API is told it, and
-  // the kernel is not.
+  // The last argument is the grid in threads, for a text of Metal's own: it is for the API, not for
+  // the kernel.
   bool takes_grid = false;
   // Of a batched kernel (runtime/commands/batched_kernel.h): all arguments are one struct, in
   // buffer 0.

@@ -22,7 +22,7 @@ void ReachedBuffers::add(Id buffer, bool writes) {
 }
 
 void ReachedBuffers::tell(Id encoder) {
-  // What is told last counts, so that those that are in both lists are written.
+  // The last call counts, so that buffers in both lists are written.
   if (!read_.empty()) {
     objc_.send(encoder, messages::use_resources, read_.data(), UInteger{read_.size()}, kRead);
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr SystemVersion kResidencySets{15, 0, 0};
 
-// Takes a buffer out of those that a set has not been told of.
+// Takes a buffer out of those that are not yet applied to a set.
 bool forget(std::vector<Id>& untold, Id buffer) {
   const auto found = std::find(untold.begin(), untold.end(), buffer);
   if (found == untold.end()) return false;

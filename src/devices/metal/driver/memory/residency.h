@@ -35,10 +35,9 @@ class Residency {
   // From the next apply() on, until remove(), where it fits. `is_adopted`: memory of the host, such
   // as a file's, which gets only what other memory leaves.
   void add(Id buffer, std::int64_t bytes, bool is_adopted);
-  // Keeps the buffer until its set is told, by the next apply() at the latest.
+  // Keeps the buffer until its set is updated, by the next apply() at the latest.
   void remove(Owned buffer) noexcept;
-  // Tells the sets what was added and removed, if anything was. Comes before a command buffer is
-  // committed.
+  // Applies to the sets what was added and removed. Called before a command buffer is committed.
   void apply() noexcept;
 
  private:
