@@ -62,9 +62,9 @@ struct Sizes {
 };
 
 // How long a tile should take, as the threadgroups that one core of a GPU makes one after the
-// other: in clocks of an iteration, in each of which it does 128 multiplications, moves 64 bytes of
-// threadgroup memory, or 32 from its cache. An iteration has four barriers, which other
-// threadgroups of the core fill.
+// other: in clocks of a turn, of which it does 128 multiplications, moves 64 bytes of threadgroup
+// memory, or 32 from its cache. A turn has four barriers, which other threadgroups of the core
+// fill.
 double predicted_attention(const AttentionInputs& a, const Sizes& sizes,
                            const AttentionTile& tile) {
   constexpr double kMultiplications = 128, kMoved = 64, kFetched = 32, kBarriers = 400,

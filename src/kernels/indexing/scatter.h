@@ -30,19 +30,19 @@ inline Shape lines_along(int axis, Shape shape) {
   return shape;
 }
 
-// The limits of the implementations with sums in threadgroup memory: elements in all, and
-// destinations for each index. Destinations are read and written whole, which must cost less than
+// What the forms with sums in threadgroup memory are for: so many elements in all, and so many
+// destinations an index at most; they are read and written whole, which has to be less than
 // sorting.
 inline constexpr std::int64_t kMaxSummed = std::int64_t{1} << 31;
 inline constexpr std::int64_t kSparsest = 32;
-// Lines taken together where lines are not contiguous: 32 bytes of 64-bit indices.
+// Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.
 inline constexpr std::int64_t kNeighbours = 4;
 
 // Atomic additions: of integers always, their sums do not depend on the order; of floats where
 // equal runs may differ.
 bool by_atomics(DType dtype);
 
-// Whether one thread for each line is fastest, of `count` elements in lines of `length`.
+// Whether one thread for each line is soonest done, of `count` elements in lines of `length`.
 bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length);
 
 }  // namespace hearth::gpu

@@ -27,12 +27,11 @@ constexpr std::int64_t kPanel = 8;  // rows of tiles
 constexpr std::int64_t kMaxMatmulLayers = 65535;
 // Threadgroups of a core that fit by their registers.
 constexpr std::int64_t kMaxResident = 4;
-// k is split until each core has kGroupsOfCore threadgroups, within these lengths and counts of
-// parts.
+// Threadgroups for each core are enough; parts of k are no shorter, nor more, than these.
 constexpr std::int64_t kGroupsOfCore = 4;
 constexpr std::int64_t kMinMatmulPart = 256;
 constexpr std::int64_t kMaxMatmulParts = 16;
-// The cost of staging, in multiplications: of an element, and of a slice.
+// Staging an element costs as much as so many multiplications, a slice as so many more.
 constexpr std::int64_t kStagedElement = 6;
 constexpr std::int64_t kSlice = 1024;
 

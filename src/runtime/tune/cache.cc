@@ -87,13 +87,13 @@ bool read_time(const JsonValue& value, CandidateTime& time) {
   return true;
 }
 
-std::optional<KeptSelection> result_of(const std::string& line) {
+std::optional<KeptSelection> choice_of(const std::string& line) {
   const std::optional<JsonValue> value = parse_json(line);
   const auto* const object = value ? std::get_if<JsonObject>(&*value) : nullptr;
-  KeptSelection result;
-  if (object == nullptr || !read_text(*object, "op", result.op) ||
-      !read_text(*object, "class", result.problem) ||
-      !read_text(*object, "chosen", result.chosen)) {
+  KeptSelection choice;
+  if (object == nullptr || !read_text(*object, "op", choice.op) ||
+      !read_text(*object, "class", choice.problem) ||
+      !read_text(*object, "chosen", choice.chosen)) {
     return std::nullopt;
   }
   const JsonValue* const times = member(*object, "microseconds");
@@ -101,38 +101,38 @@ std::optional<KeptSelection> result_of(const std::string& line) {
   if (list == nullptr) return std::nullopt;
   bool has_chosen = false;
   for (const auto& [name, time] : *list) {
-    CandidateTime& each = result.times.emplace_back();
+    CandidateTime& each = choice.times.emplace_back();
     each.name = name;
     if (!read_time(time, each)) return std::nullopt;
     // What could not be measured is not known to work.
-    has_chosen = has_chosen || (name == result.chosen && each.seconds.has_value());
+    has_chosen = has_chosen || (name == choice.chosen && each.seconds.has_value());
   }
-  return has_chosen ? std::optional(std::move(result)) : std::nullopt;
+  return has_chosen ? std::optional(std::move(choice)) : std::nullopt;
 }
 
-std::string line_of(const KeptSelection& result) {
+std::string line_of(const KeptSelection& choice) {
   JsonObject times;
-  for (const CandidateTime& time : result.times) {
+  for (const CandidateTime& time : choice.times) {
     // In steps of a nanosecond, so that lines stay short.
     const auto rounded = [](double seconds) { return std::round(seconds * 1e9) * 1e-3; };
     times.emplace_back(time.name, time.seconds ? JsonValue(rounded(*time.seconds)) : JsonValue());
   }
-  return json_text(JsonObject{{"op", result.op},
-                              {"class", result.problem},
-                              {"chosen", result.chosen},
+  return json_text(JsonObject{{"op", choice.op},
+                              {"class", choice.problem},
+                              {"chosen", choice.chosen},
                               {"microseconds", std::move(times)}});
 }
 
-bool is_between(const KeptSelection& result, const std::vector<std::string>& names) {
-  return result.times.size() == names.size() &&
-         std::all_of(result.times.begin(), result.times.end(), [&](const CandidateTime& time) {
+bool is_between(const KeptSelection& choice, const std::vector<std::string>& names) {
+  return choice.times.size() == names.size() &&
+         std::all_of(choice.times.begin(), choice.times.end(), [&](const CandidateTime& time) {
            return std::find(names.begin(), names.end(), time.name) != names.end();
          });
 }
 
-std::vector<std::string> names_of(const KeptSelection& result) {
+std::vector<std::string> names_of(const KeptSelection& choice) {
   std::vector<std::string> names;
-  for (const CandidateTime& time : result.times) names.push_back(time.name);
+  for (const CandidateTime& time : choice.times) names.push_back(time.name);
   return names;
 }
 
@@ -149,31 +149,31 @@ std::string TuningFile::heading() const {
 }
 
 std::vector<KeptSelection> TuningFile::read() const noexcept try {
-  std::vector<KeptSelection> results;
+  std::vector<KeptSelection> choices;
   std::error_code error;
-  if (path_.empty()) return results;
+  if (path_.empty()) return choices;
   const std::uintmax_t bytes = std::filesystem::file_size(path_, error);
-  if (error || bytes > kMaxFileLength) return results;
+  if (error || bytes > kMaxFileLength) return choices;
   std::ifstream file(path_, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line) || line != heading()) return results;
+  if (!std::getline(file, line) || line != heading()) return choices;
   while (std::getline(file, line)) {
     if (line.size() > kMaxLineLength) continue;
-    auto result = result_of(line);
-    if (!result) continue;
-    std::erase_if(results, [&](const KeptSelection& other) {
-      return other.op == result->op && other.problem == result->problem;
+    auto choice = choice_of(line);
+    if (!choice) continue;
+    std::erase_if(choices, [&](const KeptSelection& other) {
+      return other.op == choice->op && other.problem == choice->problem;
     });
-    results.push_back(std::move(*result));
+    choices.push_back(std::move(*choice));
   }
-  return results;
+  return choices;
 } catch (const std::exception&) {
   return {};
 }
 
-bool TuningFile::write(const std::vector<KeptSelection>& results) const noexcept try {
+bool TuningFile::write(const std::vector<KeptSelection>& choices) const noexcept try {
   std::string text = heading() + "\n";
-  for (const KeptSelection& result : results) text += line_of(result) + "\n";
+  for (const KeptSelection& choice : choices) text += line_of(choice) + "\n";
   return write_whole_file(path_, {std::as_bytes(std::span(text))});
 } catch (const std::exception&) {
   return false;
@@ -182,36 +182,36 @@ bool TuningFile::write(const std::vector<KeptSelection>& results) const noexcept
 std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::string& problem,
                                               const std::vector<std::string>& names) {
   if (!known_) known_ = read();
-  for (const KeptSelection& result : *known_) {
-    if (result.op == op && result.problem == problem && is_between(result, names)) return result;
+  for (const KeptSelection& choice : *known_) {
+    if (choice.op == op && choice.problem == problem && is_between(choice, names)) return choice;
   }
   return std::nullopt;
 }
 
 std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::string& problem) {
   if (!known_) known_ = read();
-  for (const KeptSelection& result : *known_) {
-    if (result.op == op && result.problem == problem) return result;
+  for (const KeptSelection& choice : *known_) {
+    if (choice.op == op && choice.problem == problem) return choice;
   }
   return std::nullopt;
 }
 
-KeptSelection TuningFile::keep(KeptSelection result) {
+KeptSelection TuningFile::keep(KeptSelection choice) {
   std::error_code error;
   if (!path_.empty()) {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   }
   const FileLock lock(path_.empty() ? "" : path_ + ".lock");
   if (!path_.empty()) known_ = read();
-  if (auto first = find(result.op, result.problem, names_of(result))) return *first;
+  if (auto first = find(choice.op, choice.problem, names_of(choice))) return *first;
   std::vector<KeptSelection>& all = *known_;
   std::erase_if(all, [&](const KeptSelection& other) {
-    return other.op == result.op && other.problem == result.problem;
+    return other.op == choice.op && other.problem == choice.problem;
   });
-  all.push_back(result);
+  all.push_back(choice);
   if (all.size() > kMax) all.erase(all.begin(), all.end() - kMax);
   if (!path_.empty()) write(all);
-  return result;
+  return choice;
 }
 
 }  // namespace runtime

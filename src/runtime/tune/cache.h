@@ -1,5 +1,5 @@
-// The results of tuning, kept on disk from process to process. Knows no op: an op and a class of
-// its problems are texts here.
+// What was measured to choose between implementations, kept on disk from process to process. Knows
+// no op: an op and a class of its problems are texts here.
 #pragma once
 
 #include <optional>
@@ -22,24 +22,24 @@ struct KeptSelection {
   std::vector<CandidateTime> times;  // of all candidates, in the order in which they were offered
 };
 
-// One file for a device and a compiler, a result a line, in JSON: may be read and edited by people.
+// One file for a device and a compiler, a choice a line, in JSON: may be read and edited by people.
 // Safe between processes; nothing here throws. Lines and files that make no sense count as absent
 // and are gone when something is next kept. Not thread-safe.
 class TuningFile {
  public:
-  static constexpr std::size_t kMax = 1024;  // results; the oldest go first
+  static constexpr std::size_t kMax = 1024;  // choices; the oldest go first
 
   // `device`: what the times depend on, such as its name and how many cores it has. `compiler`: of
   // kernels, with their version. An empty folder: nothing is kept.
   TuningFile(const std::string& folder, std::string device, std::string compiler);
 
-  // The result for this class among candidates of exactly these names, if there is one.
+  // The choice for this class between candidates of exactly these names, if there is one.
   std::optional<KeptSelection> find(const std::string& op, const std::string& problem,
                                     const std::vector<std::string>& names);
-  // The same among any candidates.
+  // The same between whatever candidates.
   std::optional<KeptSelection> find(const std::string& op, const std::string& problem);
-  // Keeps the result and returns it, or the one that another process kept first.
-  KeptSelection keep(KeptSelection result);
+  // Keeps the choice and returns it, unless another process was first: then the one that it kept.
+  KeptSelection keep(KeptSelection choice);
 
   // As they are on disk now, the oldest first.
   std::vector<KeptSelection> read() const noexcept;
@@ -47,7 +47,7 @@ class TuningFile {
   const std::string& path() const noexcept { return path_; }
 
  private:
-  bool write(const std::vector<KeptSelection>& results) const noexcept;
+  bool write(const std::vector<KeptSelection>& choices) const noexcept;
   std::string heading() const;
 
   std::string device_, compiler_, path_;

@@ -71,7 +71,7 @@ runtime::KernelParameter parameter_of(const std::string& text) {
       "with a type, a name and a count");
 }
 
-// The path in quotes or angle brackets after #include in a line, or nothing.
+// What stands in quotes or angle brackets behind #include in a line, or nothing.
 std::string included(std::string_view line) {
   const auto skip_blanks = [&line] {
     while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
@@ -113,8 +113,7 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
 }
 
 // Reads what a text includes, under the path that the preprocessor looks for. `key` is the text's
-// own, and `folder` where it lies. A missing file may be included under a condition that does not
-// hold.
+// own, and `folder` where it lies. What is not there may stand in a condition that does not hold.
 void KernelFile::add_includes(const std::string& text, const std::string& folder,
                               const std::string& key) {
   std::istringstream lines(text);

@@ -29,12 +29,12 @@ Pieces pieces_of(std::string_view text);
 // As C has them, with # ## __VA_ARGS__ and the comma before an empty ## __VA_ARGS__.
 class Macros {
  public:
-  // `definition` is what stands after #define. Throws Error{invalid_argument}.
+  // `definition` is what stands behind #define. Throws Error{invalid_argument}.
   void define(std::string_view definition);
   void remove(const std::string& name) { macros_.erase(name); }
   bool has(const std::string& name) const { return macros_.count(name) > 0; }
 
-  // Newlines between the arguments of a macro come after it. Throws Error{invalid_argument} for
+  // Newlines between the arguments of a macro come behind it. Throws Error{invalid_argument} for
   // calls without an end or with a wrong number of arguments, and for text that grows without end.
   Pieces expand(Pieces pieces);
 

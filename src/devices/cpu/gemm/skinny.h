@@ -10,7 +10,7 @@ namespace hearth::cpu {
 // No product with more rows and more columns than this is skinny.
 inline constexpr std::int64_t kSkinnyMost = 24;
 
-// Runs the product and returns true if it is skinny; else does nothing. Takes floats, and m, n
+// Runs the product if it is such a one and returns true; else does nothing. Takes floats, and m, n
 // and k above zero.
 bool gemm_skinny(const GemmArgs& args, std::int64_t batch);
 

@@ -5,8 +5,8 @@
 // result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
 // Bound by gemm.
 //
-// Few rows (decoding): a task owns a split of the keys of one key head and all rows that read it,
-// so that keys and values are read once; the splits' results are combined in order. Bound by
+// Few rows (decoding): a task owns a stretch of keys of one key head and all rows that read it, so
+// that keys and values are read once; the stretches' results are combined in order. Bound by
 // memory.
 //
 // A row without a visible key gives 0.
@@ -24,7 +24,7 @@ constexpr std::int64_t kChunkRows = 512;
 constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
-constexpr std::int64_t kSplitKeys = 256;
+constexpr std::int64_t kStretchKeys = 256;
 
 // The softmax of a row so far: weights are e^(score - max), `sum` adds them up.
 template <class T>
@@ -118,10 +118,10 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
              });
 }
 
-// One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
+// One stretch of keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
-void attend_split(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
-                  std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
+void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
+                    std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
   T* const scores = scratch<T>(1, rows * width);
@@ -149,10 +149,10 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
   const std::int64_t kv_heads = args.batch * args.kv_heads;
-  const std::int64_t splits = (args.kv_length + kSplitKeys - 1) / kSplitKeys;
+  const std::int64_t stretches = (args.kv_length + kStretchKeys - 1) / kStretchKeys;
   T* const q = scratch<T>(8, kv_heads * rows * d);
-  T* const results = scratch<T>(9, kv_heads * splits * rows * dv);
-  Running<T>* const running = scratch<Running<T>>(10, kv_heads * splits * rows);
+  T* const results = scratch<T>(9, kv_heads * stretches * rows * dv);
+  Running<T>* const running = scratch<Running<T>>(10, kv_heads * stretches * rows);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
     // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i %
     // args.rows.
@@ -163,27 +163,27 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
         args.q.stride(3), d, q + i * d);
     math.scale(q + i * d, static_cast<T>(args.scale), q + i * d, d, false);
   }
-  const std::int64_t cost = std::min(args.kv_length, kSplitKeys) * (d + dv) * (1 + rows / 4);
-  for_chunks(kv_heads * splits, cost, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);
+  for_chunks(kv_heads * stretches, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t head = task / splits, key = task % splits * kSplitKeys;
+      const std::int64_t head = task / stretches, key = task % stretches * kStretchKeys;
       std::fill_n(running + task * rows, rows, Running<T>{});
-      attend_split(args, head / args.kv_heads, head % args.kv_heads, q + head * rows * d, key,
-                   std::min(kSplitKeys, args.kv_length - key), running + task * rows,
-                   results + task * rows * dv);
+      attend_stretch(args, head / args.kv_heads, head % args.kv_heads, q + head * rows * d, key,
+                     std::min(kStretchKeys, args.kv_length - key), running + task * rows,
+                     results + task * rows * dv);
     }
   });
   T* const sum = scratch<T>(0, dv);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
-    const std::int64_t task = i / rows * splits, row = i % rows;
+    const std::int64_t task = i / rows * stretches, row = i % rows;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     T max = kNone, total = 0;
-    for (std::int64_t s = 0; s < splits; ++s) {
+    for (std::int64_t s = 0; s < stretches; ++s) {
       const T other = running[(task + s) * rows + row].max;
       max = other > max ? other : max;
     }
     std::fill_n(sum, dv, T(0));
-    for (std::int64_t s = 0; s < splits; ++s) {
+    for (std::int64_t s = 0; s < stretches; ++s) {
       const Running<T>& part = running[(task + s) * rows + row];
       if (part.sum == T(0)) continue;
       const T share = part.max == kNone ? T(1) : std::exp(part.max - max);

@@ -1,4 +1,5 @@
-// attention and its gradient by the vendor's library: kernels/attention/library/problem.h.
+// attention and its gradient by the vendor's library, where the driver has one that does them:
+// kernels/attention/library/problem.h.
 #include <algorithm>
 #include <memory>
 
@@ -45,7 +46,7 @@ std::shared_ptr<StepPlan> forward_steps(const Signature& signature) {
   const std::int64_t lines = a.batch * a.heads * a.rows;
   const int output = static_cast<int>(signature.inputs.size());
   const StepArgument out = part_of(output, a.dtype(), 0, lines * a.dv);
-  // The library writes the sums even where nothing reads them.
+  // The library knows attention by the sums, also where nobody reads them.
   const bool gives_sums = signature.output_count() > 1 && !signature.output_at(1).absent;
   const StepArgument sums = gives_sums ? part_of(output + 1, DType::f32, 0, lines)
                                        : workspace(*plan, lines * size_of(DType::f32));
@@ -83,7 +84,7 @@ StepArgument rows_of(StepArgument all, DType dtype, const AttentionProblem::Step
   return all;
 }
 
-// Bytes for the scores of `heads` heads.
+// Bytes for the scores of so many heads.
 std::int64_t score_bytes(const AttentionProblem& problem, std::int64_t heads) {
   const auto padded = [](std::int64_t n) { return (n + 127) / 128 * 128; };
   return heads * padded(problem.rows) * padded(problem.keys) * 2;

@@ -1,4 +1,4 @@
-// The problem that a library's call of attention solves.
+// Attention as a library is asked for it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct AttentionInputs;
 // LibraryCall::function of an AttentionProblem.
 inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
-// The workspace that a library needs at most.
+// What a library needs beside what the problem says, at most.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 
 // out = softmax(scale q k^T + bias) v, with heads that share keys, and where `causal` only keys up
@@ -54,15 +54,15 @@ inline AttentionProblem::Steps dense_steps(const Shape& shape) {
   return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
-// The stride of an axis of one element is arbitrary: such axes get the steps of dense rows.
+// The stride of an axis of one element says nothing: such steps are those of dense rows.
 AttentionProblem::Steps steps_of(const TensorSpec& spec);
 
-// The problem of a forward pass with these inputs, with a workspace and without a bias.
+// What the inputs of a forward pass ask for, with a workspace, and without a bias.
 AttentionProblem attention_problem_of(const AttentionInputs& a);
 runtime::LibraryCall attention_call(const AttentionProblem& problem);
 // Which of the call's parameters the workspace is.
 std::size_t workspace_parameter(const AttentionProblem& problem);
-// The inverse of attention_call().
+// The other way about.
 AttentionProblem attention_problem(const runtime::LibraryCall& call);
 
 }  // namespace hearth::gpu

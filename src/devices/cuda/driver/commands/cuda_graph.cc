@@ -24,8 +24,7 @@ std::vector<std::byte> argument_values(const Command& command) {
   return values;
 }
 
-// Whether a command touches so much memory that a branch of the graph costs little compared with
-// it.
+// Whether a command touches so much memory that a branch of the graph costs little beside it.
 bool is_long(const Command& command) {
   constexpr std::int64_t kLong = std::int64_t{32} << 20;
   std::int64_t bytes = 0;
