@@ -78,7 +78,7 @@ class HEARTH_API Array {
   bool is_evaluated() const noexcept;
 
   // Evaluates and copies the elements in row-major order. T must store the array's dtype, or the
-  // call throws Error{dtype}; Error{out_of_memory} where the host has no room for the copy.
+  // call throws Error{dtype}; Error{out_of_memory} where the host lacks memory for the copy.
   template <class T>
   std::vector<T> to_vector() const {
     std::vector<T> out = host_vector<T>("to_vector", size());
@@ -158,10 +158,10 @@ HEARTH_API std::vector<Array> host_arrays(std::span<const HostElements> elements
 //
 // What fails, here or in eval(), fails alone: an op that throws or that a device has no kernel for,
 // and values that find no memory (of what is recorded the largest, as many as it takes), and what
-// is made of those. Everything else recorded beside them is computed, updates in place too. Memory
+// is made of those. Everything else on the tape is computed, updates in place too. Memory
 // is acquired before anything runs, so running out of it changes no value. A value that has failed
 // throws its Error whenever it is read, and passes it on to what is recorded from it: it is not
-// tried again. Record it anew when there is room. Where the device itself fails, all that was
+// tried again. Record it anew when there is memory. Where the device itself fails, all that was
 // recorded with it fails; on a device that runs later the next wait throws that once, and what it
 // touched has no certain value.
 HEARTH_API void submit();

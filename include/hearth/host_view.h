@@ -59,7 +59,7 @@ class HostView {
 };
 
 // `count` elements for `op` to fill with what a device has. Throws Error{out_of_memory} where the
-// host has no room. For Hearth itself.
+// host lacks memory. For Hearth itself.
 template <class T>
 std::vector<T> host_vector(const char* op, std::int64_t count) {
   try {

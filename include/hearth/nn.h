@@ -189,7 +189,7 @@ struct HEARTH_API KvCache {
           DType dtype = DType::f32, Device device = Device());
 
   std::int64_t capacity() const { return keys.shape(2); }
-  // Writes k, v [batch, kv_heads, rows, head_dim] behind what is there. Throws Error{shape} when
+  // Writes k, v [batch, kv_heads, rows, head_dim] after what is there. Throws Error{shape} when
   // they do not fit.
   void append(const Array& k, const Array& v);
   // Forgets all positions; the memory is kept.
@@ -220,7 +220,7 @@ struct HEARTH_API MultiHeadAttention {
   struct Call {
     bool causal = false;
     Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, rows, length]
-    KvCache* cache = nullptr;  // x stands behind what the cache holds, and joins it
+    KvCache* cache = nullptr;  // x stands after what the cache holds, and joins it
   };
   // x [batch, rows, dim] to the same shape.
   Array forward(const Array& x, const Call& call) const;

@@ -8,7 +8,7 @@ namespace hearth {
 inline namespace v0 {
 
 struct Numerics {
-  // Products of f32 may round their factors to TF32 (10 bits behind the point), and still sum in
+  // Products of f32 may round their factors to TF32 (10 bits after the point), and still sum in
   // f32.
   bool tf32 = false;
   // Equal runs give equal bits. Without, sums may be taken in an order that changes from run to

@@ -173,7 +173,7 @@ struct Slice {
   std::int64_t step = 1;
 };
 
-// One Slice for each leading axis; the axes behind are kept whole.
+// One Slice for each leading axis; the axes after are kept whole.
 HEARTH_API Array slice(const Array& x, const std::vector<Slice>& slices);
 // `length` elements of `axis` from `start`; Error{invalid_argument} if they do not exist.
 HEARTH_API Array narrow(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t length);
@@ -204,7 +204,7 @@ HEARTH_API Array repeat(const Array& x, const Dims& times);
 HEARTH_API Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array& value);
 // x with `value` (of x's rank) written from `starts` on; see dynamic_slice.
 HEARTH_API Array dynamic_slice_assign(const Array& x, const Dims& starts, const Array& value);
-// out[..i..] = x[..indices[..i..]..] along `axis`. indices has x's rank and, beside `axis`, x's
+// out[..i..] = x[..indices[..i..]..] along `axis`. indices has x's rank and, but for `axis`, x's
 // extents or smaller ones; the result has its shape.
 HEARTH_API Array gather(const Array& x, const Array& indices, std::int64_t axis);
 // x with values[..i..] added at [..indices[..i..]..] along `axis`, in index order (bool: or).

@@ -28,7 +28,7 @@ namespace hearth {
 inline namespace v0 {
 namespace optim {
 
-// What all optimizers share: arrays of state beside the parameters, and a count of steps.
+// What all optimizers share: arrays of state for the parameters, and a count of steps.
 class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();

@@ -8,10 +8,10 @@
 //   encoder.dispatch(scale, {groups}, {256}, {x, runtime::constant(parameters)});
 //   encoder.wait();
 //
-// What runs beside what follows from the bytes that each dispatch reads and writes; nobody places a
-// barrier. Kernels are written once, in the dialect of docs/kernels.md, and run on every GPU.
-// Everything throws hearth::Error; no call ends the process. Objects may be used from any thread,
-// one at a time; several encoders of a device may be used at once.
+// What may run concurrently follows from the bytes that each dispatch reads and writes; nobody
+// places a barrier. Kernels are written once, in the dialect of docs/kernels.md, and run on every
+// GPU. Everything throws hearth::Error; no call ends the process. Objects may be used from any
+// thread, one at a time; several encoders of a device may be used at once.
 #pragma once
 
 #include <cstddef>
@@ -69,13 +69,13 @@ struct KernelSource {
   // Threads may be divided among threadgroups in any way along x: a launch with other threadgroups
   // but as many threads, or more, does the same.
   bool flat = false;
-  // For Hearth itself: a kernel that runs up to so many launches of its function as one.
+  // For Hearth itself: a kernel that runs up to this many launches of its function as one.
   int members = 0;
   // As metal_kernel() makes it: the text is Metal's own, and `function` is its entry point.
   bool metal = false;
 };
 
-// What Metal's API would be told beside a text.
+// What Metal's API would be told besides a text.
 struct MetalOptions {
   // Values by name, as C++ writes them: {"has_mask", "true"}. Those that are left out must not be
   // used, but where the text asks is_function_constant_defined().
@@ -158,7 +158,7 @@ class HEARTH_API Buffer {
   // The same bytes as elements of another dtype. Throws Error{shape} where sizes do not fit.
   Buffer reinterpret(DType dtype, const Shape& shape) const;
 
-  // Queues a copy to the device; `data` may be reused at once. Throws Error{shape} for a wrong
+  // Queues a copy to the device; `data` may be reused immediately. Throws Error{shape} for a wrong
   // size.
   void write(std::span<const std::byte> data) const;
   // Queues a copy of the bytes of `source`, of the same device; the two do not overlap. Throws
@@ -271,7 +271,7 @@ class HEARTH_API CommandEncoder {
   // that reach beyond it, only the threads within run.
   void dispatch_threads(const Kernel& kernel, Size3 grid, Size3 threads,
                         std::initializer_list<Value> values);
-  // Queues what was added and returns at once.
+  // Queues what was added and returns without waiting.
   void commit();
   // Commits and waits for all work of the device. Throws Error{device} with the name of the kernel
   // that failed.

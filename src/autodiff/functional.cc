@@ -5,8 +5,8 @@
 #include "autodiff/walk.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
-#include "ops/call.h"
-#include "ops/defs.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

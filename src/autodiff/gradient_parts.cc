@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "graph/outputs.h"
 #include "hearth/ops.h"
-#include "ops/call.h"
+#include "ops/definition/call.h"
 
 namespace hearth {
 

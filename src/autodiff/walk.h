@@ -64,7 +64,7 @@ class Walk {
     }
   };
 
-  // Of an op of several results, those of its results behind the first.
+  // Of an op of several results, those of its results after the first.
   using MoreGradients = std::vector<Array>;
 
   Waiting* waiting(GradRecord* record);
@@ -79,7 +79,7 @@ class Walk {
   std::vector<GradRecord*> held_;
   std::uint64_t first_own_ = next_grad_sequence();
   std::priority_queue<Visit> queue_;
-  // Of all records seen so far; in one piece of memory, which goes with the walk.
+  // Of all records seen so far; in one block of memory, which lives as long as the walk.
   std::pmr::monotonic_buffer_resource memory_{std::size_t{1} << 14};
   std::pmr::unordered_map<GradRecord*, Waiting> waiting_{&memory_};
   std::unordered_map<GradRecord*, MoreGradients> more_gradients_;

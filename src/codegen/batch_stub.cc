@@ -1,6 +1,6 @@
 #include "codegen/batch_stub.h"
 
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 
 namespace hearth::gpu {
 namespace {

@@ -1,4 +1,4 @@
-// bfloat for compilers of Metal's language that have none.
+// A bfloat type for versions of Metal's language that have none.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hearth::gpu {
 
-// What stands in front of the text of `source` for Metal's language before 3.1: a bfloat of its own
+// What goes in front of the text of `source` for Metal's language before 3.1: a bfloat of its own
 // (kernels/prelude/metal_bfloat.h), and its vectors where the kernel's own text speaks of bfloat.
 std::string bfloat_prelude(const runtime::KernelSource& source);
 

@@ -1,6 +1,6 @@
 #include "codegen/dialect_text.h"
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {

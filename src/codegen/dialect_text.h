@@ -1,4 +1,4 @@
-// What kernel texts say differently from C++.
+// Checks of dialect texts, and what of them has to be rewritten for C++.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace hearth::gpu {
 // lines stay where they are.
 std::string with_float_literals(std::string_view text);
 
-// Whether `word` stands in `text` outside of comments and literals.
+// Whether `word` occurs in `text` outside of comments and literals.
 bool mentions(std::string_view text, std::string_view word);
 
 // Throws Error{invalid_argument} for what would compile and mean something else: a threadgroup

@@ -32,7 +32,7 @@ std::string callee(const runtime::KernelSource& source);
 // of Metal may be given the same memory twice.
 std::string no_alias(const runtime::KernelSource& source);
 
-// CUDA gives every kernel so many bytes of static threadgroup arrays.
+// The static threadgroup arrays of a CUDA kernel hold at most this many bytes.
 inline constexpr std::int64_t kStaticThreadgroupBytes = 48 * 1024;
 // Where a parameter's array lies in memory that a launch asks for.
 struct LargeArrays {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 
 namespace hearth::gpu {
 

@@ -1,8 +1,9 @@
 // Which kernels share a program of NVRTC.
 //
 // Reading the prelude and the headers takes as long as optimising and translating a kernel or two,
-// and the compiler's own lock lets one thread read at a time. So kernels that are compiled at once
-// share programs: few, so that little is read, and several, so that translating is shared out.
+// and the compiler's own lock lets one thread read at a time. So kernels that are compiled
+// together share programs: few, so that little is read, and several, so that threads divide the
+// translation.
 #pragma once
 
 #include <span>

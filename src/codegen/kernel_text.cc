@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/declared_functions.h"
 #include "codegen/dialect_text.h"
 #include "codegen/embedded_texts.h"
 #include "codegen/entry_stub.h"
 #include "codegen/msl/text.h"
-#include "codegen/tokens.h"
+#include "codegen/text/declared_functions.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -99,7 +99,7 @@ std::string_view included_path(std::string_view line) {
 // Of these, a translation unit of several kernels has one copy; other files belong to a kernel.
 bool is_header(std::string_view path) { return path.ends_with(".h"); }
 
-// Puts texts one behind the other, with the files they include, each once. Texts live as long as
+// Puts texts one after the other, with the files they include, each once. Texts live as long as
 // it.
 class Assembly {
  public:
@@ -276,14 +276,14 @@ std::string assemble(const KernelSource& source, Target target) {
   assembly.append("namespace metal {\n");
   if (source.metal) {
     for (const std::string_view part :
-         {"prelude/metal_traits.h", "prelude/metal_operators.h", "prelude/metal_threads.h",
-          "prelude/metal_functions.h", "prelude/metal_textures.h"}) {
+         {"prelude/msl/traits.h", "prelude/msl/operators.h", "prelude/msl/threads.h",
+          "prelude/msl/functions.h", "prelude/msl/textures.h"}) {
       assembly.add_file(part);
     }
   }
   assembly.append("namespace kernel_text {\nnamespace {\n");
   assembly.add_file("prelude/overloads.h");
-  if (source.metal) assembly.add_file("prelude/metal_entry.h");
+  if (source.metal) assembly.add_file("prelude/msl/entry.h");
   const std::string own = source.metal ? plain_text(source, target) : source.text;
   const std::string text = f64 ? own : with_float_literals(own);
   assembly.add(text, source.name);
@@ -329,7 +329,7 @@ std::string assemble_together(std::span<const KernelSource* const> sources) {
     assembly.append(overloads);
     for (const std::string_view function : kernel.functions) {
       if (!shared.contains(function)) continue;
-      // Overloads of it stand beside it, and do not hide it.
+      // So that overloads of it do not hide it.
       assembly.append("using kernel_text::" + std::string(function) + ";\n");
     }
     assembly.add(kernel.text, kernel.name);

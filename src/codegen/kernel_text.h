@@ -29,7 +29,7 @@ enum class Target : std::uint8_t {
 std::string assemble(const runtime::KernelSource& source, Target target);
 
 // Several kernels as one translation unit for CUDA: prelude and headers come once, each kernel's
-// own text stands in a namespace of its own, where its functions may still overload those of the
+// own text is in a namespace of its own, where its functions may still overload those of the
 // headers. They have different names, and texts of the dialect. Throws as assemble() does.
 std::string assemble_together(std::span<const runtime::KernelSource* const> sources);
 
@@ -38,7 +38,7 @@ std::string assemble_together(std::span<const runtime::KernelSource* const> sour
 std::string_view embedded_text(std::string_view path);
 
 // Changes with any text of src/kernels, and with what assemble() makes of a source: what compiled
-// kernels depend on beside it.
+// kernels depend on besides it.
 std::uint64_t embedded_revision();
 
 }  // namespace hearth::gpu

@@ -1,4 +1,4 @@
-// Index spaces made simple.
+// Merging the axes of an index space.
 #pragma once
 
 #include <array>

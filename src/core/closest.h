@@ -1,4 +1,4 @@
-// Guessing what a misspelt word was meant to be.
+// The word that was probably meant by a misspelt one.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
-// JSON documents of configurations, reports and kept choices. The library behind them is included
-// by one source for all; untrusted headers of tensors have their own reader (io/safetensors.h).
+// JSON documents of configurations, reports and results of tuning. The library behind them is
+// included by one source for all; untrusted headers of tensors have their own reader
+// (io/safetensors.h).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// How a device runs an op: what an implementation says of itself, what it is asked, and what it
-// gets when it is launched. Which of several serves is graph/selector.h's part.
+// The implementations of an op on a device: what one declares, how it is prepared, how it is
+// launched. graph/selector.h picks one of them.
 //
 // Operands of a launch are numbered: the inputs, then the outputs. Pointers are device addresses;
 // on the CPU they are host pointers.
@@ -60,11 +60,11 @@ struct Signature {
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
   TensorSpec output;  // dense row-major, but for kernels that have Implementation::writes_padded
-  // The results behind the first, dense row-major. When a kernel prepares and is launched, a result
+  // The results after the first, dense row-major. When a kernel prepares and is launched, a result
   // is absent that nobody wants and that Implementation::may_omit names.
   std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
-  std::vector<Epilogue> epilogue;  // in order; their inputs lie behind the op's own
+  std::vector<Epilogue> epilogue;  // in order; their inputs lie after the op's own
   const runtime::DeviceTraits* device = &runtime::common_traits();  // that it is prepared for
 
   int output_count() const { return 1 + static_cast<int>(more_outputs.size()); }
@@ -97,8 +97,8 @@ struct Prepared {
   LaunchFunction launch = nullptr;  // instead of Implementation::launch
 };
 
-// What an implementation can read. The planner copies an input (and counts it) where it does not
-// fit.
+// The layouts that an implementation can read. The planner copies an input with another one, and
+// counts the copy.
 enum class LayoutNeed : std::uint8_t {
   strided,
   last_axis_dense,
@@ -120,10 +120,10 @@ struct TuningClass {
   double work = 0;      // multiplications and additions of this one, of which two count as one
 };
 
-// Whose times decide, where measuring is worth it (kernels/autotune/tuner.h).
+// Which candidates are measured, where that is worth it (kernels/autotune/tuner.h).
 enum class Tuning : std::uint8_t {
-  none,    // nobody's: it serves what it accepts
-  rivals,  // those of its variants, and of all behind it that would serve as well
+  none,    // none: it serves what it accepts
+  rivals,  // those of its variants, and of all after it that would serve as well
 };
 
 // One way to run an op. Immutable; lists of them are constexpr, best first.
@@ -137,8 +137,8 @@ struct Implementation {
   // Depends on dtypes, ranks, extents, static parameters and the device only, never on strides: an
   // op is expanded when it is recorded if nothing accepts it. Null: always.
   bool (*accepts)(const Signature&) = nullptr;
-  // Whether it takes the operands as they lie. For each that has this there is one without, further
-  // back, that accepts the same. Null: always.
+  // Whether it takes operands of these strides. For each that has this there is a later one without
+  // that accepts the same. Null: always.
   bool (*fits)(const Signature&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
@@ -148,24 +148,25 @@ struct Implementation {
   Prepared (*prepare)(const Signature&) = nullptr;
   // Null: the op is expanded to its composite.
   LaunchFunction launch = nullptr;
-  // Several ways of one kind instead of prepare(): the one that should be fastest first. Their
-  // names are "<name>/...", and all that there are on any device are variant_names().
+  // Several candidates instead of prepare(), the one that should be fastest first. Their names are
+  // "<name>/..."; variant_names() has those of every device.
   std::vector<Candidate> (*variants)(const Signature&) = nullptr;
   std::vector<std::string> (*variant_names)() = nullptr;
   Tuning tuning = Tuning::none;
-  // What rules say of a problem, and times are kept by. Null: dtype and extents, exactly.
+  // The class of a problem, which rules name and times are kept by. Null: dtype and extents,
+  // exactly.
   TuningClass (*tuning_class)(const Signature&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
   // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
-  // The rows of its result may lie further apart than they are long, as Signature::output.strides
-  // say. What is between them it leaves alone.
+  // The rows of its result may be padded, as Signature::output.strides say. It leaves the padding
+  // alone.
   bool writes_padded = false;
-  // Bit i: output i need not be written. It is left out then where nobody wants it.
+  // Bit i: output i need not be written where nobody wants it.
   std::uint32_t may_omit = 0;
 };
 
-// The list of a family, or of what else belongs together: constexpr, so that it lives for ever.
+// The list of a family. It is constexpr, so it outlives every device.
 using Family = std::span<const Implementation>;
 
 // How a device runs fused regions.

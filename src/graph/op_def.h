@@ -47,7 +47,7 @@ enum class OpKind : std::uint8_t {
   indexed,      // gather, scatter and friends
   random,       // counter-based generators
   opaque,       // anything else with a kernel of its own
-  output,       // a result of the op before it, behind its first; no kernel: graph/outputs.h
+  output,       // a further result of the op before it; no kernel: graph/outputs.h
   sync,         // waits: its shape depends on the data, or it leaves the device
 };
 
@@ -82,7 +82,7 @@ struct Inference {
   Shape shape;
   DType dtype = DType::f32;
   DType scalar_dtype = DType::f32;
-  // The results behind the first, OpDef::outputs - 1 of them.
+  // The results after the first, OpDef::outputs - 1 of them.
   std::span<OutputType> more_outputs = {};
 
   bool has(int i) const {
@@ -121,7 +121,7 @@ struct Vjp {
   // Of the output: same shape and dtype. Undefined only where nothing but other outputs has one.
   const Array& grad;
   const Array& out;  // only with Saves::output
-  // The same of the outputs behind the first, of ops that have them.
+  // The same of the outputs after the first, of ops that have them.
   std::span<const Array> more_grads = {};
   std::span<const Array> more_outs = {};
 

@@ -11,7 +11,7 @@ constexpr ParamSpec kOutput[] = {{"output", ParamType::i64}};
 
 constinit const OpDef output_op = {
     .name = "output",
-    .summary = "A result of the op before it, behind its first.",
+    .summary = "A further result of the op before it.",
     .kind = OpKind::output,
     .params = kOutput,
 };

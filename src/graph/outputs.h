@@ -1,13 +1,13 @@
-// The results of an op behind its first.
+// Ops with several results.
 //
 // Every node is one value. The further results of an op are nodes of their own, recorded right
-// behind the op's node, which is the first result: their op is output_op, their input that node,
+// after the op's node, which is the first result: their op is output_op, their input that node,
 // and their parameter which result they are. So fates, handles, storage, donation and the plan key
 // know one value a node, and each result lives as long as somebody wants it. The planner gives the
 // storage of all of them to the one launch of the op's kernel.
 //
-// Going back, a tracked result behind the first has a record of its own over the op's record, which
-// gathers the gradients of all results before its rule is called.
+// In backward(), a tracked result after the first has a record of its own over the op's record,
+// which gathers the gradients of all results before its rule is called.
 #pragma once
 
 #include "graph/op_def.h"

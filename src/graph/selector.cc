@@ -187,7 +187,7 @@ std::vector<Candidate> Selector::candidates(const Implementation& implementation
     if (each.prepared.launch == nullptr) each.prepared.launch = implementation.launch;
   }
   if (rule == nullptr) return all;
-  // A variant that this signature does not have leaves the choice to the others.
+  // Where the signature has no such variant, the rule says nothing.
   const auto is_other = [&](const Candidate& each) {
     return !runtime::is_wanted(each.name, rule->name);
   };

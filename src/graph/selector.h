@@ -1,9 +1,9 @@
-// Which implementation of an op serves a signature. One for each device, made of the lists of its
-// families.
+// Selects the implementation of an op for a signature. One for each device, made of the lists of
+// its families.
 //
-// In this order decides: what the device has (needs), what is accepted and fits, what a user's rule
-// names (HEARTH_CHOICES), what was measured among candidates (kernels/autotune), the order of the
-// list. Lists are data: the first that serves is the default.
+// What decides, in this order: what the device has (needs), what accepts and fits the signature,
+// the user's rules (HEARTH_CHOICES), the times of candidates (kernels/autotune), the order of the
+// list. Lists are data: the first implementation that serves is the default.
 #pragma once
 
 #include <mutex>
@@ -22,7 +22,7 @@ struct SelectorOptions {
   RegionImplementation region = {};
   bool host_memory = false;  // implementations get host pointers: an op's own host function may run
   std::string rules = {};    // as HEARTH_CHOICES
-  // Leaves the choice between several candidates to measurement. Null: the first is taken.
+  // Makes a step that is tuned among several candidates. Null: the first is taken.
   Prepared (*measured)(const OpDef&, TuningClass, std::vector<Candidate>) = nullptr;
 };
 
@@ -35,7 +35,7 @@ class Selector {
   // where the user's rules make no sense.
   const Implementation* find(const Signature& signature) const;
   bool has(const OpDef* op) const { return by_op_.contains(op); }
-  // What `chosen`, which find() gave, makes of the signature; with what tuning decides between.
+  // Prepares `chosen`, which find() gave, or the candidates that tuning decides between.
   Prepared prepare(const Implementation& chosen, const Signature& signature) const;
 
   const runtime::DeviceTraits& traits() const noexcept { return options_.traits; }
@@ -48,7 +48,7 @@ class Selector {
   // Names that rules may use although no device of this process has them. Those of each selector's
   // families are known by themselves.
   static void declare(const std::vector<Family>& families);
-  // Throws Error{invalid_argument} where rules, as HEARTH_CHOICES, make no sense.
+  // Throws Error{invalid_argument} for rules, as HEARTH_CHOICES, that make no sense.
   static void check_rules(const std::string& text);
 
  private:
@@ -56,7 +56,7 @@ class Selector {
 
   bool is_on_request(const Implementation& implementation) const;
   const std::vector<runtime::SelectionRule>& rules() const;
-  // The rule that counts for the signature, of those that one of `all` can follow; else null.
+  // The first rule for the signature that one of `all` can follow, or null.
   const runtime::SelectionRule* rule_for(const Signature& signature, const List& all) const;
   // What the rule names instead of `chosen`, if it can run what was laid out for that.
   const Implementation& asked_for(const Implementation& chosen, const Signature& signature,

@@ -1,4 +1,4 @@
-// Choices that change how plans are built. They are part of every plan's identity.
+// Options that change how plans are built. They are part of every plan's key.
 #pragma once
 
 #include <cstdint>

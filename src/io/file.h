@@ -1,4 +1,4 @@
-// Files as bytes: mapped reads, bounded whole reads, and writes that appear at once or not at all.
+// Files as bytes: mapped reads, bounded whole reads, and atomic writes.
 //
 // Every failure of the operating system is Error{io} whose text names the path and the reason.
 #pragma once
@@ -47,7 +47,7 @@ void replace_file(const std::string& path, const std::string& text);
 // message of the Error{io}.
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path);
 
-// Writes a new version of a file piece by piece. Bytes go to a hidden file in the same folder,
+// Writes a new version of a file in parts. Bytes go to a hidden file in the same folder,
 // which commit() syncs and renames over the path. Until then the old file is untouched; a writer
 // destroyed before commit(), or one whose write failed, leaves nothing behind. After a SIGKILL the
 // hidden file stays, and the next writer of the same path takes it over.

@@ -56,7 +56,7 @@ struct Transformer {
   Transformer(const TransformerConfig& shape, DType compute, Device device, Generator* generator);
 
   // Integer tokens [batch, rows] to normalised activations [batch, rows, dim]. With caches the
-  // tokens stand behind those that the caches hold. Throws Error{shape} beyond the context.
+  // tokens stand after those that the caches hold. Throws Error{shape} beyond the context.
   Array hidden(const Array& tokens, KvCaches* caches = nullptr) const;
   // Activations [..., dim] to scores [..., vocabulary].
   Array logits(const Array& activations) const;

@@ -1,11 +1,11 @@
-// Functions of two and three arrays, element by element: arithmetic, comparison, logic, choice.
+// Functions of two and three arrays, element by element: arithmetic, comparison, logic, where.
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "hearth/ops.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {
@@ -20,7 +20,7 @@ Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
 bool is_number(const Array& x) { return x.defined() && x.node()->weak; }
 
 // b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
-// an op on two numbers would choose a dtype.
+// an op on two numbers would pick a dtype.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);

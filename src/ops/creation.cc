@@ -2,9 +2,9 @@
 #include <cstdint>
 
 #include "hearth/ops.h"
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "hearth/ops.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {

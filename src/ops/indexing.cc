@@ -1,9 +1,9 @@
 // Reading and writing parts of arrays: by region (slice_assign) and by index arrays.
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
-#include "ops/slices.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
+#include "ops/definition/slices.h"
 
 namespace hearth {
 
@@ -56,7 +56,7 @@ void infer_slice_assign(Inference& inference) {
     const std::int64_t count = value.shape()[i];
     const std::int64_t start = dynamic_i64(starts[i]);
     if (count == 0) continue;
-    // How many more elements fit behind the first; start + (count - 1) * step might overflow.
+    // How many more elements fit after the first; start + (count - 1) * step might overflow.
     const auto room = [&] {
       if (steps[i] > 0) return (extent - 1 - start) / steps[i];
       return steps[i] == INT64_MIN ? 0 : start / -steps[i];

@@ -1,8 +1,8 @@
 // matmul and what is built from it.
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 

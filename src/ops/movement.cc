@@ -1,9 +1,9 @@
 // Views: the same elements in another order or shape. contiguous is the view that may not differ
 // from memory; cat is the one copy.
 #include "hearth/ops.h"
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 
@@ -18,7 +18,7 @@ constexpr ParamSpec kRope[] = {
     {.name = "inverse", .type = ParamType::boolean, .optional = true},
     {.name = "offset", .type = ParamType::i64, .dynamic = true, .optional = true}};
 
-// x is input `x`; the inputs behind it are vectors as long as its last axis. Returns that extent.
+// x is input `x`; the inputs after it are vectors as long as its last axis. Returns that extent.
 std::int64_t infer_rows(Inference& inference, int x) {
   const DType dtype = common_dtype(inference);
   require_float(inference, x, "x");

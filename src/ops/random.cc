@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 
@@ -46,7 +46,7 @@ constexpr ParamSpec kIntegers[] = {{"shape", ParamType::i64_list},
                                    {.name = "low", .type = ParamType::i64, .dynamic = true},
                                    {.name = "high", .type = ParamType::i64, .dynamic = true}};
 
-// The words behind seed and counter.
+// The words after seed and counter.
 constexpr int kFirstWord = 2;
 constexpr int kSecondWord = 3;
 

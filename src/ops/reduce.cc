@@ -4,9 +4,9 @@
 
 #include "graph/record/grad_record.h"
 #include "hearth/ops.h"
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "hearth/ops.h"
-#include "ops/call.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
-#include "ops/slices.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
+#include "ops/definition/slices.h"
 
 namespace hearth {
 namespace {
@@ -33,7 +33,7 @@ Array sliced(const Array& x, const Dims& starts, const Dims& sizes, Dims steps) 
   return call(defs::slice_op, Params().list(starts).list(sizes).list(steps), {&x});
 }
 
-// A record has room for this many operands and some; more are joined in groups.
+// A record holds this many operands and some; more are joined in groups.
 constexpr std::size_t kMaxJoined = 1024;
 
 }  // namespace
@@ -323,7 +323,7 @@ Array repeat(const Array& x, const Dims& times) {
   }
   if (repeated == 0) return x;
   if (shape.rank() + repeated > kMaxRank) {
-    // Too many axes to stretch at once: one after the other.
+    // Too many axes to broadcast in one step: one after the other.
     Array result = x;
     for (int i = 0; i < times.rank(); ++i) {
       if (times[i] == 1) continue;

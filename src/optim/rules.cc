@@ -26,8 +26,8 @@ void require_adam(const char* optimizer, const Options& options) {
   require(options.weight_decay >= 0, optimizer, "weight_decay", options.weight_decay, ">= 0");
 }
 
-// before * beta + now * (1 - beta). The smaller factor stands at the difference: where that is 0,
-// the other value is met exactly.
+// before * beta + now * (1 - beta). The smaller factor multiplies the difference: where it is 0,
+// the result is exactly the other value.
 Array moving(const Array& before, const Array& now, double beta) {
   return beta < 0.5 ? lerp(now, before, beta) : lerp(before, now, 1 - beta);
 }

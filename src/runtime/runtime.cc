@@ -314,7 +314,7 @@ void CommandEncoder::commit() {
     check_host_holds(pending.device.impl(), pending.batch.commands());
     submit(state_->driver, pending.batch.commands());
   }
-  // The pool gives this memory only to work queued later, so it may go at once.
+  // The pool gives this memory only to work queued later, so it may be freed now.
   pending.batch.clear();
   pending.buffers.clear();
 }

@@ -19,22 +19,22 @@ std::string text_of(const runtime::CandidateTime& time) {
   return time.name + microseconds;
 }
 
-// What was measured to choose between implementations.
+// The results of tuning.
 void write_choices(Device device) {
   const auto* const gpu = dynamic_cast<const gpu::GpuDevice*>(&device.impl());
   if (gpu == nullptr) return;
-  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->tuning_file().read();
   if (kept.empty()) return;
-  for (const runtime::KeptSelection& choice : kept) {
-    std::string line = "  " + choice.op + " " + choice.problem + ": " + choice.chosen;
+  for (const runtime::KeptSelection& result : kept) {
+    std::string line = "  " + result.op + " " + result.problem + ": " + result.chosen;
     const char* separator = " (";
-    for (const runtime::CandidateTime& time : choice.times) {
+    for (const runtime::CandidateTime& time : result.times) {
       line += separator + text_of(time);
       separator = ", ";
     }
     write_out(line + ")\n");
   }
-  write_out("  kept in " + gpu->choices().path() + "\n");
+  write_out("  kept in " + gpu->tuning_file().path() + "\n");
 }
 
 }  // namespace

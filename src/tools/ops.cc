@@ -2,7 +2,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "graph/op_def.h"
 #include "hearth/grad.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

@@ -1,8 +1,9 @@
 # The library that stands for the Objective-C runtime and Metal where there is none of them.
-file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/machines/metal_double/*.cc")
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_SOURCE_DIR}/machines/metal_double/*.cc")
 add_library(hearth_metal_double MODULE ${sources}
   "${PROJECT_SOURCE_DIR}/src/devices/metal/objc/messages.cc"
-  "${PROJECT_SOURCE_DIR}/src/devices/metal/driver/encoding.cc")
+  "${PROJECT_SOURCE_DIR}/src/devices/metal/objc/encoding.cc")
 set_target_properties(hearth_metal_double PROPERTIES
   POSITION_INDEPENDENT_CODE ON LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/metal")
 target_include_directories(hearth_metal_double PRIVATE

@@ -1,4 +1,4 @@
-// What Metal's library has beyond the dialect (prelude/metal_*.h), on the simulator, against C++.
+// What Metal's library has beyond the dialect (kernels/prelude/msl), on the simulator, against C++.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -195,7 +195,7 @@ TEST(MetalLibrary, VectorsOfPartsAndScalarsBesideThem) {
   EXPECT_EQ(y[0], 3.0f + 9.0f + 15.0f + 7.0f + 3.0f);
 }
 
-// Functions of another stage, and of textures, may stand beside the kernel.
+// The text may have functions of another stage, and of textures, besides the kernel.
 TEST(MetalLibrary, OtherStagesInTheText) {
   const std::vector<float> y = results(
       "y[i] = 2.0f * x[i];\n", {3},

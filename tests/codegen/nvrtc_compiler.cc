@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "devices/cuda/driver/nvrtc.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 
 namespace hearth::gpu_test {
 namespace {

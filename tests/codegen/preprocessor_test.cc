@@ -1,11 +1,11 @@
 // Macros, conditions and included files of kernel texts.
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 
 #include <gtest/gtest.h>
 
 #include "check.h"
-#include "codegen/msl/constant_expression.h"
-#include "codegen/msl/language_version.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
+#include "codegen/msl/preprocessor/language_version.h"
 
 namespace hearth::gpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "graph/selector.h"
 #include "hearth/device.h"
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "sample_signature.h"
 
 namespace hearth {

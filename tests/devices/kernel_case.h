@@ -17,7 +17,7 @@
 #include "graph/params.h"
 #include "graph/selector.h"
 #include "hearth/dtype.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/device/worker_pool.h"
 
 namespace hearth::cpu {

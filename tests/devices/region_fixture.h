@@ -11,7 +11,7 @@
 #include "graph/op_def.h"
 #include "graph/plan/region.h"
 #include "hearth/shape.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::region_test {
 
@@ -28,7 +28,7 @@ namespace hearth::region_test {
 HEARTH_TEST_OP(cast)
 #undef HEARTH_TEST_OP
 
-// Memory with a guard behind it that no kernel may change.
+// Memory with a guard after it that no kernel may change.
 class Guarded {
  public:
   static constexpr std::size_t kGuard = 192;

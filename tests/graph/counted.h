@@ -1,4 +1,4 @@
-// What a piece of code adds to the process's statistics.
+// What a block of code adds to the process's statistics.
 #pragma once
 
 #include <vector>

@@ -83,7 +83,7 @@ TEST(Fusion, HalvesStayWideInsideARegion) {
   EXPECT_TRUE(std::isinf(exact[1]));
 }
 
-// A kernel has so many arguments and no more.
+// A kernel has a limited number of arguments.
 TEST(Fusion, WideRegionsAreSplit) {
   std::vector<Array> inputs;
   for (int i = 0; i < 60; ++i) inputs.push_back(add(iota({33}), static_cast<double>(i)).eval());

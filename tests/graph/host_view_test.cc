@@ -150,7 +150,7 @@ TEST_P(HostViews, ArraysInPlaceKeepTheMemoryAsLongAsTheyLive) {
 
 TEST_P(HostViews, ArraysInPlaceOfOtherPlaces) {
   const auto pages = std::make_shared<Pages>(ramp(1024));
-  // No float begins there; and the last bytes of a page have nothing behind them.
+  // No float begins there; and the last bytes of a page have nothing after them.
   HostElements odd = pages->elements(4, 8), last = pages->elements(1016, 8);
   odd.bytes = {odd.bytes.data() + 1, 32};
   const std::vector<Array> arrays = host_arrays(std::vector{odd, last}, pages, GetParam());

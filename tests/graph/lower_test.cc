@@ -9,7 +9,7 @@
 
 #include "core/axes.h"
 #include "hearth/shape.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

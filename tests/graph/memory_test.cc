@@ -193,7 +193,7 @@ TEST(Memory, DonatedInputsSurviveRunningOutOfMemory) {
   EXPECT_EQ(kept.to_vector<float>()[7], 7);
 }
 
-// Leaves room for `bytes` more while it lives.
+// Leaves `bytes` of memory free while it lives.
 class MemoryLimit {
  public:
   MemoryLimit(Device device, std::int64_t bytes) : device_(device) {
@@ -248,7 +248,7 @@ TEST(Memory, WhatHasRoomRunsBesideWhatHasNone) {
   }
 }
 
-// Of values of one size those recorded last fail, about as many as have no room.
+// Of values of one size those recorded last fail, about as many as do not fit.
 TEST(Memory, TheLargestFailFirst) {
   for (const Device device : devices_under_test()) {
     const Array a = iota({1 << 16}, device).eval();

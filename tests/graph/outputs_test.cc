@@ -10,7 +10,7 @@
 #include "graph/switches.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include "hearth/runtime.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "devices/error_text.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {
@@ -111,7 +111,7 @@ TEST(Selector, RulesOfTheUser) {
   };
   EXPECT_EQ(with("matmul=any", signature_of({4, 4})), "any");
   EXPECT_EQ(with("matmul=asked", signature_of({4, 4})), "asked");
-  // A rule that cannot be followed leaves the choice as it was.
+  // A rule that cannot be followed changes nothing.
   EXPECT_EQ(with("matmul=square", signature_of({4, 5})), "dense");
   EXPECT_EQ(with("matmul=matrix/32", signature_of({4, 5})), "dense");
   EXPECT_EQ(with("matmul=square,matmul=any", signature_of({4, 5})), "any");

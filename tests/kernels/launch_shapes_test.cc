@@ -12,7 +12,7 @@
 #include "kernels/launch/step_plan.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {
@@ -81,7 +81,7 @@ Shapes of_all(const Signature& signature) {
   return shapes;
 }
 
-// One query of each head over long keys: stretches of keys for some threadgroups a processor.
+// One query of each head over long keys: splits of the keys for some threadgroups a processor.
 TEST(LaunchShapes, FlashDecoding) {
   const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);
   Signature signature;
@@ -213,7 +213,7 @@ Shapes of_all(const Region& region) {
   return shapes;
 }
 
-// Chunks of columns fill the device, and none is left over to run behind the others.
+// Chunks of columns fill the device, and none is left over to run after the others.
 TEST(LaunchShapes, ReducedColumns) {
   EXPECT_EQ(of_all(gpu_test::place_of_largest(DType::f32, {32768, 4096}, 0, {0, 1})),
             (Shapes{

@@ -1,374 +1,249 @@
+// The kernels of src/kernels, from what every implementation of the families prepares: for the
+// samples of its op, in dtypes of every size, in several layouts, with optional inputs and results
+// left out, with epilogues, with larger extents, on devices that have all that an implementation
+// may need.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/record/node.h"
+#include "hearth/error.h"
+#include "kernels/families.h"
+#include "kernels/instances.h"
+#include "kernels/launch/step_plan.h"
 #include "kernels/sample_kernels.h"
+#include "ops/definition/defs.h"
+#include "sample_signature.h"
 
 namespace hearth::gpu_test {
 namespace {
 
-using runtime::KernelParameter;
+using runtime::DeviceTraits;
 using runtime::KernelSource;
-using Kind = KernelParameter::Kind;
 
-KernelSource instance(const std::string& file, const std::string& name,
-                      const std::string& arguments, std::vector<KernelParameter> parameters) {
-  return {.name = "an_" + name,
-          .text = "#include \"kernels/" + file + "\"\n",
-          .function = arguments.empty() ? name : name + "<" + arguments + ">",
-          .parameters = std::move(parameters),
-          .max_threads = 256};
+// One of each size, signed and not. f64 is left out, which Metal has not.
+constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16,
+                             DType::i64, DType::u32, DType::i8};
+
+std::vector<DeviceTraits> kinds_of_device() {
+  const DeviceTraits plain;
+  DeviceTraits cuda;
+  cuda.processors = 128;
+  cuda.processor_threads = 2048;
+  cuda.processor_registers = 64 * 1024;
+  cuda.processor_memory = 228 * 1024;
+  cuda.has_tile_products = true;
+  cuda.libraries.matmul = {.exists = true, .strided = true};
+  cuda.libraries.attention = {.exists = true, .max_columns = 256};
+  DeviceTraits metal;
+  metal.processors = 16;
+  metal.processor_registers = 52 * 1024;
+  metal.processor_memory = 60 * 1024;
+  metal.has_simdgroup_matrix = true;
+  metal.libraries.matmul = {.exists = true};
+  metal.libraries.plain_attention = {.exists = true};
+  return {plain, cuda, metal};
 }
 
-KernelParameter read(const std::string& type, const std::string& name) {
-  return {Kind::read, type, name};
+// The sample with those of its extents multiplied that are in `chosen`.
+SampleCase scaled(SampleCase sample, const std::set<std::int64_t>& chosen, std::int64_t factor) {
+  for (SampleInput& input : sample.inputs) {
+    for (int axis = 0; axis < input.shape.rank(); ++axis) {
+      if (chosen.contains(input.shape[axis])) input.shape[axis] *= factor;
+    }
+  }
+  return sample;
 }
-KernelParameter write(const std::string& type, const std::string& name) {
-  return {Kind::write, type, name};
+
+// The valid samples of an op; with some extents 64 times as large, two of them 1024 times, or one
+// of them 4096 times. Not all of these are valid.
+std::vector<SampleCase> samples_of(const OpDef& op) {
+  std::vector<SampleCase> all;
+  for (const SampleCase& sample : op.samples()) {
+    if (sample.error != SampleCase::kValid) continue;
+    all.push_back(sample);
+    std::set<std::int64_t> distinct;
+    for (const SampleInput& input : sample.inputs) {
+      for (const std::int64_t extent : input.shape) {
+        if (extent > 1) distinct.insert(extent);
+      }
+    }
+    const std::vector<std::int64_t> extents(distinct.begin(), distinct.end());
+    for (unsigned bits = 1; bits < 1u << extents.size(); ++bits) {
+      std::set<std::int64_t> chosen;
+      for (std::size_t i = 0; i < extents.size(); ++i) {
+        if ((bits >> i & 1u) != 0) chosen.insert(extents[i]);
+      }
+      all.push_back(scaled(sample, chosen, 64));
+      if (chosen.size() == 2) all.push_back(scaled(sample, chosen, 1024));
+      if (chosen.size() == 1) all.push_back(scaled(sample, chosen, 4096));
+    }
+  }
+  return all;
 }
-KernelParameter constant(const std::string& type) { return {Kind::constant, type, "p"}; }
+
+// With the last two axes of some inputs, or the first two, in the other order in memory.
+Signature with_swapped(Signature signature, unsigned inputs, bool last) {
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+    TensorSpec& input = signature.inputs[i];
+    const int rank = input.shape.rank();
+    if ((inputs >> i & 1u) == 0 || rank < (last ? 2 : 3)) continue;
+    const int axis = last ? rank - 2 : 0;
+    Shape swapped = input.shape;
+    std::swap(swapped[axis], swapped[axis + 1]);
+    input.strides = contiguous_strides(swapped);
+    std::swap(input.strides[axis], input.strides[axis + 1]);
+  }
+  return signature;
+}
+
+bool has_layout(const Signature& signature, LayoutNeed need) {
+  return std::all_of(signature.inputs.begin(), signature.inputs.end(), [&](const TensorSpec& each) {
+    switch (need) {
+      case LayoutNeed::strided:
+        return true;
+      case LayoutNeed::last_axis_dense:
+        return each.shape.rank() == 0 || each.shape.back() == 1 || each.strides.back() == 1;
+      case LayoutNeed::matrices:
+        return has_dense_matrices(each.shape, each.strides);
+      case LayoutNeed::aligned_rows:
+        return has_aligned_rows(each, each.strides, 0);
+      case LayoutNeed::dense:
+        return is_dense(each.shape, each.strides);
+    }
+    return false;
+  });
+}
+
+// Everything that an op's implementations are asked for here. The samples live as long.
+std::vector<Signature> signatures_of(const OpDef& op) {
+  static std::deque<SampleCase> kept;
+  std::vector<Signature> all;
+  for (SampleCase& sample : samples_of(op)) {
+    const SampleCase& named = kept.emplace_back(std::move(sample));
+    for (const DType dtype : kDTypes) {
+      if (op.accepts_dtype != nullptr && !op.accepts_dtype(dtype)) continue;
+      try {
+        all.push_back(testing::sample_signature(op, named, dtype));
+      } catch (const Error&) {
+        continue;  // extents that depend on each other, or on parameters
+      }
+      if (element_count(all.back().output.shape) == 0) {
+        all.pop_back();
+        continue;
+      }
+      const Signature dense = all.back();
+      constexpr unsigned kAll = ~0u;
+      for (const unsigned inputs : {kAll, 1u, 2u}) {
+        all.push_back(with_swapped(dense, inputs, true));
+        all.push_back(with_swapped(dense, inputs, false));
+      }
+      for (int i = op.min_inputs; i < static_cast<int>(dense.inputs.size()); ++i) {
+        all.push_back(dense);
+        all.back().inputs[static_cast<std::size_t>(i)].absent = true;
+      }
+    }
+  }
+  return all;
+}
+
+// The signature with one more step of an epilogue.
+Signature with_step(Signature signature, const OpDef& op, DType result, int rank_of_other = -1) {
+  Epilogue step{.op = &op};
+  if (rank_of_other >= 0) {
+    TensorSpec other = signature.output;
+    const int kept = other.shape.rank() - rank_of_other;
+    for (int axis = 0; axis < kept; ++axis) other.strides[axis] = 0;
+    step.input = static_cast<int>(signature.inputs.size());
+    signature.inputs.push_back(other);
+  }
+  signature.output.dtype = result;
+  signature.epilogue.push_back(step);
+  return signature;
+}
+
+// With every epilogue that the implementation takes, of up to three steps.
+std::vector<Signature> with_epilogues(const Implementation& implementation,
+                                      const Signature& signature) {
+  std::vector<Signature> all = {signature};
+  if (implementation.fuses == nullptr) return all;
+  for (std::size_t from = 0, round = 0; round < 3; ++round) {
+    for (const std::size_t end = all.size(); from < end; ++from) {
+      const Signature base = all[from];
+      const DType dtype = base.output.dtype;
+      for (Signature& more : std::vector{
+               with_step(base, defs::add_op, dtype, 1),
+               with_step(base, defs::add_op, dtype, base.output.shape.rank()),
+               with_step(base, defs::relu_op, dtype), with_step(base, defs::gelu_tanh_op, dtype),
+               with_step(base, defs::cast_op, DType::f16),
+               with_step(base, defs::cast_op, DType::bf16)}) {
+        if (implementation.fuses(more)) all.push_back(std::move(more));
+      }
+    }
+  }
+  return all;
+}
+
+// Without each set of results that nobody may want.
+std::vector<Signature> with_omissions(const Implementation& implementation,
+                                      const Signature& signature) {
+  std::vector<Signature> all;
+  for (std::uint32_t bits = 0; bits < 1u << signature.output_count(); ++bits) {
+    if ((bits & ~implementation.may_omit) != 0) continue;
+    Signature& made = all.emplace_back(signature);
+    for (int i = 0; i < signature.output_count(); ++i) {
+      TensorSpec& output =
+          i == 0 ? made.output : made.more_outputs[static_cast<std::size_t>(i) - 1];
+      output.absent = (bits >> i & 1u) != 0;
+    }
+  }
+  return all;
+}
+
+void collect(const Implementation& implementation, const Signature& signature, Instances* into) {
+  std::vector<Prepared> prepared;
+  if (implementation.variants != nullptr) {
+    for (Candidate& each : implementation.variants(signature)) {
+      prepared.push_back(std::move(each.prepared));
+    }
+  } else if (implementation.prepare != nullptr) {
+    prepared.push_back(implementation.prepare(signature));
+  }
+  for (const Prepared& each : prepared) {
+    into->add(*static_cast<const gpu::KernelPlan*>(each.state.get()));
+  }
+}
+
+bool serves(const Implementation& implementation, const Signature& signature) {
+  return has_layout(signature, implementation.layout) &&
+         (implementation.accepts == nullptr || implementation.accepts(signature)) &&
+         (implementation.fits == nullptr || implementation.fits(signature));
+}
 
 std::vector<KernelSource> make_kernels() {
-  const KernelParameter dynamics = read("ulong", "dynamics");
-  std::vector<KernelSource> kernels = {
-      instance("matmul/tiles.metal", "matmul", "bfloat, float, 2, true, true, 2",
-               {read("bfloat", "a"),
-                read("bfloat", "b"),
-                read("bfloat", "bias"),
-                read("bfloat", "residual"),
-                write("bfloat", "c"),
-                constant("MatmulParams<2>"),
-                {Kind::threadgroup, "float", "a_tile", 1024},
-                {Kind::threadgroup, "float", "b_tile", 1024}}),
-      instance("indexing/indexing.metal", "slice_assign", "uint4, uint, 1, 2",
-               {read("uint4", "x"), write("uint4", "y"), dynamics, constant("AssignParams<1, 2>")}),
-      instance("indexing/indexing.metal", "gather", "ulong, int, uint, 3",
-               {read("ulong", "x"), read("int", "indices"), write("ulong", "y"),
-                constant("GatherParams<3>")}),
-      instance("indexing/indexing.metal", "select", "uchar, long, ulong, 3",
-               {read("uchar", "x"), read("long", "indices"), write("uchar", "y"),
-                constant("SelectParams<3>")}),
-      instance("indexing/indexing.metal", "select_rows", "uint4, long, 2, 4",
-               {read("uint4", "x"), read("long", "indices"), write("uint4", "y"),
-                constant("RowParams<2>")}),
-      instance("indexing/scatter_serial.metal", "scatter_add", "half, float, long, uint, 2",
-               {read("long", "indices"),
-                read("half", "values"),
-                {Kind::read_write, "float", "output"},
-                constant("ScatterParams<2>")}),
-      instance("indexing/scatter_atomics.metal", "scatter_atomics",
-               "atomic_float, float, long, uint, 2",
-               {read("long", "indices"),
-                read("float", "values"),
-                {Kind::read_write, "atomic_float", "output"},
-                constant("AtomicParams<2>")}),
-      instance("indexing/scatter_privatized.metal", "scatter_privatized",
-               "F16, float, long, 4, 1, false",
-               {read("long", "indices"),
-                read("half", "values"),
-                {Kind::read_write, "half", "output"},
-                constant("ShareParams<1>"),
-                {Kind::threadgroup, "float", "sums", 6144},
-                {Kind::threadgroup, "ushort", "staged", 2080},
-                {Kind::threadgroup, "uint", "waiting", 512}}),
-      instance("indexing/scatter_bucketed.metal", "bin_count", "long, 4, 1",
-               {read("long", "indices"),
-                write("uint", "counts"),
-                write("ushort", "within"),
-                constant("BinParams<1>"),
-                {Kind::threadgroup, "atomic_uint", "histogram", 4096}}),
-      instance("indexing/scatter_bucketed.metal", "bin_places", "",
-               {{Kind::read_write, "uint", "counts"},
-                write("uint", "totals"),
-                constant("BinPlaceParams")}),
-      instance("indexing/scatter_bucketed.metal", "bin_entries", "BF16, long, 4, 1",
-               {read("long", "indices"),
-                read("bfloat", "values"),
-                read("uint", "counts"),
-                read("ushort", "within"),
-                read("uint", "totals"),
-                write("uint2", "entries"),
-                constant("BinParams<1>"),
-                {Kind::threadgroup, "uint", "next", 4096},
-                {Kind::threadgroup, "uint", "sums", 8}}),
-      instance("indexing/scatter_bucketed.metal", "bin_sums", "I64, ulong, 1, 2, false",
-               {read("uint4", "entries"),
-                read("uint", "totals"),
-                {Kind::read_write, "long", "output"},
-                constant("BinParams<2>"),
-                {Kind::threadgroup, "ulong", "sums", 3072}}),
-      instance("indexing/scatter_bucketed.metal", "bin_sums", "F32, float, 4, 1, false",
-               {read("uint2", "entries"),
-                read("uint", "totals"),
-                {Kind::read_write, "float", "output"},
-                constant("BinParams<1>"),
-                {Kind::threadgroup, "float", "sums", 6144}}),
-      instance("indexing/segmented_sum.metal", "selection_keys", "int",
-               {read("int", "indices"), write("uint", "keys"), write("uint", "rows"),
-                constant("SelectionParams")}),
-      instance("indexing/segmented_sum.metal", "element_keys", "long, 3",
-               {read("long", "indices"), write("uint", "keys"), write("uint", "rows"),
-                constant("ElementParams<3>")}),
-      instance("indexing/segmented_sum.metal", "segmented_sum", "BF16, float, 8, false",
-               {read("uint", "keys"),
-                read("uint", "rows"),
-                read("bfloat", "values"),
-                {Kind::read_write, "bfloat", "output"},
-                write("float", "pieces"),
-                constant("SumParams")}),
-      instance("indexing/segmented_sum.metal", "scatter_pieces", "F32, float, 4, false",
-               {read("uint", "keys"), read("float", "pieces"), write("float", "output"),
-                constant("SumParams")}),
-  };
-  const auto by_simdgroups = [&](const std::string& type, const std::string& stored,
-                                 const std::string& arguments, std::int64_t shared) {
-    kernels.push_back(instance("matmul/simdgroup.metal", "matmul_simdgroup", arguments,
-                               {read(type, "a"),
-                                read(type, "b"),
-                                read(type, "bias"),
-                                read(type, "residual"),
-                                write(stored, "c"),
-                                constant("SimdgroupMatmulParams<1>"),
-                                {Kind::threadgroup, "float4", "shared", shared}}));
-    kernels.back().name += "_" + std::to_string(kernels.size());
-    kernels.back().max_threads = 128;
-  };
-  by_simdgroups("bfloat", "bfloat", "BF16, float, BF16, 1, 64, 64, 16, false, true, true, true, 2",
-                640);
-  by_simdgroups("half", "half", "F16, half, F16, 1, 64, 64, 32, true, false, true, false, 1", 608);
-  by_simdgroups("float", "float", "F32, float, F32, 1, 64, 32, 32, false, false, false, true, 0",
-                864);
-  by_simdgroups("half", "float", "F16, half, F32, 1, 32, 32, 16, true, true, false, false, 0", 160);
-  kernels.push_back(
-      instance("matmul/simdgroup.metal", "matmul_simdgroup_join", "BF16, true, true, 2",
-               {read("float", "parts"), read("bfloat", "bias"), read("bfloat", "residual"),
-                write("bfloat", "c"), constant("MatmulJoinParams")}));
-  const KernelParameter keys = read("uint", "keys"), sums{Kind::threadgroup, "uint", "sums", 8};
-  const auto sort = [&](const char* name, std::vector<KernelParameter> parameters) {
-    kernels.push_back(
-        {name, "#include \"kernels/sort/radix_sort.metal\"\n", name, std::move(parameters), 256});
-  };
-  sort("sort_count", {keys,
-                      write("uint", "counts"),
-                      constant("SortParams"),
-                      {Kind::threadgroup, "atomic_uint", "histogram", 256}});
-  sort("sort_scan", {{Kind::read_write, "uint", "counts"},
-                     write("uint", "totals"),
-                     constant("SortParams"),
-                     sums});
-  sort("sort_place", {keys,
-                      read("uint", "values"),
-                      read("uint", "counts"),
-                      read("uint", "totals"),
-                      write("uint", "keys_out"),
-                      write("uint", "values_out"),
-                      constant("SortParams"),
-                      {Kind::threadgroup, "uint", "places", 2048},
-                      sums});
-  const auto shared = [](const char* name, std::int64_t count) {
-    return KernelParameter{Kind::threadgroup, "float", name, count};
-  };
-  for (const char* dtype : {"BF16", "F32"}) {
-    const std::string type = dtype[0] == 'B' ? "bfloat" : "float";
-    kernels.push_back(instance("matmul/matvec.metal", "matvec", std::string(dtype) + ", 4",
-                               {read(type, "w"), read(type, "x"), write(type, "y"),
-                                constant("MatvecParams"), shared("shared", 8)}));
-    kernels.back().name += "_" + type;
+  std::map<const OpDef*, std::vector<Signature>> signatures;
+  Instances kernels;
+  for (const DeviceTraits& device : kinds_of_device()) {
+    for (const Family& family : gpu::families()) {
+      for (const Implementation& each : family) {
+        if (each.launch == nullptr || each.op->samples == nullptr) continue;
+        if (each.needs != nullptr && !each.needs(device)) continue;
+        const auto [at, is_new] = signatures.try_emplace(each.op);
+        if (is_new) at->second = signatures_of(*each.op);
+        for (Signature signature : at->second) {
+          signature.device = &device;
+          if (!serves(each, signature)) continue;
+          for (const Signature& fused : with_epilogues(each, signature)) {
+            for (const Signature& one : with_omissions(each, fused)) collect(each, one, &kernels);
+          }
+        }
+      }
+    }
   }
-  for (const char* packed : {"true", "false"}) {
-    kernels.push_back(instance("matmul/skinny.metal", "matmul_skinny",
-                               std::string(packed) + ", 8, 4, 2, 256",
-                               {read("float", "w"),
-                                read("float", "x"),
-                                write("float", "y"),
-                                write("float", "parts"),
-                                constant("MatmulSkinnyParams"),
-                                {Kind::threadgroup, "float4", "stage", 512}}));
-    kernels.back().name += std::string("_") + packed;
-  }
-  kernels.push_back(
-      instance("matmul/skinny.metal", "matmul_skinny_join", "float",
-               {read("float", "parts"), write("float", "y"), constant("MatmulSkinnyParams")}));
-  for (const char* name : {"softmax_rows", "softmax_long_rows"}) {
-    kernels.push_back(instance("softmax/softmax.metal", name, "BF16, false, 4, 1",
-                               {read("bfloat", "x"), write("bfloat", "y"),
-                                constant("SoftmaxParams<1>"), shared("shared", 64)}));
-  }
-  kernels.push_back(instance(
-      "softmax/softmax.metal", "logsumexp_rows", "F16, 4, 2",
-      {read("half", "x"), write("half", "y"), constant("SoftmaxParams<2>"), shared("shared", 64)}));
-  for (const char* dtype : {"F32", "BF16"}) {
-    const std::string type = dtype[0] == 'F' ? "float" : "bfloat";
-    kernels.push_back(instance("softmax/causal_softmax.metal", "causal_softmax",
-                               std::string(dtype) + ", 4, 2",
-                               {read(type, "x"), write(type, "y"),
-                                constant("CausalSoftmaxParams<2>"), shared("shared", 64)}));
-    kernels.back().name += "_" + type;
-  }
-  for (const char* whole : {"true", "false"}) {
-    kernels.push_back(instance("softmax/softmax.metal", "softmax_backward_rows",
-                               std::string("BF16, true, ") + whole + ", 4, 1",
-                               {read("bfloat", "g"), read("bfloat", "y"), write("bfloat", "dx"),
-                                constant("SoftmaxBackwardParams<1>"), shared("shared", 32)}));
-    kernels.back().name += std::string("_") + whole;
-  }
-  kernels.push_back(instance("softmax/columns.metal", "softmax_columns", "F32, 1, 2",
-                             {read("float", "x"), write("float", "y"), constant("ColumnParams<2>"),
-                              shared("tops", 1024), shared("sums", 1024)}));
-  kernels.back().max_threads = 1024;
-  kernels.push_back(instance("softmax/columns.metal", "softmax_backward_columns", "F16, false, 2",
-                             {read("half", "g"), read("half", "y"), write("half", "dx"),
-                              constant("ColumnParams<2>"), shared("sums", 1024)}));
-  kernels.back().max_threads = 1024;
-  for (const char* form :
-       {"true, true, 4", "true, false, 4", "false, true, 4", "false, false, 4"}) {
-    kernels.push_back(
-        instance("norm/norm.metal", "norm_rows",
-                 std::string("BF16, BF16, true, true, true, ") + form + ", 1",
-                 {read("bfloat", "x"), read("bfloat", "weight"), read("bfloat", "bias"),
-                  write("bfloat", "y"), constant("NormParams<1>"), shared("shared", 64)}));
-    kernels.back().name += "_" + std::to_string(kernels.size());
-    kernels.back().max_threads = 1024;
-  }
-  kernels.push_back(
-      instance("norm/norm.metal", "norm_rows", "F32, F16, false, true, false, true, true, 3, 2",
-               {read("float", "x"), read("float", "weight"), read("float", "bias"),
-                write("half", "y"), constant("NormParams<2>"), shared("shared", 64)}));
-  const auto gradient = [&](const char* name, const char* form, std::int64_t count) {
-    kernels.push_back(instance(
-        "norm/backward.metal", name, std::string("BF16, true, true, ") + form + ", 2",
-        {read("bfloat", "g"), read("bfloat", "x"), read("bfloat", "weight"), write("bfloat", "dx"),
-         write("float", "kept"), constant("NormBackwardParams<2>"), shared("shared", count)}));
-    kernels.back().name += "_" + std::to_string(kernels.size());
-    kernels.back().max_threads = 512;
-  };
-  for (const char* form : {"false, true, 2", "false, false, 2"}) {
-    gradient("norm_backward_rows", form, 128);
-  }
-  gradient("norm_backward_rows", "true, true, 3", 1536);
-  gradient("norm_backward_rows", "true, false, 3", 1536);
-  kernels.back().max_threads = 128;
-  for (const char* form : {"true, 3", "false, 3"}) gradient("norm_backward_long_rows", form, 128);
-  kernels.push_back(instance("norm/backward.metal", "norm_backward_columns", "F16, false, 1",
-                             {read("half", "g"), read("half", "x"), read("float", "scales"),
-                              write("float", "partial"), constant("NormBackwardParams<1>")}));
-  kernels.push_back(instance("norm/backward.metal", "norm_combine", "F32",
-                             {read("float", "partial"), write("float", "y"),
-                              constant("NormCombineParams"), shared("shared", 256)}));
-  for (const char* shape :
-       {"BF16, 16, 4, 4, true, false, false, false", "BF16, 32, 8, 4, true, true, true, true",
-        "F16, 8, 1, 4, false, false, false, true"}) {
-    const std::string type = shape[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(instance(
-        "attention/flash_decoding.metal", "flash_decoding", shape,
-        {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
-         read(type, "bias"), dynamics, write("float", "parts"), write("float", "row_stats"),
-         constant("FlashDecodingParams"), shared("shared", 8 * 264)}));
-    kernels.back().name += "_" + std::to_string(kernels.size());
-    kernels.back().max_threads = 128;
-  }
-  for (const char* shape :
-       {"BF16, 128, 2, 4, true, false, false, false", "F16, 128, 1, 8, false, true, true, true",
-        "BF16, 64, 1, 1, true, false, false, false"}) {
-    const std::string type = shape[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(instance(
-        "attention/flash_decoding_mma.metal", "flash_decoding_mma", shape,
-        {read(type, "q"), read(type, "k"), read(type, "v"), read("uchar", "mask"),
-         read(type, "bias"), dynamics, write("float", "parts"), write("float", "row_stats"),
-         constant("FlashDecodingParams"), shared("shared", 8 * 8 * 70)}));
-    kernels.back().name += "_" + std::to_string(kernels.size());
-  }
-  for (const char* dtype : {"BF16", "F16"}) {
-    const std::string type = dtype[0] == 'F' ? "half" : "bfloat";
-    kernels.push_back(instance("attention/small_mma.metal", "attention_small_mma", dtype,
-                               {read(type, "q"), read(type, "k"), read(type, "v"), dynamics,
-                                write(type, "out"), constant("AttentionParams")}));
-    kernels.back().name += "_" + type;
-    kernels.back().max_threads = 128;
-  }
-  kernels.push_back(instance(
-      "attention/split_kv.metal", "split_kv_combine", "BF16",
-      {read("float", "parts"), read("float", "row_stats"), dynamics, write("bfloat", "out"),
-       constant("FlashDecodingParams"), shared("shared", 1024 * 3)}));
-  kernels.back().max_threads = 1024;
-  kernels.push_back(
-      instance("attention/tiles.metal", "attention_tiles", "BF16, 256, true, true, true",
-               {read("bfloat", "q"), read("bfloat", "k"), read("bfloat", "v"),
-                read("uchar", "mask"), read("bfloat", "bias"), dynamics, write("bfloat", "out"),
-                constant("AttentionParams"), shared("slices", 2048), shared("weights", 4096)}));
-  for (const char* shape : {"F16, half, 32, 32, 2, 2, 8, true, true, false, false, false",
-                            "F32, float, 32, 32, 2, 1, 8, true, false, true, true, true",
-                            "BF16, float, 32, 32, 2, 1, 8, false, true, false, true, false"}) {
-    const std::string type = shape[0] == 'B' ? "bfloat" : shape[1] == '1' ? "half" : "float";
-    kernels.push_back(instance("attention/simdgroup.metal", "attention_simdgroup", shape,
-                               {read(type, "q"),
-                                read(type, "k"),
-                                read(type, "v"),
-                                read("uchar", "mask"),
-                                read(type, "bias"),
-                                dynamics,
-                                write(type, "out"),
-                                constant("AttentionParams"),
-                                {Kind::threadgroup, "float4", "shared", 320}}));
-    kernels.back().name += "_" + type;
-    kernels.back().max_threads = 64;
-  }
-  for (const char* dtype : {"BF16", "F16"}) {
-    const std::string type = dtype[0] == 'B' ? "bfloat" : "half";
-    const KernelParameter mask = read("uchar", "mask"), bias = read(type, "bias");
-    kernels.push_back(instance(
-        "attention/library_adapter.metal", "attention_bias", std::string(dtype) + ", true, true",
-        {mask, bias, dynamics, write(type, "out"), constant("LibraryAttentionParams")}));
-    kernels.back().name += "_" + type;
-    kernels.push_back(instance("attention/library_adapter.metal", "attention_odd_rows",
-                               std::string(dtype) + ", true, true",
-                               {read(type, "q"),
-                                read(type, "k"),
-                                read(type, "v"),
-                                mask,
-                                bias,
-                                dynamics,
-                                {Kind::read_write, type, "out"},
-                                {Kind::read_write, "float", "sums"},
-                                constant("LibraryAttentionParams")}));
-    kernels.back().name += "_" + type;
-  }
-  kernels.push_back(
-      instance("attention/library_adapter.metal", "attention_values", "uint4",
-               {read("uint4", "v"), dynamics, write("uint4", "out"), write("int", "keys"),
-                write("int", "rows"), constant("LibraryAttentionParams")}));
-  kernels.push_back(
-      instance("norm/backward.metal", "norm_combine_both", "BF16",
-               {read("float", "partial"), write("bfloat", "dweight"), write("bfloat", "dbias"),
-                constant("NormCombineParams"), shared("shared", 256)}));
-  kernels.push_back(instance("softmax/cross_entropy.metal", "cross_entropy_rows",
-                             "BF16, long, 2, 1",
-                             {read("bfloat", "x"), read("long", "targets"), write("float", "y"),
-                              constant("CrossEntropyParams<1>"), shared("shared", 64)}));
-  kernels.push_back(instance(
-      "softmax/cross_entropy.metal", "cross_entropy_backward_rows", "F16, F32, int, true, 2, 1",
-      {read("float", "g"), read("half", "x"), read("int", "targets"), read("float", "losses"),
-       write("half", "dx"), constant("CrossEntropyParams<1>"), shared("shared", 64)}));
-  for (const char* interleaved : {"true", "false"}) {
-    kernels.push_back(
-        instance("rope/rope.metal", "rope", std::string("BF16, ") + interleaved + ", 2",
-                 {read("bfloat", "x"), write("bfloat", "y"), dynamics, constant("RopeParams<2>")}));
-    kernels.back().name += std::string("_") + interleaved;
-  }
-  for (const char* packed : {"true", "false"}) {
-    const auto random = [&](const char* name, const char* arguments, const char* type) {
-      kernels.push_back(instance("random/random.metal", name, std::string(arguments) + packed,
-                                 {write(type, "y"), dynamics, constant("RandomParams")}));
-      kernels.back().name += std::string("_") + packed;
-    };
-    random("random_bits", "U32, ", "uint");
-    random("random_bits", "I64, ", "long");
-    random("random_uniform", "F16, ", "half");
-    random("random_normal", "F32, ", "float");
-    random("random_bernoulli", "BF16, ", "bfloat");
-    random("random_integers", "I8, long, ", "char");
-  }
-  kernels.push_back(instance("random/random.metal", "arange_int", "uint",
-                             {write("uint", "y"), dynamics, constant("RandomParams")}));
-  kernels.push_back(instance("random/random.metal", "arange_float", "half",
-                             {write("half", "y"), dynamics, constant("RandomParams")}));
-  return kernels;
+  return kernels.cover();
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/device.h"
-#include "ops/call.h"
-#include "ops/defs.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ran.h"
 
 namespace hearth {
@@ -480,7 +480,7 @@ TEST_F(RowKernels, Rope) {
         for (const bool interleaved : {false, true}) {
           const Array x = random_array({2, 5, 3, dim}, dtype);
           const double base = 500000;
-          // Heads behind positions in memory, as attention has them.
+          // Heads after positions in memory, as attention has them.
           const Array y = rope(swap_axes(x, 1, 2),
                                {.base = base, .interleaved = interleaved, .offset = offset});
           const Values in = contiguous(swap_axes(x, 1, 2)).to_doubles();

@@ -1,4 +1,4 @@
-// Objects of the double, used by hand.
+// Objects of the Metal double, used by hand.
 #pragma once
 
 #include <cstring>

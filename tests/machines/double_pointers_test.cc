@@ -1,4 +1,4 @@
-// What the double finds wrong with addresses in constants.
+// What the Metal double finds wrong with addresses in constants.
 #include "machines/double_fixture.h"
 
 namespace hearth::metal {

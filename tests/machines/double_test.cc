@@ -1,4 +1,4 @@
-// What the double finds wrong: each mistake is made once, as no driver should.
+// What the Metal double finds wrong: each mistake is made once, as no driver should.
 #include <cstdio>
 #include <thread>
 

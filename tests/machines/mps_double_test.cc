@@ -1,4 +1,4 @@
-// What the double finds wrong with calls of MPSGraph: each mistake is made once, as no driver
+// What the Metal double finds wrong with calls of MPSGraph: each mistake is made once, as no driver
 // should.
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/mpsgraph/mps_graph.h"
@@ -83,7 +83,7 @@ class MpsDoubleFinds : public MetalDoubleTest {
     objc_->send(executable, messages::encode_executable, wrapped_, objc_->array(inputs),
                 objc_->array({&result, 1}), nullptr);
   }
-  // Of the double's feeds, the last comes first.
+  // Of the Metal double's feeds, the last comes first.
   std::vector<Id> inputs() { return {data({2, 3}, 32), data({4, 2}, 0)}; }
   void run(Id buffer) {
     objc_->send(buffer, messages::commit);

@@ -252,7 +252,7 @@ TEST(SimulatorFaults, NeighboursInOneBlock) {
   Simulator sim;
   const Address block = sim.upload(counting(128));
   const SizeParams p = {64};
-  // The element behind x is the first of y.
+  // The element after x is the first of y.
   sim.run(wrong, 1, 64, {floats(block, 64), floats(block + 256, 64), constant(p)});
   EXPECT_SAYS(sim.fault(), "thread (63, 0, 0): reads 4 bytes at offset 256 of parameter 'x'");
 }

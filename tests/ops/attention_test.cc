@@ -162,7 +162,7 @@ TEST_P(Attention, MaskedOutRowsGiveZeroGradients) {
       {c.q(), c.k(), c.v()});
 }
 
-// What lies behind the last key is no number, as in a fresh cache.
+// What lies after the last key is no number, as in a fresh cache.
 TEST_P(Attention, KeysBehindTheLengthAreNeverRead) {
   const Case c{1, 2, 2, 3, 6, 8, 8, DType::f32};
   const auto spoiled = [](const Array& x) {

@@ -10,7 +10,7 @@
 #include "devices_under_test.h"
 #include "graph/op_def.h"
 #include "hearth/ops.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::testing {
 namespace {

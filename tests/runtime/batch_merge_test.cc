@@ -69,7 +69,7 @@ TEST_F(BatchMergeTest, MergesWhatDoesNotDepend) {
   ASSERT_EQ(command.arguments.size(), 1u + 3 * 10);
   const std::vector<std::uint32_t> words = table(command);
   ASSERT_EQ(words.size(), static_cast<std::size_t>(batch_table_words(16)));
-  EXPECT_EQ(words[1 + 3], 6u * 6);  // behind 1 + 2 + 3 rows of 6
+  EXPECT_EQ(words[1 + 3], 6u * 6);  // after 1 + 2 + 3 rows of 6
   EXPECT_EQ(words[1 + 16 + 3], 4u);
   EXPECT_EQ(words[1 + 2 * 16 + 3], 2u);
   EXPECT_EQ(words[1 + 3 * 16 + 3], 3u);

@@ -4,7 +4,7 @@
 
 #include "graph/selector.h"
 #include "hearth/hearth.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace snippet {

@@ -2,8 +2,8 @@
 // docs/adding-an-op.md. The gradient and the kernel are for the op's tests to check; here it is
 // recorded.
 #include "hearth/hearth.h"
-#include "ops/defs.h"
-#include "ops/rules.h"
+#include "ops/definition/defs.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 namespace snippet {

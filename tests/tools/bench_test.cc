@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "devices_under_test.h"
-#include "tools/bench/gpu.h"
+#include "tools/bench/gpu/gpu.h"
 #include "tools/bench/report.h"
 
 namespace hearth::tools {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 
 namespace hearth::gpu {
 namespace {
@@ -55,7 +55,7 @@ class ParameterList {
             evaluate(attribute.arguments, [&](std::string_view name) { return text_.value(name); });
         is_absent = there && *there == 0;
       }
-      i = behind_bracket(tokens, i) - 1;
+      i = after_bracket(tokens, i) - 1;
     }
     const std::size_t count = words.size();
     if (!is_absent || !has_index || count < 3 || words.back().kind != TokenKind::word) return "";
@@ -68,19 +68,19 @@ class ParameterList {
 
   // A parameter with the comma that goes with it.
   std::string_view with_comma(std::size_t at) const {
-    const std::string_view part = stretch(parts_[at].tokens);
+    const std::string_view part = source_of(parts_[at].tokens);
     const bool is_followed =
         std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(at) + 1, parts_.end(),
                     [](const Part& other) { return other.null.empty(); });
-    if (is_followed) return from_to(part.data(), stretch(parts_[at + 1].tokens).data());
+    if (is_followed) return from_to(part.data(), source_of(parts_[at + 1].tokens).data());
     if (at == 0) return part;
-    return from_to(end_of(stretch(parts_[at - 1].tokens)), end_of(part));
+    return from_to(end_of(source_of(parts_[at - 1].tokens)), end_of(part));
   }
 
   static void cut_attributes(Tokens tokens, TextEdits& edits) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!is_attribute(tokens, i)) continue;
-      const std::size_t end = behind_bracket(tokens, i);
+      const std::size_t end = after_bracket(tokens, i);
       std::string kept;
       bool cuts = false;
       for (const Attribute& attribute : read_attribute(tokens, i)) {
@@ -89,10 +89,10 @@ class ParameterList {
           continue;
         }
         kept += (kept.empty() ? "" : ", ") + attribute.name;
-        if (!attribute.arguments.empty()) kept += joined("(", stretch(attribute.arguments), ")");
+        if (!attribute.arguments.empty()) kept += joined("(", source_of(attribute.arguments), ")");
       }
       if (cuts) {
-        edits.replace(stretch(tokens.subspan(i, end - i)),
+        edits.replace(source_of(tokens.subspan(i, end - i)),
                       kept.empty() ? "" : joined("[[", kept, "]]"));
       }
       i = end - 1;

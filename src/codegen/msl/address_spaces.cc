@@ -93,14 +93,14 @@ class Eraser {
       }
       if (text == "{") {
         if (head != 0 && is_initializer(at)) {
-          at = behind_bracket(tokens_, at);
+          at = after_bracket(tokens_, at);
           continue;
         }
         break;
       }
       if (text == "(" || text == "[") {
         has_call |= text == "(" && !is(at - 1, "alignas");
-        at = behind_bracket(tokens_, at);
+        at = after_bracket(tokens_, at);
       } else {
         ++at;
       }
@@ -111,11 +111,11 @@ class Eraser {
     if (is(at, ";")) {
       const bool is_default = has_value && (is(at - 1, "default") || is(at - 1, "delete"));
       if (is_default && !seen_.insert(key).second) {
-        edits_.replace(stretch(Tokens(tokens_).subspan(begin, at + 1 - begin)), "");
+        edits_.replace(source_of(Tokens(tokens_).subspan(begin, at + 1 - begin)), "");
       }
       return at + 1;
     }
-    std::size_t end = behind_bracket(tokens_, at);
+    std::size_t end = after_bracket(tokens_, at);
     const bool is_type = is_scope && !has_call;
     const bool named = is_type && !is(begin, "namespace") && is(end, ";");
     if (is_type && is(begin, "namespace")) {
@@ -127,7 +127,7 @@ class Eraser {
     // Of types, specialisations alone can differ so: others have names of their own, or none.
     const bool may_repeat = !is_type || is(head - 1, ">");
     if (may_repeat && !seen_.insert(key).second) {
-      edits_.replace(stretch(Tokens(tokens_).subspan(begin, end - begin)), "");
+      edits_.replace(source_of(Tokens(tokens_).subspan(begin, end - begin)), "");
     } else if (is_type) {
       const std::string name = key + std::to_string(begin);
       for (std::size_t next = at + 1; next + 1 < end;) next = declaration(next, name);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 
 namespace hearth::gpu {
@@ -17,7 +17,7 @@ std::string text_of(Tokens literals) {
   return all;
 }
 
-// The function that an explicit instantiation names, whose parameters may stand behind it.
+// The function that an explicit instantiation names, whose parameters may stand after it.
 std::string instantiated(Tokens declaration) {
   const std::vector<Token> tokens = plain(declaration);
   std::size_t end = tokens.size();
@@ -60,7 +60,8 @@ std::string constant_type(Tokens words) {
   return is_constant ? type : "";
 }
 
-// A declaration of a kernel, from `begin` on, whose word kernel stands at `marker`; the end of it.
+// Reads a declaration of a kernel from `begin` on, with the word kernel at `marker`; returns its
+// end.
 std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t marker) {
   const Tokens tokens = text.tokens;
   if (is(tokens, begin, "template") && !is(tokens, begin + 1, "<")) {
@@ -75,41 +76,41 @@ std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t mar
       }
     }
     instance.function = instantiated(declaration.subspan(1));
-    instance.text = stretch(tokens.subspan(begin, std::min(end + 1, tokens.size()) - begin));
+    instance.text = source_of(tokens.subspan(begin, std::min(end + 1, tokens.size()) - begin));
     text.instances.push_back(std::move(instance));
     return end;
   }
   MetalEntry entry;
   entry.is_template = is(tokens, begin, "template") && !is(tokens, begin + 2, ">");
   std::size_t at = begin;
-  if (is(tokens, begin, "template")) at = behind_template(tokens, begin + 1);
+  if (is(tokens, begin, "template")) at = after_template(tokens, begin + 1);
   for (; at < tokens.size() && tokens[at].text != "("; ++at) {
     if (!is_attribute(tokens, at)) continue;
     for (const Attribute& attribute : read_attribute(tokens, at)) {
       if (attribute.name == "host_name") entry.host_name = text_of(attribute.arguments);
     }
-    at = behind_bracket(tokens, at) - 1;
+    at = after_bracket(tokens, at) - 1;
   }
   if (at >= tokens.size() || at == 0 || tokens[at - 1].kind != TokenKind::word) return marker;
   entry.name = tokens[at - 1].text;
-  const std::size_t behind = behind_bracket(tokens, at);
-  entry.parameters = stretch(tokens.subspan(at + 1, behind - at - 2));
-  at = behind;
-  while (is_attribute(tokens, at)) at = behind_bracket(tokens, at);
+  const std::size_t after = after_bracket(tokens, at);
+  entry.parameters = source_of(tokens.subspan(at + 1, after - at - 2));
+  at = after;
+  while (is_attribute(tokens, at)) at = after_bracket(tokens, at);
   if (is(tokens, at, "{")) {
-    const std::size_t end = behind_bracket(tokens, at);
-    entry.body = stretch(tokens.subspan(at, end - at));
+    const std::size_t end = after_bracket(tokens, at);
+    entry.body = source_of(tokens.subspan(at, end - at));
     at = end - 1;
   }
-  entry.text = stretch(tokens.subspan(begin, std::min(at + 1, tokens.size()) - begin));
+  entry.text = source_of(tokens.subspan(begin, std::min(at + 1, tokens.size()) - begin));
   text.entries.push_back(std::move(entry));
-  return behind - 1;
+  return after - 1;
 }
 
 }  // namespace
 
 MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
-  std::size_t begin = 0;  // of the declaration in hand
+  std::size_t begin = 0;  // of the current declaration
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string_view word = tokens[i].text;
     if (word == ";" || word == "{" || word == "}") {
@@ -120,8 +121,8 @@ MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
     if (is_kernel) qualifiers.push_back(word);
     std::size_t end = i;
     if (is_attribute(tokens, i)) {
-      end = behind_bracket(tokens, i);
-      attributes.push_back(stretch(Tokens(tokens).subspan(i, end - i)));
+      end = after_bracket(tokens, i);
+      attributes.push_back(source_of(Tokens(tokens).subspan(i, end - i)));
       for (const Attribute& attribute : read_attribute(tokens, i)) {
         is_kernel |= attribute.name == "kernel";
         if (attribute.name != "function_constant") continue;
@@ -129,7 +130,7 @@ MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
         const std::string type = constant_type(Tokens(tokens).subspan(begin, i - begin - 1));
         if (type.empty()) continue;
         constants.push_back({std::string(tokens[i - 1].text), type,
-                             stretch(Tokens(tokens).subspan(begin, end + 1 - begin)),
+                             source_of(Tokens(tokens).subspan(begin, end + 1 - begin)),
                              attributes.back()});
       }
       --end;
@@ -143,9 +144,9 @@ MetalText::MetalText(std::string_view all) : text(all), tokens(tokens_of(all)) {
     for (std::size_t k = end + 1; k <= next && k < tokens.size(); ++k) {
       if (tokens[k].text == "kernel") qualifiers.push_back(tokens[k].text);
       if (!is_attribute(tokens, k)) continue;
-      const std::size_t behind = behind_bracket(tokens, k);
-      attributes.push_back(stretch(Tokens(tokens).subspan(k, behind - k)));
-      k = behind - 1;
+      const std::size_t after = after_bracket(tokens, k);
+      attributes.push_back(source_of(Tokens(tokens).subspan(k, after - k)));
+      k = after - 1;
     }
     i = std::max(end, next);
     if (i < tokens.size() && tokens[i].text == ";") begin = i + 1;

@@ -1,5 +1,5 @@
-// Reads a text of Metal's own: its entry points and its function constants. Nothing is understood
-// but what says how a kernel is launched; all else is left to compilers.
+// Reads the entry points and function constants of a text in Metal's own form. Only what says how a
+// kernel is launched is parsed; everything else is left to compilers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/tokens.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

@@ -1,12 +1,12 @@
-// Kernels of texts as Metal has them.
+// runtime::metal_kernel(): a kernel of a text in Metal's own form.
 #include <algorithm>
 #include <map>
 
 #include "codegen/dialect_text.h"
 #include "codegen/msl/parameters.h"
 #include "codegen/msl/plain_edits.h"
-#include "codegen/msl/preprocessor.h"
-#include "codegen/tokens.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
+#include "codegen/text/tokens.h"
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 

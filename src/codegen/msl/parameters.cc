@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 #include "hearth/error.h"
 
@@ -57,7 +57,7 @@ class ParameterReader {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!is_attribute(tokens, i)) continue;
       for (const Attribute& attribute : read_attribute(tokens, i)) apply(attribute, tokens, made);
-      i = behind_bracket(tokens, i) - 1;
+      i = after_bracket(tokens, i) - 1;
     }
     if (made.kind == MetalParameter::Kind::position) return made;
     read_type(tokens, words, made);
@@ -68,7 +68,7 @@ class ParameterReader {
   [[noreturn]] void refuse(Tokens tokens, const std::string& expected,
                            ErrorCode code = ErrorCode::unsupported) const {
     throw Error(code, "kernel: " + entry_.name + ": a parameter cannot be passed; got \"" +
-                          std::string(stretch(tokens)) + "\", " + expected);
+                          std::string(source_of(tokens)) + "\", " + expected);
   }
 
   void apply(const Attribute& attribute, Tokens tokens, MetalParameter& made) const {

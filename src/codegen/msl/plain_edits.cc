@@ -45,15 +45,15 @@ void rewrite_range_initialisers(const std::vector<Token>& tokens, TextEdits& edi
         !is(tokens, i + 4, ".") || !is(tokens, i + 5, ".") || !is(tokens, i + 6, ".")) {
       continue;
     }
-    const std::size_t value = behind_bracket(tokens, i + 2) + 1;
-    const std::size_t end = behind_bracket(tokens, i + 1);
+    const std::size_t value = after_bracket(tokens, i + 2) + 1;
+    const std::size_t end = after_bracket(tokens, i + 1);
     std::size_t name = i - 1;
     while (name > 0 && tokens[name].text != "[") --name;
     if (name == 0 || value + 1 >= end || end >= tokens.size()) continue;
-    edits.replace(stretch(Tokens(tokens).subspan(i, end - i)),
+    edits.replace(source_of(Tokens(tokens).subspan(i, end - i)),
                   "; for (auto& hearth_element : " + std::string(tokens[name - 1].text) +
                       ") hearth_element = " +
-                      std::string(stretch(Tokens(tokens).subspan(value, end - 1 - value))));
+                      std::string(source_of(Tokens(tokens).subspan(value, end - 1 - value))));
   }
 }
 
@@ -81,7 +81,7 @@ void rewrite_member_specialisations(const std::vector<Token>& tokens, TextEdits&
     }
     // Arguments that are named are not found by parameters.
     if (is(tokens, call, "(") && !is(tokens, call - 1, ">")) {
-      edits.replace(stretch(Tokens(tokens).subspan(i, 3)), "");
+      edits.replace(source_of(Tokens(tokens).subspan(i, 3)), "");
     }
   }
 }
@@ -92,19 +92,19 @@ void rewrite_defaulted_constructors(const std::vector<Token>& tokens, TextEdits&
     const std::string_view name = tokens[i + 1].text;
     std::size_t body = i + 2;
     while (body < tokens.size() && tokens[body].text.find_first_of("{;(>)=") == std::string::npos) {
-      if (is(tokens, body, "<")) body = behind_template(tokens, body) - 1;
+      if (is(tokens, body, "<")) body = after_template(tokens, body) - 1;
       ++body;
     }
     if (!is(tokens, body, "{")) continue;
     std::vector<Tokens> defaulted;
     bool has_other = false;
-    const std::size_t end = behind_bracket(tokens, body) - 1;
+    const std::size_t end = after_bracket(tokens, body) - 1;
     for (std::size_t at = body + 1, begin = at; at < end; ++at) {
       std::size_t list = at + 1;
-      if (is(tokens, list, "<")) list = behind_template(tokens, list);
+      if (is(tokens, list, "<")) list = after_template(tokens, list);
       if (tokens[at].text == name && is(tokens, list, "(") && !is(tokens, at - 1, "~") &&
           !is(tokens, at - 1, ":")) {
-        std::size_t last = behind_bracket(tokens, list);
+        std::size_t last = after_bracket(tokens, list);
         while (last < end && !is(tokens, last, ";") && !is(tokens, last, "{")) ++last;
         if (is(tokens, last, ";") && is(tokens, last - 1, "default")) {
           defaulted.push_back(Tokens(tokens).subspan(begin, last + 1 - begin));
@@ -112,11 +112,11 @@ void rewrite_defaulted_constructors(const std::vector<Token>& tokens, TextEdits&
           has_other = true;
         }
       }
-      if (is(tokens, at, "{")) at = behind_bracket(tokens, at) - 1;
+      if (is(tokens, at, "{")) at = after_bracket(tokens, at) - 1;
       if (is(tokens, at, ";") || is(tokens, at, "}") || is(tokens, at, ":")) begin = at + 1;
     }
     for (const Tokens constructor : defaulted) {
-      if (!has_other) edits.replace(stretch(constructor), "");
+      if (!has_other) edits.replace(source_of(constructor), "");
     }
   }
 }
@@ -132,15 +132,15 @@ void rewrite_metal_specialisations(const std::vector<Token>& tokens, TextEdits& 
     }
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (is(tokens, i, "{")) i = behind_bracket(tokens, i) - 1;
+    if (is(tokens, i, "{")) i = after_bracket(tokens, i) - 1;
     if (!is(tokens, i, "template") || !is(tokens, i + 1, "<")) continue;
-    std::size_t name = behind_template(tokens, i + 1);
+    std::size_t name = after_template(tokens, i + 1);
     if (!is_class(name)) continue;
     name += is(tokens, name + 1, "metal") ? 4 : 1;
     if (!is(tokens, name + 1, "<") || own.count(tokens[name].text) > 0) continue;
-    std::size_t body = behind_template(tokens, name + 1);
+    std::size_t body = after_template(tokens, name + 1);
     while (body < tokens.size() && tokens[body].text != "{") ++body;
-    const std::size_t end = behind_bracket(tokens, body);
+    const std::size_t end = after_bracket(tokens, body);
     if (!is(tokens, end, ";")) continue;
     edits.replace(tokens[i].text, "}} using namespace kernel_text; template");
     edits.replace(tokens[end].text, "; namespace kernel_text { namespace {");
@@ -182,22 +182,22 @@ class Functions {
  private:
   template <class Found>
   void read(std::size_t at, std::size_t end, bool in_metal, const Found& found) {
-    std::size_t begin = at;  // of the declaration in hand
+    std::size_t begin = at;  // of the current declaration
     std::string_view name;
     for (; at < end; ++at) {
       const std::string_view text = tokens_[at].text;
-      const std::size_t behind = opens(text) ? std::min(behind_bracket(tokens_, at), end) : at + 1;
+      const std::size_t after = opens(text) ? std::min(after_bracket(tokens_, at), end) : at + 1;
       if (text == "(" && at > begin && tokens_[at - 1].text != "__attribute__") {
         name = tokens_[at - 1].text;
       }
       if (text == "{" && is(tokens_, begin, "namespace")) {
-        read(at + 1, behind - 1, in_metal || is(tokens_, begin + 1, "metal"), found);
+        read(at + 1, after - 1, in_metal || is(tokens_, begin + 1, "metal"), found);
       } else if (text == "{" && !name.empty()) {
-        found(tokens_.subspan(begin, behind - begin), name, in_metal);
+        found(tokens_.subspan(begin, after - begin), name, in_metal);
       }
-      at = behind - 1;
+      at = after - 1;
       if (text == ";" || text == "{") {
-        begin = behind;
+        begin = after;
         name = {};
       }
     }
@@ -217,7 +217,7 @@ std::vector<std::string_view> wrapper_parts(const std::vector<Token>& tokens) {
     }
     const auto mentions = std::count_if(tokens.begin(), tokens.end(),
                                         [&](const Token& token) { return token.text == name; });
-    if (in_metal || mentions == 1) parts.push_back(stretch(function));
+    if (in_metal || mentions == 1) parts.push_back(source_of(function));
   });
   return parts;
 }

@@ -1,11 +1,11 @@
-// What texts of Metal's own say in words of Apple's compiler that compilers of C++ do not have.
+// Rewrites what Apple's compiler accepts and compilers of C++ do not.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
-#include "codegen/text_edits.h"
-#include "codegen/tokens.h"
+#include "codegen/text/text_edits.h"
+#include "codegen/text/tokens.h"
 
 namespace hearth::gpu {
 

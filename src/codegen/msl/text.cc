@@ -7,8 +7,8 @@
 #include "codegen/msl/address_spaces.h"
 #include "codegen/msl/parameters.h"
 #include "codegen/msl/plain_edits.h"
-#include "codegen/text_builder.h"
-#include "codegen/text_edits.h"
+#include "codegen/text/text_builder.h"
+#include "codegen/text/text_edits.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {

@@ -1,4 +1,4 @@
-// A text of Metal's own as the targets take it.
+// Translates a text in Metal's own form for each target.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace hearth::gpu {
 inline constexpr char kMetalCallee[] = "hearth_call";
 
 // `source.text` for compilers of C++: entry points as plain functions without attributes, only the
-// wanted one with its body, threadgroup arrays as each target declares them, and behind all that
-// kMetalCallee. `source` is as metal_kernel() makes it; `target` is cuda or host.
+// wanted one with its body, threadgroup arrays as each target declares them, and kMetalCallee at
+// the end. `source` is as metal_kernel() makes it; `target` is cuda or host.
 std::string plain_text(const runtime::KernelSource& source, Target target);
 
 // For Metal: the text itself, with an instantiation of the kernel where it has none.

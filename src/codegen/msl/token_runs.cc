@@ -6,7 +6,7 @@ bool is(Tokens tokens, std::size_t at, std::string_view text) {
   return at < tokens.size() && tokens[at].text == text;
 }
 
-std::string_view stretch(Tokens tokens) {
+std::string_view source_of(Tokens tokens) {
   if (tokens.empty()) return {};
   const char* begin = tokens.front().text.data();
   const char* end = tokens.back().text.data() + tokens.back().text.size();
@@ -16,7 +16,7 @@ std::string_view stretch(Tokens tokens) {
 bool opens(std::string_view text) { return text == "(" || text == "[" || text == "{"; }
 bool closes(std::string_view text) { return text == ")" || text == "]" || text == "}"; }
 
-std::size_t behind_bracket(Tokens tokens, std::size_t at) {
+std::size_t after_bracket(Tokens tokens, std::size_t at) {
   int depth = 0;
   for (; at < tokens.size(); ++at) {
     if (opens(tokens[at].text)) ++depth;
@@ -30,27 +30,27 @@ bool is_attribute(Tokens tokens, std::size_t at) {
 }
 
 std::vector<Attribute> read_attribute(Tokens tokens, std::size_t at) {
-  const std::size_t end = behind_bracket(tokens, at);
+  const std::size_t end = after_bracket(tokens, at);
   std::vector<Attribute> all;
   for (std::size_t i = at + 2; i + 2 < end; ++i) {
     if (tokens[i].kind != TokenKind::word) continue;
     Attribute made{std::string(tokens[i].text), {}};
     if (is(tokens, i + 1, "(")) {
-      const std::size_t behind = behind_bracket(tokens, i + 1);
-      made.arguments = tokens.subspan(i + 2, behind - i - 3);
-      i = behind - 1;
+      const std::size_t after = after_bracket(tokens, i + 1);
+      made.arguments = tokens.subspan(i + 2, after - i - 3);
+      i = after - 1;
     }
     all.push_back(made);
   }
   return all;
 }
 
-std::size_t behind_template(Tokens tokens, std::size_t at) {
+std::size_t after_template(Tokens tokens, std::size_t at) {
   int depth = 0;
   while (at < tokens.size()) {
     const std::string_view text = tokens[at].text;
     if (opens(text)) {
-      at = behind_bracket(tokens, at);
+      at = after_bracket(tokens, at);
       continue;
     }
     ++at;
@@ -81,7 +81,7 @@ std::vector<Token> plain(Tokens tokens) {
   std::vector<Token> all;
   for (std::size_t i = 0; i < tokens.size();) {
     if (is_attribute(tokens, i)) {
-      i = behind_bracket(tokens, i);
+      i = after_bracket(tokens, i);
     } else {
       all.push_back(tokens[i++]);
     }

@@ -1,4 +1,4 @@
-// What the CPU runs that is no fused region, for its selector.
+// The families of the CPU, for its selector.
 #pragma once
 
 #include <vector>

@@ -8,8 +8,8 @@ namespace hearth::cpu {
 
 // Bytes of a result from which on copies and row kernels stream it.
 inline constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
-// Regions stream beyond this, where an element takes less than so many nanoseconds of arithmetic:
-// memory is the limit then.
+// Regions stream beyond this, where an element takes less than kRegionStreamCost nanoseconds of
+// arithmetic: memory is the limit then.
 inline constexpr std::int64_t kRegionStreamBytes = 2 * kStreamBytes;
 inline constexpr double kRegionStreamCost = 0.3;
 

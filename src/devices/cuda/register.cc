@@ -2,9 +2,9 @@
 
 #include "devices/cuda/cublas/cublas_lt.h"
 #include "devices/cuda/cudnn/cudnn.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/cuda_driver.h"
 #include "devices/cuda/driver/driver_api.h"
-#include "devices/cuda/driver/nvrtc.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {

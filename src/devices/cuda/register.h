@@ -1,4 +1,4 @@
-// The NVIDIA cards of this machine.
+// Registers the NVIDIA cards of this machine.
 #pragma once
 
 #include <memory>

@@ -65,8 +65,8 @@ class GpuDevice final : public DeviceImpl {
 
   runtime::Driver* driver() noexcept override { return driver_.get(); }
   runtime::KernelRegistry* registry() noexcept override { return &registry_; }
-  // What was kept of choices between implementations.
-  const runtime::TuningFile& choices() const { return registry_.autotuner().file(); }
+  // The results of tuning that were kept.
+  const runtime::TuningFile& tuning_file() const { return registry_.autotuner().file(); }
   const ReplayStatistics& replays() const noexcept { return replay_.statistics(); }
 
  private:
@@ -93,7 +93,7 @@ class GpuDevice final : public DeviceImpl {
   // The plan that is being launched.
   std::shared_ptr<const void> plan_;
   std::vector<Pending> pending_;
-  std::vector<Address> operands_;  // of all pending launches, one behind the other
+  std::vector<Address> operands_;  // of all pending launches, one after the other
   runtime::CommandBatch batch_;
 
   // The dynamic block on the device, and what was last copied there.

@@ -1,4 +1,4 @@
-// The GPUs of this machine that Metal has.
+// Registers the GPUs that Metal has on this machine.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 namespace hearth::metal {
 
 // Whether drivers have MPSGraph as a library, if the system has it; and whether it runs where a
-// user's rule names it only, or is measured beside other implementations too. Misuse of it ends the
-// process.
+// user's rule names it only, or is measured against other implementations too. Misuse of it ends
+// the process.
 enum class MpsUse { off, on_request, measured };
 
 // A driver for each device that can be used; none on another system. `library`: what stands for the

@@ -42,7 +42,7 @@ enum class DependencyBy : std::uint8_t {
 std::vector<int> run_order(const Batch& batch, DependencyBy by, Order order, Random& random);
 
 // Empty if any two commands that touch the same byte, one of them writing, run in the order of the
-// batch whatever the device chooses. Otherwise what is wrong: "'a' (command 0) writes ...".
+// batch, whatever order the device takes. Otherwise what is wrong: "'a' (command 0) writes ...".
 std::string find_hazard(const Batch& batch, DependencyBy by);
 
 }  // namespace hearth::sim

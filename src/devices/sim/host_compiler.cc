@@ -15,8 +15,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "devices/sim/access_hooks.h"
-#include "devices/sim/fiber.h"
+#include "devices/sim/checker/access_hooks.h"
+#include "devices/sim/threads/fiber.h"
 #include "hearth/error.h"
 #include "runtime/device/environment.h"
 

@@ -23,7 +23,7 @@ struct HostOptions {
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         HostOptions options);
 
-// Changes with whatever the library depends on beside the text.
+// Changes with whatever the library depends on besides the text.
 std::string host_compiler_version(HostOptions options);
 
 // Where the instruction at this offset of a library comes from: the file and line of the innermost

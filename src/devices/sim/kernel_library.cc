@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "devices/sim/access_hooks.h"
+#include "devices/sim/checker/access_hooks.h"
 #include "devices/sim/host_compiler.h"
-#include "devices/sim/threadgroup.h"
+#include "devices/sim/threads/threadgroup.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {

@@ -11,7 +11,7 @@
 
 namespace hearth::sim {
 
-// What compile() returns: a library's bytes and, behind them, how many there are and their
+// What compile() returns: a library's bytes and, after them, how many there are and their
 // checksum.
 std::vector<std::byte> seal_image(std::vector<std::byte> library);
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/shadow.h"
+#include "devices/sim/memory/shadow.h"
 #include "hearth/runtime.h"
 #include "kernels/prelude/simulator_abi.h"
 
 namespace hearth::sim {
 
-// Which of the threads that may run does. Every order is one that a device could choose.
+// Which of the threads that may run does. Every order is one that a device could take.
 enum class Order : std::uint8_t {
   forward,
   reverse,

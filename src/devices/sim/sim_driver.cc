@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "codegen/kernel_text.h"
-#include "devices/sim/fault_trap.h"
 #include "devices/sim/host_compiler.h"
+#include "devices/sim/threads/fault_trap.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {

@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/argument_windows.h"
 #include "devices/sim/command_order.h"
-#include "devices/sim/grid_runner.h"
 #include "devices/sim/launch.h"
-#include "devices/sim/simulated_memory.h"
+#include "devices/sim/memory/argument_windows.h"
+#include "devices/sim/memory/simulated_memory.h"
+#include "devices/sim/threads/grid_runner.h"
 #include "runtime/commands/driver.h"
 
 namespace hearth::sim {

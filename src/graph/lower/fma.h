@@ -1,4 +1,4 @@
-// The one rule of what becomes a fused multiply-add.
+// Which operations of a region become fused multiply-adds: one rule for all devices.
 #pragma once
 
 #include "graph/lower/lowered_region.h"

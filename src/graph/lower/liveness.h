@@ -1,4 +1,4 @@
-// Which values of a region are needed, how often, and until when.
+// Which values of a region are used, how often, and where last.
 #pragma once
 
 #include "graph/lower/lowered_region.h"

@@ -1,5 +1,5 @@
-// A region with all that devices need to know of it before they make kernels of their own: worked
-// out once, the same for every device.
+// A region as devices compile it: with merged axes, liveness and fused multiply-adds, which are
+// computed once for all devices.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace hearth {
 
 struct LoweredInstruction {
-  DType work;                // its arguments are converted to it, but for the condition of a choice
+  DType work;                // its arguments are converted to it, but for the condition of where()
   std::int8_t product = -1;  // which argument is the product of an fma, or -1
   bool absorbed = false;     // a product that the fma carries out
   bool narrows = false;      // the result is brought back to its dtype: wrapped, or rounded

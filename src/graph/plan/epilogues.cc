@@ -1,7 +1,7 @@
 // Part of pass 2 of the planner: elementwise ops that a kernel applies to its result before it
-// stores it. The implementation says which (Implementation::fuses); here it is made sure that
-// nobody else reads what is not stored then. The output of its signature is what is stored, with
-// the dtype of the last of them.
+// stores it. The implementation says which (Implementation::fuses); this pass checks that nothing
+// else reads the results that are no longer stored. Signature::output then is the result of the
+// last op.
 #include <utility>
 
 #include "graph/plan/region_builder.h"

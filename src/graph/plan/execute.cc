@@ -21,7 +21,7 @@ struct Scratch {
   std::vector<Address> operands;
 };
 
-// Most plans of a single op have nothing to add: that is told sooner than added.
+// Most plans of a single op have nothing to add: testing for 0 is cheaper than adding it.
 void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
   if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
 }
@@ -107,7 +107,7 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   }
 }
 
-// Of the values that take most memory at most `count` have no room: they fail, and whoever reads
+// At most `count` of the values that take most memory fail for lack of it, and whoever reads
 // the error learns of them, since they are what the caller can change. Of equal ones the last
 // recorded.
 [[noreturn]] void out_of_memory(const Error& error, const Recording& recording, const Plan& plan,
@@ -130,7 +130,7 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
   if (takers.empty()) throw full;
   std::vector<std::uint32_t> nodes;
   for (std::size_t i = 0; i < takers.size() && i < count; ++i) {
-    if (takers[i].bytes < takers[0].bytes / 2) break;  // small beside what has no room
+    if (takers[i].bytes < takers[0].bytes / 2) break;  // small compared with the largest
     nodes.push_back(takers[i].node);
   }
   throw NodesFailed(full, std::move(nodes));

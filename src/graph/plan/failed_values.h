@@ -1,5 +1,5 @@
-// The nodes of a recording that have no value, and why: those that something went wrong for, and
-// every node that is made of one of them. All others are unharmed.
+// The nodes of a recording that failed, with their errors, and the nodes that depend on them. All
+// others keep their values.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Pass 4 of the planner: where every root lives.
 //
-// First values that die hand their memory on: to an op that overwrites its input, and to
-// elementwise results of the same size. Then what is left is placed in the arena by replaying the
+// First, values that die donate their memory: to an op that overwrites its input, and to
+// elementwise results of the same size. Then the others are placed in the arena by replaying the
 // steps against a best-fit free list. Escapes, and what was merged with them, get storage of their
 // own.
 #include <algorithm>

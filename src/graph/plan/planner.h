@@ -3,7 +3,7 @@
 //   1. decode     words to nodes; which nodes are needed at all
 //   2. trace      each needed node becomes a view, a member of a fused region, or its own item
 //   3. order      items by the record position of their last member
-//   4. memory     storage is taken over, placed in the arena, or given to an escape
+//   4. memory     storage is donated, placed in the arena, or given to an escape
 //   5. encode     steps and operands
 //
 // Vocabulary: a *root* is a block of elements that some item produces or an external brings; a
@@ -35,7 +35,7 @@ struct PlanNode {
   std::uint32_t first_ref = 0;  // in Planner::refs_
   std::uint32_t ref_count = 0;
   std::span<const std::uint64_t> statics;
-  int first_dynamic = 0;  // of the parameters, behind the scalar operands
+  int first_dynamic = 0;  // of the parameters, after the scalar operands
   int first_scalar = 0;   // dynamic word of the first scalar operand
   bool needed = false;
   bool wanted = false;
@@ -71,11 +71,11 @@ struct PlanItem {
   std::vector<std::uint32_t> members;  // nodes of a region; the node of a kernel, without epilogue
   int reduction = -1;                  // node that ends the region
   int root = -1;                       // result of a kernel, a copy or a reduction
-  std::vector<int> more_roots;         // results of a kernel behind the first
+  std::vector<int> more_roots;         // results of a kernel after the first
   PlanValue source;                    // of a copy
   std::vector<PlanValue> inputs;       // of a kernel
   const Implementation* implementation = nullptr;
-  std::vector<TensorSpec> more_inputs;  // of its epilogue, behind the node's own
+  std::vector<TensorSpec> more_inputs;  // of its epilogue, after the node's own
   std::vector<Epilogue> epilogue;
   int merged_into = -1;   // region that took this one over
   int memory_inputs = 0;  // estimate while growing

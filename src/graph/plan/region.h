@@ -59,7 +59,7 @@ struct Region {
   std::vector<RegionScalar> scalars;
   std::vector<RegionInstruction> instructions;
   std::vector<RegionOutput> outputs;  // written elementwise
-  RegionReduction reduction;          // its result is the operand behind the outputs
+  RegionReduction reduction;          // its result is the operand after the outputs
   bool exact = false;
 
   int first_scalar() const { return static_cast<int>(inputs.size()); }

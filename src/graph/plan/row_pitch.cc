@@ -1,13 +1,13 @@
-// Part of pass 2 of the planner: which values have rows further apart than they are long, so that
-// each begins where contractions read and write fastest. Only memory that the plan places itself
-// can be laid out so. What is between the rows means nothing: it is not written, or with anything.
+// Part of pass 2 of the planner: which values have padded rows, so that each row is aligned as
+// contractions read and write it fastest. Only memory that the plan places itself can be padded.
+// The contents of the padding are unspecified.
 #include "graph/plan/planner.h"
 
 namespace hearth {
 namespace {
 
-// Rows are whole runs of so many elements, which is kRowAlignment for the smallest floats and more
-// for others: values of one shape that are padded have the same index space, whatever their dtypes.
+// Padded rows are multiples of this many elements, which is kRowAlignment for the smallest floats
+// and more for others: padded values of one shape have the same index space, whatever their dtypes.
 constexpr std::int64_t kRun = kRowAlignment / 2;
 // Shorter rows would grow by more than an eighth.
 constexpr std::int64_t kMinRow = 8 * kRun;

@@ -1,4 +1,4 @@
-// One element of an array, as the number that it is.
+// One element of an array as a number.
 #pragma once
 
 #include <cstddef>

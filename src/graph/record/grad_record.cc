@@ -5,9 +5,9 @@
 namespace hearth {
 namespace {
 
-// Records are recycled by the thread that lets the last reference go, with the room for inputs that
-// they have. Until a thread first makes one, and after its thread-local objects are gone, it keeps
-// none.
+// Records are recycled by the thread that lets the last reference go, with the capacity for inputs
+// that they have. Until a thread first makes one, and after its thread-local objects are gone, it
+// keeps none.
 constexpr std::size_t kMaxFree = 8192;
 
 constinit thread_local std::vector<GradRecord*>* t_free = nullptr;

@@ -1,8 +1,8 @@
-// One differentiable step of the past: what backward() walks.
+// The record of a differentiable op, which backward() walks.
 //
 // A record is made when an op with a tracked input is recorded. It owns the values that the op's
-// rule saves and references to the records of its inputs; nothing owns a record but arrays and
-// later records. Release is iterative: chains may be long.
+// rule saves and references to the records of its inputs; only arrays and later records own a
+// record. Release is iterative: chains may be long.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct GradRecord {
   Params params;
   std::vector<GradInput> inputs;
   Array output;  // with Saves::output; holds the node only, not this record
-  // The outputs behind the first, of an op that has them: undefined where Saves does not name them.
+  // The outputs after the first, of an op that has them: undefined where Saves does not name them.
   std::vector<Array> more_outputs;
   DeviceImpl* device = nullptr;
   // Where set, computes the op's output again from what is saved: its gradient is that

@@ -1,4 +1,4 @@
-// Arrays over memory that the host has already.
+// Arrays over existing memory of the host.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,12 +35,12 @@ struct Part {
   Array* array;
 };
 
-// `parts` lie one behind the other.
+// `parts` are concatenated.
 void adopt(std::span<const Part> parts, const std::shared_ptr<const void>& keeper, Device device) {
   if (parts.empty()) return;
   const auto pages = pages_of(parts.front().elements->bytes.data(), end_of(*parts.back().elements));
   const auto memory = AdoptedMemory::adopt(device.impl(), pages, keeper);
-  if (memory == nullptr && parts.size() > 1) {  // it may be too much in one piece
+  if (memory == nullptr && parts.size() > 1) {  // it may be too much for one block
     adopt(parts.first(parts.size() / 2), keeper, device);
     adopt(parts.subspan(parts.size() / 2), keeper, device);
     return;

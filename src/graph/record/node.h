@@ -82,7 +82,7 @@ inline void retain_handle(Node* node) noexcept {
   node->counts.fetch_add(kHandle, std::memory_order_relaxed);
 }
 inline void release(Node* node, std::uint64_t what) noexcept {
-  // Who holds all there is cannot be joined by anybody: that is told without a locked instruction.
+  // The holder of the last reference has no rival: a plain load suffices, without a locked one.
   if (node->counts.load(std::memory_order_acquire) == what) return free_node(node);
   const std::uint64_t before = node->counts.fetch_sub(what, std::memory_order_acq_rel);
   if ((before & 0xffffffffu) == 1) free_node(node);

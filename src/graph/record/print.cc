@@ -1,4 +1,4 @@
-// How an array is written: dtype and shape, then its elements as nested rows.
+// An array as text: dtype and shape, then its elements as nested rows.
 #include <cmath>
 #include <ostream>
 #include <type_traits>
@@ -29,7 +29,7 @@ void print_element(std::ostream& out, const std::byte* at, DType dtype) {
   });
 }
 
-// Writes the elements of an array that is evaluated. Few are read at once, of many only those
+// Writes the elements of an array that is evaluated. Few are read together, of many only those
 // shown.
 class Rows {
  public:

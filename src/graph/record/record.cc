@@ -86,7 +86,7 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
 bool has_implementation(const DeviceImpl& device, const Inference& inference) {
   const Selector& selector = device.selector();
   if (switches().composites || !selector.has(&inference.op)) return false;
-  thread_local Signature signature;  // keeps its room: this runs for every composite op
+  thread_local Signature signature;  // keeps its capacity: this runs for every composite op
   signature.op = &inference.op;
   signature.device = &selector.traits();
   signature.statics = inference.params.statics().span();
@@ -156,7 +156,7 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
   return record;
 }
 
-// Room for what is known of the results behind the first.
+// Storage for the types of the results after the first.
 struct MoreTypes {
   OutputType types[kMaxOutputs - 1];
 };

@@ -7,7 +7,7 @@
 // Invariants
 //   1. Every operand of a node is earlier on the same tape, a ready external, a scalar, or absent.
 //   2. The tape holds one reference to each node and to each external.
-//   3. The nodes of an op's further results lie right behind its own (graph/outputs.h).
+//   3. The nodes of an op's further results lie right after its own (graph/outputs.h).
 //   4. Tapes never wait on each other: a foreign pending operand is submitted before the lock of
 //      this tape is taken.
 #pragma once
@@ -114,7 +114,7 @@ class Tape {
   // `scalar_dtype`. Cuts the tape when it has grown long.
   Node* append(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
                const Shape& shape, DType dtype, DType scalar_dtype);
-  // The same for an op of several results: the nodes of those behind the first go into `more`.
+  // The same for an op of several results: the nodes of those after the first go into `more`.
   Node* append_outputs(const Inference& inference, std::span<Node*> more);
 
   // A value of what is recorded now that was shared under `key`; undefined where there is none.

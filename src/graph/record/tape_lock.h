@@ -1,5 +1,5 @@
-// The lock of a tape: nearly free for the thread that records, dear for the rare other thread that
-// needs one of its pending values.
+// The lock of a tape: nearly free for the thread that records, expensive for the rare other thread
+// that needs one of its pending values.
 //
 // Owner and visitor each raise a flag and then look at the other's. The owner's store and load are
 // kept in order by the visitor: it asks the kernel for a barrier on every running thread

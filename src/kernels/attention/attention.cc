@@ -4,7 +4,7 @@
 #include "kernels/attention/inputs.h"
 #include "kernels/autotune/size_class.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

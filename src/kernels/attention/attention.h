@@ -1,4 +1,4 @@
-// The ways to run attention and its gradient on a GPU, which attention.cc lists.
+// The implementations of attention and its gradient on GPUs, which attention.cc lists.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ bool accepts_flash_decoding_mma(const Signature& signature);
 bool fits_flash_decoding_mma(const Signature& signature);
 Prepared prepare_flash_decoding_mma(const Signature& signature);
 
-// kernels/attention/small_mma.metal: rows and keys that are few both, by tensor cores.
+// kernels/attention/small_mma.metal: few rows and few keys, by tensor cores.
 bool accepts_small_mma(const Signature& signature);
 Prepared prepare_small_mma(const Signature& signature);
 

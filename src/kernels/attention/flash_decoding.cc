@@ -19,19 +19,19 @@ constexpr std::int64_t kMaxCombining = 1024;  // threads
 
 using Plan = std::shared_ptr<StepPlan>;
 
-// How the queries and keys of a launch are shared out.
+// How the queries and keys of a launch are split over threadgroups.
 struct Shares {
-  std::int64_t together;   // queries of a threadgroup
-  std::int64_t blocks;     // threadgroups that share those of a group of heads
-  std::int64_t stretches;  // threadgroups that share the keys
-  int shift;               // stretches are multiples of 1 << shift keys
+  std::int64_t together;  // queries of a threadgroup
+  std::int64_t blocks;    // threadgroups that share those of a group of heads
+  std::int64_t splits;    // threadgroups that share the keys
+  int shift;              // splits are multiples of 1 << shift keys
 
   Shares(const AttentionInputs& a, std::int64_t most) {
     const std::int64_t queries = a.heads / a.kv_heads * a.rows;
     together = 1;
     while (together < std::min(queries, most)) together *= 2;
     blocks = ceil_div(queries, together);
-    stretches = 1;
+    splits = 1;
     shift = 0;
   }
   std::int64_t groups(const AttentionInputs& a) const { return a.batch * a.kv_heads * blocks; }
@@ -42,18 +42,18 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
              const std::string& file, const std::string& function,
              const std::vector<std::string>& kernel_arguments, std::int64_t simdgroups,
              std::int64_t shared, bool vectors) {
-  constexpr std::int64_t kTurn = 16;  // stretches that split_kv_combine() reads at once
-  const std::int64_t lines = a.batch * a.heads * a.rows * shares.stretches;
+  constexpr std::int64_t kTurn = 16;  // splits that split_kv_combine() reads at a time
+  const std::int64_t lines = a.batch * a.heads * a.rows * shares.splits;
   const std::int64_t bytes = a.dtype() == DType::f64 ? 8 : 4;
   const StepArgument partial = workspace(plan, lines * a.dv * bytes);
   const StepArgument row_stats = workspace(plan, lines * 2 * bytes);
   const std::string memory = a.memory_type(), value = a.value_type();
   const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
-  const FastDivmod divisor = fast_divmod(shares.stretches);
+  const FastDivmod divisor = fast_divmod(shares.splits);
   const FlashDecodingParams params{.attention = a.params,
                                    .group = a.heads / a.kv_heads,
                                    .blocks = shares.blocks,
-                                   .stretches = shares.stretches,
+                                   .splits = shares.splits,
                                    .shift = shares.shift,
                                    .magic = divisor.magic,
                                    .magic_shift = divisor.shift};
@@ -62,14 +62,13 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
                     .write(value, "row_stats", row_stats)
                     .constants(params)
                     .threadgroup(value, "shared", shared)
-                    .step(plan,
-                          {u32(shares.stretches), u32(a.kv_heads), u32(a.batch * shares.blocks)},
+                    .step(plan, {u32(shares.splits), u32(a.kv_heads), u32(a.batch * shares.blocks)},
                           {u32(simdgroups * 32)}, simdgroups * 32));
 
   const std::int64_t columns = (a.dv + 31) / 32 * 32;
   const std::int64_t most_turns = kMaxCombining / columns;
-  const Size3 threads = {u32(columns), u32(std::clamp<std::int64_t>(
-                                           ceil_div(shares.stretches, kTurn), 1, most_turns))};
+  const Size3 threads = {
+      u32(columns), u32(std::clamp<std::int64_t>(ceil_div(shares.splits, kTurn), 1, most_turns))};
   plan.add_step(
       KernelCall("attention/split_kv.metal", "split_kv_combine", {dtype_struct(a.dtype())})
           .read(value, "parts", partial)
@@ -90,8 +89,8 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
   const std::int64_t step = kSimdgroups * kUnroll * (32 / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
-  shares.stretches = std::clamp<std::int64_t>(enough / shares.groups(a), 1,
-                                              std::max<std::int64_t>(1, ceil_div(a.keys, step)));
+  shares.splits = std::clamp<std::int64_t>(enough / shares.groups(a), 1,
+                                           std::max<std::int64_t>(1, ceil_div(a.keys, step)));
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention/flash_decoding.metal", "flash_decoding",
           {dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(shares.together),
@@ -127,7 +126,7 @@ Plan matrix_steps(const AttentionInputs& a) {
   shares.shift = 4;
   // A processor holds one threadgroup of wide rows, or two of narrow ones.
   const std::int64_t places = processors(*a.signature.device) * (narrow ? 2 : 1);
-  shares.stretches =
+  shares.splits =
       best_share(shares.groups(a), places, std::clamp<std::int64_t>(a.keys / kMinKeys, 1, places));
   const std::int64_t pass = narrow || shares.together > 4 ? 1 : 2;
   auto plan = std::make_shared<StepPlan>();

@@ -3,13 +3,13 @@
 //
 // A query is one row of one head; up to kQueries of those that read the same keys go through them
 // together, so that keys and values are read once. ntg.x threadgroups share the keys that exist, in
-// equal stretches of whole steps: how many exist is known on the device only, and threadgroups
-// without a stretch leave at once. In a stretch simdgroups take turns. kLanes lanes hold a row of
+// equal splits of whole steps: how many exist is known on the device only, and threadgroups
+// without keys return. Within a split simdgroups take turns. kLanes lanes hold a row of
 // 8 kLanes columns, 8 columns each, for the queries, keys, values and sums alike; 32 / kLanes keys
 // are read by one load, and kUnroll loads of keys or of values are under way together. A product is
 // summed over lanes while queries are dealt out over them: afterwards a lane has the score of one
-// query. Maximum, sum and weighted values of a stretch go to memory, and split_kv_combine() adds
-// the stretches up in order. Bound by memory: each key and value is read once for each kQueries
+// query. Maximum, sum and weighted values of a split go to memory, and split_kv_combine() adds
+// the splits up in order. Bound by memory: each key and value is read once for each kQueries
 // queries. Sums are kept in f32, or in f64 for f64.
 
 #include "kernels/attention/split_kv.metal"
@@ -90,10 +90,10 @@ void flash_decoding(device const typename D::memory* q, device const typename D:
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
   constant AttentionParams& p = few.attention;
   long length = existing_keys(dynamics, p);
-  long step = keys_of_step(kUnroll, kLanes), stretch = long(stretch_of(uint(length), few));
-  long begin = long(ctx.tg.x) * stretch;
+  long step = keys_of_step(kUnroll, kLanes), split = long(split_length(uint(length), few));
+  long begin = long(ctx.tg.x) * split;
   if (begin >= length) return;
-  long end = begin + stretch < length ? begin + stretch : length;
+  long end = begin + split < length ? begin + split : length;
 
   long group = few.group, queries = group * p.rows, kv_head = long(ctx.tg.y);
   long item = long(ctx.tg.z) / few.blocks, first = (long(ctx.tg.z) - item * few.blocks) * kQueries;
@@ -258,8 +258,7 @@ void flash_decoding(device const typename D::memory* q, device const typename D:
   for (int j = 0; j < kQueries; ++j) {
     long index = first + j;
     if (index >= queries) break;
-    long line =
-        ((item * p.heads + kv_head * group) * p.rows + index) * few.stretches + long(ctx.tg.x);
+    long line = ((item * p.heads + kv_head * group) * p.rows + index) * few.splits + long(ctx.tg.x);
     for (long c = long(ctx.tid.x); c < p.dv; c += 32 * kFewSimdgroups) {
       parts[line * p.dv + c] = shared[uint(j) * uint(kLanes * 8) + uint(c)];
     }

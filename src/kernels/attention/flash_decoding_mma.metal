@@ -9,7 +9,7 @@
 // of the second product; for that, lane 4 g + t loads columns 8g to 8g + 7 of every 64 of the
 // values 2t, 2t + 1, 2t + 8 and 2t + 9, and pairs up the halves of two rows' words.
 //
-// Threadgroups share keys as in split_kv.metal; in a stretch simdgroups take turns with 16
+// Threadgroups share keys as in split_kv.metal; within a split simdgroups take turns with 16
 // keys. Values are on their way while keys are multiplied, and the next keys while values are. A
 // row or column that is not there is read as the last one, and weighs nothing.
 //
@@ -126,10 +126,10 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
   const int kKeyVectors = kColumns / 32, kChunks = kColumns / kChunk;
   const uint kHop = kMatrixSimdgroups * kTileKeys;
   constant AttentionParams& p = few.attention;
-  uint length = uint(existing_keys(dynamics, p)), stretch = stretch_of(length, few);
-  uint begin = ctx.tg.x * stretch;
+  uint length = uint(existing_keys(dynamics, p)), split = split_length(length, few);
+  uint begin = ctx.tg.x * split;
   if (begin >= length) return;
-  uint end = metal::min(begin + stretch, length), key = begin + ctx.sg * uint(kTileKeys);
+  uint end = metal::min(begin + split, length), key = begin + ctx.sg * uint(kTileKeys);
 
   uint g = ctx.lane / 4u, t = ctx.lane % 4u;
   uint kv_head = ctx.tg.y, blocks = uint(few.blocks);
@@ -239,8 +239,8 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
       }
     }
   }
-  long line = ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.stretches +
+  long line = ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.splits +
               long(ctx.tg.x);
   join_simdgroups<kChunks, kPass, kQueries, kWhole>(sum, best, total, queries, parts, row_stats,
-                                                    line, few.stretches, uint(p.dv), shared, ctx);
+                                                    line, few.splits, uint(p.dv), shared, ctx);
 }

@@ -1,4 +1,4 @@
-// What the kernels of attention are given: kernels/attention/scores.metal.
+// The inputs of the kernels of attention: kernels/attention/scores.metal.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace hearth::gpu {
 
 #include "kernels/attention/params.h"
 
-// Up to so many rows of q go to the kernels for few.
+// Up to this many rows of q, the kernels for few rows serve.
 inline constexpr std::int64_t kFewAttentionRows = 4;
 
 // The inputs of a launch, counted from q.

@@ -21,9 +21,9 @@ struct FlashDecodingParams {
   AttentionParams attention;
   long group;               // heads that share keys
   long blocks;              // threadgroups that share the queries of such a group
-  long stretches;           // threadgroups that share the keys of a query
-  long shift;               // stretches are multiples of 1 << shift
-  long magic, magic_shift;  // divide by `stretches`: divided()
+  long splits;              // threadgroups that share the keys of a query
+  long shift;               // splits are multiples of 1 << shift
+  long magic, magic_shift;  // divide by `splits`: divided()
 };
 
 struct LibraryAttentionParams {

@@ -9,7 +9,7 @@
 
 namespace hearth::gpu {
 
-// A threadgroup makes 8 * blocks * simdgroups rows and takes `keys` keys a turn; `held`: its
+// A threadgroup makes 8 * blocks * simdgroups rows and takes `keys` keys an iteration; `held`: its
 // queries stay in registers.
 struct AttentionTile {
   std::int64_t simdgroups, blocks, keys;

@@ -1,4 +1,4 @@
-// attention of rows and keys that are few both: kernels/attention/small_mma.metal.
+// attention of few rows and few keys: kernels/attention/small_mma.metal.
 #include <memory>
 
 #include "codegen/dialect_types.h"

@@ -1,4 +1,4 @@
-// attention of rows and keys that are few both, of f16 and bf16 by tensor cores:
+// attention of few rows and few keys, of f16 and bf16 by tensor cores:
 // out = softmax(scores(q k^T)) v. Text of the kernel dialect.
 //
 // A threadgroup has a head, each of its simdgroups 16 rows, and goes through the keys 16 at a time.

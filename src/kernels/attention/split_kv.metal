@@ -1,14 +1,14 @@
-// What kernels of attention for few queries share: threadgroups that take the keys of a query in
-// stretches leave maximum, sum and weighted values of theirs behind, and split_kv_combine() adds
-// the stretches up in order. Text of the kernel dialect.
+// Split-kv, which kernels of attention for few queries share: the keys of a query are split over
+// threadgroups, each stores the maximum, sum and weighted values of its split, and
+// split_kv_combine() adds the splits up in order. Text of the kernel dialect.
 
 #include "kernels/attention/params.h"
 #include "kernels/attention/scores.metal"
 
-// Stretches are as long as it takes to share out `length` keys.
-inline uint stretch_of(uint length, constant FlashDecodingParams& few) {
+// The length of a split, of `length` keys in all.
+inline uint split_length(uint length, constant FlashDecodingParams& few) {
   uint shift = uint(few.shift), steps = (length + (1u << shift) - 1u) >> shift;
-  return divided(steps + uint(few.stretches) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
+  return divided(steps + uint(few.splits) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
 }
 
 // The value of another lane; 64-bit values go in two halves.
@@ -22,9 +22,9 @@ inline double shuffle(double x, ushort lane) {
 #endif
 
 // A threadgroup of (whole simdgroups for the columns, turns) threads makes one row: turns take
-// kAhead stretches at a time and are added up in order. Bound by the latency of memory: all that a
-// thread reads at a time is asked for before any of it is waited for. A stretch without keys is
-// read as the first one, and weighs nothing.
+// kAhead splits at a time and are added up in order. Bound by the latency of memory: a thread
+// issues all loads of an iteration before it uses any. A split without keys is read as the first
+// one, with weight 0.
 template <typename D>
 void split_kv_combine(device const typename D::value* parts,
                       device const typename D::value* row_stats, device const ulong* dynamics,
@@ -36,19 +36,19 @@ void split_kv_combine(device const typename D::value* parts,
   uint columns = uint(p.dv), column = metal::min(ctx.tid.x, columns - 1u);
   uint turn = ctx.tid.y, turns = ctx.ntid.y;
   long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x);
-  uint length = uint(existing_keys(dynamics, p)), stretch = stretch_of(length, few);
-  parts += row * few.stretches * p.dv + long(column);
-  row_stats += row * few.stretches * 2;
+  uint length = uint(existing_keys(dynamics, p)), split = split_length(length, few);
+  parts += row * few.splits * p.dv + long(column);
+  row_stats += row * few.splits * 2;
   C sum = C(0.0f), total = C(0.0f), best = C(-INFINITY);
 #pragma unroll 1
-  for (uint first = turn * kAhead; first * stretch < length; first += turns * kAhead) {
+  for (uint first = turn * kAhead; first * split < length; first += turns * kAhead) {
     C part[kAhead];
 #pragma unroll
     for (uint a = 0; a < kAhead; ++a) {
-      part[a] = parts[((first + a) * stretch < length ? first + a : 0u) * columns];
+      part[a] = parts[((first + a) * split < length ? first + a : 0u) * columns];
     }
     uint s = first + ctx.lane % uint(kAhead);
-    bool used = s * stretch < length;
+    bool used = s * split < length;
     C mark = used ? row_stats[s * 2u] : C(-INFINITY),
       count = used ? row_stats[s * 2u + 1u] : C(0.0f);
     C next = mark;

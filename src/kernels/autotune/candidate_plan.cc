@@ -56,9 +56,9 @@ void launch_candidate(const Candidate& candidate, Launch launch) {
 }
 
 const KernelPlan& running_plan(const Launch& launch) {
-  const CandidatePlan* const choice = candidates_of(launch);
-  if (choice == nullptr) return plan_of(launch);
-  return *static_cast<const KernelPlan*>(choice->chosen().prepared.state.get());
+  const CandidatePlan* const tuned = candidates_of(launch);
+  if (tuned == nullptr) return plan_of(launch);
+  return *static_cast<const KernelPlan*>(tuned->chosen().prepared.state.get());
 }
 
 }  // namespace hearth::gpu

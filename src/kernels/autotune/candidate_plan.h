@@ -1,5 +1,5 @@
-// A plan's step for which there are several candidates: which one is launched is told by the
-// device, once, before the first launch. See docs/adr/0007-choices.md.
+// A step of a plan with several candidates. The device selects one, once, before the first launch:
+// docs/adr/0007-choices.md.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ class CandidatePlan final : public KernelPlan {
   const std::vector<Candidate>& candidates() const noexcept { return candidates_; }
   std::vector<std::string> names() const;
 
-  // Says which candidate is launched from now on. Later calls change nothing: what a plan
-  // computes does not differ from run to run.
+  // Selects the candidate that is launched from now on. Later calls change nothing: a plan's
+  // results do not differ from run to run.
   void select(std::size_t candidate) const noexcept;
   bool is_selected() const noexcept { return chosen_.load(std::memory_order_acquire) >= 0; }
   // The first where it is not selected.
@@ -36,7 +36,7 @@ class CandidatePlan final : public KernelPlan {
   mutable std::atomic<int> chosen_{-1};
 };
 
-// Null where what a launch is to run is no choice.
+// Null where a launch has a single candidate.
 const CandidatePlan* candidates_of(const Launch& launch) noexcept;
 
 // SelectorOptions::measured of a GPU.
@@ -44,7 +44,7 @@ Prepared prepared_candidates(const OpDef& op, TuningClass problem,
                              std::vector<Candidate> candidates);
 void launch_candidate(const Candidate& candidate, Launch launch);
 
-// What a launch runs: the plan of the candidate where it is a choice.
+// What a launch runs: where it has candidates, the plan of the selected one.
 const KernelPlan& running_plan(const Launch& launch);
 
 }  // namespace hearth::gpu

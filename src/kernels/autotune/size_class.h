@@ -1,4 +1,4 @@
-// Extents as classes of problems name them.
+// Extents as tuning classes name them.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which candidate of a plan's step a device launches: what was measured before, what is measured
+// Selects which candidate of a plan's step a device launches: by times that are known, by measuring
 // now, or the default, which is the first.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace hearth::gpu {
 
 struct TunerOptions {
-  // What times depend on beside device and compiler: the system and its version. Empty where the
+  // What times depend on besides device and compiler: the system and its version. Empty where the
   // driver's time() is by no clock of the device: then no candidates are measured.
   std::string system;
   // TuningClass::work below which nothing is measured: a few microseconds, which are mostly the

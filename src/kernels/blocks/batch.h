@@ -1,7 +1,7 @@
-// Several launches of one kernel as one: which of them, the members, a threadgroup belongs to, and
-// where it stands there. Text of the kernel dialect, behind the entry points of batched kernels.
+// Several launches of one kernel, its members, as one: which member a threadgroup belongs to, and
+// its position there. Text of the kernel dialect, for the entry points of batched kernels.
 //
-// Members lie one behind the other along x. A threadgroup finds its own by halving: 8 steps for 256
+// Members lie one after the other along x. A threadgroup finds its own by halving: 8 steps for 256
 // members, the same for all threads, against the microsecond or more of a launch.
 
 // Laid out as runtime/commands/batched_kernel.h says.

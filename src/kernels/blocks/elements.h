@@ -175,8 +175,8 @@ HEARTH_INLINE float odd_float(double x) {
 }
 #endif
 
-// The value of the lane whose index differs in the bits of `mask`; all lanes take part. 64-bit
-// values go in two halves: not every GPU exchanges them at once.
+// The value of the lane whose index differs in the bits of `mask`; all lanes must call it. 64-bit
+// values go in two halves: not every GPU exchanges 64 bits.
 HEARTH_INLINE float shuffle_xor(float x, ushort mask) { return simd_shuffle_xor(x, mask); }
 HEARTH_INLINE int shuffle_xor(int x, ushort mask) { return simd_shuffle_xor(x, mask); }
 HEARTH_INLINE uint shuffle_xor(uint x, ushort mask) { return simd_shuffle_xor(x, mask); }

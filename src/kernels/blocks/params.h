@@ -4,7 +4,7 @@
 #pragma once
 
 // Extents and strides, in elements, of up to kRank axes, outermost first. The first element is
-// `base` elements behind the pointer, which points to the lowest address that is touched.
+// `base` elements after the pointer, which points to the lowest address that is touched.
 template <int kRank>
 struct Axes {
   long base;

@@ -120,8 +120,8 @@ struct LongSum {
   HEARTH_INLINE V value() const { return metal::fabs(high) < V(INFINITY) ? high + low : high; }
 };
 
-// Over the lanes of a row that share a simdgroup, or over groups of so many lanes; all of them get
-// the result.
+// Over groups of `lanes` lanes, such as those of a row that shares a simdgroup; all of them get the
+// result.
 template <typename V>
 HEARTH_INLINE V simd_row_sum(V x, uint lanes) {
 #pragma unroll

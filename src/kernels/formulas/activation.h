@@ -1,4 +1,4 @@
-// What a product may end with. Text of the kernel dialect.
+// The activations that may end a product. Text of the kernel dialect.
 
 #include "kernels/formulas/formulas.h"
 

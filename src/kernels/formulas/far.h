@@ -3,7 +3,7 @@
 
 namespace formula {
 
-// 1 / pi = 0.517cc1b7..., behind 32 zero bits for its integer part.
+// 1 / pi = 0.517cc1b7..., after 32 zero bits for its integer part.
 constant uint kInversePi[8] = {0u,          0x517cc1b7u, 0x27220a94u, 0xfe13abe8u,
                                0xfa9a6ee0u, 0x6db14accu, 0x9e21c820u, 0xff28b1d5u};
 

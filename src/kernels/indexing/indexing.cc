@@ -8,7 +8,7 @@
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 

@@ -1,4 +1,4 @@
-// The ways to run ops on GPUs that move elements by indices, which indexing.cc lists.
+// The implementations on GPUs of ops with indices, which indexing.cc lists.
 #pragma once
 
 #include "graph/implementation.h"

@@ -108,7 +108,7 @@ void select(device const E* x, device const X* indices, device E* y,
   y[i] = value;
 }
 
-// The same where the axes behind the indexed one are contiguous: rows of vectors E, as many bytes
+// The same where the axes after the indexed one are contiguous: rows of vectors E, as many bytes
 // as memory allows. p.lanes threads, a power of two, share a row; a thread takes kRows rows, and
 // loads a vector of each before it stores.
 template <typename E, typename X, int kRank, int kRows>

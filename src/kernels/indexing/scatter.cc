@@ -12,7 +12,7 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
@@ -140,8 +140,8 @@ struct RowSums {
   }
 };
 
-// Adds rows by their sorted keys. Vectors of single elements stand by for addresses that allow no
-// more.
+// Adds rows by their sorted keys. A variant with vectors of single elements serves unaligned
+// addresses.
 void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted,
                   const StepArgument& values, const StepArgument& output) {
   const char* const memory = dialect_type(sums.dtype);

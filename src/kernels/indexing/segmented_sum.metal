@@ -3,7 +3,7 @@
 // Indices are sorted first, stably (radix_sort.h), so that the rows of one destination follow each
 // other in the order of their indices: a segment. A thread walks kBlock neighbours in that order,
 // in one vector of columns, and adds up what belongs together; a segment that lies in one block
-// goes to the output at once, pieces of longer ones to `partial`, and a second launch adds those in
+// goes straight to the output, parts of longer ones to `partial`, and a second launch adds those in
 // order. Results are the same in every run, and each output row is read and written once. Bound by
 // memory: kAhead rows and output rows are in flight at a time.
 
@@ -51,7 +51,7 @@ inline Walk walk_of(uint i, constant SumParams& p) {
   walk.block = rest - walk.outer * uint(p.blocks);
   return walk;
 }
-// Of a block's piece of a segment that began before it (0), or that goes on behind it (1).
+// Of a block's part of a segment that began before it (0), or that goes on after it (1).
 template <int kWidth>
 inline ulong piece_at(Walk walk, uint block, uint piece, constant SumParams& p) {
   ulong row = (ulong(walk.outer) * ulong(p.blocks) + block) * 2u + piece;
@@ -146,7 +146,7 @@ void segmented_sum(device const uint* keys, device const uint* rows,
   }
 }
 
-// Adds up the pieces of the segment that begins in a block and goes on behind it.
+// Adds up the parts of the segment that begins in a block and goes on after it.
 template <typename D, typename A, int kWidth, bool kOr>
 void scatter_pieces(device const uint* keys, device const A* pieces,
                     device typename D::memory* output, constant SumParams& p, Ctx ctx) {

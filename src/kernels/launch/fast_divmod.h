@@ -1,4 +1,4 @@
-// Divisions of whole numbers, on the host and as kernels do them.
+// Division of integers: rounded up, and by a multiplication and a shift, as kernels do it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A launch of a kernel of src/kernels. A parameter of the kernel's function, and what the launch
-// passes for it, are one call; calls follow the order of the text.
+// Builds a launch of a kernel of src/kernels. One call adds a parameter of the kernel's function
+// and the argument for it; calls are in the order of the text.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ class KernelCall {
   // A struct as the dialect writes it, by its words.
   KernelCall& constants(std::string type, std::vector<std::int64_t> words);
 
-  // The kernel takes operands at multiples of so many bytes only: see Step::unaligned_variant.
+  // The kernel takes operands at multiples of `bytes` only: see Step::unaligned_variant.
   KernelCall& align_operands(std::int64_t bytes);
   // As Command::work.
   KernelCall& work(double work);
@@ -110,7 +110,7 @@ class KernelCall {
   Step step_;
 };
 
-// The argument at multiples of so many bytes only: see Step::unaligned_variant.
+// The argument at multiples of `bytes` only: see Step::unaligned_variant.
 inline StepArgument aligned(StepArgument argument, std::int64_t bytes) {
   argument.alignment = bytes;
   return argument;

@@ -1,4 +1,4 @@
-// What prepare() of a GPU kernel makes.
+// The state that prepare() of a GPU's implementation makes.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct KernelPlan {
   std::vector<const runtime::LazyKernel*> kernels;  // that launch() may encode; owned by the state
 };
 
-// A state as the graph keeps it. Every prepare() of this folder ends in it, so that the device may
-// take Launch::state for a KernelPlan.
+// A state as the graph keeps it. Every prepare() of a GPU ends in it, so that the device may take
+// Launch::state for a KernelPlan.
 inline Prepared prepared(std::shared_ptr<const KernelPlan> plan, std::int64_t workspace_bytes = 0) {
   const KernelPlan* const address = plan.get();
   return {std::shared_ptr<const void>(std::move(plan), address), workspace_bytes};

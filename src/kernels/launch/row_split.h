@@ -23,7 +23,7 @@ struct RowSplit {
 RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::int64_t most_lanes,
                     int held);
 
-// Rows that their threads read at once where they can hold them: short rows in few packets a
+// Rows that their threads read together where they can hold them: short rows in few packets a
 // thread, for more threads; rows that do not fit in as many as leave a multiprocessor several rows.
 RowSplit split_kept_rows(std::int64_t rows, std::int64_t length, DType dtype,
                          std::int64_t most_lanes);

@@ -1,5 +1,5 @@
-// Kernels whose launches are known when the plan is made: most of them. prepare() lists the steps;
-// launching them is the same for all.
+// A prepared implementation whose launches are known when the plan is made, as most are: prepare()
+// lists the steps, launch_steps() launches them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using runtime::KernelParameter;
 using runtime::Size3;
 using Kind = runtime::KernelParameter::Kind;
 
-// What a parameter of a step gets.
+// The argument of a step's parameter.
 struct StepArgument {
   enum class From : std::uint8_t { operand, workspace, dynamics, constants };
   From from = From::operand;
@@ -39,7 +39,7 @@ struct Step {
   std::vector<std::int64_t>
       constants;    // the words of the constant struct: all members have 8 bytes
   double work = 0;  // as Command::work
-  // What is launched instead where an address is not as aligned as its argument says.
+  // Launched instead where an address is not as aligned as its argument says.
   std::shared_ptr<const Step> unaligned_variant;
 };
 
@@ -64,7 +64,7 @@ class StepPlan final : public KernelPlan {
     if (wide) step.unaligned_variant = std::make_shared<Step>(make(false, true));
     add_step(std::move(step));
   }
-  // What is launched instead where an address is not as aligned as an argument without
+  // Launched instead where an address is not as aligned as an argument without
   // Step::unaligned_variant says, or a library refuses a call. Its kernels are compiled then.
   void set_fallback(std::shared_ptr<const StepPlan> fallback) { fallback_ = std::move(fallback); }
   const StepPlan* fallback() const noexcept { return fallback_.get(); }

@@ -1,7 +1,7 @@
 #include "kernels/matmul/epilogue.h"
 
 #include "graph/record/node.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "kernels/autotune/size_class.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/epilogue.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::int64_t kHold = 4;
 constexpr std::int64_t kMatvecSimdgroups = 4;
-// Of the threads that a device runs at the same time, what keeps its memory busy: one in so many.
+// Rows keep the memory busy with 1 / kBusyRows of the threads that a device runs at the same time.
 constexpr std::int64_t kBusyRows = 2;
-constexpr std::int64_t kLongRow = 8;  // turns of a simdgroup
+constexpr std::int64_t kLongRow = 8;  // iterations of a simdgroup
 // Positions in a row are ints.
 constexpr std::int64_t kMaxMatvecLength = std::int64_t{1} << 30;
 // Longer rows have too few threads where there are few of them.

@@ -1,4 +1,4 @@
-// Matrix products as a library is asked for them.
+// The problem that a library's call of a matrix product solves.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ inline constexpr std::string_view kMatmulFunction = "matmul";
 // Parameters of the call: a, b, bias and residual as far as they are there, c and the workspace. A
 // residual lies like c. All members have 8 bytes: they are the words of the call.
 struct MatmulProblem {
-  // Rows lie `stride` elements apart and their elements side by side; the other way about where
-  // `transposed`. 0 as `batch_stride` is the same matrix for all.
+  // Rows are `stride` elements apart and contiguous; columns are where `transposed`.
+  // 0 as `batch_stride` is the same matrix for all.
   struct Matrix {
     std::int64_t transposed = 0;
     std::int64_t stride = 0;
@@ -35,7 +35,7 @@ struct MatmulProblem {
 };
 
 runtime::LibraryCall matmul_call(const MatmulProblem& problem);
-// The other way about.
+// The inverse of matmul_call().
 MatmulProblem matmul_problem(const runtime::LibraryCall& call);
 
 }  // namespace hearth::gpu

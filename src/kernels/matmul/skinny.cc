@@ -18,18 +18,18 @@ constexpr std::int64_t kMaxVectors = 16;
 constexpr std::int64_t kPacket = 4;  // elements
 // Positions in a row are ints.
 constexpr std::int64_t kMaxSkinnyLength = std::int64_t{1} << 30;
-// Threadgroups of a processor that keep its memory busy, and how many of them share the length for
-// that at most, of so many elements at least.
+// Threadgroups of a processor that keep its memory busy. Where rows give fewer, the length is split
+// over up to kMaxShares threadgroups, each of kMinShareLength elements at least.
 constexpr std::int64_t kBusyGroups = 2;
 constexpr std::int64_t kMaxShares = 8;
 constexpr std::int64_t kMinShareLength = 1024;
-// Rows beyond so many lengths make a matrix no larger: short vectors are staged for too little.
+// Rows beyond this many times the length do not count: staging short vectors costs too much.
 constexpr std::int64_t kMaxAspect = 4;
 
-// How the kernel is made for up to so many vectors.
+// The kernel's template arguments for up to `vectors` vectors.
 struct SkinnyForm {
   std::int64_t vectors, rows, steps, threads;
-  std::int64_t most_threads;  // leaves so many registers to each that several threadgroups fit
+  std::int64_t most_threads;  // limits registers, so that several threadgroups fit
 
   std::int64_t rows_of_group() const { return rows * threads / 32; }
 };

@@ -1,4 +1,4 @@
-// y = x W' for a few vectors at once, f32. Text of the kernel dialect.
+// y = x W' for a few vectors together, f32. Text of the kernel dialect.
 //
 // x [vectors, length], W [rows, length], y [vectors, rows]; vectors and rows lie element by
 // element, their beginnings whole packets of 16 bytes apart; the length is whole packets too. A

@@ -8,7 +8,7 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
@@ -24,8 +24,8 @@ constexpr int kGradientHeld = 3;
 constexpr std::int64_t kNormSimd = 32;
 constexpr std::int64_t kShortNormThreads =
     128;  // of a threadgroup whose rows have a simdgroup or less
-// Threads that sum columns: one in so many of those that a device runs at the same time, or fewer
-// so that each has rows to sum.
+// Threads that sum columns: 1 / kSumThreads of those that a device runs at the same time, or fewer
+// so that each has kMinNormRows rows to sum.
 constexpr std::int64_t kSumThreads = 4;
 constexpr std::int64_t kMinNormRows = 8;
 constexpr std::int64_t kNormColumnThreads = 128;
@@ -125,7 +125,7 @@ class Gradient {
             .x = {x_at_.base, &axes_.shape, &axes_.strides[1]}};
   }
 
-  // The step that writes dx; `result` is what it leaves beside, `forms` more of its arguments.
+  // The step that writes dx; `result` is what else it writes, `forms` more of its arguments.
   void add_gradient(const char* function, const std::vector<std::string>& forms, const char* result,
                     const StepArgument& left, std::int64_t shared, const RowSplit& split,
                     std::int64_t chunk, std::int64_t groups) {
@@ -194,7 +194,7 @@ class Gradient {
     return count;
   }
 
-  // The gradients of the weight and of the bias: both at once, or the one that is wanted.
+  // The gradients of the weight and of the bias: both in one launch, or the one that is wanted.
   void add_combine(std::int64_t count) {
     const bool weight = !signature_.output_at(1).absent;
     const bool bias = kCentered && !signature_.more_outputs.back().absent;

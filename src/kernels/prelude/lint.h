@@ -1,6 +1,6 @@
 // The dialect as declarations for clang (C++14, -fsyntax-only), with real address spaces: what is
 // accepted here has its pointers in the address spaces that Metal wants. Nothing is ever run. The
-// text stands at global scope behind a using directive, as in Metal, so that a name that hides or
+// text stands at global scope after a using directive, as in Metal, so that a name that hides or
 // repeats one of Metal's is found as well.
 //
 // Three things are stricter than in Metal: structs in device memory are read member by member,

@@ -57,7 +57,7 @@ namespace metal {
   namespace fast {                                                                           \
   using metal::name;                                                                         \
   }
-// A 16-bit float beside a float is one, too; an integer beside a float is a float.
+// A 16-bit float with a float gives a float; so does an integer with a float.
 #define HEARTH_MIXED(name)                                                  \
   HEARTH_INLINE float name(half x, float y) { return name(float(x), y); }   \
   HEARTH_INLINE float name(float x, half y) { return name(x, float(y)); }   \

@@ -1,5 +1,5 @@
 // The dialect for Apple's compiler, which has nearly all of it. Compiled without fast math, where
-// the compiler contracts within statements all the same unless it is told not to.
+// the compiler contracts within statements all the same unless a pragma forbids it.
 #include <metal_stdlib>
 #pragma METAL fp contract(off)
 using namespace metal;

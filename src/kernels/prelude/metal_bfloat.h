@@ -1,6 +1,6 @@
 // bfloat for Metal's language before 3.1 (macOS 14), which has none: the upper half of a float that
-// computes through float, as the other targets have it (half.h). It stands in front of a text for
-// such a compiler, and the text's bfloat and as_type are these from there on.
+// computes through float, as the other targets have it (half.h). It goes in front of a text for
+// such a compiler, and defines the text's bfloat and as_type.
 //
 // Rounds to nearest even, NaN stays NaN and is quiet. With a float the result of + - * / is a
 // float, with an integer or its own kind a bfloat. Functions of metal take it as a float. There is

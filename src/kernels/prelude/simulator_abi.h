@@ -39,6 +39,6 @@ extern const HearthSimulator* hearth_simulator;
 // constant. `threadgroup` has one for each that is, aligned to 16 bytes.
 typedef void (*HearthKernel)(void* const* arguments, void* const* threadgroup,
                              const HearthContext* context);
-// The bytes of the kernel's `array`th threadgroup array, 0 behind the last.
+// The bytes of the kernel's `array`th threadgroup array, 0 after the last.
 typedef unsigned long (*HearthThreadgroupBytes)(unsigned array);
 }

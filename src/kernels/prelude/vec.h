@@ -123,7 +123,7 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
 };
 #undef HEARTH_VEC_COMMON
 
-// Elements one behind the other, aligned as one of them: packed_float3 takes 12 bytes.
+// Elements one after the other, aligned as one of them: packed_float3 takes 12 bytes.
 #define HEARTH_PACKED_VEC(N, ...)                                                \
   template <class T>                                                             \
   struct packed_vec<T, N> {                                                      \

@@ -4,7 +4,7 @@
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
@@ -12,8 +12,8 @@ namespace hearth::gpu {
 
 namespace {
 
-// A kernel whose threads make `per_thread` elements of the output each, and store so many bytes at
-// once. With `rare`, it is compiled when it is launched.
+// A kernel whose threads make `per_thread` elements of the output each, and store `bytes` bytes at
+// a time. With `rare`, it is compiled when it is launched.
 Step drawn_step(StepPlan& plan, const Signature& signature, const std::string& function,
                 const std::vector<std::string>& arguments, std::int64_t per_thread,
                 std::int64_t bytes, bool rare) {
@@ -34,7 +34,7 @@ Prepared prepare_drawn(const Signature& signature, const std::string& function,
   return prepared_steps(std::move(plan));
 }
 
-// The same for kernels that store a thread's elements at once, where the output is aligned.
+// The same for kernels that store a thread's elements together where the output is aligned.
 Prepared prepare_packed(const Signature& signature, const std::string& function,
                         std::vector<std::string> arguments, std::int64_t per_thread) {
   auto plan = std::make_shared<StepPlan>();

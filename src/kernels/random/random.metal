@@ -49,7 +49,7 @@ inline float float_below(float x) {
   return as_type<float>(bits < 0 ? bits + 1 : bits - 1);
 }
 
-// Stores elements [kCount * block, + kCount) as far as there are so many.
+// Stores elements [kCount * block, + kCount), as far as they exist.
 template <typename D, int kCount, bool kPacked>
 inline void store_block(device typename D::memory* y, ulong block, ulong count,
                         thread const typename D::memory* values) {

@@ -1,5 +1,5 @@
 // What argmax and argmin accumulate: a value and where it was found. Text of the kernel dialect,
-// behind a generated part that defines
+// after a generated part that defines
 //   position          the unsigned integer that holds every index
 //   Compared, Bits    the type that elements are compared in, and the unsigned integer of its size
 //   Word, Kept        an unsigned integer that holds Bits and positions, and a vector of two

@@ -1,8 +1,8 @@
 // Combines the partial results that the chunks of a reduction left behind. Text of the kernel
-// dialect, behind a generated part that defines Accumulator, Kept, Target and the functions on
+// dialect, after a generated part that defines Accumulator, Kept, Target and the functions on
 // them that rows.metal names.
 //
-// Results lie side by side, chunk behind chunk. A threadgroup is p.wide threads across, a power of
+// Results lie side by side, chunk after chunk. A threadgroup is p.wide threads across, a power of
 // two, each with a result; those below one another take its chunks in turn, then combine in pairs.
 
 struct CombineParams {

@@ -1,5 +1,5 @@
 // The parts of a vector's elements in pairs, far ones first: element i with i + kWidth / 2 and so
-// on. Written out by the compiler, so that parts are registers. Text of the kernel dialect, behind
+// on. Written out by the compiler, so that parts are registers. Text of the kernel dialect, after
 // what rows.metal asks for.
 
 template <int kWidth, int kStep>

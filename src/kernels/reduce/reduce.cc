@@ -1,4 +1,4 @@
-// argmax and argmin: reductions that keep an index beside the value
+// argmax and argmin: reductions that keep an index with the value
 // (kernels/reduce/arg_reduce.metal). With the values, these are taken from where the indices say,
 // by the kernel of gather: one element a line.
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "kernels/indexing/indexing.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/regions/region_kernel.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 namespace {

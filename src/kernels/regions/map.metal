@@ -1,4 +1,4 @@
-// Elementwise regions. Text of the kernel dialect, behind a generated part that defines
+// Elementwise regions. Text of the kernel dialect, after a generated part that defines
 //   position, offset_t          unsigned and signed integers that hold every index of this region
 //   RegionParams                vectors, tail; what offsets_at() needs
 //   Operands                    pointers, scalars, and inputs of one element

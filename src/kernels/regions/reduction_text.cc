@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "codegen/dialect_types.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "core/compute_class.h"
 #include "graph/op_def.h"
 #include "kernels/launch/fast_divmod.h"
@@ -26,7 +26,7 @@ constexpr int kAccumulatorBytes = 64;
 constexpr int kPartBytes = 128;
 // Partial results that a thread combines one after the other, where there are threads enough.
 constexpr std::int64_t kCombinedAtOnce = 4;
-// A chunk is worth its partial result from so many elements a thread on.
+// Elements of a thread from which on a chunk is worth its partial result.
 constexpr std::int64_t kChunkElements = 32;
 constexpr std::int64_t kManyResults = 1 << 24;
 // Vectors of a row up to which one simdgroup for each does best, if rows fill the device.
@@ -73,7 +73,7 @@ struct Accumulation {
   const RegionReduction& reduction;
   DType dtype;    // of the result
   DType reduced;  // of the values
-  bool finds;     // an index, which is kept beside the value
+  bool finds;     // an index, which is kept with the value
   bool pairs;     // two floats (kernels/reduce/compensated_sum.metal)
 
   // Of an accumulator in memory.
@@ -87,7 +87,7 @@ struct Accumulation {
     if (!finds) return value_type(dtype);
     return bytes(wide) == 16 ? "ulong2" : "uint2";
   }
-  // Behind the definition of `position`. With `partial`, what is stored is an accumulator; with
+  // After the definition of `position`. With `partial`, what is stored is an accumulator; with
   // `within_words`, elements of a vector are combined with each other.
   std::string text(bool wide, bool partial, bool within_words) const;
 };
@@ -167,7 +167,7 @@ Split split_columns(const Fillings& fillings, const RegionLayout& layout, int wi
 
 // Chunks of each of `groups` threadgroups of columns, for a device that runs `places` at the same
 // time: one fewer than would fill it where that leaves at most a quarter of the places empty, since
-// what is left over runs behind all others.
+// what is left over runs after all others.
 std::int64_t column_chunks(std::int64_t groups, std::int64_t places) {
   const std::int64_t chunks = ceil_div(places, groups);
   const std::int64_t fewer = chunks - 1;
@@ -175,7 +175,7 @@ std::int64_t column_chunks(std::int64_t groups, std::int64_t places) {
   return is_over && fewer > 1 && fewer * groups >= places * 3 / 4 ? fewer : chunks;
 }
 
-// Chunks that the workspace has room for: by the widest vectors, so that narrower ones fit.
+// Chunks that fit the workspace: by the widest vectors, so that narrower ones fit too.
 std::int64_t most_chunks(const Fillings& fillings, const RegionLayout& layout, bool columns,
                          int width) {
   const RegionOperand& result = layout.operands.back();

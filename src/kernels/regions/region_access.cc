@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/dialect_types.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "graph/op_def.h"
 
 namespace hearth::gpu {

@@ -40,8 +40,8 @@ class RegionAccess {
                std::uint64_t aliased, int tiled = -1);
 
   int width() const { return width_; }
-  // Vectors that a thread has in flight: so many that its loads come to 96 bytes or less, fewer
-  // where the unrolled text would get long.
+  // Vectors that a thread has in flight: loads of 96 bytes at most, fewer where the unrolled text
+  // would get long.
   int unroll(int at_most) const;
   KernelConstants& constants() { return constants_; }
 
@@ -60,7 +60,7 @@ class RegionAccess {
   // threadgroup arrays of its kernel, as parameters of the entry point.
   std::string tile_functions(int edge);
   std::vector<runtime::KernelParameter> tile_arrays(int edge) const;
-  // Bytes of those, and the rows that a thread takes at once.
+  // Bytes of those, and the rows that a thread takes at a time.
   std::int64_t tile_bytes(int edge) const;
   int tile_depth() const;
   // region_at() of a linear region.
@@ -70,9 +70,9 @@ class RegionAccess {
 
   // "region(x0, x1, ..., p, dynamics, Ctx ctx) {" and what fills `o`. `result` is the operand that
   // a reduction writes, as a parameter, or empty; `arrays` are the threadgroup arrays, each as a
-  // parameter with a comma behind it.
+  // parameter with a comma after it.
   std::string entry_begin(const std::string& result, const std::string& arrays) const;
-  // The parameters up to and with the dynamic block; `result` goes behind the outputs.
+  // The parameters up to and with the dynamic block; `result` goes after the outputs.
   void describe(BuiltKernel* built, const runtime::KernelParameter* result) const;
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/regions/region_access.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "kernels/launch/fast_divmod.h"
 
 namespace hearth::gpu {
@@ -24,7 +24,7 @@ constexpr int kMinThreads = 64;
 // Longer regions take narrower vectors: registers, and time to compile.
 constexpr int kLongRegion = 512;
 
-// Tiles: a row or column of a tile is so many bytes of the widest operand at most, and a
+// Tiles: a row or column of a tile has kTileRowBytes of the widest operand at most, and a
 // simdgroup's vectors of 16 bytes lie 8 across.
 constexpr int kTileRowBytes = 256;
 constexpr int kMaxEdge = 128;

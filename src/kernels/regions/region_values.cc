@@ -1,7 +1,7 @@
 #include "kernels/regions/region_values.h"
 
 #include "codegen/dialect_types.h"
-#include "codegen/text_builder.h"
+#include "codegen/text/text_builder.h"
 #include "core/compute_class.h"
 #include "graph/op_def.h"
 #include "hearth/error.h"

@@ -11,7 +11,7 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 

@@ -9,7 +9,7 @@
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
 #include "kernels/softmax/softmax.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 

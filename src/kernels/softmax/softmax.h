@@ -1,4 +1,4 @@
-// Ops on GPUs that weigh rows, which softmax.cc lists beside softmax's own.
+// Implementations on GPUs of ops like softmax, which softmax.cc lists with softmax's own.
 #pragma once
 
 #include "graph/implementation.h"

@@ -3,7 +3,7 @@
 //
 // Stable: equal keys keep their order, so the result is the same in every run. A pass has three
 // launches: tiles of kRounds keys a thread count their digits; one threadgroup a digit turns the
-// counts of all tiles into sums of those before; tiles write their pairs behind those of the tiles,
+// counts of all tiles into sums of those before; tiles write their pairs after those of the tiles,
 // and of the smaller digits, before them. A simdgroup takes its keys in order, 32 at a time; lanes
 // of equal digits find each other bit by bit. 16 bytes are read and written for each pair and pass;
 // bound by memory, and by launches where keys are few.

@@ -1,9 +1,9 @@
 // A kernel that runs several launches of another one, its members, as one launch.
 //
-// A command of a batched kernel has as its first argument a constant, BatchTable of
-// kernels/blocks/batch.h: 32-bit words, first the number of members, then of all that there may be:
-// where each begins among the threadgroups, and how many threadgroups it has along x, y and z.
-// Behind it are the arguments of the members, one member after the other. Threads of a threadgroup
+// The first argument of a batched kernel's command is a constant, BatchTable of
+// kernels/blocks/batch.h: 32-bit words, the number of members, then for each that there may be its
+// first threadgroup, and how many threadgroups it has along x, y and z.
+// The arguments of the members follow, one member after the other. Threads of a threadgroup
 // are those of every member.
 #pragma once
 
@@ -29,7 +29,7 @@ constexpr std::int64_t batch_table_words(int members) {
 }
 
 // What the arguments of one member come to where all lie in one struct: 8 bytes an address, and
-// constants rounded up to 8. The members lie behind the table.
+// constants rounded up to 8. The members lie after the table.
 std::int64_t batch_member_bytes(std::span<const Argument> arguments);
 // Bytes of that struct, as long as the kernel's `members` need.
 std::int64_t batch_bytes(const KernelSource& source, const Command& command);

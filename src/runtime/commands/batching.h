@@ -1,6 +1,6 @@
-// Fewer launches for the same commands: those that launch the same kernel and do not depend on each
-// other become members of one batched launch. An optimizer's step over all parameters, their casts,
-// the sums of their gradients are one launch each.
+// Merges launches: commands that launch the same kernel and do not depend on each other become
+// members of one batched launch. An optimizer's step over all parameters, their casts, the sums of
+// their gradients are one launch each.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class MergedCommands {
   // Below this a batched kernel is not worth compiling.
   static constexpr int kMinMembers = 4;
 
-  // Batched kernels come from `registry`, compiled side by side. `argument_bytes` is
+  // Batched kernels come from `registry`, compiled in parallel. `argument_bytes` is
   // Driver::argument_bytes(); with 0 nothing is merged. `commands` outlive this.
   MergedCommands(std::span<const Command> commands, std::int64_t argument_bytes,
                  KernelRegistry& registry);

@@ -1,4 +1,4 @@
-// Commands in the making: what they launch, on what, and which have to wait for which.
+// A batch of commands that is being made: kernels, arguments and dependencies.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class CommandBatch {
   std::span<const Command> commands();
   std::size_t size() const noexcept { return items_.size(); }
   bool empty() const noexcept { return items_.empty(); }
-  // Groups of commands that may run side by side.
+  // Groups of commands that may run concurrently.
   int group_count() const noexcept { return items_.empty() ? 0 : items_.back().group + 1; }
   void clear() noexcept;
 

@@ -1,4 +1,4 @@
-// Which commands have to wait for which, derived from the memory that each reads and writes.
+// Dependencies between commands, derived from the memory that each reads and writes.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,12 @@
-// What a GPU API is to Hearth: the least that CUDA, Metal and the simulator have in common. Who
-// brings Hearth to another API writes one Driver; encoder, kernel registry, pools, plans and all
-// kernels are shared.
+// What a GPU API is to Hearth: the least that CUDA, Metal and the simulator have in common. A port
+// to another API is one Driver; encoder, kernel registry, pools, plans and all kernels are shared.
 //
 // Invariants
 //   1. One in-order queue. Commands of one batch that are in the same group may run at the same
 //      time, in any order; a group starts when the one before it is done.
 //   2. submit(), copies to the device and launch() return before the work is done.
 //   3. Addresses are numbers to the host unless properties().unified says otherwise. Offsets within
-//   an
-//      allocation are added to them.
+//      an allocation are added to them.
 //   4. No call aborts the process. A fault of queued work is thrown as Error{device}, with the
 //      kernel's name where it is known, by wait() or copy_to_host(), and by every call after it if
 //      the device is lost.
@@ -98,7 +96,7 @@ class Driver {
   // compiler_version() and architecture. Throws Error{device} with the compiler's messages.
   // Thread-safe.
   virtual std::vector<std::byte> compile(const KernelSource& source) = 0;
-  // Kernels that are compiled at once, by `threads` threads, shared out among programs: those of
+  // Kernels that are compiled together, by `threads` threads, divided among programs: those of
   // one source are for compile(), those of several for compile_together().
   virtual std::vector<std::vector<const KernelSource*>> divide_among_programs(
       std::span<const KernelSource* const> sources, int threads) const;

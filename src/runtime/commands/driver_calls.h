@@ -1,5 +1,5 @@
-// Calls of a driver as the library makes them: counted, put on the timeline, and checked where that
-// is asked for. The caller holds the device's queue, as for the driver itself.
+// Calls of a driver: counted, put on the timeline, and checked on request. The caller holds the
+// device's queue, as for the driver itself.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// Process-wide, behind statistics().
+// Process-wide: what statistics() reports.
 struct DriverCounters {
   std::atomic<std::int64_t> launches{0}, replays{0}, waits{0}, to_device{0}, to_host{0},
       on_device{0};

@@ -1,4 +1,4 @@
-// What kernels encode themselves into: a batch of one device, with the kernels it may launch.
+// Encodes the launches of kernels into a batch of one device.
 #pragma once
 
 #include <atomic>

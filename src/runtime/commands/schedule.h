@@ -1,4 +1,4 @@
-// When commands may run: levels, such that a command comes in a later one than all it waits for.
+// Levels of commands: each command is in a later one than everything it waits for.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// Each command has a window of levels, from the earliest that leaves room for what it waits for to
-// the latest that leaves room for what waits for it.
+// Each command has a window of levels, from the earliest after what it waits for to the latest
+// before what waits for it.
 class CommandLevels {
  public:
   explicit CommandLevels(std::span<const Command> commands);

@@ -1,4 +1,4 @@
-// Files of a cache: they appear whole or not at all, whoever writes them at the same time.
+// Atomic writes of cache files: a file appears whole or not at all, also with several writers.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// Replaces the file by the pieces, one behind the other, through a file of another name in the same
+// Replaces the file by the parts, concatenated, through a file of another name in the same
 // folder, which is made if need be. False where that fails: the old file is then as it was.
 bool write_whole_file(const std::string& path,
                       std::initializer_list<std::span<const std::byte>> pieces) noexcept;

@@ -1,5 +1,4 @@
-// Kernels by their source: compiled on first use, once, and remembered. Calls of libraries by their
-// problem.
+// Kernels by source: compiled once, on first use, and cached. Calls of libraries by problem.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,8 @@ class KernelRegistry {
   };
 
   // What libraries and candidates are measured to take is kept in the cache's folder. `tunes`:
-  // something is read and measured at all. `system`: what times depend on beside the device and the
-  // compiler.
+  // something is read and measured at all. `system`: what times depend on besides the device and
+  // the compiler.
   KernelRegistry(Driver& driver, KernelCache cache, bool tunes = true, std::string system = "");
 
   // Compiles or loads the kernel if it is new; threads that ask for the same one wait for the
@@ -38,7 +37,7 @@ class KernelRegistry {
   const Function& get(const KernelSource& source);
   // The function of a library, made ready by the first call.
   const Function& get(const LibraryCall& call);
-  // The kernels of several sources at once, on as many threads as there are cores; the driver says
+  // The kernels of several sources, compiled on as many threads as there are cores; the driver says
   // which are compiled as one program. What fails is thrown by get(), and fails no other.
   void prepare(std::span<const KernelSource* const> sources) noexcept;
 

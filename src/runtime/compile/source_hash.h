@@ -1,4 +1,4 @@
-// The 128-bit hash under which kernels are remembered, in memory and on disk.
+// The 128-bit hash that is the key of kernels, in memory and on disk.
 #pragma once
 
 #include <cstdint>

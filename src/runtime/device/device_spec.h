@@ -1,5 +1,5 @@
-// What a device is to the rest of Hearth. Written for who ports Hearth to a new device: fulfil
-// DeviceImpl, give a selector of implementations (graph/selector.h), call register_device() once.
+// The contract of a device. A port to a new one implements DeviceImpl, gives a selector of
+// implementations (graph/selector.h), and calls register_device() once.
 // Nothing above this file may assume that an Address can be read by the host.
 //
 // Invariants
@@ -7,7 +7,7 @@
 //   2. dispatch() and copy_to_device() may return before the work is done; copy_to_host() and
 //      synchronize() return after. The caller holds queue_mutex() around one plan's dispatches.
 //   3. allocate() gives 64-byte aligned addresses, on a host-visible device with at least kPadding
-//      readable bytes behind the last one. Memory freed while queued work still names it stays
+//      readable bytes after the last one. Memory freed while queued work still names it stays
 //      valid for that work.
 //   4. No call aborts the process. Faults are thrown as Error{device} by the next copy_to_host() or
 //      synchronize().
@@ -63,7 +63,7 @@ class DeviceImpl {
   virtual Address allocate(std::int64_t bytes) = 0;
   virtual void free(Address address, std::int64_t bytes) noexcept = 0;
   // The host's own memory as memory that the device reads, at the same addresses: whole pages,
-  // which nobody changes. False where the device cannot, or not so much in one piece. Whoever
+  // which nobody changes. False where the device cannot, or not so much in one block. Whoever
   // disowns it gives what keeps the pages; it is let go of when queued work that names them is
   // done. Not counted in memory(). Thread-safe.
   virtual bool adopt(const std::byte* /*pages*/, std::int64_t /*bytes*/) { return false; }

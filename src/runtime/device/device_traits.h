@@ -1,4 +1,4 @@
-// What implementations of ops know of the device that they are selected and prepared for. Shapes of
+// What implementations know of the device that they are selected and prepared for. The shapes of
 // launches follow from these numbers.
 #pragma once
 

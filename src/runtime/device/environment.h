@@ -1,5 +1,4 @@
-// What the environment asks of Hearth: every HEARTH_* variable that the library reads, and nothing
-// else reads one. Read once, when first asked for.
+// Every HEARTH_* variable that the library reads. Read here only, once, on first use.
 #pragma once
 
 #include <functional>
@@ -27,7 +26,7 @@ struct Environment {
   std::string cuda_path;      // HEARTH_CUDA_PATH: folders that are searched first
   std::string metal_path;     // HEARTH_METAL_PATH: a library in place of Apple's
   std::string metal_capture;  // HEARTH_METAL_CAPTURE: the file that gets the first plan on Metal
-  // HEARTH_METAL_MPSGRAPH: whether Metal measures MPSGraph beside its own kernels; unset: MPSGraph
+  // HEARTH_METAL_MPSGRAPH: whether Metal measures MPSGraph among its own kernels; unset: MPSGraph
   // runs only where HEARTH_CHOICES names it.
   std::optional<bool> metal_mpsgraph;
   // HEARTH_HOST_COMPILER: of kernels for the simulator; empty: see devices/sim/host_compiler.h.

@@ -11,7 +11,7 @@
 
 namespace hearth {
 
-// One pool serves the whole process. A parallel loop is a fork and a join: the caller takes part,
+// One pool serves the whole process. A parallel loop is a fork and a join: the caller works too,
 // chunks are claimed one at a time from a counter, and nobody waits for a worker that has not
 // started. So a core that is busy elsewhere delays at most the chunk it holds.
 //
@@ -52,7 +52,7 @@ class WorkerPool {
   void parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t chunk)> body,
                     Wake wake = Wake::always);
 
-  // Splits 0..n into pieces of `grain` (the last may be shorter) and calls body(begin, end).
+  // Splits 0..n into chunks of `grain` (the last may be shorter) and calls body(begin, end).
   void parallel_for_range(std::int64_t n, std::int64_t grain,
                           FunctionRef<void(std::int64_t begin, std::int64_t end)> body,
                           Wake wake = Wake::always);

@@ -1,4 +1,4 @@
-// The host's own memory in place of a device's, such as the pages of a mapped file.
+// Host memory that serves as a device's, such as the pages of a mapped file.
 #pragma once
 
 #include <cstddef>

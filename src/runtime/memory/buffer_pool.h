@@ -23,14 +23,14 @@ class BufferPool {
  public:
   explicit BufferPool(std::int64_t limit_bytes);
 
-  // 64-byte aligned, kPadding readable bytes behind. Throws Error{out_of_memory}.
+  // 64-byte aligned, kPadding readable bytes after it. Throws Error{out_of_memory}.
   std::byte* allocate(std::int64_t bytes);
   void free(std::byte* address, std::int64_t bytes) noexcept;
   void trim() noexcept;
   void set_limit(std::int64_t bytes);
   std::int64_t limit() const;
 
-  // Counts `bytes` of arena beside what arrays hold. Throws Error{out_of_memory} over the limit.
+  // Counts `bytes` of arena in addition to arrays. Throws Error{out_of_memory} over the limit.
   void note_arena(std::int64_t bytes);
   // The arena's memory went back to the system.
   void forget_arena();

@@ -17,7 +17,7 @@ namespace runtime {
 
 // Requests up to kSmall are rounded to a power of two and cut from slabs, since drivers take
 // microseconds for each block of theirs. Larger ones have blocks of their own, rounded to kGrain,
-// and reuse a free block that wastes at most an eighth. A freed block may be handed out at once:
+// and reuse a free block that wastes at most an eighth. A freed block may be reused immediately:
 // the queue is in order. Thread-safe.
 class DevicePool {
  public:
@@ -36,7 +36,7 @@ class DevicePool {
   // names them.
   void trim() noexcept;
   void set_limit(std::int64_t bytes);
-  // Counts the arena beside what arrays hold; throws Error{out_of_memory} over the limit.
+  // Counts the arena in addition to arrays; throws Error{out_of_memory} over the limit.
   void note_arena(std::int64_t bytes);
   MemoryStatistics statistics() const;
   void reset_peak();

@@ -1,5 +1,5 @@
-// What the host sees of a device's memory while it may: work that would change it then, or look at
-// what the host changes, is refused when it is queued.
+// Views that the host has of a device's memory. While one lives, queueing work that would change
+// it, or that would read what the host may write, is an error.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 
-// One view of the host's, as long as it lives. Thread-safe.
+// One view of the host, as long as it lives. Thread-safe.
 class HostHold {
  public:
   HostHold(const DeviceImpl& device, Address address, std::int64_t bytes, bool writes);
@@ -20,8 +20,8 @@ class HostHold {
   HostHold& operator=(const HostHold&) = delete;
 };
 
-// Throw Error{invalid_argument} where a view of the host's forbids that `what`, or one of the
-// commands, touches memory. The caller holds the device's queue.
+// Throw Error{invalid_argument} where a view of the host forbids that `what`, or one of the
+// commands, accesses memory. The caller holds the device's queue.
 void check_host_holds(const DeviceImpl& device, const char* what, Address address,
                       std::int64_t bytes, bool writes);
 void check_host_holds(const DeviceImpl& device, std::span<const Command> commands);

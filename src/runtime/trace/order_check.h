@@ -1,4 +1,4 @@
-// Looks for dependencies that are missing: commands that run side by side although they must not.
+// Finds missing dependencies: commands that run concurrently although they must not.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// What the process did when: calls on the host, kernels on devices. Recorded while somebody wants
-// it (runtime::Profile, HEARTH_TRACE), at the cost of one look at a flag otherwise. Thread-safe.
+// The timeline of the process: calls on the host, kernels on devices. Recorded on request
+// (runtime::Profile, HEARTH_TRACE); otherwise it costs one test of a flag. Thread-safe.
 #pragma once
 
 #include <atomic>

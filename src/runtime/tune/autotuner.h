@@ -1,5 +1,5 @@
-// Picks the fastest of several candidates by name: as it was kept, or as it is measured now. Knows
-// neither ops nor how to measure. One for each device.
+// Selects the fastest of several candidates, by name: from the tuning file, or by measuring now.
+// Knows neither ops nor how to measure. One for each device.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a user says about choices between implementations: HEARTH_CHOICES.
+// The user's rules for selecting implementations: HEARTH_CHOICES.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// `hearth bench`: what Hearth takes beside limits and libraries measured in the same run.
+// `hearth bench`: the times of Hearth against limits and libraries measured in the same run.
 //
 // A row measures several contestants in turn, round after round, so that all of them meet the same
 // state of the machine; what is reported is the median over the rounds with its 10th and 90th
@@ -98,7 +98,7 @@ class Bench {
   const std::vector<std::string>& names() const noexcept { return names_; }  // where listing
   const std::string& profile() const noexcept { return profile_; }           // where profiling
 
-  // Measures `ours` beside `references` and reports it against the best of them.
+  // Measures `ours` and `references`, and reports `ours` against the best of them.
   void measure(const RowSpec& spec, const Contestant& ours,
                const std::vector<Contestant>& references = {});
   // Reports samples that were taken elsewhere, in the unit of the row.

@@ -1,5 +1,5 @@
-// Elementwise rows: sums beside the memory limits, fused expressions beside loops fused by hand,
-// functions beside the vector math of the C library.
+// Elementwise rows: sums against the memory limits, fused expressions against loops fused by hand,
+// functions against the vector math of the C library.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

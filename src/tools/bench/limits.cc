@@ -77,7 +77,7 @@ void* find_vector_math(const std::string& function) {
   return dlsym(library, (prefix + function).c_str());
 }
 
-// Each thread streams through large pieces of its own.
+// Each thread streams through large chunks of its own.
 template <class Body>
 void in_pieces(std::int64_t count, Body body) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 18;

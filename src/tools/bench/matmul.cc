@@ -1,4 +1,4 @@
-// Matrix multiply beside OpenBLAS and oneDNN, where the system has them.
+// Matrix multiply against OpenBLAS and oneDNN, where the system has them.
 #include <dlfcn.h>
 
 #include <array>
@@ -41,7 +41,7 @@ class OpenBlas {
 };
 
 // The matmul primitive of oneDNN 2, through its C interface. Descriptors are plain structs of that
-// library; they are only passed by address, so room enough is all that is needed to know.
+// library; they are only passed by address, so it suffices that they are large enough.
 class OneDnn {
  public:
   enum class Type : int { bf16 = 2, f32 = 3 };

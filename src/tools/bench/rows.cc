@@ -1,4 +1,4 @@
-// Rows that read a large matrix once: row-wise functions, reductions, a transposing copy, beside
+// Rows that read a large matrix once: row-wise functions, reductions, a transposing copy, against
 // the memory traffic that they cannot avoid.
 #include "hearth/ops.h"
 #include "tools/bench/limits.h"

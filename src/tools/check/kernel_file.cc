@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "codegen/msl/entries.h"
-#include "codegen/msl/preprocessor.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
 #include "hearth/error.h"
 
 namespace hearth::tools {

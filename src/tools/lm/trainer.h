@@ -15,7 +15,7 @@
 
 namespace hearth::tools {
 
-// The loss is read once in so many steps: reading waits for the device.
+// The loss is read once in this many steps: reading waits for the device.
 inline constexpr std::int64_t kReadEvery = 7;
 
 struct TrainingOptions {

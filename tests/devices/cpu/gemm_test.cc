@@ -97,7 +97,7 @@ Operand operand(Random& random, std::int64_t rows, std::int64_t cols, DType dtyp
   const std::int64_t down = std::max<std::int64_t>(rows - 1, 0) * std::abs(o.row_stride);
   const std::int64_t right = std::max<std::int64_t>(cols - 1, 0) * std::abs(o.col_stride);
   if (layout == Layout::negative) o.offset = down + right;
-  // No slack behind the last element: an address sanitizer sees a read past the end.
+  // No slack after the last element: an address sanitizer sees a read past the end.
   const std::int64_t elements = rows > 0 && cols > 0 ? down + right + 1 : 0;
   o.bytes.resize(static_cast<std::size_t>(elements * size_of(dtype)));
   for (std::int64_t i = 0; i < elements; ++i)

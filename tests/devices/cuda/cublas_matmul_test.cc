@@ -16,7 +16,7 @@
 #include "kernels/launch/kernel_plan.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/compile/kernel_registry.h"
 
 namespace hearth::cuda {
@@ -24,7 +24,7 @@ namespace {
 
 using runtime::LibraryCall;
 
-// A matrix operand in memory of its own: `spec` says where its elements lie behind the first.
+// A matrix operand in memory of its own: `spec` says where its elements lie after the first.
 struct Operand {
   TensorSpec spec;
   std::int64_t first = 0;

@@ -1,6 +1,6 @@
 // Calls of libraries as commands: queued, timed, and as nodes of graphs. The library of these tests
 // queues a kernel of the fake card.
-#include "devices/cuda/driver/library_function.h"
+#include "devices/cuda/driver/commands/library_function.h"
 
 #include <gtest/gtest.h>
 

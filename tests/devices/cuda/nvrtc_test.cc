@@ -1,5 +1,5 @@
 // The real compiler, without a card.
-#include "devices/cuda/driver/nvrtc.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 
 #include <gtest/gtest.h>
 

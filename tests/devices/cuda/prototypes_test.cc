@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/driver_api.h"
-#include "devices/cuda/driver/nvrtc.h"
 
-// Behind ours: it renames functions by macros.
+// After ours: it renames functions by macros.
 #include <cuda.h>
 #include <nvrtc.h>
 // It needs headers of other packages.

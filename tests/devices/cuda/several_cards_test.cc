@@ -33,7 +33,7 @@ class SeveralCards : public MaddCard {
   std::unique_ptr<CudaDriver> second_;
 };
 
-// x = x * 2 + 1, so many times.
+// x = x * 2 + 1, `times` times.
 std::uint32_t run_chain(runtime::Driver& driver, int length) {
   runtime::KernelSource source;
   source.name = "madd";
@@ -89,7 +89,7 @@ TEST_F(SeveralCards, CanBeUsedByTurns) {
   driver_->free(c);
 }
 
-// Of the machine: one case for each card behind the first, none where there is one.
+// Of the machine: one case for each card after the first, none where there is one.
 class SeveralCudaCards : public testing::TestWithParam<int> {
  protected:
   Device first = Device::named("cuda:0");

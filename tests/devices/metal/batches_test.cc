@@ -20,7 +20,7 @@ constexpr char kUse[] = "useResources:count:usage:";
 constexpr std::uint32_t kPart = 96;  // elements of a member
 
 // y = x * factor + sum of a row's neighbours in threadgroup memory, so that all of a batch's parts
-// take part: constants, pointers of both kinds, threadgroup arrays.
+// occur: constants, pointers of both kinds, threadgroup arrays.
 runtime::KernelSource mix_source() {
   return {"mix",
           R"(
@@ -201,7 +201,7 @@ TEST_F(MetalBatches, RunWithoutResidencySets) {
   free_members();
 }
 
-// The double tells of commands that lack a barrier, of whichever kind.
+// The Metal double tells of commands that lack a barrier, of whichever kind.
 TEST_F(MetalBatches, WaitForWhatTheyDependOn) {
   const runtime::Function& mix = kernel(mix_source());
   make_members(6);

@@ -1,6 +1,6 @@
 // Where arguments go: in the order of parameters, or by the indices that a text of Metal's own
 // gives.
-#include "devices/metal/driver/bindings.h"
+#include "devices/metal/driver/compile/bindings.h"
 
 #include <gtest/gtest.h>
 

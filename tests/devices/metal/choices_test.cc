@@ -1,4 +1,4 @@
-// Choices on the Metal device: the times of command buffers decide, as the double says them.
+// Choices on the Metal device: the times of command buffers decide, as the Metal double says them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ TEST_F(MetalChoices, ProductsRunWhatCommandBuffersSayIsFastest) {
   double_->seconds = {{"matmul_", 1e-3}, {"_64_32_32_", -0.5e-3}};
   gpu::GpuDevice* const gpu = make_gpu();
   EXPECT_TRUE(contains(product(gpu), "_64_32_32_"));
-  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->tuning_file().read();
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].problem, "f32 nn m128 n128 k128 b1");
   EXPECT_EQ(kept[0].chosen, "simdgroup/64x32x32");
@@ -113,8 +113,8 @@ TEST_F(MetalChoices, AttentionRunsWhatIsFastestToo) {
   gpu::GpuDevice* const gpu = make_gpu();
   const std::vector<float> tiles = attended(gpu);
   EXPECT_TRUE(contains(double_->ran.back(), "attention_tiles"));
-  ASSERT_EQ(gpu->choices().read().size(), 1u);
-  EXPECT_EQ(gpu->choices().read()[0].problem, "f32 q32 k32 h2 g2 b1 d16 v16 causal");
+  ASSERT_EQ(gpu->tuning_file().read().size(), 1u);
+  EXPECT_EQ(gpu->tuning_file().read()[0].problem, "f32 q32 k32 h2 g2 b1 d16 v16 causal");
   options_.rules = "attention=simdgroup";
   gpu::GpuDevice* const other = make_gpu();
   const std::vector<float> matrices = attended(other);
@@ -128,7 +128,7 @@ TEST_F(MetalChoices, MpsGraphIsAskedForNotTried) {
   gpu::GpuDevice* const gpu = make_gpu(MpsUse::on_request);
   EXPECT_TRUE(contains(product(gpu), "matmul_"));
   EXPECT_EQ(std::count(double_->ran.begin(), double_->ran.end(), "MPSGraph"), 0);
-  const std::vector<runtime::KeptSelection> kept = gpu->choices().read();
+  const std::vector<runtime::KeptSelection> kept = gpu->tuning_file().read();
   ASSERT_EQ(kept.size(), 1u);
   for (const runtime::CandidateTime& time : kept[0].times) {
     EXPECT_NE(time.name, "library");

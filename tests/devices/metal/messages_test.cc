@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "devices/metal/driver/encoding.h"
+#include "devices/metal/objc/encoding.h"
 
 namespace hearth::metal {
 namespace {

@@ -1,4 +1,4 @@
-// The driver on the double: copies, kernels, barriers, faults.
+// The driver on the Metal double: copies, kernels, barriers, faults.
 #include "devices/metal/driver/metal_driver.h"
 
 #include <cmath>
@@ -204,8 +204,8 @@ TEST_F(MetalDriverRuns, CopiesOnTheDeviceAtAnyByte) {
   driver_->free(y);
 }
 
-// The double runs commands in the latest order that barriers allow, and tells of those that lack
-// one.
+// The Metal double runs commands in the latest order that barriers allow, and tells of those that
+// lack one.
 TEST_F(MetalDriverRuns, BarriersKeepWhatDependsInOrder) {
   const runtime::Function& axpy = kernel(axpy_source());
   const Address a = upload(ramp(32)), b = upload(ramp(32)), c = upload(ramp(32));

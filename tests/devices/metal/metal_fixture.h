@@ -1,4 +1,4 @@
-// A MetalDriver on the double, whose kernels run on the checking simulator.
+// A MetalDriver on the Metal double, whose kernels run on the checking simulator.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Attention by MPSGraph against attention in f64.
 #include "devices/metal/mps_fixture.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::metal {
 namespace {
@@ -163,7 +163,7 @@ TEST_F(MpsAttention, WhatMpsGraphIsNotAskedFor) {
   EXPECT_TRUE(contains(refused(p), "rows that see no key"));
 }
 
-// The double faults where the real one ends the process.
+// The Metal double faults where the real one ends the process.
 TEST_F(MpsAttention, NothingNear4GiB) {
   const auto refused = [&](const AttentionProblem& p) {
     return error_of(ErrorCode::unsupported, [&] { function(gpu::attention_call(dense(p))); });

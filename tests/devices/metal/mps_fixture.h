@@ -1,4 +1,4 @@
-// Calls of MPSGraph on the double: operands within one buffer, at any offset.
+// Calls of MPSGraph on the Metal double: operands within one buffer, at any offset.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ class MpsTest : public MetalDriverTest {
     MetalDriverTest::TearDown();
   }
 
-  // Numbers of a call's parameter, `first` elements behind where the others end.
+  // Numbers of a call's parameter, `first` elements after where the others end.
   struct Numbers {
     DType dtype;
     std::int64_t offset;  // bytes, in the buffer

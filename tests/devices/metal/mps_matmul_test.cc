@@ -10,7 +10,7 @@ using gpu::MatmulProblem;
 using Matrix = MatmulProblem::Matrix;
 using Activation = gpu::MatmulEpilogue::Activation;
 
-// Rows with `gap` elements behind each, and matrices behind each other.
+// Rows with `gap` elements after each, and matrices back to back.
 Matrix matrix(bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t gap = 0) {
   const std::int64_t stride = (transposed ? rows : columns) + gap;
   return {transposed ? 1 : 0, stride, (transposed ? columns : rows) * stride};
@@ -170,7 +170,7 @@ TEST_F(MpsMatmul, WhatMpsGraphIsNotAskedFor) {
   EXPECT_TRUE(contains(refused(p), "a result with gaps"));
 }
 
-// The double faults where the real one ends the process.
+// The Metal double faults where the real one ends the process.
 TEST_F(MpsMatmul, NothingNear4GiB) {
   const auto refused = [&](const MatmulProblem& p) {
     return error_of(ErrorCode::unsupported, [&] { function(gpu::matmul_call(p)); });

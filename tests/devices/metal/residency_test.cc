@@ -1,5 +1,5 @@
 // Which memory is in residency sets, and in how many.
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/memory/residency.h"
 
 #include <algorithm>
 

@@ -244,7 +244,7 @@ std::int64_t host_bytes() {
 #endif
 }
 
-// Judging every access of so many launches would take minutes.
+// Checking every access of that many launches would take minutes.
 class MetalLongRun : public MetalDoubleTest {
  protected:
   void SetUp() override {
@@ -313,7 +313,7 @@ TEST_F(MetalDriverTest, TenThousandLaunchesLeaveNothingBehind) {
   const auto run = [&](int steps) {
     for (int i = 1; i <= steps; ++i) {
       driver_->launch(*executable);
-      if (i % 100 == 0) driver_->copy_to_device(x, &p.factor, 4);  // behind work
+      if (i % 100 == 0) driver_->copy_to_device(x, &p.factor, 4);  // after work
       if (i % 1000 == 0) driver_->wait();
     }
   };

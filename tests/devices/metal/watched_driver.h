@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "devices/metal/driver/recorded_commands.h"
+#include "devices/metal/driver/commands/recorded_commands.h"
 #include "runtime/commands/dependencies.h"
 #include "runtime/commands/driver.h"
 
@@ -99,7 +99,7 @@ class WatchedDriver final : public runtime::Driver {
   std::vector<int> earlier_of(const runtime::Command& command) {
     std::vector<int> after;
     const runtime::KernelSource* const source = command.function->source();
-    // A batch has a table in front, and the arguments of its members behind each other.
+    // A batch has a table in front, and the arguments of its members back to back.
     const bool is_batch = source != nullptr && source->members > 0;
     if (is_batch) {
       std::uint32_t members = 0;
@@ -125,7 +125,7 @@ class WatchedDriver final : public runtime::Driver {
   std::map<std::string, std::pair<int, int>> batches_;
   int count_ = 0;
   int needed_ = 0;
-  int covered_ = 0;  // the first command that no barrier so far comes behind
+  int covered_ = 0;  // the first command that no barrier so far comes after
 };
 
 }  // namespace hearth::metal

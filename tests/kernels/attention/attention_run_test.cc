@@ -1,5 +1,5 @@
 // attention on the simulator, and on cards where there are some, against f64 on the CPU: few and
-// many queries, lengths that only the device knows, and whatever lies behind them.
+// many queries, lengths that only the device knows, and whatever lies after them.
 #include <gtest/gtest.h>
 
 #include "check.h"

@@ -6,7 +6,7 @@
 #include "devices/gpu/gpu_device.h"
 #include "hearth/device.h"
 #include "machines/sim/sim_library.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {

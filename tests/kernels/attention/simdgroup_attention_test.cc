@@ -21,7 +21,7 @@
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/simdgroup.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"
@@ -292,7 +292,7 @@ TEST_F(SimdgroupAttention, OddExtents) {
   }
 }
 
-// Behind the length is NaN; the first rows see nothing where it is short.
+// After the length is NaN; the first rows see nothing where it is short.
 TEST_F(SimdgroupAttention, LengthsThatOnlyTheDeviceKnows) {
   for (const std::int64_t length : {0, 1, 20, 33, 64, 69, 70}) {
     for (const bool causal : {false, true}) {

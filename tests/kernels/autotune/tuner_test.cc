@@ -16,7 +16,7 @@
 #include "kernels/autotune/candidate_plan.h"
 #include "kernels/autotune/size_class.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/tune/cache.h"
 
@@ -124,7 +124,7 @@ class Choices : public testing::Test {
     options_.tuner.system = "tests 1";
     fresh_device();
   }
-  void TearDown() override { std::filesystem::remove(device_->choices().path()); }
+  void TearDown() override { std::filesystem::remove(device_->tuning_file().path()); }
 
   // As another process would have it. Devices stay, since plans that they ran are kept.
   void fresh_device(const sim::SimOptions& sim = {}) {
@@ -155,7 +155,7 @@ class Choices : public testing::Test {
     return first;
   }
   Array value() const { return Array::from_data(std::vector<float>{0}, {1}, Device(device_)); }
-  std::vector<runtime::KeptSelection> kept() const { return device_->choices().read(); }
+  std::vector<runtime::KeptSelection> kept() const { return device_->tuning_file().read(); }
 
   GpuOptions options_;
   ClockedDriver* driver_ = nullptr;

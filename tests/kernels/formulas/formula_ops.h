@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/sample_kernels.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu_test {
 

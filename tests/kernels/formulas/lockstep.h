@@ -1,5 +1,5 @@
 // Runs one simdgroup of a host-compiled kernel on 32 threads of the process, to test the prelude by
-// itself. The simulator (tests/devices/sim) runs whole grids, and checks what they do.
+// itself. The simulator (src/devices/sim) runs whole grids, and checks what they do.
 #pragma once
 
 #include <barrier>

@@ -19,7 +19,7 @@
 #include "hearth/device.h"
 #include "kernels/autotune/candidate_plan.h"
 #include "kernels/launch/step_plan.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"
@@ -43,7 +43,7 @@ struct Case {
   Shape batch = {};                   // of the result
   bool one_a = false, one_b = false;  // the same for all of the last batch axis
   std::int64_t c_gap = 0;
-  std::int64_t shift = 0;  // elements that operands begin behind an aligned address
+  std::int64_t shift = 0;  // elements that operands begin after an aligned address
   std::int64_t shares = 1;
 };
 

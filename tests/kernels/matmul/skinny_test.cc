@@ -13,7 +13,7 @@
 #include "hearth/device.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"
@@ -21,7 +21,7 @@
 namespace hearth::gpu {
 namespace {
 
-// Rows of a matrix: `step` elements from one to the next, behind `shift` others.
+// Rows of a matrix: `step` elements from one to the next, after `shift` others.
 struct Rows {
   std::int64_t count, length, step, shift = 0;
 };

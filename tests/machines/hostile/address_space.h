@@ -21,8 +21,8 @@ class AddressSpace {
  public:
   AddressSpace();
 
-  // A block of `bytes` and kPadding readable bytes behind, 64-byte aligned, at most 63 bytes before
-  // the end of its pages. Null when the reservation is used up.
+  // A block of `bytes` and kPadding readable bytes after it, 64-byte aligned, at most 63 bytes
+  // before the end of its pages. Null when the reservation is used up.
   Address take(std::int64_t bytes);
   void give_back(Address address);
 

@@ -1,7 +1,7 @@
-// The capture manager of the double.
+// The capture manager of the Metal double.
 #include <fstream>
 
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 #include "machines/metal_double/state.h"
 
 namespace hearth::metal::fake {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 #include "machines/metal_double/order.h"
 #include "machines/metal_double/state.h"
 

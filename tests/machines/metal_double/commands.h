@@ -1,4 +1,4 @@
-// Buffers, queues, command buffers and encoders of the double.
+// Buffers, queues, command buffers and encoders of the Metal double.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "machines/metal_double/libraries.h"
 #include "machines/metal_double/metal_double.h"
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/object.h"
 
 namespace hearth::metal::fake {
 

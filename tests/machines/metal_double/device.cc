@@ -1,8 +1,8 @@
-// Devices of the double, and the functions of C that give them.
+// Devices of the Metal double, and the functions of C that give them.
 #include <unistd.h>
 
 #include "machines/metal_double/commands.h"
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 #include "machines/metal_double/state.h"
 
 namespace hearth::metal::fake {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <functional>
 
-#include "machines/metal_double/foundation.h"
+#include "machines/metal_double/objc/foundation.h"
 #include "machines/metal_double/state.h"
 
 namespace hearth::metal::fake {

@@ -1,13 +1,13 @@
-// Libraries, functions and pipelines of the double.
+// Libraries, functions and pipelines of the Metal double.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "machines/metal_double/foundation.h"
 #include "machines/metal_double/metal_double.h"
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/foundation.h"
+#include "machines/metal_double/objc/object.h"
 
 namespace hearth::metal::fake {
 

@@ -1,10 +1,10 @@
-// What the double is besides its objects.
+// What the Metal double is besides its objects.
 #pragma once
 
 #include <mutex>
 
 #include "machines/metal_double/metal_double.h"
-#include "machines/metal_double/object.h"
+#include "machines/metal_double/objc/object.h"
 
 namespace hearth::metal::fake {
 

@@ -1,6 +1,6 @@
-// Where HEARTH_METAL_PATH names the double, it gets what runs its kernels before anybody looks for
-// devices, and what it finds wrong fails the test that did it, or the program at its end. It stands
-// for the macOS that HEARTH_METAL_SYSTEM says, if that is set: 13.
+// Where HEARTH_METAL_PATH names the Metal double, it gets what runs its kernels before anybody
+// looks for devices, and what it finds wrong fails the test that did it, or the program at its end.
+// It stands for the macOS that HEARTH_METAL_SYSTEM says, if that is set: 13.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/msl/constant_expression.h"
+#include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
 #include "hearth/error.h"
 
@@ -43,16 +43,16 @@ class Reader {
       if (tokens[i].text != "struct" || tokens[i + 1].text != type || tokens[i + 2].text != "{") {
         continue;
       }
-      const std::size_t end = gpu::behind_bracket(tokens, i + 2) - 1;
+      const std::size_t end = gpu::after_bracket(tokens, i + 2) - 1;
       std::size_t begin = i + 3;
       for (std::size_t at = begin; at < end;) {
         if (tokens[at].text == ";" || tokens[at].text == "{") {
           const bool is_body = tokens[at].text == "{";
           if (!is_body) all.push_back(tokens.subspan(begin, at - begin));
-          at = is_body ? gpu::behind_bracket(tokens, at) : at + 1;
+          at = is_body ? gpu::after_bracket(tokens, at) : at + 1;
           begin = at;
         } else {
-          at = gpu::opens(tokens[at].text) ? gpu::behind_bracket(tokens, at) : at + 1;
+          at = gpu::opens(tokens[at].text) ? gpu::after_bracket(tokens, at) : at + 1;
         }
       }
       if (i > 0 && tokens[i - 1].text == ">" && has(tokens.subspan(i, end - i), "*")) {
@@ -66,7 +66,7 @@ class Reader {
   void read_member(const std::string& type, Tokens words, const PointerMember& outer,
                    std::vector<PointerMember>& all) {
     if (words[0].text == "alignas" && words.size() > 1) {
-      words = words.subspan(gpu::behind_bracket(words, 1));
+      words = words.subspan(gpu::after_bracket(words, 1));
     }
     Tokens extent;
     if (!words.empty() && words.back().text == "]") {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "devices/sim/fault_trap.h"
+#include "devices/sim/threads/fault_trap.h"
 #include "hearth/error.h"
 #include "machines/metal_host/simulated_library.h"
 
@@ -137,7 +137,7 @@ void SimulatedGpu::run_or_throw(const fake::GpuLaunch& launch,
       mine.bytes = static_cast<std::int64_t>(constant.size());
     }
   }
-  // Behind the arguments: kernels find them by the pointers.
+  // After the arguments: kernels find them by the pointers.
   grid.arguments.insert(grid.arguments.end(), reached.begin(), reached.end());
   if (!check_) return runner_.run_fast(grid);
   for (const Blocks::value_type* block : blocks) forget(*block);

@@ -1,5 +1,5 @@
-// What runs the kernels of the double: the simulator of tests/devices/sim, given the very text that
-// Metal's compiler would be given.
+// What runs the kernels of the Metal double: the simulator of src/devices/sim, given the very text
+// that Metal's compiler would be given.
 #pragma once
 
 #include <map>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "devices/sim/argument_windows.h"
-#include "devices/sim/grid_runner.h"
-#include "devices/sim/simulated_memory.h"
+#include "devices/sim/memory/argument_windows.h"
+#include "devices/sim/memory/simulated_memory.h"
+#include "devices/sim/threads/grid_runner.h"
 #include "machines/metal_double/metal_double.h"
 
 namespace hearth::metal {
@@ -46,7 +46,7 @@ class SimulatedGpu final : public fake::Gpu {
   Blocks blocks_;     // by what the host sees
 };
 
-// The double that HEARTH_METAL_PATH or `library` names, with a Gpu; null where it is none.
+// The Metal double that HEARTH_METAL_PATH or `library` names, with a Gpu; null where it is none.
 fake::MetalDouble* open_double(const std::string& library, bool check);
 
 }  // namespace hearth::metal

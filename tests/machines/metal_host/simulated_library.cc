@@ -4,9 +4,9 @@
 
 #include "codegen/kernel_text.h"
 #include "codegen/msl/parameters.h"
-#include "codegen/msl/preprocessor.h"
-#include "codegen/text_builder.h"
-#include "codegen/tokens.h"
+#include "codegen/msl/preprocessor/preprocessor.h"
+#include "codegen/text/text_builder.h"
+#include "codegen/text/tokens.h"
 #include "devices/sim/host_compiler.h"
 #include "hearth/error.h"
 #include "machines/metal_host/pointer_members.h"
@@ -88,7 +88,7 @@ std::string pointer_table(const KernelSource& source) {
 
 }  // namespace
 
-// Parameters come in the order of their indices, threadgroup memory behind (runtime::metal_kernel).
+// Parameters come in the order of their indices, threadgroup memory after (runtime::metal_kernel).
 SimulatedKernel::SimulatedKernel(const KernelSource& source, std::span<const std::byte> image)
     : library_(source, image) {
   name = source.name;

@@ -4,7 +4,7 @@
 
 #include "hearth/dtype.h"
 #include "hearth/error.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::sim {
 namespace {

@@ -198,10 +198,10 @@ constexpr std::int64_t kTurn = 0;
 template <class T>
 void transpose(const T*, std::int64_t, T*, std::int64_t) {}
 #else
-// Rows that transpose() takes at once.
+// Rows that transpose() takes at a time.
 constexpr std::int64_t kTurn = HWY_MAX_BYTES / 4 < 16 ? HWY_MAX_BYTES / 4 : 16;
 
-// Four values from each of the rows 0, 4, 8 ... of the source, one behind the other.
+// Four values from each of the rows 0, 4, 8 ... of the source, one after the other.
 template <class D>
 HWY_INLINE hn::Vec<D> gather_rows(D d, const hn::TFromD<D>* src, std::int64_t stride) {
   if constexpr (hn::MaxLanes(D()) <= 4) {

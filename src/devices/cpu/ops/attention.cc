@@ -15,7 +15,7 @@
 
 #include "devices/cpu/ops/attention_scores.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {

@@ -3,7 +3,7 @@
 //   dv = p^T g     dp = g v^T     ds = p * (dp - rowsum(g * out)) * softcap' * scale
 //   dq = ds k      dk = ds^T q
 //
-// A task owns a stretch of rows of one head and takes a block of rows at a time, with all keys that
+// A task owns consecutive rows of one head and takes a block of rows at a time, with all keys that
 // they see. What it adds to dk and dv goes to the result itself where the task is the only one of
 // its key head, and else to a partial sum in the workspace; partial sums are added in order. Bound
 // by gemm.
@@ -12,7 +12,7 @@
 
 #include "devices/cpu/ops/attention_scores.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {

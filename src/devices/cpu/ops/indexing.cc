@@ -3,7 +3,7 @@
 // An index outside its axis reads as zero and is not written.
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 #include <cstring>
 

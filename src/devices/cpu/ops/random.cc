@@ -9,24 +9,24 @@
 #include "core/philox.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {
 
-// Calls fill(words, first element, count) for stretches that begin at a multiple of four elements;
+// Calls fill(words, first element, count) for runs that begin at a multiple of four elements;
 // words[0] is the first word of the first element.
 template <class Fill>
 void draw(const Launch& launch, int words_per_element, Fill fill) {
-  constexpr std::int64_t kStretch = 2048;
+  constexpr std::int64_t kChunk = 2048;
   const std::int64_t count = element_count(launch.signature->output.shape);
   const std::uint64_t seed = dynamic_of(launch, 0), counter = dynamic_of(launch, 1);
   const std::int64_t per_block = 4 / words_per_element;
-  const std::int64_t stretches = (count + kStretch - 1) / kStretch;
-  for_chunks(stretches, 2 * kStretch, [&](std::int64_t first, std::int64_t last) {
-    std::uint32_t* const words = scratch<std::uint32_t>(0, kStretch * 2);
-    for (std::int64_t stretch = first; stretch < last; ++stretch) {
-      const std::int64_t begin = stretch * kStretch, n = std::min(kStretch, count - begin);
+  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  for_chunks(chunks, 2 * kChunk, [&](std::int64_t first, std::int64_t last) {
+    std::uint32_t* const words = scratch<std::uint32_t>(0, kChunk * 2);
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      const std::int64_t begin = chunk * kChunk, n = std::min(kChunk, count - begin);
       philox_words(seed, counter, static_cast<std::uint64_t>(begin / per_block),
                    (n + per_block - 1) / per_block, words);
       fill(words, begin, n);

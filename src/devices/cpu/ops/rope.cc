@@ -12,7 +12,7 @@
 
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {

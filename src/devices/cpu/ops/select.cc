@@ -11,7 +11,7 @@
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/columns.h"
 #include "graph/implementation.h"
-#include "ops/defs.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {

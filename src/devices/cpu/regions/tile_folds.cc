@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
 namespace HWY_NAMESPACE {
 
-// NaN wins in max and min. `scalar` forms take part where a run is shorter than a vector; they give
+// NaN wins in max and min. `scalar` forms serve where a run is shorter than a vector; they give
 // the same values.
 struct SumFold {
   template <class T>
@@ -120,7 +120,7 @@ void fold_columns(std::byte* into_at, const std::byte* values_at, std::int64_t n
   }
 }
 
-// Several runs side by side, each added up in order: loads are the limit, not the chain of
+// Several runs interleaved, each added up in order: loads are the limit, not the chain of
 // additions.
 template <class F, class L>
 void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64_t length,

@@ -81,7 +81,7 @@ std::byte* result_at(const ReducePlan& plan, std::byte* base, std::int64_t index
   return base;
 }
 
-// Stores results [first, first + n), converting. Runs along the last kept axis go at once.
+// Stores results [first, first + n), converting. Runs along the last kept axis are stored together.
 void store_results(const ReducePlan& plan, const std::byte* values, std::int64_t first,
                    std::int64_t n, std::byte* base) {
   const std::int64_t size = size_of(plan.type);

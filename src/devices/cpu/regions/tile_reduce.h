@@ -29,7 +29,7 @@ struct ReducePlan {
   std::int64_t reduced_rows = 1;
   std::int64_t chunks = 1;  // of the reduced range
   std::int64_t chunk = 1;   // rows: tiles; columns: rows or tiles
-  std::int64_t strip = 0;   // columns: width handled at once
+  std::int64_t strip = 0;   // columns: width handled at a time
   std::int64_t strips = 1;
   std::int64_t segment = 0;  // segments: length of a run; columns: results in a short line
   std::int64_t group = 1;    // kept rows for one task

@@ -312,8 +312,8 @@ HWY_INLINE T power(T a, T b) {
   });
 }
 
-// Two vectors at once. A formula is one long chain of dependent operations; on pairs, two chains
-// run side by side.
+// Two vectors together. A formula is one long chain of dependent operations; on pairs, two chains
+// overlap.
 template <class V>
 struct Pair {
   using Lane = typename V::Lane;
@@ -451,7 +451,7 @@ HWY_INLINE Pair<V> remainder_beyond(Pair<V> r, Pair<V> x, Pair<V> y, Pair<V> q) 
 using scalar::Mask;
 using scalar::Vec;
 
-// The first `count` values, less than a vector of them; nothing behind them is touched.
+// The first `count` values, less than a vector of them; nothing after them is touched.
 template <class L>
 HWY_INLINE Vec<L> load_first(const L* p, std::int64_t count) {
   const Tag<L> d;

@@ -59,7 +59,7 @@ class TileWalk {
   const int operands_;
   std::int64_t column_ = 0;
   std::byte** slots_ = in_place_slots_;
-  std::byte** bases_;  // behind the slots
+  std::byte** bases_;  // after the slots
   std::int64_t index_[kMaxRank];
   std::unique_ptr<std::byte*[]> heap_slots_;
   std::unique_ptr<std::byte[]> heap_scratch_;

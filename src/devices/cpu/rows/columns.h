@@ -108,7 +108,7 @@ inline Bands bands_of(std::int64_t outer, std::int64_t length, std::int64_t inne
   return b;
 }
 
-// A piece of the work: inner positions [begin, begin + width), places [first, last) of the axis.
+// A chunk of the work: inner positions [begin, begin + width), places [first, last) of the axis.
 struct Band {
   std::int64_t index;  // bands of the same columns follow each other
   std::int64_t outer, begin, width, first, last;

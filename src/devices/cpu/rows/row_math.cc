@@ -92,7 +92,7 @@ HWY_INLINE T sum_blocks(int64_t n, Block block) {
   return static_cast<T>(sum);
 }
 
-// The same of two sums at once, which go to `sums`.
+// The same of two sums together, which go to `sums`.
 template <class T, class Block>
 HWY_INLINE void sum_blocks(int64_t n, T* sums, Block block) {
   const int64_t length = block_length<T>();

@@ -10,9 +10,9 @@ using Api = CublasLtApi;
 using Status = Api::Status;
 
 constexpr int kCandidates = 8;
-// Where the library splits k for none of its choices and one fills less than so much of the card,
-// it is tried in parts as well, up to about so many fillings and with so many elements each at
-// least.
+// Where no algorithm of the library splits k, one that fills less than kIdle of the card is also
+// tried with k split, until it fills the card about kMaxFillings times, in parts of
+// kMinPartLength elements at least.
 constexpr float kIdle = 0.8F;
 constexpr std::array kParts{2, 4, 8, 16, 32};
 constexpr float kMaxFillings = 4;

@@ -23,7 +23,7 @@ using Status = Api::Status;
 
 // One that takes more than this share of the fastest's time is measured once only.
 constexpr double kFarBehind = 1.2;
-// A product that takes longer than this is left to the library's own choice.
+// A product that takes longer than this is left to the library's heuristic.
 constexpr double kMaxSeconds = 5e-3;
 // Of the runs that are measured as one, and of all measuring of one problem, about.
 constexpr double kRunSeconds = 100e-6;

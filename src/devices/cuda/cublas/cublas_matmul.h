@@ -16,9 +16,9 @@ namespace hearth::cuda {
 // c' = b' a', which are the same bytes.
 //
 // Which of the library's algorithms runs is for the tuner to say, when the problem is first met:
-// its own first choice, unless another is clearly faster. That depends on how the operands are
-// aligned, and is kept on disk, so that a program computes the same bits whenever it runs. Sums of
-// parts of k are kept in the type of the sums.
+// what its heuristic ranks first, unless another is clearly faster. That depends on how the
+// operands are aligned, and is kept on disk, so that a program computes the same bits whenever it
+// runs. Sums of parts of k are kept in the type of the sums.
 class CublasMatmul final : public LibraryFunction {
  public:
   CublasMatmul(CublasLt& library, Context& context, const runtime::LibraryCall& call,
@@ -58,7 +58,7 @@ class CublasMatmul final : public LibraryFunction {
   void set_bias(const void* bias) const;
   const Algorithm& algorithm_for(const runtime::Command& command) const;
   Algorithm choose(const Operands& operands, const Alignment& alignment) const;
-  // The class of the problem, for the tuner: all that the choice depends on.
+  // The class of the problem, for the tuner: all that the selected algorithm depends on.
   std::string text(const Alignment& alignment) const;
   // Whether the library takes it, with no more workspace than there is.
   bool runs(const Algorithm& algorithm) const;

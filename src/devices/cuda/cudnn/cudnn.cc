@@ -5,7 +5,7 @@
 
 #include "devices/cuda/cudnn/cudnn_attention.h"
 #include "hearth/error.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "devices/cuda/cudnn/cudnn_graph.h"
-#include "devices/cuda/driver/library_function.h"
+#include "devices/cuda/driver/commands/library_function.h"
 
 namespace hearth::cuda {
 

@@ -135,7 +135,7 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   const CudnnShape shape = scores_shape(a);
   const CudnnShape strides = dense_strides(shape);
 
-  // Per head; heads that share keys are added up behind the product.
+  // Per head; heads that share keys are added up after the product.
   const auto add_heads = [&](Value left, Value right, const CudnnShape& one, Value result) {
     if (a.q[1] == a.k[1]) return graph.matmul(left, right, result);
     const Value all = graph.virtual_tensor(a.type, {a.q[0], a.q[1], one[2], one[3]});

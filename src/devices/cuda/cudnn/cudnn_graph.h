@@ -91,7 +91,7 @@ class CudnnGraph {
   Value pointwise(Pointwise mode, Value x, Value b = kNone);
   // The position of each element along an axis, as int32.
   Value index_like(Value x, std::int64_t axis);
-  // Of c's rows and columns and of what is summed only so many exist, as a tensor says.
+  // The rows and columns of c, and the length of the sums, that exist: as tensors say.
   struct Extents {
     Value m = kNone, n = kNone, k = kNone;
   };

@@ -86,7 +86,7 @@ class Context {
   std::atomic<bool> is_open_{false};
   std::atomic<bool> is_lost_{false};
   // Raised at both ends of each scope that queues work, so that a wait knows whether one began or
-  // ended beside it.
+  // ended meanwhile.
   std::atomic<std::int64_t> queued_{0};
   std::atomic<std::int64_t> waited_{0};  // what queued_ was before the last wait
   ContextHandle context_ = nullptr;

@@ -6,8 +6,8 @@
 
 #include "codegen/kernel_programs.h"
 #include "codegen/kernel_text.h"
-#include "devices/cuda/driver/cuda_graph.h"
-#include "devices/cuda/driver/cuda_kernel.h"
+#include "devices/cuda/driver/commands/cuda_graph.h"
+#include "devices/cuda/driver/compile/cuda_kernel.h"
 #include "devices/cuda/driver/stopwatch.h"
 #include "hearth/error.h"
 

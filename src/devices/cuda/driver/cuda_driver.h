@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "devices/cuda/driver/commands/library_function.h"
+#include "devices/cuda/driver/compile/cuda_module.h"
+#include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/context.h"
-#include "devices/cuda/driver/cuda_module.h"
 #include "devices/cuda/driver/driver_api.h"
-#include "devices/cuda/driver/library_function.h"
-#include "devices/cuda/driver/nvrtc.h"
 #include "devices/cuda/driver/staging_ring.h"
 #include "runtime/commands/driver.h"
 
@@ -36,7 +36,7 @@ class CudaDriver final : public runtime::Driver {
 
   const runtime::Properties& properties() const override { return properties_; }
 
-  // Blocks of the API's own, taken and given back at once: the pools above recycle them, so calls
+  // Blocks of the API, allocated and freed immediately: the pools above recycle them, so calls
   // are rare, and a pool of the driver's below would only hide what is in use. free() waits for all
   // queued work, which may still name the block.
   Address allocate(std::int64_t bytes) override;
@@ -57,7 +57,7 @@ class CudaDriver final : public runtime::Driver {
 
   std::int64_t argument_bytes() const override { return argument_bytes_; }
 
-  // Commands run one after the other, also those of one group; a graph runs them side by side.
+  // Commands run one after the other, also those of one group; a graph runs them concurrently.
   void submit(std::span<const runtime::Command> commands) override;
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
   void copy_on_device(Address target, Address source, std::int64_t bytes) override;

@@ -22,7 +22,7 @@ struct Places {
   static Places from_environment();
 };
 
-// Folders to look in, first choice first; "" is the loader's own search. They may hold the
+// Folders to look in, in this order; "" is the loader's own search. They may hold the
 // wildcards of glob(7). Each attempt with a file is one line that open_library() notes.
 std::vector<std::string> search_folders(const Places& places);
 

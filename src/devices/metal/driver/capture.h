@@ -1,4 +1,4 @@
-// What a GPU does in one stretch, written to a file that Xcode shows: once in a process.
+// A capture of consecutive GPU work, written to a file for Xcode: once in a process.
 #pragma once
 
 #include <atomic>

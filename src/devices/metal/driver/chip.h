@@ -1,5 +1,5 @@
-// What Metal does not tell of a GPU, by its name: how much to queue before it starts, and how wide
-// it is.
+// Facts about Apple's chips that Metal does not report, by the chip's name: cores, caches, and how
+// much to queue before a command buffer is committed.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ inline constexpr std::int64_t kCoreMemory = 60 * 1024;
 struct Chip {
   int cores = 8;
   std::int64_t cache_bytes = std::int64_t{8} << 20;
-  // A command buffer is committed when it has so many commands, or they name so many bytes.
+  // A command buffer is committed when it has this many commands, or they name this many bytes.
   int commands = 40;
   std::int64_t bytes = std::int64_t{40} << 20;
-  // Command::work that ends a command buffer however little it has else: some 25 ms of all cores at
-  // their best. Work that is ten times slower than that is still far from what the system takes for
-  // a GPU that hangs.
+  // Command::work that ends a command buffer however few its commands: some 25 ms of all cores at
+  // peak. Work that is ten times slower is still far from the time after which the system treats a
+  // GPU as hung.
   double work() const { return 4e9 * cores; }
 };
 

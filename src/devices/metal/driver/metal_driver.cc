@@ -6,7 +6,7 @@
 #include "codegen/bfloat_text.h"
 #include "codegen/kernel_text.h"
 #include "devices/metal/driver/chip.h"
-#include "devices/metal/driver/recorded_commands.h"
+#include "devices/metal/driver/commands/recorded_commands.h"
 #include "hearth/error.h"
 #include "runtime/commands/batched_kernel.h"
 
@@ -22,8 +22,8 @@ constexpr UInteger kTier2 = 1;               // MTLArgumentBuffersTier2
 constexpr UInteger kBufferScope = 1;         // MTLBarrierScopeBuffers
 constexpr std::int64_t kInlineBytes = 4096;  // what setBytes takes
 constexpr std::int64_t kBatchBytes = std::int64_t{32} << 10;  // as on CUDA
-// Of a batch, the first command buffer is short, so that the device starts soon; the next are so
-// many times as long. One without end would be taken for one that hangs.
+// Of a batch, the first command buffer is short, so that the device starts soon; the next are this
+// many times as long. One without end would look like one that hangs.
 constexpr std::int64_t kLaterBuffers = 64;
 
 const MetalKernel& kernel_of(const Command& command) {

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/argument_ring.h"
-#include "devices/metal/driver/barriers.h"
-#include "devices/metal/driver/buffers.h"
 #include "devices/metal/driver/capture.h"
-#include "devices/metal/driver/command_stream.h"
-#include "devices/metal/driver/compiler.h"
-#include "devices/metal/driver/device_copies.h"
-#include "devices/metal/driver/metal_kernel.h"
-#include "devices/metal/driver/pipelines.h"
-#include "devices/metal/driver/residency.h"
+#include "devices/metal/driver/commands/argument_ring.h"
+#include "devices/metal/driver/commands/barriers.h"
+#include "devices/metal/driver/commands/command_stream.h"
+#include "devices/metal/driver/commands/device_copies.h"
+#include "devices/metal/driver/compile/compiler.h"
+#include "devices/metal/driver/compile/metal_kernel.h"
+#include "devices/metal/driver/compile/pipelines.h"
+#include "devices/metal/driver/memory/buffers.h"
+#include "devices/metal/driver/memory/residency.h"
 #include "devices/metal/mpsgraph/mps_library.h"
 #include "runtime/commands/driver.h"
 
@@ -27,7 +27,7 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
 // with argument buffers of the second tier.
 std::int64_t most_argument_bytes(const ObjectiveC& objc, Id device);
 
-// What the host does to memory is done at once where the queue is idle, and queued otherwise.
+// Accesses of the host are immediate where the queue is idle, and queued otherwise.
 class MetalDriver final : public runtime::Driver {
  public:
   // `capture`: of the first commands that are submitted or launched; may be null, and so may `mps`,
@@ -110,7 +110,7 @@ class MetalDriver final : public runtime::Driver {
   ArgumentRing ring_;
   DeviceCopies copies_;
   Barriers barriers_;
-  Places places_;         // of the group in hand, one command behind the other
+  Places places_;         // of the current group, one command after the other
   Address nothing_ = {};  // what arguments of no bytes are bound to
 };
 

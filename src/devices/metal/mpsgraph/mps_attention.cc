@@ -3,7 +3,7 @@
 
 #include "devices/metal/mpsgraph/mps_program.h"
 #include "hearth/error.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 
 namespace hearth::metal {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/metal/driver/buffers.h"
+#include "devices/metal/driver/memory/buffers.h"
 #include "devices/metal/mpsgraph/mps_program.h"
 #include "devices/metal/objc/objc.h"
 #include "runtime/commands/driver.h"
@@ -25,7 +25,7 @@ class MpsCall final : public runtime::Function {
   const std::shared_ptr<const std::string>& shared_name() const noexcept { return shared_name_; }
 
  private:
-  // What an array needs beside its place.
+  // What an array needs besides its place.
   struct Array {
     Owned descriptor;
     Owned shape, strides;  // of the view of it, if it has gaps

@@ -19,9 +19,9 @@ struct MpsExecutable {
   std::vector<std::size_t> feeds;  // which input its first is, and so on
 };
 
-// Tensors belong to the graph. Nothing is rounded but by what the graph is told: elements of 16
-// bits are cast when they are read and before they are written, since nobody says how wide
-// MPSGraph's sums of them are, and others found them narrow.
+// Tensors belong to the graph. Rounding is explicit: elements of 16 bits are cast when they are
+// read and before they are written, since the width of MPSGraph's sums of them is not documented,
+// and others found them narrow.
 class MpsGraph {
  public:
   explicit MpsGraph(const ObjectiveC& objc);
@@ -42,7 +42,7 @@ class MpsGraph {
   // softmax(scale q k^T + mask) v over [batch, heads, rows, columns]; `mask` may be null.
   Id attention(Id q, Id k, Id v, Id mask, double scale) const;
   // 0 for columns up to `first` of the first row, one more in each row after it, and lower than any
-  // score behind them.
+  // score after them.
   Id causal_mask(UInteger rows, UInteger columns, UInteger first) const;
 
   // For what gives `result`, as `dtype`. Throws Error{unsupported} where there is no executable to

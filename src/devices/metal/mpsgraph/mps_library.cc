@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hearth/error.h"
-#include "kernels/attention/problem.h"
+#include "kernels/attention/library/problem.h"
 #include "kernels/matmul/problem.h"
 
 namespace hearth::metal {

@@ -1,4 +1,4 @@
-// A call of a library as MPSGraph is asked for it: memory as it lies, and the graph between.
+// A call of a library as MPSGraph runs it: operands as they are in memory, and the graph.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct MpsOperand {
   MpsShape strides;
   std::vector<std::size_t> axes;  // which axis of the call each is
 
-  // Elements from the first to behind the last.
+  // Elements from the first to after the last.
   UInteger reach() const;
 };
 

@@ -1,6 +1,6 @@
 #include "devices/metal/objc/messages.h"
 
-#include "devices/metal/driver/encoding.h"
+#include "devices/metal/objc/encoding.h"
 
 namespace hearth::metal {
 namespace {

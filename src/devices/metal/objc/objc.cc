@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "devices/metal/driver/encoding.h"
+#include "devices/metal/objc/encoding.h"
 #include "hearth/error.h"
 
 namespace hearth::metal {

@@ -1,0 +1,119 @@
+#include "devices/cuda/driver/commands/cuda_graph.h"
+
+#include <algorithm>
+
+namespace hearth::cuda {
+namespace {
+
+using runtime::Command;
+
+void append(const void* value, std::size_t bytes, std::vector<std::byte>& to) {
+  const auto* first = static_cast<const std::byte*>(value);
+  to.insert(to.end(), first, first + bytes);
+}
+
+std::vector<std::byte> argument_values(const Command& command) {
+  std::vector<std::byte> values;
+  for (const runtime::Argument& argument : command.arguments) {
+    if (argument.constant != nullptr) {
+      append(argument.constant, static_cast<std::size_t>(argument.bytes), values);
+    } else {
+      append(&argument.address, sizeof argument.address, values);
+    }
+  }
+  return values;
+}
+
+// Whether a command touches so much memory that a branch of the graph costs little beside it.
+bool is_long(const Command& command) {
+  constexpr std::int64_t kLong = std::int64_t{32} << 20;
+  std::int64_t bytes = 0;
+  for (const runtime::Argument& argument : command.arguments) {
+    if (argument.constant == nullptr) bytes += argument.bytes;
+  }
+  return bytes >= kLong;
+}
+
+bool run_side_by_side(const Command& a, const Command& b) {
+  return a.group == b.group && is_long(a) && is_long(b);
+}
+
+}  // namespace
+
+CudaGraph::CudaGraph(Context& context, std::span<const Command> commands) : context_(context) {
+  try {
+    build(commands);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void CudaGraph::build(std::span<const Command> commands) {
+  const DriverApi& api = context_.api();
+  context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
+  nodes_.reserve(commands.size());
+  std::vector<GraphNode> before, beside;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    if (i > 0 && !run_side_by_side(commands[i - 1], command)) {
+      before = std::move(beside);
+      beside.clear();
+    }
+    const CudaFunction& function = function_of(command);
+    Node node{function.add_node(command, graph_, before), &function, command.groups,
+              command.threads, argument_values(command)};
+    beside.push_back(node.handle);
+    kernels_.push_back(node.function->remembered_name());
+    nodes_.push_back(std::move(node));
+  }
+  context_.check(api.cuGraphInstantiateWithFlags(&exec_, graph_, 0), "cuGraphInstantiate");
+}
+
+CudaGraph::~CudaGraph() {
+  if (!context_.drain()) return;
+  try {
+    const Context::Scope scope(context_, Context::Use::call);
+    release();
+  } catch (const std::exception&) {
+    // The driver's library is gone, and the graph with it.
+  }
+}
+
+void CudaGraph::release() noexcept {
+  if (exec_ != nullptr) context_.api().cuGraphExecDestroy(exec_);
+  if (graph_ != nullptr) context_.api().cuGraphDestroy(graph_);
+  exec_ = nullptr;
+  graph_ = nullptr;
+}
+
+bool CudaGraph::has_same_functions(std::span<const Command> commands) const {
+  return std::equal(
+      nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
+      [](const Node& node, const Command& command) { return node.function == command.function; });
+}
+
+bool CudaGraph::update(std::span<const Command> commands) {
+  if (!has_same_functions(commands)) return false;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const Command& command = commands[i];
+    Node& node = nodes_[i];
+    std::vector<std::byte> arguments = argument_values(command);
+    if (node.groups == command.groups && node.threads == command.threads &&
+        node.arguments == arguments) {
+      continue;
+    }
+    if (!node.function->set_node(command, exec_, node.handle)) return false;
+    node.groups = command.groups;
+    node.threads = command.threads;
+    node.arguments = std::move(arguments);
+  }
+  return true;
+}
+
+void CudaGraph::launch() {
+  context_.note_launches(kernels_);
+  context_.check(context_.api().cuGraphLaunch(exec_, context_.stream()), "cuGraphLaunch");
+}
+
+}  // namespace hearth::cuda

@@ -1,0 +1,51 @@
+// Commands as a CUDA graph.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/driver/commands/cuda_function.h"
+#include "devices/cuda/driver/context.h"
+#include "runtime/commands/driver.h"
+
+namespace hearth::cuda {
+
+// One node for each command, each after the one before it. A card starts the next kernel of a chain
+// sooner than one of several branches, and a chain takes the host less than half as long to launch;
+// what short commands would gain by running concurrently is less (docs/adr/0004-gpu-runtime.md).
+// Long ones of one group that follow one another are branches: each fills the card where another
+// ends. Remembers what each node was given, so that an update touches only what changed.
+class CudaGraph final : public runtime::Executable {
+ public:
+  CudaGraph(Context& context, std::span<const runtime::Command> commands);
+  ~CudaGraph() override;
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  // False, and nothing changed, unless the functions are the same as before. False as well where
+  // the API refuses a change; the graph is then neither the old nor the new one.
+  bool update(std::span<const runtime::Command> commands);
+  void launch();
+
+ private:
+  struct Node {
+    GraphNode handle = nullptr;
+    const CudaFunction* function = nullptr;
+    runtime::Size3 groups, threads;
+    std::vector<std::byte> arguments;  // the values, one after the other
+  };
+
+  void build(std::span<const runtime::Command> commands);
+  void release() noexcept;
+  bool has_same_functions(std::span<const runtime::Command> commands) const;
+
+  Context& context_;
+  Graph graph_ = nullptr;
+  GraphExec exec_ = nullptr;
+  std::vector<Node> nodes_;
+  std::vector<const std::string*> kernels_;  // the names of the nodes'
+};
+
+}  // namespace hearth::cuda

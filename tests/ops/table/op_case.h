@@ -1,0 +1,53 @@
+// Cases of the table-driven tests: inputs in every dtype and layout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/reference/host_array.h"
+
+namespace hearth::testing {
+
+enum class MemoryLayout { contiguous, transposed, sliced, flipped, broadcast };
+inline constexpr MemoryLayout kLayouts[] = {MemoryLayout::contiguous, MemoryLayout::transposed,
+                                            MemoryLayout::sliced, MemoryLayout::flipped,
+                                            MemoryLayout::broadcast};
+const char* name(MemoryLayout layout);
+
+// One sample with the dtype of its varying inputs, and with elements that this dtype holds.
+struct OpCase {
+  const OpDef* op = nullptr;
+  SampleCase sample;
+  DType dtype = DType::f32;
+  std::vector<HostArray> inputs;
+
+  DType input_dtype(std::size_t i) const {
+    const int fixed = sample.inputs[i].dtype;
+    return fixed >= 0 ? static_cast<DType>(fixed) : dtype;
+  }
+  std::string text() const;
+};
+
+// `repeats`: every input has equal elements along its first axis longer than 1, as broadcasting
+// gives.
+OpCase make_case(const OpDef& op, std::size_t sample, DType dtype, bool repeats);
+
+// An array of these elements whose memory is laid out as asked.
+Array build_array(const HostArray& elements, DType dtype, MemoryLayout layout, Device device);
+std::vector<Array> build_inputs(const OpCase& one, MemoryLayout layout, Device device);
+
+// Records the case's op: its results.
+std::vector<Array> record_case(const OpCase& one, const std::vector<Array>& inputs, Device device);
+
+// What the results should be: by host_reference(), or by the op's composite in f64. Throws
+// std::logic_error for an op that has neither.
+std::vector<HostArray> expected_results(const OpCase& one);
+
+// How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
+double tolerance_of(DType dtype);
+
+// The least magnitude that a tolerance is relative to: that of the terms whose difference a result
+// may be.
+double term_magnitude(const OpCase& one);
+
+}  // namespace hearth::testing
