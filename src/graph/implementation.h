@@ -126,7 +126,9 @@ enum class Tuning : std::uint8_t {
   rivals,  // those of its variants, and of all after it that would serve as well
 };
 
-// One way to run an op. Immutable; lists of them are constexpr, best first.
+// One way to run an op: where extents, dtypes or strides decide between two, these are two. What
+// only a launch knows, addresses and dynamic parameters, it may choose by. Immutable; lists of them
+// are constexpr, best first.
 struct Implementation {
   const char* name;  // "tiles": what rules call it, unique among those that a device has of an op
   const OpDef* op;
@@ -169,7 +171,9 @@ struct Implementation {
 // The list of a family. It is constexpr, so it outlives every device.
 using Family = std::span<const Implementation>;
 
-// How a device runs fused regions.
+// How a device runs fused regions: one way, with kernels that are made for each region. Which of
+// them runs is left to the launch, since it follows from addresses: how they are aligned, and which
+// operands share memory.
 struct RegionImplementation {
   Prepared (*prepare)(LoweredRegion) = nullptr;
   LaunchFunction launch = nullptr;  // Launch::signature is null

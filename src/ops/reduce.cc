@@ -250,9 +250,9 @@ std::vector<SampleCase> arg_samples() {
     return sample;
   };
   std::vector<SampleCase> samples = {
-      make({5}, 0, false, DType::i64), make({3, 4}, 1, true, DType::i32),
-      make({2, 3, 4}, 1, false, DType::i64), make({0, 3}, 1, false, DType::i64),
-      make({3, 0}, 1, false, DType::i64)};
+      make({5}, 0, false, DType::i64),       make({3, 4}, 1, true, DType::i32),
+      make({2, 3, 4}, 1, false, DType::i64), make({2, 3, 17}, 1, false, DType::i64),
+      make({0, 3}, 1, false, DType::i64),    make({3, 0}, 1, false, DType::i64)};
   samples.back().error = kArgumentError;
   samples.push_back(make({2, 128}, 1, false, DType::i8));
   samples.push_back(make({129}, 0, false, DType::i8));

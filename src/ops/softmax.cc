@@ -130,6 +130,7 @@ std::vector<SampleCase> axis_samples() {
       {{{{3, 5}}}, Params().i64(1)},
       {{{{3, 5}}}, Params().i64(0)},
       {{{{2, 3, 4}, -30, 30}}, Params().i64(1)},
+      {{{{2, 3, 17}}}, Params().i64(1)},
       {{{{2, 1}}}, Params().i64(1)},
       {{{{0, 4}}}, Params().i64(1)},
       {{{{4, 0}}}, Params().i64(1)},
@@ -143,6 +144,7 @@ std::vector<SampleCase> softmax_backward_samples() {
   return {
       {{{{3, 5}}, {{3, 5}, 0.05, 0.4}}, Params().i64(1)},
       {{{{2, 3, 4}}, {{2, 3, 4}, 0.05, 0.4}}, Params().i64(1)},
+      {{{{2, 3, 17}}, {{2, 3, 17}, 0.05, 0.4}}, Params().i64(1)},
       {{{{3, 5}}, {{3, 4}}}, Params().i64(1), kShapeError},
   };
 }
@@ -152,6 +154,7 @@ std::vector<SampleCase> logsumexp_samples() {
       {{{{3, 5}}}, Params().i64(1).boolean(false)},
       {{{{3, 5}}}, Params().i64(0).boolean(true)},
       {{{{2, 3, 4}, -30, 30}}, Params().i64(1).boolean(false)},
+      {{{{2, 3, 17}}}, Params().i64(1).boolean(false)},
       {{{{4, 0}}}, Params().i64(1).boolean(false)},
       {{{{3, 5}}}, Params().i64(-1).boolean(false), kArgumentError},
   };

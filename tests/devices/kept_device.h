@@ -3,15 +3,16 @@
 
 #include <vector>
 
-#include "devices/gpu/gpu_device.h"
+#include "runtime/device/device_spec.h"
 
-namespace hearth::gpu {
+namespace hearth {
 
 // Keeps it as long as the process, since plans that it ran are kept.
-inline GpuDevice* kept_device(GpuDevice* device) {
-  static auto* const all = new std::vector<GpuDevice*>;
+template <class D>
+D* kept_device(D* device) {
+  static auto* const all = new std::vector<DeviceImpl*>;
   all->push_back(device);
   return device;
 }
 
-}  // namespace hearth::gpu
+}  // namespace hearth

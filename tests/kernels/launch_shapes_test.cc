@@ -146,6 +146,49 @@ TEST(LaunchShapes, GradientsOfNorms) {
                                }));
 }
 
+// The implementation that serves on every card, and its launches where they are the same on all.
+std::string of_any(const Signature& signature) {
+  const Shapes all = of_all(signature);
+  for (const auto& [name, shape] : all) EXPECT_EQ(shape, all.begin()->second) << name;
+  return all.begin()->second;
+}
+
+// Rows that the threads of a threadgroup hold, and longer ones.
+TEST(LaunchShapes, SoftmaxOverRows) {
+  const Params params = Params().i64(1);
+  for (const OpDef* op : {&defs::softmax_op, &defs::log_softmax_op, &defs::softmax_backward_op,
+                          &defs::log_softmax_backward_op}) {
+    const auto launched = [&](std::int64_t length, DType dtype) {
+      Signature signature;
+      signature.op = op;
+      signature.statics = params.statics().span();
+      signature.inputs = {dense(dtype, {7, length}), dense(dtype, {7, length})};
+      signature.output = signature.inputs[0];
+      return of_any(signature);
+    };
+    EXPECT_EQ(launched(8192, DType::f32), "rows 7,1,1x512") << op->name.text;
+    EXPECT_EQ(launched(8196, DType::f32), "long_rows 7,1,1x512") << op->name.text;
+    EXPECT_EQ(launched(16384, DType::bf16), "rows 7,1,1x512") << op->name.text;
+    EXPECT_EQ(launched(16392, DType::bf16), "long_rows 7,1,1x512") << op->name.text;
+  }
+}
+
+TEST(LaunchShapes, Norms) {
+  const Params params = Params().f64(1e-5);
+  for (const OpDef* op : {&defs::layer_norm_op, &defs::rms_norm_op}) {
+    const auto launched = [&](std::int64_t length) {
+      Signature signature;
+      signature.op = op;
+      signature.statics = params.statics().span();
+      signature.inputs = {dense(DType::f32, {7, length})};
+      signature.output = signature.inputs[0];
+      return of_any(signature);
+    };
+    EXPECT_EQ(launched(8192), "rows 7,1,1x512") << op->name.text;
+    EXPECT_EQ(launched(8196), "long_rows 7,1,1x512") << op->name.text;
+  }
+}
+
 TEST(LaunchShapes, SoftmaxOverColumns) {
   const Params params = Params().i64(0);
   Signature signature;
@@ -176,6 +219,17 @@ TEST(LaunchShapes, SelectedRows) {
                                    {"L4", "rows 64,4,1x256"},
                                    {"H200", "rows 64,4,1x256"},
                                }));
+}
+
+// What is not contiguous after the axis moves by elements.
+TEST(LaunchShapes, SelectedElements) {
+  const Params params = Params().i64(0);
+  Signature signature;
+  signature.op = &defs::select_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {{DType::f32, {1000, 4096}, {1, 1000}, false}, dense(DType::i64, {256})};
+  signature.output = dense(DType::f32, {256, 4096});
+  EXPECT_EQ(of_any(signature), "elements 4096,1,1x256");
 }
 
 // How lines are added up follows the device too.

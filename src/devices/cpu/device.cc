@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "devices/cpu/arena.h"
 #include "devices/cpu/families.h"
@@ -23,9 +24,19 @@ std::string processor_name() {
   return "CPU";
 }
 
+SelectorOptions selector_options(std::string rules) {
+  return {.families = families(),
+          .region = cpu_regions(),
+          .host_memory = true,
+          .rules = std::move(rules)};
+}
+
 class CpuDevice final : public DeviceImpl {
  public:
-  CpuDevice() : DeviceImpl("cpu", 0), pool_(physical_memory() / 16 * 15) {}
+  CpuDevice(int index, std::string rules)
+      : DeviceImpl("cpu", index),
+        selector_(selector_options(std::move(rules))),
+        pool_(physical_memory() / 16 * 15) {}
 
   std::string description() const override {
     return processor_name() + ", " + std::to_string(WorkerPool::global().threads()) + " threads";
@@ -69,9 +80,10 @@ class CpuDevice final : public DeviceImpl {
   }
   void synchronize() override {}
 
-  const Selector& selector() const override { return cpu::selector(); }
+  const Selector& selector() const override { return selector_; }
 
  private:
+  const Selector selector_;
   BufferPool pool_;
   Arena arena_;
 };
@@ -79,13 +91,16 @@ class CpuDevice final : public DeviceImpl {
 }  // namespace
 
 const Selector& selector() {
-  static const auto* const made = new Selector({.families = families(),
-                                                .region = cpu_regions(),
-                                                .host_memory = true,
-                                                .rules = runtime::environment().choices});
+  static const auto* const made = new Selector(selector_options(runtime::environment().choices));
   return *made;
 }
 
-void register_cpu_device() { register_device(new CpuDevice); }
+std::unique_ptr<DeviceImpl> make_device(int index, std::string rules) {
+  return std::make_unique<CpuDevice>(index, std::move(rules));
+}
+
+void register_cpu_device() {
+  register_device(make_device(0, runtime::environment().choices).release());
+}
 
 }  // namespace hearth::cpu

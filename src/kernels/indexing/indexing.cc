@@ -1,13 +1,11 @@
-// slice_assign, gather and select: kernels/indexing/indexing.metal.
+// What indexes: the list, and slice_assign, whose kernel is in kernels/indexing/indexing.metal.
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "codegen/dialect_types.h"
 #include "kernels/indexing/indexing.h"
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/kernel_call.h"
-#include "kernels/launch/occupancy.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
@@ -16,17 +14,8 @@ namespace hearth::gpu {
 
 namespace {
 
-constexpr int kRowsAtOnce = 4;
-constexpr std::int64_t kGatheredAtOnce = 4;  // of kernels/indexing/indexing.metal
-constexpr std::int64_t kAssignedAtOnce = 4;
-// Rows have 32-bit positions.
-constexpr std::int64_t kMaxIndexedRows = std::int64_t{1} << 31;
-
+constexpr std::int64_t kAssignedAtOnce = 4;  // of kernels/indexing/indexing.metal
 constexpr char kFile[] = "indexing/indexing.metal";
-
-std::string vector_type(std::int64_t bytes) {
-  return bytes == kPacketBytes ? "uint4" : unsigned_type(bytes);
-}
 
 // What the kernel divides by where 32-bit positions suffice: extents beyond them go with wide ones.
 FastDivmod divisor(std::int64_t extent) {
@@ -137,155 +126,6 @@ Prepared prepare_slice_assign(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-// What gather and select read: elements of `input` along an axis, at `indices`.
-struct Lookup {
-  explicit Lookup(const Signature& signature)
-      : device(signature.device),
-        input(signature.inputs[0]),
-        indices(signature.inputs[1]),
-        axis(axis_of(signature)),
-        extent(input.shape[axis]),
-        step(input.strides[axis]),
-        type_of_index(dialect_type(indices.dtype)),
-        x(strided_operand(input, 0)),
-        index(strided_operand(indices, 1)),
-        y(strided_operand(signature.output, 2).argument) {}
-
-  // A kernel that moves elements as `memory`, at addresses of a multiple of `bytes`.
-  KernelCall call(const char* function, const std::vector<std::string>& arguments,
-                  const std::string& memory, std::int64_t bytes = 1) const {
-    return KernelCall(kFile, function, arguments)
-        .read(memory, "x", aligned(x.argument, bytes))
-        .read(type_of_index, "indices", index.argument)
-        .write(memory, "y", aligned(y, bytes));
-  }
-
-  const runtime::DeviceTraits* device;
-  const TensorSpec& input;
-  const TensorSpec& indices;
-  int axis;
-  std::int64_t extent, step;  // of the axis
-  std::string type_of_index;
-  StridedOperand x, index;
-  StepArgument y;
-};
-
-}  // namespace
-
-Prepared prepare_gather(const Signature& signature) {
-  auto plan = std::make_shared<StepPlan>();
-  const std::int64_t count = element_count(signature.output.shape);
-  if (count == 0) return prepared_steps(std::move(plan));
-  const Lookup from(signature);
-  Shape shape = signature.output.shape;
-  Strides x_strides = from.input.strides, index_strides = from.indices.strides;
-  x_strides[from.axis] = 0;
-  merge_kernel_axes(&shape, {&x_strides, &index_strides});
-  const std::string rank = std::to_string(shape.rank());
-  const std::string memory = storage_type(from.input.dtype);
-  plan->add_step(
-      from.call("gather", {memory, from.type_of_index, index_type(count), rank}, memory)
-          .constants(
-              GatherParams<kRuntimeRank>{.count = count,
-                                         .axis_extent = from.extent,
-                                         .axis_stride = from.step,
-                                         .x = {from.x.base, &shape, &x_strides},
-                                         .indices = {from.index.base, &shape, &index_strides}})
-          .step(*plan, groups_for(ceil_div(count, kGatheredAtOnce)), {kThreads}, kThreads));
-  return prepared_steps(std::move(plan));
-}
-
-namespace {
-
-// An input's axes around the indexed one: `row` contiguous elements, and what lies outside.
-struct SelectedRows {
-  explicit SelectedRows(const Lookup& from) : outer(from.input) {
-    const TensorSpec& input = from.input;
-    for (int i = input.shape.rank(); --i > from.axis;) {
-      contiguous = contiguous && (input.shape[i] == 1 || input.strides[i] == row);
-      row *= input.shape[i];
-    }
-    for (int i = from.axis; i < input.shape.rank(); ++i) outer.shape[i] = 1;
-    rows = element_count(outer.shape) * from.indices.shape[0];
-    merge_kernel_axes(&outer.shape, {&outer.strides});
-    for (width = kPacketBytes / size_of(input.dtype); width > 1; width /= 2) {
-      const auto whole = [this](std::int64_t stride) { return stride % width == 0; };
-      if (whole(row) && whole(from.step) &&
-          std::all_of(outer.strides.begin(), outer.strides.end(), whole)) {
-        break;
-      }
-    }
-  }
-  TensorSpec outer;
-  std::int64_t row = 1, rows = 0;
-  bool contiguous = true;
-  std::int64_t width = 1;  // of a vector, in elements
-};
-
-// In vectors of `width` elements.
-Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64_t width,
-               bool rare) {
-  const std::int64_t bytes = width * size_of(from.input.dtype);
-  const std::string vector = vector_type(bytes);
-  const std::int64_t vectors = rows.row / width;
-  const auto lanes = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
-  const std::string rank = std::to_string(rows.outer.shape.rank());
-  const std::int64_t groups = ceil_div(rows.rows, kThreads / lanes * kRowsAtOnce);
-  const std::int64_t across = std::clamp<std::int64_t>(
-      resident_groups(*from.device, kThreads) / groups, 1, ceil_div(vectors, lanes));
-  for (std::int64_t& stride : rows.outer.strides) stride /= width;
-  return from
-      .call("select_rows", {vector, from.type_of_index, rank, std::to_string(kRowsAtOnce)}, vector,
-            bytes)
-      .constants(RowParams<kRuntimeRank>{
-          .rows = rows.rows,
-          .positions = from.indices.shape[0],
-          .vectors = vectors,
-          .lanes = lanes,
-          .lane_bits = std::countr_zero(static_cast<std::uint64_t>(lanes)),
-          .index_base = from.index.base,
-          .index_stride = from.indices.strides[0],
-          .axis_extent = from.extent,
-          .axis_stride = from.step / width,
-          .outer = {from.x.base / width, &rows.outer.shape, &rows.outer.strides}})
-      .step(plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(across)},
-            {kThreads}, kThreads, rare);
-}
-
-Prepared prepare_select(const Signature& signature) {
-  auto plan = std::make_shared<StepPlan>();
-  const std::int64_t count = element_count(signature.output.shape);
-  if (count == 0) return prepared_steps(std::move(plan));
-  const Lookup from(signature);
-  const SelectedRows rows(from);
-  if (rows.contiguous && rows.rows < kMaxIndexedRows) {
-    plan->add_step(rows.width > 1, [&](bool wide, bool rare) {
-      return rows_step(*plan, from, rows, wide ? rows.width : 1, rare);
-    });
-    return prepared_steps(std::move(plan));
-  }
-  TensorSpec rest = from.input;
-  rest.shape[from.axis] = 1;
-  std::int64_t inner = 1;
-  for (int i = from.axis + 1; i < rest.shape.rank(); ++i) inner *= rest.shape[i];
-  merge_kernel_axes(&rest.shape, {&rest.strides});
-  const std::string rank = std::to_string(rest.shape.rank());
-  const std::string memory = storage_type(from.input.dtype);
-  plan->add_step(
-      from.call("select", {memory, from.type_of_index, index_type(count), rank}, memory)
-          .constants(SelectParams<kRuntimeRank>{.count = count,
-                                                .positions = from.indices.shape[0],
-                                                .inner = inner,
-                                                .index_base = from.index.base,
-                                                .index_stride = from.indices.strides[0],
-                                                .axis_extent = from.extent,
-                                                .axis_stride = from.step,
-                                                .x = {from.x.base, &rest.shape, &rest.strides}})
-          .step(*plan, groups_for(count), {kThreads}, kThreads));
-  return prepared_steps(std::move(plan));
-}
-
 constexpr Implementation kIndexingFamily[] = {
     {.name = "copies", .op = &defs::cat_op, .prepare = prepare_cat, .launch = launch_copies},
     {.name = "single_element",
@@ -298,7 +138,16 @@ constexpr Implementation kIndexingFamily[] = {
      .prepare = prepare_slice_assign,
      .launch = launch_steps},
     {.name = "elements", .op = &defs::gather_op, .prepare = prepare_gather, .launch = launch_steps},
-    {.name = "rows", .op = &defs::select_op, .prepare = prepare_select, .launch = launch_steps},
+    {.name = "rows",
+     .op = &defs::select_op,
+     .accepts = accepts_select_rows,
+     .fits = fits_select_rows,
+     .prepare = prepare_select_rows,
+     .launch = launch_steps},
+    {.name = "elements",
+     .op = &defs::select_op,
+     .prepare = prepare_select_elements,
+     .launch = launch_steps},
     {.name = "atomics",
      .op = &defs::scatter_add_op,
      .accepts = accepts_scatter_atomics,

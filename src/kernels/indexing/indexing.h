@@ -1,12 +1,22 @@
 // The implementations on GPUs of ops with indices, which indexing.cc lists.
 #pragma once
 
+#include <string>
+
 #include "graph/implementation.h"
 
 namespace hearth::gpu {
 
+// The type that elements are moved as, so many bytes at once.
+std::string vector_type(std::int64_t bytes);
+
 // kernels/indexing/indexing.metal.
 Prepared prepare_gather(const Signature& signature);
+// select of whole rows after the axis, and of any elements.
+bool accepts_select_rows(const Signature& signature);
+bool fits_select_rows(const Signature& signature);
+Prepared prepare_select_rows(const Signature& signature);
+Prepared prepare_select_elements(const Signature& signature);
 
 // cat, and slice_assign of one element: a region for each input.
 Prepared prepare_cat(const Signature& signature);

@@ -72,6 +72,12 @@ bool has_whole_packets(std::int64_t length, const Strides& strides, std::int64_t
                      [count](std::int64_t stride) { return stride % count == 0; });
 }
 
+std::int64_t row_count(const Shape& shape) {
+  std::int64_t rows = 1;
+  for (int i = 0; i + 1 < shape.rank(); ++i) rows *= shape[i];
+  return rows;
+}
+
 bool fits_rows(const Shape& shape) {
   if (shape.rank() == 0 || element_count(shape) == 0) return true;
   return shape.back() < (std::int64_t{1} << 30) &&

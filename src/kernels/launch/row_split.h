@@ -35,6 +35,8 @@ RowSplit split_tight_rows(std::int64_t rows, std::int64_t length, DType dtype,
 // address does.
 bool has_whole_packets(std::int64_t length, const Strides& strides, std::int64_t base, DType dtype);
 
+// The lines along the last axis, of any length.
+std::int64_t row_count(const Shape& shape);
 // The extents that row kernels take: positions in a row, and rows, have 32 bits.
 bool fits_rows(const Shape& shape);
 

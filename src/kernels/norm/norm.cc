@@ -49,14 +49,18 @@ std::int64_t epsilon_word(const Signature& signature) {
   return std::bit_cast<std::uint32_t>(static_cast<float>(epsilon));
 }
 
-template <bool kCentered>
+RowSplit norm_split(const TensorSpec& x, int held) {
+  return split_tight_rows(row_count(x.shape), x.shape.back(), x.dtype, kMaxNormLanes, held);
+}
+
+// kWhole: threads hold their row, which is read once. Else it may be of any length.
+template <bool kCentered, bool kWhole>
 Prepared prepare_norm_forward(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& x = signature.inputs[0];
   if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(x.shape, {&x});
-  const RowSplit split =
-      split_tight_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMaxNormLanes, kHeld);
+  const RowSplit split = norm_split(x, kHeld);
   const char* const type = dialect_type(x.dtype);
   const StridedOperand from = strided_operand(x, 0);
   // The kernels of rows that are whole packets take addresses at packets only.
@@ -64,7 +68,7 @@ Prepared prepare_norm_forward(const Signature& signature) {
     return KernelCall(
                "norm/norm.metal", "norm_rows",
                {dtype_struct(x.dtype), dtype_struct(signature.output.dtype), truth(kCentered),
-                truth(has_input(signature, 1)), truth(has_input(signature, 2)), truth(split.whole),
+                truth(has_input(signature, 1)), truth(has_input(signature, 2)), truth(kWhole),
                 truth(packed), std::to_string(split.held), axes.rank()})
         .read(type, "x", from.argument)
         .read(type, "weight", vector_or(signature, 1, from.argument))
@@ -97,12 +101,12 @@ class Gradient {
         packed_(has_whole_packets(length_, axes_.strides[0], g_at_.base, x_.dtype) &&
                 has_whole_packets(length_, axes_.strides[1], x_at_.base, x_.dtype)) {}
 
-  Prepared prepare() {
+  // `whole`: threads hold their row.
+  Prepared prepare(bool whole) {
     std::int64_t count = 0;
     if (rows_ > 0) {
-      const RowSplit split =
-          split_tight_rows(rows_, length_, x_.dtype, kMaxNormLanes, kGradientHeld);
-      count = split.whole ? add_rows(split) : add_long_rows(split);
+      const RowSplit split = norm_split(x_, kGradientHeld);
+      count = whole ? add_rows(split) : add_long_rows(split);
     } else {
       partial_ = sums(1);
     }
@@ -234,10 +238,10 @@ class Gradient {
   StepArgument partial_;
 };
 
-template <bool kCentered>
+template <bool kCentered, bool kWhole>
 Prepared prepare_norm_backward(const Signature& signature) {
   if (signature.inputs[1].shape.back() == 0) return prepared_steps(std::make_shared<StepPlan>());
-  return Gradient<kCentered>(signature).prepare();
+  return Gradient<kCentered>(signature).prepare(kWhole);
 }
 
 // Of a result that is in f32 until then, so that the same is rounded once.
@@ -247,37 +251,44 @@ bool fuses_cast(const Signature& signature) {
          signature.inputs[0].dtype == DType::f32 && is_float(result) && size_of(result) == 2;
 }
 
-template <int kInput>
-bool norm_accepts(const Signature& signature) {
-  return fits_rows(signature.inputs[kInput].shape);
+template <int kInput, int kMost, bool kWhole>
+bool accepts_rows(const Signature& signature) {
+  const TensorSpec& x = signature.inputs[kInput];
+  return fits_rows(x.shape) && (!kWhole || norm_split(x, kMost).whole);
 }
 
-constexpr Implementation forward(const OpDef& op, Prepared (*prepare)(const Signature&)) {
-  return {.name = "rows",
+template <bool kCentered, bool kWhole>
+constexpr Implementation forward(const OpDef& op) {
+  return {.name = kWhole ? "rows" : "long_rows",
           .op = &op,
-          .accepts = norm_accepts<0>,
+          .accepts = accepts_rows<0, kHeld, kWhole>,
           .layout = LayoutNeed::last_axis_dense,
           .fuses = fuses_cast,
-          .prepare = prepare,
+          .prepare = prepare_norm_forward<kCentered, kWhole>,
           .launch = launch_steps};
 }
 
-constexpr Implementation backward(const OpDef& op, Prepared (*prepare)(const Signature&)) {
+template <bool kCentered, bool kWhole>
+constexpr Implementation backward(const OpDef& op) {
   constexpr std::uint32_t kVectors = 0b110;
-  return {.name = "rows",
+  return {.name = kWhole ? "rows" : "long_rows",
           .op = &op,
-          .accepts = norm_accepts<1>,
+          .accepts = accepts_rows<1, kGradientHeld, kWhole>,
           .layout = LayoutNeed::last_axis_dense,
-          .prepare = prepare,
+          .prepare = prepare_norm_backward<kCentered, kWhole>,
           .launch = launch_steps,
           .may_omit = kVectors};
 }
 
 constexpr Implementation kNormFamily[] = {
-    forward(defs::layer_norm_op, prepare_norm_forward<true>),
-    forward(defs::rms_norm_op, prepare_norm_forward<false>),
-    backward(defs::layer_norm_backward_op, prepare_norm_backward<true>),
-    backward(defs::rms_norm_backward_op, prepare_norm_backward<false>),
+    forward<true, true>(defs::layer_norm_op),
+    forward<true, false>(defs::layer_norm_op),
+    forward<false, true>(defs::rms_norm_op),
+    forward<false, false>(defs::rms_norm_op),
+    backward<true, true>(defs::layer_norm_backward_op),
+    backward<true, false>(defs::layer_norm_backward_op),
+    backward<false, true>(defs::rms_norm_backward_op),
+    backward<false, false>(defs::rms_norm_backward_op),
 };
 
 }  // namespace

@@ -42,14 +42,22 @@ bool along_rows(const Signature& signature) {
   return axis_of(signature) == shape.rank() - 1 && fits_rows(shape);
 }
 
-template <SoftmaxForm form>
+RowSplit softmax_split(const TensorSpec& x) {
+  return split_kept_rows(row_count(x.shape), x.shape.back(), x.dtype, kMaxSoftmaxLanes);
+}
+
+bool along_whole_rows(const Signature& signature) {
+  return along_rows(signature) && softmax_split(signature.inputs[0]).whole;
+}
+
+// kWhole: threads hold their row, which is read once. Else it may be of any length.
+template <SoftmaxForm form, bool kWhole>
 Prepared prepare_rows(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& x = signature.inputs[0];
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(x.shape, {&x});
-  const RowSplit split =
-      split_kept_rows(element_count(axes.shape), x.shape.back(), x.dtype, kMaxSoftmaxLanes);
+  const RowSplit split = softmax_split(x);
   const char* const type = dialect_type(x.dtype);
   const std::string held = std::to_string(split.held);
   const bool sums = form == SoftmaxForm::logsumexp;
@@ -57,9 +65,9 @@ Prepared prepare_rows(const Signature& signature) {
   if (!sums) arguments.insert(arguments.begin() + 1, truth(form == SoftmaxForm::log_softmax));
   const StridedOperand from = strided_operand(x, 0);
   plan->add_step(KernelCall("softmax/softmax.metal",
-                            sums          ? "logsumexp_rows"
-                            : split.whole ? "softmax_rows"
-                                          : "softmax_long_rows",
+                            sums     ? "logsumexp_rows"
+                            : kWhole ? "softmax_rows"
+                                     : "softmax_long_rows",
                             arguments)
                      .read(type, "x", from.argument)
                      .write(type, "y", output_argument(signature))
@@ -70,19 +78,18 @@ Prepared prepare_rows(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-template <bool kLog>
+template <bool kLog, bool kWhole>
 Prepared prepare_backward_rows(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& g = signature.inputs[0];
   const TensorSpec& y = signature.inputs[1];
   if (element_count(y.shape) == 0) return prepared_steps(std::move(plan));
   const RowAxes axes(y.shape, {&g, &y});
-  const RowSplit split =
-      split_kept_rows(element_count(axes.shape), y.shape.back(), y.dtype, kMaxSoftmaxLanes);
+  const RowSplit split = softmax_split(y);
   const char* const type = dialect_type(y.dtype);
   const StridedOperand grads = strided_operand(g, 0), results = strided_operand(y, 1);
   plan->add_step(KernelCall("softmax/softmax.metal", "softmax_backward_rows",
-                            {dtype_struct(y.dtype), truth(kLog), truth(split.whole),
+                            {dtype_struct(y.dtype), truth(kLog), truth(kWhole),
                              std::to_string(split.held), axes.rank()})
                      .read(type, "g", grads.argument)
                      .read(type, "y", results.argument)
@@ -146,30 +153,42 @@ Prepared prepare_backward_columns(const Signature& signature) {
   return prepare_columns(signature, "softmax_backward_columns", truth(kLog));
 }
 
-// Along the last axis, then along any other.
-constexpr Implementation rows(const OpDef& op, Prepared (*prepare)(const Signature&)) {
-  return {.name = "rows",
+using Prepare = Prepared (*)(const Signature&);
+
+constexpr Implementation along_last(const char* name, const OpDef& op,
+                                    bool (*accepts)(const Signature&), Prepare prepare) {
+  return {.name = name,
           .op = &op,
-          .accepts = along_rows,
+          .accepts = accepts,
           .layout = LayoutNeed::last_axis_dense,
           .prepare = prepare,
           .launch = launch_steps};
 }
-
-constexpr Implementation columns(const OpDef& op, Prepared (*prepare)(const Signature&)) {
+constexpr Implementation rows(const OpDef& op, Prepare prepare) {
+  return along_last("rows", op, along_whole_rows, prepare);
+}
+constexpr Implementation long_rows(const OpDef& op, Prepare prepare) {
+  return along_last("long_rows", op, along_rows, prepare);
+}
+constexpr Implementation columns(const OpDef& op, Prepare prepare) {
   return {.name = "columns", .op = &op, .prepare = prepare, .launch = launch_steps};
 }
 
 constexpr Implementation kSoftmaxFamily[] = {
-    rows(defs::softmax_op, prepare_rows<SoftmaxForm::softmax>),
+    rows(defs::softmax_op, prepare_rows<SoftmaxForm::softmax, true>),
+    long_rows(defs::softmax_op, prepare_rows<SoftmaxForm::softmax, false>),
     columns(defs::softmax_op, prepare_forward_columns<SoftmaxForm::softmax>),
-    rows(defs::log_softmax_op, prepare_rows<SoftmaxForm::log_softmax>),
+    rows(defs::log_softmax_op, prepare_rows<SoftmaxForm::log_softmax, true>),
+    long_rows(defs::log_softmax_op, prepare_rows<SoftmaxForm::log_softmax, false>),
     columns(defs::log_softmax_op, prepare_forward_columns<SoftmaxForm::log_softmax>),
-    rows(defs::logsumexp_op, prepare_rows<SoftmaxForm::logsumexp>),
+    // Rows of any length are read once.
+    along_last("rows", defs::logsumexp_op, along_rows, prepare_rows<SoftmaxForm::logsumexp, false>),
     columns(defs::logsumexp_op, prepare_forward_columns<SoftmaxForm::logsumexp>),
-    rows(defs::softmax_backward_op, prepare_backward_rows<false>),
+    rows(defs::softmax_backward_op, prepare_backward_rows<false, true>),
+    long_rows(defs::softmax_backward_op, prepare_backward_rows<false, false>),
     columns(defs::softmax_backward_op, prepare_backward_columns<false>),
-    rows(defs::log_softmax_backward_op, prepare_backward_rows<true>),
+    rows(defs::log_softmax_backward_op, prepare_backward_rows<true, true>),
+    long_rows(defs::log_softmax_backward_op, prepare_backward_rows<true, false>),
     columns(defs::log_softmax_backward_op, prepare_backward_columns<true>),
     {.name = "rows",
      .op = &defs::causal_softmax_op,

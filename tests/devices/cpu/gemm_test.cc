@@ -1,3 +1,4 @@
+// Products by gemm(), and by gemm_skinny() where they are skinny.
 #include "devices/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/skinny.h"
 #include "devices/element.h"
 #include "runtime/device/worker_pool.h"
 
@@ -120,37 +123,15 @@ std::string describe(const Case& c) {
          " b=" + std::to_string(static_cast<int>(c.b_layout)) + (c.accumulate ? " +=" : " =");
 }
 
-void check_case(Random& random, const Case& t, int threads) {
-  SCOPED_TRACE(describe(t));
-  const Operand a = operand(random, t.m, t.k, t.dtype, t.a_layout);
-  const Operand b = operand(random, t.k, t.n, t.dtype, t.b_layout);
+// As matmul does it.
+void multiply(const GemmArgs& g, const GemmBatch& batch = {}) {
+  is_skinny(g) ? gemm_skinny(g, batch) : gemm(g, batch);
+}
+
+void check_product(const Case& t, const Operand& a, const Operand& b,
+                   const std::vector<unsigned char>& before, const std::vector<unsigned char>& c) {
   const std::int64_t stride = t.n + t.c_pad;
   const std::int64_t size = size_of(t.c_dtype);
-  std::vector<unsigned char> c(static_cast<std::size_t>(t.m * stride * size), 0xff);  // NaN or -1
-  if (t.accumulate) {
-    for (std::int64_t i = 0; i < t.m * stride; ++i)
-      set_element(c.data(), i, t.c_dtype, random.value(t.c_dtype));
-  }
-  const std::vector<unsigned char> before = c;
-
-  GemmArgs g;
-  g.m = t.m;
-  g.n = t.n;
-  g.k = t.k;
-  g.a = a.data();
-  g.a_row_stride = a.row_stride;
-  g.a_col_stride = a.col_stride;
-  g.b = b.data();
-  g.b_row_stride = b.row_stride;
-  g.b_col_stride = b.col_stride;
-  g.c = c.data();
-  g.c_row_stride = stride;
-  g.dtype = t.dtype;
-  g.c_dtype = t.c_dtype;
-  g.accumulate = t.accumulate;
-  g.threads = threads;
-  gemm(g);
-
   std::vector<double> x(static_cast<std::size_t>(t.m * t.k)),
       y(static_cast<std::size_t>(t.k * t.n));
   for (std::int64_t i = 0; i < t.m; ++i) {
@@ -210,6 +191,48 @@ void check_case(Random& random, const Case& t, int threads) {
   }
 }
 
+// Returns whether the product is skinny.
+bool check_case(Random& random, const Case& t, int threads) {
+  const Operand a = operand(random, t.m, t.k, t.dtype, t.a_layout);
+  const Operand b = operand(random, t.k, t.n, t.dtype, t.b_layout);
+  const std::int64_t stride = t.n + t.c_pad;
+  const std::int64_t size = size_of(t.c_dtype);
+  std::vector<unsigned char> c(static_cast<std::size_t>(t.m * stride * size), 0xff);  // NaN or -1
+  if (t.accumulate) {
+    for (std::int64_t i = 0; i < t.m * stride; ++i)
+      set_element(c.data(), i, t.c_dtype, random.value(t.c_dtype));
+  }
+  const std::vector<unsigned char> before = c;
+
+  GemmArgs g;
+  g.m = t.m;
+  g.n = t.n;
+  g.k = t.k;
+  g.a = a.data();
+  g.a_row_stride = a.row_stride;
+  g.a_col_stride = a.col_stride;
+  g.b = b.data();
+  g.b_row_stride = b.row_stride;
+  g.b_col_stride = b.col_stride;
+  g.c = c.data();
+  g.c_row_stride = stride;
+  g.dtype = t.dtype;
+  g.c_dtype = t.c_dtype;
+  g.accumulate = t.accumulate;
+  g.threads = threads;
+  {
+    SCOPED_TRACE(describe(t) + " by gemm");
+    gemm(g);
+    check_product(t, a, b, before, c);
+  }
+  if (!is_skinny(g)) return false;
+  SCOPED_TRACE(describe(t) + " by gemm_skinny");
+  c = before;
+  gemm_skinny(g);
+  check_product(t, a, b, before, c);
+  return true;
+}
+
 const std::vector<std::pair<DType, DType>>& float_types() {
   static const std::vector<std::pair<DType, DType>> types = {
       {DType::f32, DType::f32},   {DType::f64, DType::f64}, {DType::f16, DType::f16},
@@ -219,16 +242,20 @@ const std::vector<std::pair<DType, DType>>& float_types() {
 
 TEST(Gemm, RandomShapesLayoutsAndFloats) {
   Random random(1);
+  int skinny = 0;
   for (int i = 0; i < 240; ++i) {
     const auto [dtype, c_dtype] = float_types()[static_cast<std::size_t>(i % 6)];
     const std::int64_t most = i % 3 == 0 ? 200 : 40;
-    check_case(random,
-               {random.between(1, most), random.between(1, most), random.between(1, most), dtype,
-                c_dtype, static_cast<Layout>(random.between(0, kLayouts - 1)),
-                static_cast<Layout>(random.between(0, kLayouts - 1)), random.between(0, 1) == 1,
-                random.between(0, 1) * 3},
-               static_cast<int>(random.between(1, 2)));
+    skinny += check_case(random,
+                         {random.between(1, most), random.between(1, most), random.between(1, most),
+                          dtype, c_dtype, static_cast<Layout>(random.between(0, kLayouts - 1)),
+                          static_cast<Layout>(random.between(0, kLayouts - 1)),
+                          random.between(0, 1) == 1, random.between(0, 1) * 3},
+                         static_cast<int>(random.between(1, 2)))
+                  ? 1
+                  : 0;
   }
+  EXPECT_GT(skinny, 10);
 }
 
 TEST(Gemm, EveryPairOfLayouts) {
@@ -341,7 +368,7 @@ TEST(Gemm, NanAndInfinityPropagate) {
       std::vector<float> b(static_cast<std::size_t>(k * n), 1.0f);
       std::vector<float> c(static_cast<std::size_t>(m * n));
       b[static_cast<std::size_t>(20 * n)] = inf;  // 0 * inf in column 0 only
-      gemm(plain(m, n, k, a.data(), b.data(), c.data()));
+      multiply(plain(m, n, k, a.data(), b.data(), c.data()));
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           const float got = c[static_cast<std::size_t>(i * n + j)];
@@ -369,7 +396,7 @@ TEST(Gemm, SameBitsForAnyNumberOfThreads) {
         results.emplace_back(static_cast<std::size_t>(m * n * size_of(c_dtype)));
         GemmArgs g = plain(m, n, k, a.data(), b.data(), results.back().data(), dtype);
         g.c_dtype = c_dtype;
-        gemm(g);
+        multiply(g);
       }
       EXPECT_EQ(results[0], results[1]);
       EXPECT_EQ(results[0], results[2]);
@@ -394,7 +421,7 @@ TEST(Gemm, EpilogueSeesEveryElementOnceBeforeRounding) {
       std::vector<float> biased(static_cast<std::size_t>(m * n));
       GemmArgs g = plain(m, n, k, a.data(), b.data(), plain_c.data(), dtype);
       g.c_dtype = DType::f32;
-      gemm(g);
+      multiply(g);
       Context context{&bias};
       g.c = biased.data();
       g.epilogue.context = &context;
@@ -407,7 +434,7 @@ TEST(Gemm, EpilogueSeesEveryElementOnceBeforeRounding) {
           }
         }
       };
-      gemm(g);
+      multiply(g);
       for (std::size_t i = 0; i < biased.size(); ++i) {
         ASSERT_EQ(biased[i], plain_c[i] + bias[i % static_cast<std::size_t>(n)]);
       }
@@ -417,26 +444,63 @@ TEST(Gemm, EpilogueSeesEveryElementOnceBeforeRounding) {
 
 TEST(Gemm, Batched) {
   Random random(9);
-  const std::int64_t m = 21, n = 34, k = 15;
-  for (const std::int64_t count : {0, 1, 3, 40}) {
-    for (const bool share_b : {false, true}) {
-      for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32}) {
-        const Operand a = operand(random, count * m, k, dtype, Layout::plain);
-        const Operand b = operand(random, (share_b ? 1 : count) * k, n, dtype, Layout::plain);
-        const std::size_t bytes = static_cast<std::size_t>(count * m * n * size_of(dtype));
-        std::vector<unsigned char> c(bytes, 0xff), expected(bytes, 0xff);
-        gemm_batched(plain(m, n, k, a.data(), b.data(), c.data(), dtype),
-                     {count, m * k, share_b ? 0 : k * n, m * n});
-        const auto size = size_of(dtype);
-        for (std::int64_t i = 0; i < count; ++i) {
-          gemm(plain(m, n, k, a.bytes.data() + i * m * k * size,
-                     b.bytes.data() + (share_b ? 0 : i * k * n * size),
-                     expected.data() + i * m * n * size, dtype));
+  const std::int64_t n = 34, k = 18;
+  for (const std::int64_t m : {1, 21}) {
+    for (const std::int64_t count : {0, 1, 3, 40}) {
+      for (const bool share_b : {false, true}) {
+        for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32}) {
+          const Operand a = operand(random, count * m, k, dtype, Layout::plain);
+          const Operand b = operand(random, (share_b ? 1 : count) * k, n, dtype, Layout::plain);
+          const std::size_t bytes = static_cast<std::size_t>(count * m * n * size_of(dtype));
+          std::vector<unsigned char> c(bytes, 0xff), expected(bytes, 0xff);
+          multiply(plain(m, n, k, a.data(), b.data(), c.data(), dtype),
+                   {count, m * k, share_b ? 0 : k * n, m * n});
+          const auto size = size_of(dtype);
+          for (std::int64_t i = 0; i < count; ++i) {
+            multiply(plain(m, n, k, a.bytes.data() + i * m * k * size,
+                           b.bytes.data() + (share_b ? 0 : i * k * n * size),
+                           expected.data() + i * m * n * size, dtype));
+          }
+          EXPECT_EQ(c, expected);
         }
-        EXPECT_EQ(c, expected);
       }
     }
   }
+}
+
+TEST(Gemm, WhatIsSkinny) {
+  const auto asks = [](std::int64_t m, std::int64_t n, std::int64_t k, DType dtype, Layout a_layout,
+                       Layout b_layout) {
+    Random random(10);
+    const Operand a = operand(random, m, k, dtype, a_layout);
+    const Operand b = operand(random, k, n, dtype, b_layout);
+    GemmArgs g = plain(m, n, k, a.data(), b.data(), nullptr, dtype);
+    g.a_row_stride = a.row_stride;
+    g.a_col_stride = a.col_stride;
+    g.b_row_stride = b.row_stride;
+    g.b_col_stride = b.col_stride;
+    EXPECT_TRUE(can_be_skinny(dtype, m, n, k) || !is_skinny(g));
+    return is_skinny(g);
+  };
+  constexpr Layout kPlain = Layout::plain, kTransposed = Layout::transposed;
+  const std::int64_t bf16_rows = bf16_gemm() != nullptr ? 8 : 24;
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const bool half = size_of(dtype) == 2;
+    EXPECT_TRUE(asks(1, 16, 16, dtype, kPlain, kPlain));
+    EXPECT_FALSE(asks(1, 15, 16, dtype, kPlain, kPlain));
+    EXPECT_FALSE(asks(1, 16, 15, dtype, kPlain, kPlain));
+    EXPECT_EQ(asks(4, 255, 256, dtype, kPlain, kPlain), half);
+    EXPECT_TRUE(asks(4, 256, 256, dtype, kPlain, kPlain));
+    EXPECT_FALSE(asks(5, 256, 256, dtype, kPlain, kPlain));
+    const std::int64_t most = dtype == DType::bf16 ? bf16_rows : 24;
+    EXPECT_TRUE(asks(most, 32, 32, dtype, kPlain, kTransposed));
+    EXPECT_FALSE(asks(most + 1, 32, 32, dtype, kPlain, kTransposed));
+    EXPECT_TRUE(asks(16, 4, 16, dtype, kTransposed, kPlain));
+    EXPECT_TRUE(asks(1000, 1, 16, dtype, kPlain, kPlain));
+    EXPECT_FALSE(asks(1000, 5, 16, dtype, kPlain, kPlain));
+    EXPECT_FALSE(asks(1, 32, 32, dtype, kPlain, Layout::strided));
+  }
+  EXPECT_FALSE(asks(1, 64, 64, DType::i32, kPlain, kPlain));
 }
 
 TEST(Gemm, RefusesWhatItCannotMultiply) {

@@ -39,7 +39,7 @@ class MetalChoices : public MetalDoubleTest {
     gpu::FoundDevices found = find_devices(HEARTH_METAL_DOUBLE, "", mpsgraph);
     EXPECT_EQ(found.drivers.size(), 1u);
     devices_.push_back(
-        gpu::kept_device(new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), options_)));
+        kept_device(new gpu::GpuDevice("metal", 3, std::move(found.drivers[0]), options_)));
     double_->ran.clear();
     return devices_.back();
   }

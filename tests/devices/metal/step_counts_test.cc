@@ -86,8 +86,8 @@ WatchedGpu make_gpu(bool mpsgraph) {
   gpu::GpuOptions options;
   options.rules = mpsgraph ? "matmul=library,attention=library" : "";
   options.tunes = false;
-  made.device = gpu::kept_device(new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal",
-                                                    mpsgraph ? 2 : 1, std::move(watched), options));
+  made.device = kept_device(new gpu::GpuDevice(mpsgraph ? "metal_mps" : "metal", mpsgraph ? 2 : 1,
+                                               std::move(watched), options));
   return made;
 }
 // It has the same kernels, and launches take as many arguments as on CUDA.

@@ -268,7 +268,7 @@ TEST_F(IndexingRun, TheSameInEveryOrder) {
         sim::Schedule{sim::Order::shuffled, 2}}) {
     sim::SimOptions options;
     options.schedule = schedule;
-    const Device device(gpu::kept_device(
+    const Device device(kept_device(
         new gpu::GpuDevice("sim", 10 + number++, std::make_unique<sim::SimDriver>(options))));
     const auto moved = [&](const Array& array) { return to_device(array, device); };
     by_row.push_back(select_add(moved(x), moved(ids), moved(rows), 0).to_vector<float>());

@@ -1,5 +1,5 @@
-// Each implementation that a GPU has of an op, by a user's rule that names it: what it makes of the
-// op's samples is compared with the host's own arithmetic.
+// Each implementation that a GPU, or the CPU, has of an op, by a user's rule that names it: what it
+// makes of the op's samples is compared with the host's own arithmetic.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "devices/cpu/device.h"
+#include "devices/cpu/families.h"
 #include "devices/gpu/gpu_device.h"
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
@@ -18,7 +20,47 @@
 namespace hearth::testing {
 namespace {
 
-// A sample in a dtype that the simulator runs by the implementation, asked for by name.
+// A kind of device, any number of which can be made, each with rules of its own.
+struct Machine {
+  const char* name;
+  std::vector<Family> (*families)();
+  runtime::DeviceTraits (*traits)();
+  std::vector<DType> dtypes;
+  DeviceImpl* (*make)(int index, const std::string& rules);
+};
+
+runtime::DeviceTraits simulated_traits() {
+  static sim::SimDriver driver;
+  return {driver.properties(), driver.libraries()};
+}
+
+DeviceImpl* make_simulated(int index, const std::string& rules) {
+  gpu::GpuOptions options;
+  options.rules = rules;
+  return new gpu::GpuDevice("sim", index, std::make_unique<sim::SimDriver>(), options);
+}
+
+const Machine& gpu_machine() {
+  static const Machine machine = {"gpu",
+                                  [] { return gpu::families(); },
+                                  simulated_traits,
+                                  {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32},
+                                  make_simulated};
+  return machine;
+}
+
+const Machine& cpu_machine() {
+  static const Machine machine = {
+      "cpu",
+      [] { return cpu::families(); },
+      [] { return runtime::common_traits(); },
+      {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i8,
+       DType::u32, DType::bool_},
+      [](int index, const std::string& rules) { return cpu::make_device(index, rules).release(); }};
+  return machine;
+}
+
+// A sample in a dtype that the machine runs by the implementation, asked for by name.
 struct ReachedSample {
   std::size_t sample;
   DType dtype;
@@ -28,17 +70,17 @@ std::string rule_for(const Implementation& implementation) {
   return std::string(implementation.op->name.text) + "=" + implementation.name;
 }
 
-std::vector<ReachedSample> reached_samples(const Implementation& implementation) {
-  static sim::SimDriver driver;
+std::vector<ReachedSample> reached_samples(const Machine& machine,
+                                           const Implementation& implementation) {
   const OpDef& op = *implementation.op;
-  const Selector selector({.traits = {driver.properties(), driver.libraries()},
-                           .families = gpu::families(),
+  const Selector selector({.traits = machine.traits(),
+                           .families = machine.families(),
                            .rules = rule_for(implementation)});
   const std::vector<SampleCase> samples = op.samples();
   std::vector<ReachedSample> reached;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     if (samples[s].error != SampleCase::kValid) continue;
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32}) {
+    for (const DType dtype : machine.dtypes) {
       if (op.accepts_dtype != nullptr && !op.accepts_dtype(dtype)) continue;
       Signature signature = sample_signature(op, samples[s], dtype);
       signature.device = &selector.traits();
@@ -48,41 +90,58 @@ std::vector<ReachedSample> reached_samples(const Implementation& implementation)
   return reached;
 }
 
-// Those that some sample reaches. The others need a vendor's library or millions of elements, and
-// have tests of their own that name them.
-std::vector<const Implementation*> reached_implementations() {
-  std::vector<const Implementation*> reached;
-  for (const Family& family : gpu::families()) {
+struct Way {
+  const Machine* machine;
+  const Implementation* implementation;
+};
+
+// Those that some sample reaches. Others of GPUs need a vendor's library or millions of elements,
+// and have tests of their own that name them.
+std::vector<Way> reached_ways(const Machine& machine) {
+  std::vector<Way> reached;
+  for (const Family& family : machine.families()) {
     for (const Implementation& each : family) {
       if (each.launch == nullptr || each.op->samples == nullptr) continue;
-      if (!reached_samples(each).empty()) reached.push_back(&each);
+      if (!reached_samples(machine, each).empty()) reached.push_back({&machine, &each});
     }
   }
   return reached;
 }
 
-class EveryImplementation : public ::testing::TestWithParam<const Implementation*> {};
+class EveryImplementation : public ::testing::TestWithParam<Way> {};
 
 TEST_P(EveryImplementation, ComputesItsOp) {
-  const Implementation& implementation = *GetParam();
-  gpu::GpuOptions options;
-  options.rules = rule_for(implementation);
+  const auto [machine, implementation] = GetParam();
   static int devices = 40;
-  const Device device(gpu::kept_device(
-      new gpu::GpuDevice("sim", devices++, std::make_unique<sim::SimDriver>(), options)));
-  for (const ReachedSample& each : reached_samples(implementation)) {
-    const OpCase one = make_case(*implementation.op, each.sample, each.dtype, false);
+  const Device device(kept_device(machine->make(devices++, rule_for(*implementation))));
+  for (const ReachedSample& each : reached_samples(*machine, *implementation)) {
+    const OpCase one = make_case(*implementation->op, each.sample, each.dtype, false);
     const std::vector<Array> results =
         record_case(one, build_inputs(one, MemoryLayout::contiguous, device), device);
     ASSERT_EQ(difference(one, results, expected_results(one)), "") << one.text();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, EveryImplementation, ::testing::ValuesIn(reached_implementations()),
-                         [](const auto& each) {
-                           return std::string(each.param->op->name.text) + "_" + each.param->name +
-                                  "_" + std::to_string(each.index);
-                         });
+std::string name_of(const ::testing::TestParamInfo<Way>& each) {
+  const Implementation& implementation = *each.param.implementation;
+  return std::string(implementation.op->name.text) + "_" + implementation.name + "_" +
+         std::to_string(each.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, EveryImplementation, ::testing::ValuesIn(reached_ways(gpu_machine())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Cpu, EveryImplementation, ::testing::ValuesIn(reached_ways(cpu_machine())),
+                         name_of);
+
+// The CPU's need nothing that samples cannot have.
+TEST(EveryImplementationOfTheCpu, IsReached) {
+  for (const Family& family : cpu::families()) {
+    for (const Implementation& each : family) {
+      if (each.op->samples == nullptr) continue;
+      EXPECT_FALSE(reached_samples(cpu_machine(), each).empty()) << rule_for(each);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace hearth::testing

@@ -4,19 +4,15 @@
 #include <string>
 #include <type_traits>
 
+#include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/scratch.h"
-#include "devices/cpu/gemm/skinny.h"
 #include "runtime/device/worker_pool.h"
 
 namespace hearth::cpu {
 namespace {
 
-// Below this much work a second thread costs more than it brings.
-constexpr double kForkFlops = 1e6;
-// A chunk of a loop over the pool should be at least this much work.
-constexpr double kChunkFlops = 4e4;
 // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
 constexpr std::int64_t kDepthBytes = 1536;
 // A task's part of C; its sums stay in a second-level cache.
@@ -32,10 +28,6 @@ constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
 thread_local GemmScratch t_panels;  // packed B, filled for all tasks of a product
 thread_local GemmScratch t_rows;    // packed A of a task
 thread_local GemmScratch t_tile;    // sums, where C is narrower
-
-double flops(const GemmArgs& g) {
-  return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-}
 
 WorkerPool::Wake wake_for(double work) {
   return work < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
@@ -348,10 +340,6 @@ void run_one(const GemmArgs& g, std::int64_t batch) {
     empty.a_row_stride = empty.a_col_stride = empty.b_row_stride = empty.b_col_stride = 0;
     return run_one(empty, batch);
   }
-  if ((g.m <= kSkinnyMost || g.n <= kSkinnyMost) && g.k > 0 && is_float(g.dtype) &&
-      gemm_skinny(g, batch)) {
-    return;
-  }
   switch (g.dtype) {
     case DType::f32:
       return Product<Converted<float>, float>(g, batch).run();
@@ -379,54 +367,12 @@ void check(const GemmArgs& g) {
   }
 }
 
-const void* offset(const void* base, std::int64_t elements, DType dtype) {
-  return static_cast<const char*>(base) + elements * size_of(dtype);
-}
-void* offset(void* base, std::int64_t elements, DType dtype) {
-  return static_cast<char*>(base) + elements * size_of(dtype);
-}
-
 }  // namespace
 
-void gemm(const GemmArgs& args) {
+void gemm(const GemmArgs& args, const GemmBatch& batch) {
   check(args);
   if (args.m == 0 || args.n == 0) return;
-  run_one(args, 0);
-}
-
-void gemm_batched(const GemmArgs& args, const GemmBatch& batch) {
-  check(args);
-  if (args.m == 0 || args.n == 0 || batch.count <= 0) return;
-  const auto item = [&](std::int64_t i) {
-    GemmArgs one = args;
-    one.a = offset(args.a, i * batch.a_stride, args.dtype);
-    one.b = offset(args.b, i * batch.b_stride, args.dtype);
-    one.c = offset(args.c, i * batch.c_stride, args.c_dtype);
-    run_one(one, i);
-  };
-  if (batch.count == 1) return item(0);
-  // One matrix B for rows that follow one another: a single tall product.
-  if (batch.b_stride == 0 && args.epilogue.apply == nullptr &&
-      batch.a_stride == args.m * args.a_row_stride &&
-      batch.c_stride == args.m * args.c_row_stride) {
-    GemmArgs tall = args;
-    tall.m *= batch.count;
-    return run_one(tall, 0);
-  }
-  const double all = flops(args) * static_cast<double>(batch.count);
-  const int pool = WorkerPool::global().threads();
-  const int threads = args.threads > 0 ? std::min(args.threads, pool) : pool;
-  if (threads == 1 || all < kForkFlops ||
-      (batch.count < 4 * threads && flops(args) > 16 * kForkFlops)) {
-    for (std::int64_t i = 0; i < batch.count; ++i) item(i);
-    return;
-  }
-  const auto grain = static_cast<std::int64_t>(kChunkFlops / std::max(flops(args), 1.0));
-  const ThreadLimit limit(threads);
-  WorkerPool::global().parallel_for_range(batch.count, std::max<std::int64_t>(grain, 1),
-                                          [&](std::int64_t begin, std::int64_t end) {
-                                            for (std::int64_t i = begin; i < end; ++i) item(i);
-                                          });
+  for_products(args, batch, run_one);
 }
 
 }  // namespace hearth::cpu

@@ -41,21 +41,20 @@ struct GemmArgs {
   int threads = 0;  // upper bound; 0 means as many as the worker pool has
 };
 
-// Every dot product is one chain of fused multiply-adds over k in blocks of fixed size, in f32 for
-// f16 and bf16 (rounded once, at the end) and modulo 2^bits for integers. The result does not
-// depend on the number of threads. NaN and infinity propagate as in the plain triple loop. bf16
-// instructions, where the processor has them, take subnormal inputs and sums as zero. Throws Error
-// for negative extents and for dtypes that do not fit.
-void gemm(const GemmArgs& args);
-
-// The same for `batch` matrices; matrix i starts i strides after the pointers in `args`. The
-// strides (in elements) may be zero or negative for A and B.
+// Several products of the same extents and strides; matrix i starts i strides after the pointers in
+// GemmArgs. The strides (in elements) may be zero or negative for A and B.
 struct GemmBatch {
   std::int64_t count = 1;
   std::int64_t a_stride = 0;
   std::int64_t b_stride = 0;
   std::int64_t c_stride = 0;
 };
-void gemm_batched(const GemmArgs& args, const GemmBatch& batch);
+
+// Every dot product is one chain of fused multiply-adds over k in blocks of fixed size, in f32 for
+// f16 and bf16 (rounded once, at the end) and modulo 2^bits for integers. The result does not
+// depend on the number of threads. NaN and infinity propagate as in the plain triple loop. bf16
+// instructions, where the processor has them, take subnormal inputs and sums as zero. Throws Error
+// for negative extents and for dtypes that do not fit.
+void gemm(const GemmArgs& args, const GemmBatch& batch = {});
 
 }  // namespace hearth::cpu

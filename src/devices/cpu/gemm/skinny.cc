@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/scratch.h"
 #include "runtime/device/worker_pool.h"
@@ -17,8 +18,10 @@ constexpr std::int64_t kChunkBytes = 64 * 1024;
 // Rows of the small matrix, at most. Where the columns of the large one are contiguous, packing
 // them first pays only later; sooner with bf16 instructions.
 constexpr std::int64_t kSkinnyRows = 4;
-constexpr std::int64_t kSkinnyDotRows = kSkinnyMost;
+constexpr std::int64_t kSkinnyDotRows = 24;
 constexpr std::int64_t kSkinnyBf16DotRows = 8;
+// Extents of the large matrix, at least.
+constexpr std::int64_t kSkinnyLength = 16;
 // Columns that are worked on at a time; their sums stay in the first-level cache.
 constexpr std::int64_t kMaxColumns = 2048;
 constexpr std::int64_t kColumnUnit = 64;  // whole vectors of every type and target
@@ -172,39 +175,45 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
   WorkerPool::global().parallel_for_range(v.n, columns, body, wake);
 }
 
+void run_one(const GemmArgs& g, std::int64_t batch) {
+  const View v = view_of(g);
+  switch (g.dtype) {
+    case DType::f32:
+      return run<float, float>(g, batch, v);
+    case DType::f64:
+      return run<double, double>(g, batch, v);
+    case DType::f16:
+      return g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v)
+                                     : run<float16, float16>(g, batch, v);
+    default:
+      return g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v)
+                                     : run<bfloat16, bfloat16>(g, batch, v);
+  }
+}
+
 }  // namespace
 
-bool gemm_skinny(const GemmArgs& g, std::int64_t batch) {
+bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return is_float(dtype) && k >= kSkinnyLength &&
+         (n <= kSkinnyRows || (n >= kSkinnyLength && m <= kSkinnyDotRows));
+}
+
+bool is_skinny(const GemmArgs& g) {
+  if (g.m == 0 || g.n == 0 || !can_be_skinny(g.dtype, g.m, g.n, g.k)) return false;
   const View v = view_of(g);
   const bool pairs = g.dtype == DType::bf16 && bf16_gemm() != nullptr;
   const std::int64_t most = v.b_col_stride == 1 ? kSkinnyRows
                             : pairs             ? kSkinnyBf16DotRows
                                                 : kSkinnyDotRows;
-  if (v.m > most || v.n < 16 || v.k < 16) return false;
+  if (v.m > most || v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
   // The tiles of the general product do as well with a few rows of f32 that lie in a cache.
-  if (v.b_col_stride == 1 && v.m > 1 && !v.transposed && v.n * v.k < 64 * 1024 &&
-      (g.dtype == DType::f32 || g.dtype == DType::f64)) {
-    return false;
-  }
-  switch (g.dtype) {
-    case DType::f32:
-      run<float, float>(g, batch, v);
-      return true;
-    case DType::f64:
-      run<double, double>(g, batch, v);
-      return true;
-    case DType::f16:
-      g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v)
-                              : run<float16, float16>(g, batch, v);
-      return true;
-    case DType::bf16:
-      g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v)
-                              : run<bfloat16, bfloat16>(g, batch, v);
-      return true;
-    default:
-      return false;
-  }
+  return v.b_col_stride != 1 || v.m == 1 || v.transposed || v.n * v.k >= 64 * 1024 ||
+         (g.dtype != DType::f32 && g.dtype != DType::f64);
+}
+
+void gemm_skinny(const GemmArgs& args, const GemmBatch& batch) {
+  for_products(args, batch, run_one);
 }
 
 }  // namespace hearth::cpu

@@ -7,12 +7,15 @@
 
 namespace hearth::cpu {
 
-// No product with more rows and more columns than this is skinny.
-inline constexpr std::int64_t kSkinnyMost = 24;
+// Whether products of such extents may be skinny: with the right strides, and m times as large
+// where the rows of a batch follow one another.
+bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
 
-// Runs the product if it is such a one and returns true; else does nothing. Takes floats, and m, n
-// and k above zero.
-bool gemm_skinny(const GemmArgs& args, std::int64_t batch);
+// Whether gemm_skinny() runs the product, and sooner than gemm().
+bool is_skinny(const GemmArgs& args);
+
+// As gemm(), of products that are skinny.
+void gemm_skinny(const GemmArgs& args, const GemmBatch& batch = {});
 
 // The kernels. x holds m rows of k values, already of type T, `x_stride` apart; row i of the result
 // goes to y + i * y_stride and adds to what is there.

@@ -1,8 +1,9 @@
 // argmax and argmin over one axis, with or without the value: the lowest index of the extreme; a
 // NaN wins, the first one first.
 //
-// Bound by memory. Lines along the last axis are searched block by block; over an outer axis the
-// best value and its index are kept for a run of neighbouring columns while rows stream by.
+// Bound by memory. By rows each line along the axis is searched block by block; by columns, over an
+// outer axis, the best value and its index are kept for a run of neighbouring columns while rows
+// stream by.
 #include <cstring>
 #include <limits>
 
@@ -51,7 +52,7 @@ class Results {
 };
 
 template <class T>
-void float_lines(const Operand& input, const Results& results, int axis, bool smallest) {
+void float_rows(const Operand& input, const Results& results, int axis, bool smallest) {
   const AxisView view(input, axis);
   const RowMath<T>& math = row_math<T>();
   for_chunks(view.outer() * view.inner(), view.length(),
@@ -103,7 +104,7 @@ void float_columns(const Operand& input, const Results& results, int axis, bool 
 }
 
 template <class E>
-void int_lines(const Operand& input, const Results& results, int axis, bool smallest) {
+void int_rows(const Operand& input, const Results& results, int axis, bool smallest) {
   const OffsetMap outer(input.shape(), input.strides(), 0, axis);
   const OffsetMap inner(input.shape(), input.strides(), axis + 1, input.shape().rank());
   const std::int64_t n = input.shape()[axis], stride = input.stride(axis);
@@ -129,50 +130,71 @@ void int_lines(const Operand& input, const Results& results, int axis, bool smal
   });
 }
 
+using Search = void (*)(const Operand& input, const Results& results, int axis, bool smallest);
+
+void search_rows(const Operand& input, const Results& results, int axis, bool smallest) {
+  if (is_float(input.dtype())) {
+    return with_compute_type(input.dtype(),
+                             [&]<class T>() { float_rows<T>(input, results, axis, smallest); });
+  }
+  with_element_type(input.dtype(), [&]<class E>() {
+    if constexpr (std::is_integral_v<E>) int_rows<E>(input, results, axis, smallest);
+  });
+}
+
+void search_columns(const Operand& input, const Results& results, int axis, bool smallest) {
+  with_compute_type(input.dtype(),
+                    [&]<class T>() { float_columns<T>(input, results, axis, smallest); });
+}
+
+// Places along the axis have 32 bits there.
+bool accepts_columns(const Signature& signature) {
+  const TensorSpec& input = signature.inputs[0];
+  return is_float(input.dtype) && has_columns(signature) &&
+         input.shape[static_cast<int>(ParamReader(signature.statics).i64())] <=
+             std::numeric_limits<std::int32_t>::max();
+}
+
+template <Search kSearch>
 void find(const Launch& launch, const Operand& values, const Operand& indices, bool smallest) {
   const Operand input = input_of(launch, 0);
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(input.shape()) == 0) return;
-  const Results results(input, axis, values, indices);
-  if (!is_float(input.dtype())) {
-    with_element_type(input.dtype(), [&]<class E>() {
-      if constexpr (std::is_integral_v<E>) int_lines<E>(input, results, axis, smallest);
-    });
-    return;
-  }
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < input.shape().rank(); ++i) inner *= input.shape()[i];
-  const bool fits = input.shape()[axis] <= std::numeric_limits<std::int32_t>::max();
-  with_compute_type(input.dtype(), [&]<class T>() {
-    if (inner >= kMinWidth && fits) {
-      float_columns<T>(input, results, axis, smallest);
-    } else {
-      float_lines<T>(input, results, axis, smallest);
-    }
-  });
+  kSearch(input, Results(input, axis, values, indices), axis, smallest);
 }
 
-template <bool smallest>
+template <Search kSearch, bool smallest>
 void launch_arg(const Launch& launch) {
-  find(launch, Operand{&launch.signature->output, nullptr}, output_of(launch), smallest);
+  find<kSearch>(launch, Operand{&launch.signature->output, nullptr}, output_of(launch), smallest);
 }
 
-template <bool smallest>
+template <Search kSearch, bool smallest>
 void launch_with_indices(const Launch& launch) {
-  find(launch, output_of(launch, 0), output_of(launch, 1), smallest);
+  find<kSearch>(launch, output_of(launch, 0), output_of(launch, 1), smallest);
 }
+
+constexpr Implementation columns(const OpDef& op, LaunchFunction launch, std::uint32_t may_omit) {
+  return {.name = "columns",
+          .op = &op,
+          .accepts = accepts_columns,
+          .launch = launch,
+          .may_omit = may_omit};
+}
+constexpr Implementation rows(const OpDef& op, LaunchFunction launch, std::uint32_t may_omit) {
+  return {.name = "rows", .op = &op, .launch = launch, .may_omit = may_omit};
+}
+
+constexpr std::uint32_t kEither = 0b11;
 
 constexpr Implementation kImplementations[] = {
-    {.name = "lines", .op = &defs::argmax_op, .launch = launch_arg<false>},
-    {.name = "lines", .op = &defs::argmin_op, .launch = launch_arg<true>},
-    {.name = "lines",
-     .op = &defs::max_with_indices_op,
-     .launch = launch_with_indices<false>,
-     .may_omit = 0b11},
-    {.name = "lines",
-     .op = &defs::min_with_indices_op,
-     .launch = launch_with_indices<true>,
-     .may_omit = 0b11},
+    columns(defs::argmax_op, launch_arg<search_columns, false>, 0),
+    rows(defs::argmax_op, launch_arg<search_rows, false>, 0),
+    columns(defs::argmin_op, launch_arg<search_columns, true>, 0),
+    rows(defs::argmin_op, launch_arg<search_rows, true>, 0),
+    columns(defs::max_with_indices_op, launch_with_indices<search_columns, false>, kEither),
+    rows(defs::max_with_indices_op, launch_with_indices<search_rows, false>, kEither),
+    columns(defs::min_with_indices_op, launch_with_indices<search_columns, true>, kEither),
+    rows(defs::min_with_indices_op, launch_with_indices<search_rows, true>, kEither),
 };
 
 }  // namespace

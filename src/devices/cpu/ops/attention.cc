@@ -1,12 +1,12 @@
 // attention: softmax(finish(scale * q k^T)) v for grouped heads, without the scores in memory.
 //
-// Many rows: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
+// blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
 // block, kBlockRows rows at a time get their products by gemm, then the running maximum, sum and
 // result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
 // Bound by gemm.
 //
-// Few rows (decoding): a task owns a stretch of keys of one key head and all rows that read it, so
-// that keys and values are read once; the stretches' results are combined in order. Bound by
+// flash_decoding, of few rows: a task owns a stretch of keys of one key head and all rows that read
+// it, so that keys and values are read once; the stretches' results are combined in order. Bound by
 // memory.
 //
 // A row without a visible key gives 0.
@@ -195,21 +195,27 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   }
 }
 
+enum class Rows { few, many };
+
+template <Rows rows>
 void launch_attention(const Launch& launch) {
   const Operand output = output_of(launch);
   if (element_count(output.shape()) == 0) return;
   const AttentionArgs args = attention_args(launch, 0);
   with_compute_type(output.dtype(), [&]<class T>() {
-    if (args.rows <= kFewRows) {
-      attend_few<T>(args, output);
-    } else {
-      attend_many<T>(args, output);
-    }
+    constexpr auto kRun = rows == Rows::few ? attend_few<T> : attend_many<T>;
+    kRun(args, output);
   });
 }
 
+bool has_few_rows(const Signature& signature) { return signature.inputs[0].shape[2] <= kFewRows; }
+
 constexpr Implementation kImplementations[] = {
-    {.name = "blocks", .op = &defs::attention_op, .launch = launch_attention},
+    {.name = "flash_decoding",
+     .op = &defs::attention_op,
+     .accepts = has_few_rows,
+     .launch = launch_attention<Rows::few>},
+    {.name = "blocks", .op = &defs::attention_op, .launch = launch_attention<Rows::many>},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/gemm/skinny.h"
 #include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
@@ -173,6 +174,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::i
   args.dtype = args.c_dtype = dtype_of_v<T>;
   args.accumulate = accumulate;
   args.threads = 1;
+  if (is_skinny(args)) return gemm_skinny(args);
   gemm(args);
 }
 

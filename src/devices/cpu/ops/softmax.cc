@@ -4,9 +4,9 @@
 //   log_softmax  y = x - max - log sum e^(x - max)      dx = g - e^y * sum(g)
 //   logsumexp    y = max + log sum e^(x - max)
 //
-// Along the last axis one read of each input and one write of the output: a row stays in the cache
-// between the passes over it. Along another axis the inputs are read twice (columns.h). A row of
-// -inf alone gives NaN, and -inf for logsumexp.
+// By rows there is one read of each input and one write of the output: a row along the axis stays
+// in the cache between the passes over it. By columns, along another axis than the last one, the
+// inputs are read twice (columns.h). A row of -inf alone gives NaN, and -inf for logsumexp.
 #include <cmath>
 #include <limits>
 
@@ -18,6 +18,7 @@ namespace hearth::cpu {
 namespace {
 
 enum class Form { softmax, log_softmax, logsumexp };
+enum class Along { rows, columns };
 
 // What to subtract before e^x so that it cannot overflow.
 template <class T>
@@ -47,7 +48,7 @@ void forward_row(const RowMath<T>& math, Form form, const T* x, std::int64_t n, 
 }
 
 template <class T>
-void forward_lines(const Operand& input, const Operand& output, int axis, Form form) {
+void forward_rows(const Operand& input, const Operand& output, int axis, Form form) {
   const AxisView view(input, axis);
   const std::int64_t n = view.length(), inner = view.inner();
   const bool stream = streams(output) && output.dtype() == dtype_of_v<T> && inner == 1;
@@ -174,24 +175,19 @@ void forward_columns(const Operand& input, const Operand& output, int axis, Form
   });
 }
 
-template <Form form>
+template <Form form, Along along>
 void launch_forward(const Launch& launch) {
   const Operand input = input_of(launch, 0), output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < input.shape().rank(); ++i) inner *= input.shape()[i];
   with_compute_type(input.dtype(), [&]<class T>() {
-    if (inner >= kMinWidth) {
-      forward_columns<T>(input, output, axis, form);
-    } else {
-      forward_lines<T>(input, output, axis, form);
-    }
+    constexpr auto kRun = along == Along::columns ? forward_columns<T> : forward_rows<T>;
+    kRun(input, output, axis, form);
   });
 }
 
 template <class T>
-void backward_lines(const Operand& grad, const Operand& result, const Operand& output, int axis,
-                    bool log) {
+void backward_rows(const Operand& grad, const Operand& result, const Operand& output, int axis,
+                   bool log) {
   const AxisView g(grad, axis), y(result, axis);
   const std::int64_t n = g.length(), inner = g.inner();
   const bool stream = streams(output) && output.dtype() == dtype_of_v<T> && inner == 1;
@@ -269,28 +265,35 @@ void backward_columns(const Operand& grad, const Operand& result, const Operand&
   });
 }
 
-template <bool log>
+template <bool log, Along along>
 void launch_backward(const Launch& launch) {
   const Operand grad = input_of(launch, 0), result = input_of(launch, 1);
   const Operand output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < grad.shape().rank(); ++i) inner *= grad.shape()[i];
   with_compute_type(grad.dtype(), [&]<class T>() {
-    if (inner >= kMinWidth) {
-      backward_columns<T>(grad, result, output, axis, log);
-    } else {
-      backward_lines<T>(grad, result, output, axis, log);
-    }
+    constexpr auto kRun = along == Along::columns ? backward_columns<T> : backward_rows<T>;
+    kRun(grad, result, output, axis, log);
   });
 }
 
+constexpr Implementation columns(const OpDef& op, LaunchFunction launch) {
+  return {.name = "columns", .op = &op, .accepts = has_columns, .launch = launch};
+}
+constexpr Implementation rows(const OpDef& op, LaunchFunction launch) {
+  return {.name = "rows", .op = &op, .launch = launch};
+}
+
 constexpr Implementation kImplementations[] = {
-    {.name = "rows", .op = &defs::softmax_op, .launch = launch_forward<Form::softmax>},
-    {.name = "rows", .op = &defs::log_softmax_op, .launch = launch_forward<Form::log_softmax>},
-    {.name = "rows", .op = &defs::logsumexp_op, .launch = launch_forward<Form::logsumexp>},
-    {.name = "rows", .op = &defs::softmax_backward_op, .launch = launch_backward<false>},
-    {.name = "rows", .op = &defs::log_softmax_backward_op, .launch = launch_backward<true>},
+    columns(defs::softmax_op, launch_forward<Form::softmax, Along::columns>),
+    rows(defs::softmax_op, launch_forward<Form::softmax, Along::rows>),
+    columns(defs::log_softmax_op, launch_forward<Form::log_softmax, Along::columns>),
+    rows(defs::log_softmax_op, launch_forward<Form::log_softmax, Along::rows>),
+    columns(defs::logsumexp_op, launch_forward<Form::logsumexp, Along::columns>),
+    rows(defs::logsumexp_op, launch_forward<Form::logsumexp, Along::rows>),
+    columns(defs::softmax_backward_op, launch_backward<false, Along::columns>),
+    rows(defs::softmax_backward_op, launch_backward<false, Along::rows>),
+    columns(defs::log_softmax_backward_op, launch_backward<true, Along::columns>),
+    rows(defs::log_softmax_backward_op, launch_backward<true, Along::rows>),
 };
 
 }  // namespace

@@ -86,6 +86,17 @@ class AxisView {
 // Inner positions below which lines are gathered one by one instead.
 inline constexpr std::int64_t kMinWidth = 16;
 
+// Whether the axis that an op's first static parameter names has as many: Implementation::accepts
+// of what runs by columns.
+inline bool has_columns(const Signature& signature) {
+  const Shape& shape = signature.inputs[0].shape;
+  std::int64_t inner = 1;
+  for (auto i = static_cast<int>(ParamReader(signature.statics).i64()) + 1; i < shape.rank(); ++i) {
+    inner *= shape[i];
+  }
+  return inner >= kMinWidth;
+}
+
 // Rows of a band that are added one after the other before their sum is: the error of a sum follows
 // from this and from the longest band, not from the length of the axis.
 inline constexpr std::int64_t kSumRows = 128;
