@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -173,8 +174,15 @@ std::vector<std::string> options(HostOptions asked) {
 }
 
 void compile(const std::string& kernel, std::vector<std::string> words,
-             const TemporaryFolder& folder) {
+             const TemporaryFolder& folder, double time_limit = 0) {
   words.insert(words.begin(), compiler().command);
+  if (time_limit > 0) {
+    // The system ends what the compiler starts, too.
+    const std::string seconds = std::to_string(static_cast<std::int64_t>(std::ceil(time_limit)));
+    const std::vector<std::string> limited = {"sh", "-c", "ulimit -t " + seconds + "; exec \"$@\"",
+                                              "sh"};
+    words.insert(words.begin(), limited.begin(), limited.end());
+  }
   const std::string messages = folder.file("messages");
   if (run(words, messages) == 0) return;
   throw Error(ErrorCode::device,
@@ -211,7 +219,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     write_file(words.back(), hooks_object());
   }
   words.insert(words.end(), {"-lm", "-lgcc"});
-  compile(kernel, words, folder);
+  compile(kernel, words, folder, asked.time_limit);
   const std::string bytes = read_file(library);
   std::vector<std::byte> made(bytes.size());
   std::memcpy(made.data(), bytes.data(), bytes.size());

@@ -325,6 +325,12 @@ void Threadgroup::misaligned(const char* file, unsigned line, const char* type,
 
 bool Threadgroup::is_running() { return running != nullptr; }
 
+bool Threadgroup::is_in_kernel(const void* instruction) {
+  const std::span<const std::byte> library = running->grid_->library;
+  const auto* const at = static_cast<const std::byte*>(instruction);
+  return at >= library.data() && at < library.data() + library.size();
+}
+
 std::uintptr_t Threadgroup::fault_stack(std::uintptr_t stack_pointer) {
   const Fiber& fiber = *running->threads_[static_cast<std::size_t>(running->current_)].fiber;
   const auto bottom = reinterpret_cast<std::uintptr_t>(fiber.stack_bottom());

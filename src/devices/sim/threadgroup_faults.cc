@@ -1,5 +1,6 @@
 // What a threadgroup says of threads that do wrong.
 #include <algorithm>
+#include <sstream>
 
 #include "devices/sim/threadgroup.h"
 #include "hearth/error.h"
@@ -19,6 +20,11 @@ void Threadgroup::throw_memory_fault() {
   has_memory_fault_ = false;
   // As behind a call: line_of() looks at what is before it.
   fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
+  if (memory_fault_.timed_out) {
+    std::ostringstream limit;
+    limit << grid_->time_limit;
+    throw_fault("still runs after " + limit.str() + " s; expected an end", current_);
+  }
   if (memory_fault_.divides_by_zero) throw_fault("divides an integer by zero", current_);
   if (memory_fault_.misaligned) {
     throw_fault("makes a vector access at an address that is not aligned for it", current_);
