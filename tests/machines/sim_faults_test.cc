@@ -95,6 +95,12 @@ TEST(SimulatorFaults, MissingBarrierBeforeWriting) {
   EXPECT_NE(reversed_twice(wrong, with(Order::greedy, false)), counting(64));
 }
 
+TEST(SimulatorFaults, Traps) {
+  EXPECT_SAYS(fault_of(two_buffers("traps", "  if (ctx.tid.x == 3u) __builtin_trap();\n"), 1, 64,
+                       64, 64, with(Order::forward, false)),
+              "kernel 'traps', threadgroup (0, 0, 0), thread (3, 0, 0): traps");
+}
+
 // Signals reach kernels late under ThreadSanitizer.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -37,7 +37,7 @@ TEST(SelectionRules, InOneLine) {
 }
 
 TEST(SelectionRules, BlanksAroundARuleCountForNothing) {
-  const std::vector<SelectionRule> rules = read_choice_rules("matmul=a,  attention=b ");
+  const std::vector<SelectionRule> rules = read_choice_rules("matmul=a,  attention = b ");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(rules[1].op, "attention");
   EXPECT_EQ(rules[1].name, "b");

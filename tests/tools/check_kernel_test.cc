@@ -241,6 +241,12 @@ TEST_F(CheckKernel, TakesValuesOfTheParametersTypes) {
             std::string::npos);
 }
 
+TEST_F(CheckKernel, NamesMayBeLongerThanThoseOfFiles) {
+  const std::string name(300, 'f');
+  const KernelFile read(file("kernel void " + name + "(device float* y) {}\n"));
+  EXPECT_TRUE(check_kernel(read.source(name), {}).passed);
+}
+
 TEST_F(CheckKernel, RefusesGridsThatAreTooLarge) {
   const KernelFile read(file("kernel void f(device float* y) {}\n"));
   KernelLaunch launch;
@@ -354,6 +360,16 @@ TEST_F(CheckKernel, FindsFilesInAngleBracketsInTheFoldersGiven) {
       file("#include <metal_stdlib>\n#include <name.h>\nkernel void NAME(device float* y) {}\n");
   options.folders = {(folder_ / "inner").string()};
   EXPECT_EQ(KernelFile(options).names(), std::vector<std::string>{"found"});
+}
+
+TEST_F(CheckKernel, RefusesLongChainsOfFiles) {
+  const int last = 20000;
+  for (int i = 0; i < last; ++i) {
+    write("c" + std::to_string(i) + ".h", "#include \"c" + std::to_string(i + 1) + ".h\"\n");
+  }
+  const KernelFile read(file("#include \"c0.h\"\nkernel void f(device float* y) {}\n"));
+  EXPECT_NE(message([&] { read.names(); }).find("files include each other without end"),
+            std::string::npos);
 }
 
 TEST_F(CheckKernel, RefusesFilesAndOptionsThatAreWrong) {

@@ -15,8 +15,14 @@ namespace {
 struct sigaction before_segv;
 struct sigaction before_bus;
 struct sigaction before_fpe;
+struct sigaction before_trap;
 // Ignored unless somebody handles it, so one that comes late does no harm.
 constexpr int kInterrupt = SIGURG;
+#if defined(__x86_64__)
+constexpr int kTrap = SIGILL;  // of __builtin_trap()
+#else
+constexpr int kTrap = SIGTRAP;
+#endif
 thread_local Threadgroup::MemoryFault fault;
 
 // Runs in place of the kernel.
@@ -77,6 +83,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     // The access is repeated, and faults again.
     const struct sigaction& before = signal == SIGBUS   ? before_bus
                                      : signal == SIGFPE ? before_fpe
+                                     : signal == kTrap  ? before_trap
                                                         : before_segv;
     sigaction(signal, &before, nullptr);
     return;
@@ -86,6 +93,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   fault.address = info->si_addr;
   fault.instruction = instruction_of(machine);
   fault.divides_by_zero = signal == SIGFPE;
+  fault.traps = signal == kTrap;
 #if defined(__x86_64__)
   fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr &&
                      needs_alignment(static_cast<const std::uint8_t*>(fault.instruction));
@@ -141,6 +149,7 @@ void install_fault_trap() {
     sigaction(SIGSEGV, &ours, &before_segv);
     sigaction(SIGBUS, &ours, &before_bus);
     sigaction(SIGFPE, &ours, &before_fpe);
+    sigaction(kTrap, &ours, &before_trap);
   });
 }
 

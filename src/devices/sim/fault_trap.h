@@ -1,5 +1,5 @@
 // Turns a kernel's access to inaccessible memory (a guard page, or nothing at all), and a division
-// of an integer by zero, into an error of its launch, where the process would end.
+// of an integer by zero or a trap, into an error of its launch, where the process would end.
 #pragma once
 
 #include <pthread.h>

@@ -28,6 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
+
 // A folder that is gone when the object is.
 class TemporaryFolder {
  public:
@@ -209,8 +211,8 @@ const std::string& hooks_object() {
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         HostOptions asked) {
   const TemporaryFolder folder;
-  const std::string source = folder.file(kernel + ".cc");
-  const std::string library = folder.file(kernel + ".so");
+  const std::string source = folder.file(kernel.substr(0, kMaxName) + ".cc");
+  const std::string library = folder.file("kernel.so");
   write_file(source, text);
   std::vector<std::string> words = options(asked);
   words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});

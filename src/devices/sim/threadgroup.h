@@ -56,13 +56,14 @@ class Threadgroup {
   // Whether an address is in the code of the kernel that the calling thread runs.
   static bool is_in_kernel(const void* instruction);
   // The running thread touched memory that is not accessible, made an access that its address is
-  // not aligned for, divided by zero, or was interrupted. Called on its stack, in its place;
-  // `instruction` is where it was.
+  // not aligned for, divided by zero, trapped, or was interrupted. Called on its stack, in its
+  // place; `instruction` is where it was.
   struct MemoryFault {
     const void* address = nullptr;
     const void* instruction = nullptr;
     bool misaligned = false;
     bool divides_by_zero = false;  // an integer
+    bool traps = false;            // __builtin_trap(), or what compilers take for unreachable
     bool timed_out = false;        // see time_limit.h
   };
   [[noreturn]] static void report_fault(const MemoryFault& fault);

@@ -26,6 +26,9 @@ void Threadgroup::throw_memory_fault() {
     throw_fault("still runs after " + limit.str() + " s; expected an end", current_);
   }
   if (memory_fault_.divides_by_zero) throw_fault("divides an integer by zero", current_);
+  if (memory_fault_.traps) {
+    throw_fault("traps, or comes to what the compiler takes for unreachable", current_);
+  }
   if (memory_fault_.misaligned) {
     throw_fault("makes a vector access at an address that is not aligned for it", current_);
   }

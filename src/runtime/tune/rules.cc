@@ -50,6 +50,12 @@ SelectionRule rule_of(const JsonValue& value) {
   return rule;
 }
 
+std::string trimmed(std::string text) {
+  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
 std::vector<SelectionRule> rules_of_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -82,13 +88,11 @@ std::vector<SelectionRule> read_choice_rules(const std::string& text) {
   if (text.find('=') == std::string::npos) return rules_of_file(text);
   std::istringstream list(text);
   for (std::string part; std::getline(list, part, ',');) {
-    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
-    part.erase(part.find_last_not_of(' ') + 1);
-    const std::size_t at = part.find('=');
-    if (at == std::string::npos || at == 0 || at + 1 == part.size()) {
-      fail("no rule", "'" + part + "'", "op=name");
-    }
-    rules.push_back({part.substr(0, at), "*", part.substr(at + 1)});
+    const std::size_t at = std::min(part.find('='), part.size());
+    SelectionRule rule{trimmed(part.substr(0, at)), "*", trimmed(part.substr(at))};
+    if (!rule.name.empty()) rule.name = trimmed(rule.name.substr(1));
+    if (rule.op.empty() || rule.name.empty()) fail("no rule", "'" + trimmed(part) + "'", "op=name");
+    rules.push_back(std::move(rule));
   }
   return rules;
 }

@@ -137,30 +137,39 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
     metal_.threadgroup_bytes[static_cast<int>(number)] = integer(bytes, "--threadgroup");
   }
   for (const std::string& each : options.parameters) parameters_.push_back(parameter_of(each));
-  add_includes(text_, fs::path(options.path).parent_path().string(), "");
+  add_includes(fs::path(options.path).parent_path().string());
 }
 
-// Reads what a text includes, under the path that the preprocessor looks for. `key` is the text's
-// own, and `folder` where it lies. What is not there may stand in a condition that does not hold.
-void KernelFile::add_includes(const std::string& text, const std::string& folder,
-                              const std::string& key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string path = included(line);
-    if (path.empty()) continue;
-    const auto take = [&](const fs::path& file, const std::string& as) {
-      if (metal_.files.count(as) > 0) return true;
-      std::optional<std::string> found = read(file);
-      if (!found) return false;
-      const std::string& kept = metal_.files.emplace(as, std::move(*found)).first->second;
-      add_includes(kept, file.parent_path().string(), as);
-      return true;
-    };
-    const std::string beside =
-        (fs::path(key).parent_path() / path).lexically_normal().generic_string();
-    if (take(fs::path(folder) / path, beside)) continue;
-    for (const std::string& each : folders_) {
-      if (take(fs::path(each) / path, path)) break;
+// Reads what the text includes, and what that does, under the paths that the preprocessor looks
+// for. What is not there may stand in a condition that does not hold.
+void KernelFile::add_includes(const std::string& folder) {
+  struct Text {
+    const std::string* text;
+    std::string folder;  // where it lies
+    std::string key;     // its own path
+  };
+  std::vector<Text> left = {{&text_, folder, ""}};
+  while (!left.empty()) {
+    const Text now = std::move(left.back());
+    left.pop_back();
+    std::istringstream lines(*now.text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string path = included(line);
+      if (path.empty()) continue;
+      const auto take = [&](const fs::path& file, const std::string& as) {
+        if (metal_.files.count(as) > 0) return true;
+        std::optional<std::string> found = read(file);
+        if (!found) return false;
+        const std::string& kept = metal_.files.emplace(as, std::move(*found)).first->second;
+        left.push_back({&kept, file.parent_path().string(), as});
+        return true;
+      };
+      const std::string beside =
+          (fs::path(now.key).parent_path() / path).lexically_normal().generic_string();
+      if (take(fs::path(now.folder) / path, beside)) continue;
+      for (const std::string& each : folders_) {
+        if (take(fs::path(each) / path, path)) break;
+      }
     }
   }
 }
