@@ -121,7 +121,7 @@ TEST(SimulatorFaults, KernelsThatDoNotEnd) {
                                   "  y[n] = 0.0f;\n");
   EXPECT_SAYS(empty,
               "kernel 'empty_loop', threadgroup (0, 0, 0), thread (0, 0, 0): still runs "
-              "after 0.2 s; expected an end, at empty_loop:");
+              "after 0.2 s; expected the grid to have ended, at empty_loop:");
   EXPECT_SAYS(fault("reading_loop", "  while (x[ctx.tid.x] >= 0.0f) y[ctx.tid.x] += 1.0f;\n"),
               "thread (0, 0, 0): still runs after 0.2 s");
   EXPECT_SAYS(fault("meeting_loop",

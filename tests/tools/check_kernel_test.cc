@@ -206,6 +206,9 @@ TEST_F(CheckKernel, NamesFlagsInMessages) {
   EXPECT_EQ(says("kernel void f(device float* y, threadgroup float* s [[threadgroup(1)]]) {}\n"),
             "check-kernel: f: threadgroup memory has no size; got none for s [[threadgroup(1)]], "
             "expected one, such as --threadgroup INDEX=BYTES");
+  EXPECT_EQ(says("template <typename T> void f(device T* y, Ctx ctx) {}\n"),
+            "check-kernel: no such entry point; got f, expected a text that has one, or for the "
+            "dialect --parameter for each parameter");
   EXPECT_EQ(says("#include \"none.h\"\nkernel void f(device float* y) {}\n"),
             "kernel text: f, line 3: an included file is not there; got \"none.h\", expected it "
             "beside the text, or in a folder of --include");
@@ -329,7 +332,7 @@ TEST_F(CheckKernel, TheExitStatusOfTheProgramTells) {
   const std::string loop = write("loop.metal", kernel("loop", "while (y[i] != 1.5f) y[i] = 2.0f;"));
   EXPECT_EQ(status(loop, "", " --timeout 1"), 1) << said();
   EXPECT_NE(said().find("kernel 'loop', threadgroup (0, 0, 0), thread (0, 0, 0): still runs after "
-                        "1 s; expected an end, at loop:2"),
+                        "1 s; expected the grid to have ended, at loop:2"),
             std::string::npos)
       << said();
   const std::string endless =

@@ -106,7 +106,7 @@ void handle(int signal, siginfo_t* info, void* context) {
 void handle_interrupt(int, siginfo_t*, void* context) {
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   const void* const instruction = instruction_of(machine);
-  if (!Threadgroup::is_running() || !Threadgroup::is_in_kernel(instruction)) return;
+  if (!Threadgroup::interrupt() || !Threadgroup::is_in_kernel(instruction)) return;
   fault = {};
   fault.instruction = instruction;
   fault.timed_out = true;

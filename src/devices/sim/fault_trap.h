@@ -10,8 +10,9 @@ namespace hearth::sim {
 // before. Thread-safe.
 void install_fault_trap();
 
-// Ends the kernel that this thread runs, as a fault, if it is in the kernel's code right now; the
-// thread must have called prepare_fault_stack(), and install_fault_trap() have been called.
+// Ends the kernel that this thread runs, as a fault, at its next access; called again and again, at
+// any place of the kernel's code that the thread happens to be in. The thread must have called
+// prepare_fault_stack().
 void interrupt_kernel(pthread_t thread);
 
 // Lets the calling thread handle faults of kernels that have used up their stacks.

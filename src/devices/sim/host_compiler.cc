@@ -249,7 +249,8 @@ std::string source_line(std::span<const std::byte> library, std::uintptr_t offse
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(here)) line.erase(0, here.size());
     line = line.substr(0, line.find(" (discriminator"));
-    if (!line.starts_with("?") && line.find("kernels/prelude/") == line.npos) return line;
+    const bool is_known = !line.starts_with("?") && !line.ends_with(":?");
+    if (is_known && line.find("kernels/prelude/") == line.npos) return line;
   }
   return {};
 }

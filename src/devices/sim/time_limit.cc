@@ -13,7 +13,7 @@ TimeLimit::TimeLimit(double seconds) {
   watch_ = std::thread([this, seconds, thread = pthread_self()] {
     std::unique_lock lock(mutex_);
     std::chrono::duration<double> wait(seconds);
-    // Again and again: a signal counts for nothing while the thread is in the simulator's own code.
+    // Again and again: a kernel may have no access, and the thread be in the simulator's own code.
     while (!gone_.wait_for(lock, wait, [this] { return is_gone_; })) {
       interrupt_kernel(thread);
       wait = std::chrono::milliseconds(1);

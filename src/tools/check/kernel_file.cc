@@ -38,6 +38,8 @@ constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
     {"metal_kernel: ", "check-kernel: "},
     {"one in MetalOptions::function_constants", "one, such as --constant NAME=VALUE"},
     {"one in MetalOptions::threadgroup_bytes", "one, such as --threadgroup INDEX=BYTES"},
+    {"a text that has one",
+     "a text that has one, or for the dialect --parameter for each parameter"},
     {"it among the files given", "it beside the text, or in a folder of --include"}};
 
 template <class Function>
