@@ -90,6 +90,7 @@ TEST(Environment, UnknownVariablesAreNamed) {
     const std::vector<std::string> all = warnings({name});
     return all.size() != 1 ? "" : all[0].substr(all[0].find("expected ") + 9);
   };
+  EXPECT_EQ(expected("HEARTH_THREAD_COUNT"), "perhaps HEARTH_THREADS");
   EXPECT_EQ(expected("HEARTH_PATH_OF_CUDA"), "perhaps HEARTH_CUDA_PATH");
   EXPECT_EQ(expected("HEARTH_MY_METAL_LIBRARY_PATH"), "perhaps HEARTH_METAL_PATH");
   EXPECT_EQ(expected("HEARTH_TEST_DEVICE"), "perhaps HEARTH_TEST_DEVICES");

@@ -354,6 +354,10 @@ TEST_F(CheckKernel, TheExitStatusOfTheProgramTells) {
   EXPECT_EQ(said().find("HEARTH_SCHEDULES", named + 20), std::string::npos) << said();
   EXPECT_EQ(status(good, "HEARTH_HOST_COMPILER=no_such_compiler "), 2) << said();
   EXPECT_NE(said().find("got HEARTH_HOST_COMPILER=no_such_compiler"), std::string::npos) << said();
+  // One that does not work is no fault of the kernel.
+  EXPECT_EQ(status(good, "HEARTH_HOST_COMPILER=cat "), 2) << said();
+  EXPECT_NE(said().find("got cat, expected a g++ or clang++ that works"), std::string::npos)
+      << said();
 }
 #endif
 

@@ -200,7 +200,15 @@ const std::string& hooks_object() {
     write_file(source, kAccessHooks);
     std::vector<std::string> words = options({true, false});
     words.insert(words.end(), {"-c", "-o", made, source});
-    compile("access hooks", words, folder);
+    try {
+      compile("access hooks", words, folder);
+    } catch (const Error& error) {
+      // The text is ours: no kernel is to blame.
+      throw Error(ErrorCode::unsupported,
+                  "sim: the host compiler does not compile what comes with Hearth; got " +
+                      compiler().command +
+                      ", expected a g++ or clang++ that works: " + error.what());
+    }
     return read_file(made);
   }();
   return object;

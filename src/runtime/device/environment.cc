@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -21,14 +23,23 @@ inline namespace v0 {
 namespace runtime {
 namespace {
 
-// "METAL_PATH" and "PATH_OF_CUDA" share one.
-std::size_t shared_words(const std::string& name, const std::string& known) {
-  std::size_t count = 0;
-  std::istringstream words(known);
-  for (std::string word; std::getline(words, word, '_');) {
-    count += ("_" + name + "_").find("_" + word + "_") != std::string::npos ? 1 : 0;
-  }
-  return count;
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words;
+  std::istringstream text(name);
+  for (std::string word; std::getline(text, word, '_');) words.push_back(word);
+  return words;
+}
+
+// "METAL_PATH" and "PATH_OF_CUDA" share one, as THREAD and THREADS do.
+std::ptrdiff_t shared_words(const std::string& name, const std::string& known) {
+  constexpr std::size_t kMinBeginning = 4;
+  const std::vector<std::string> words = words_of(name), others = words_of(known);
+  return std::count_if(others.begin(), others.end(), [&](const std::string& other) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      const bool begins = word.starts_with(other) || other.starts_with(word);
+      return word == other || (begins && std::min(word.size(), other.size()) >= kMinBeginning);
+    });
+  });
 }
 
 class Reader {
@@ -93,9 +104,9 @@ class Reader {
     for (const char* other : documented) others.emplace_back(other + kPrefix.size());
     std::string found = closest(name, others);
     if (!found.empty()) return "perhaps " + kPrefix + found;
-    std::size_t most = 1;
+    std::ptrdiff_t most = 1;
     for (const std::string& known : names_) {
-      const std::size_t shared = shared_words(name, known);
+      const std::ptrdiff_t shared = shared_words(name, known);
       if (shared < most) continue;
       if (shared > most) found.clear();
       most = shared;
