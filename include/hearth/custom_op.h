@@ -47,17 +47,21 @@ struct CustomOpSpec {
   // anything but Error. Deterministic functions only: results may be shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
   // One gradient per input, of its shape and dtype, undefined where there is none; else backward()
-  // throws Error{invalid_argument}. Records ordinary ops. Null: the op is
-  // not differentiable.
+  // throws Error{invalid_argument}. Records ordinary ops. Null: the op has no gradient, and
+  // backward() throws Error{unsupported} where it comes through the op to an array of
+  // require_grad(), unless the op is a constant or its result passes detach().
   std::vector<Array> (*vjp)(std::span<const Array> inputs, const Array& output,
                             const Array& grad) = nullptr;
+  // Instead of vjp: the result depends on no input as far as backward() goes, as that of sign() or
+  // of a comparison.
+  bool is_constant = false;
 };
 
 // A registered op. Define it once, at namespace scope or in a function-local static. Thread-safe.
 class HEARTH_API CustomOp {
  public:
-  // Throws Error{invalid_argument} when the name is taken, infer or compute is missing, or
-  // max_inputs is less than min_inputs.
+  // Throws Error{invalid_argument} when the name is taken, infer or compute is missing, a constant
+  // has a vjp, or max_inputs is less than min_inputs.
   explicit CustomOp(const CustomOpSpec& spec);
   Array operator()(std::span<const Array> inputs) const;
   Array operator()(std::initializer_list<Array> inputs) const {

@@ -204,6 +204,23 @@ const Implementation& Selector::asked_for(const Implementation& chosen, const Si
   return chosen;
 }
 
+bool Selector::may_fuse(const Implementation& chosen) const {
+  if (chosen.fuses != nullptr) return true;
+  if (options_.rules.empty()) return false;
+  return std::any_of(rules().begin(), rules().end(), [&](const SelectionRule& rule) {
+    return rule.pattern != "*" && rule.op == chosen.op->name.text;
+  });
+}
+
+const Implementation* Selector::fusing(const Implementation& chosen,
+                                       const Signature& signature) const {
+  if (chosen.fuses != nullptr && chosen.fuses(signature)) return &chosen;
+  const SelectionRule* const rule = rule_for(signature, implementations(signature.op));
+  if (rule == nullptr) return nullptr;
+  const Implementation& asked = asked_for(chosen, signature, *rule);
+  return &asked == &chosen ? nullptr : &asked;
+}
+
 Prepared Selector::prepare(const Implementation& chosen, const Signature& signature) const {
   const List& all = implementations(signature.op);
   const SelectionRule* rule = rule_for(signature, all);

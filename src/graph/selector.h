@@ -38,6 +38,12 @@ class Selector {
   // Prepares `chosen`, which find() gave, or the candidates that tuning decides between.
   Prepared prepare(const Implementation& chosen, const Signature& signature) const;
 
+  // Whether `chosen`, or what a rule for a class names in its place, may take an epilogue.
+  bool may_fuse(const Implementation& chosen) const;
+  // What applies the signature's epilogue: `chosen`, or what a rule names for the class that the
+  // epilogue makes, if that can run what was laid out for `chosen`. Null: nothing.
+  const Implementation* fusing(const Implementation& chosen, const Signature& signature) const;
+
   const runtime::DeviceTraits& traits() const noexcept { return options_.traits; }
   const RegionImplementation& region() const noexcept { return options_.region; }
   // The implementations that this device has of an op, best first.

@@ -21,6 +21,7 @@ struct Arguments {
   std::string grid = "256";
   std::string threads = "64";
   std::string text;
+  double timeout = KernelLaunch().time_limit;
   bool list = false;
 };
 
@@ -52,7 +53,8 @@ void check_name(const std::string& name, const std::vector<runtime::KernelSource
   std::set<std::string> known;
   for (const runtime::KernelSource& source : sources) {
     for (const runtime::KernelParameter& parameter : source.parameters) {
-      if (parameter.kind != runtime::KernelParameter::Kind::threadgroup) {
+      const bool is_grid = source.metal && parameter.name == kGridParameter;
+      if (parameter.kind != runtime::KernelParameter::Kind::threadgroup && !is_grid) {
         known.insert(parameter.name);
       }
     }
@@ -60,7 +62,7 @@ void check_name(const std::string& name, const std::vector<runtime::KernelSource
   if (known.count(name) > 0) return;
   std::string all;
   for (const std::string& each : known) {
-    if (each != kGridParameter) all += (all.empty() ? "" : ", ") + each;
+    all += (all.empty() ? "" : ", ") + each;
   }
   throw Error(ErrorCode::invalid_argument, "check-kernel: no kernel has such a parameter; got " +
                                                name + ", expected " +
@@ -90,6 +92,7 @@ void run(const Arguments& arguments) {
     return;
   }
   KernelLaunch launch;
+  launch.time_limit = arguments.timeout;
   launch.grid = size_of(arguments.grid, "--grid");
   launch.threads = size_of(arguments.threads, "--threads");
   for (const std::string& value : arguments.values) {
@@ -149,6 +152,12 @@ void add_check_kernel(CommandLine& line) {
           "--parameter", arguments->file.parameters,
           "For the dialect: \"read float x\", \"constant Params p\", \"threadgroup float s 64\"")
       .value_name("TEXT");
+  command
+      .option("--timeout", arguments->timeout,
+              "Ends compiling, and a kernel on its grid, after this")
+      .value_name("SECONDS")
+      .range(1e-3, 86400.0)
+      .show_default();
   command.option("--text", arguments->text, "Print what the target's compiler gets, check nothing")
       .one_of({"host", "cuda", "metal"});
   command.action([arguments] { run(*arguments); });

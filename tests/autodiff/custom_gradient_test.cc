@@ -61,6 +61,51 @@ TEST(CustomGradients, HaveTheShapeAndDtypeOfTheirInput) {
             "test.wrong_dtype: gradient 0 does not fit its input; got f64 [3], expected f32 [3]");
 }
 
+// A gradient that stops without a word would train nothing.
+TEST(CustomGradients, AreMissedWhereBackwardNeedsThem) {
+  const CustomOp op({.name = "test.no_gradient", .infer = like_first, .compute = copy_first});
+  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
+  const Array plain = Array::from_data(std::vector<float>{1, 2, 3}, {3});
+  const char* const expected =
+      "backward: test.no_gradient has no gradient; got an op of a CustomOpSpec without vjp between "
+      "the loss and an array of require_grad(), expected a vjp, is_constant, or detach() of the "
+      "op's result or inputs";
+  EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { backward(sum(op({x}))); }), expected);
+  EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { backward(sum(mul(x, op({mul(x, x)})))); }),
+            expected);
+  const Function functional = grad([&](const Array& in) { return sum(op({in})); });
+  EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { functional(plain); }), expected);
+  // Nothing that is to be differentiated passes through.
+  const auto gradient = [&](const Array& factor) {
+    return backward(sum(mul(x, factor))).get(x).to_vector<float>();
+  };
+  const std::vector<float> values = {1, 2, 3};
+  EXPECT_EQ(gradient(op({plain})), values);
+  EXPECT_EQ(gradient(op({x}).detach()), values);
+  EXPECT_EQ(gradient(op({x.detach()})), values);
+  op({x});  // its result is not part of the loss
+  EXPECT_EQ(gradient(plain), values);
+}
+
+TEST(CustomGradients, MayBeDeclaredToBeNone) {
+  const CustomOp op(
+      {.name = "test.constant", .infer = like_first, .compute = copy_first, .is_constant = true});
+  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
+  EXPECT_EQ(backward(sum(mul(x, op({x})))).get(x).to_vector<float>(),
+            (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(error_of(ErrorCode::invalid_argument,
+                     [] {
+                       CustomOp({.name = "test.constant_with_vjp",
+                                 .infer = like_first,
+                                 .compute = copy_first,
+                                 .vjp = [](std::span<const Array>, const Array&,
+                                           const Array& grad) { return std::vector<Array>{grad}; },
+                                 .is_constant = true});
+                     }),
+            "custom_op: test.constant_with_vjp: a constant has no gradient; got is_constant and a "
+            "vjp, expected one of them");
+}
+
 TEST(CustomOps, TakeAtLeastAsManyInputsAsTheyNeed) {
   const std::string message = error_of(ErrorCode::invalid_argument, [] {
     CustomOp({.name = "test.max_below_min",

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <limits>
+
 #include "check.h"
 #include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/preprocessor/language_version.h"
@@ -53,6 +56,40 @@ TEST(Preprocessor, ReadsConditions) {
       words(
           "#if __has_include(<metal_tensor>)\na\n#endif\n#if __METAL_VERSION__ >= 310\nb\n#endif"),
       "b ");
+}
+
+// C11, 6.10.1: intmax_t, and uintmax_t where an operand has a u or is too large for the other.
+TEST(Preprocessor, ComputesConditionsSignedAndUnsigned) {
+  for (const char* holds : {"-1 > 0u",
+                            "0u - 1 > 0",
+                            "-1 < 0",
+                            "~0u == 0xffffffffffffffff",
+                            "~0u > 0",
+                            "0xffffffffffffffff > 0",
+                            "18446744073709551615 > 0",
+                            "9223372036854775808 / 2 > 0",
+                            "-9223372036854775807 - 1 < 0",
+                            "-1 / 2u == 9223372036854775807",
+                            "-1 % 10u == 5",
+                            "~0u >> 63 == 1",
+                            "-1 >> 63 == -1",
+                            "-1 >> 63u == -1",
+                            "(1 ? -1 : 0u) > 0",
+                            "(0 ? 0u : -1) > 0",
+                            "(1 ? -1 : (1 / 0u)) > 0",
+                            "(1 ? -1 : (1 / 0)) < 0",
+                            "(-1 < 0u) - 1 < 0",
+                            "(1u && 1) - 2 < 0",
+                            "!0u - 2 < 0",
+                            "-(1u) > 0",
+                            "(-1 | 0u) > 0",
+                            "(1 ? -1 : (1 / 0 < 1u)) < 0",
+                            "(1 ? -1 : (1 / 0 << 1u)) < 0",
+                            "-1 == ~0u",
+                            "0u + GIVEN - 8 > 0",
+                            "GIVEN - 8 < 0"}) {
+    EXPECT_EQ(words("#if " + std::string(holds) + "\nyes\n#endif"), "yes ") << holds;
+  }
 }
 
 TEST(Preprocessor, DefinesWhatApplesCompilerDoes) {
@@ -112,6 +149,89 @@ TEST(Preprocessor, RefusesWhatItCannotRead) {
   check::expect_error(ErrorCode::invalid_argument, [&] { read(growing + "A39"); });
 }
 
+std::string refusal(const std::string& text, const std::map<std::string, std::string>& files = {}) {
+  try {
+    read(text, files);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Preprocessor, NamesMacroAndLine) {
+  EXPECT_EQ(refusal("\n#define F(x) x\na\n\nb F(1,\n2)"),
+            "kernel text: text, line 5: macro F has other arguments; got 2, expected 1");
+  EXPECT_EQ(refusal("#define F(x) x\n\nF(1\n\n"),
+            "kernel text: text, line 3: macro F is called without an end; got no \")\", expected "
+            "one");
+  EXPECT_EQ(refusal("#define F(x) x\nF(1\n)\n#if F(1, 2)\n#endif"),
+            "kernel text: text, line 4: macro F has other arguments; got 2, expected 1");
+  EXPECT_EQ(refusal("\n#define F(x"),
+            "kernel text: text, line 2: macro F has no end of its parameters; expected \")\"");
+  EXPECT_EQ(refusal("#include \"a.h\"\n", {{"a.h", "\n\n#define\n"}}),
+            "kernel text: a.h, line 3: macro of #define has no name; got \"\", expected one");
+}
+
+std::string nested(int depth, const std::string& call, const std::string& inner) {
+  std::string text;
+  for (int i = 0; i < depth; ++i) text += call + "(";
+  return text + inner + std::string(static_cast<std::size_t>(depth), ')');
+}
+
+// The largest memory that this process has had, in kilobytes; 0 where the system does not say.
+std::int64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::int64_t value = 0;
+    if (word == "VmHWM:" && status >> value) return value;
+  }
+  return 0;
+}
+
+TEST(Preprocessor, ExpandsCallsThatNestDeeplyInLittleMemory) {
+  const std::int64_t before = peak_memory();
+  EXPECT_EQ(words("#define F(x) x\n" + nested(3000, "F", "1")), "1 ");
+  EXPECT_EQ(words("#define F(x) (x)\n" + nested(1500, "F", "")).size(), 6000u);
+  EXPECT_EQ(
+      words("#define P(x) a##x\n#define F(x) x\nP(" + nested(1000, "F", "1") + ")").substr(0, 3),
+      "aF ");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(peak_memory() - before, 512 * 1024);
+#endif
+}
+
+TEST(Preprocessor, RefusesTextsThatAreTooMuchWork) {
+  const std::string deep = refusal("#define F(x) x\n\n" + nested(100000, "F", "1"));
+  EXPECT_NE(deep.find("line 3: macro F makes too much work"), std::string::npos) << deep;
+  std::string growing = "#define A0 x x\n", chain = "#define A0 1\n";
+  for (int i = 1; i < 20000; ++i) {
+    const std::string line = "#define A" + std::to_string(i) + " A" + std::to_string(i - 1);
+    if (i < 40) growing += line + " A" + std::to_string(i - 1) + "\n";
+    chain += line + "\n";
+  }
+  const std::string wide = refusal(growing + "a\nA39");
+  EXPECT_NE(wide.find("line 42: macro A"), std::string::npos) << wide;
+  EXPECT_NE(wide.find("makes too much text"), std::string::npos) << wide;
+  // Each macro of the chain hides all before it.
+  const std::string linked = refusal(chain + "A19999");
+  EXPECT_NE(linked.find("makes too much work"), std::string::npos) << linked;
+  // One macro whose argument comes often, or whose word grows.
+  std::string often_used = "#define F(x)", glued = "#define D(x) x##x\n#define E(x) D(x)\n";
+  for (int i = 0; i < 10000; ++i) often_used += " x";
+  EXPECT_NE(refusal(often_used + "\nF(" + often_used.substr(12) + ")").find("too much text"),
+            std::string::npos);
+  EXPECT_NE(refusal(glued + nested(60, "E", "x")).find("macro D makes too much"),
+            std::string::npos);
+  std::map<std::string, std::string> twice = {{"0.h", "x\n"}};
+  for (int i = 1; i < 60; ++i) {
+    const std::string line = "#include \"" + std::to_string(i - 1) + ".h\"\n";
+    twice[std::to_string(i) + ".h"] = line + line;
+  }
+  const std::string repeated = refusal("#include \"59.h\"\n", twice);
+  EXPECT_NE(repeated.find("files are included too often"), std::string::npos) << repeated;
+}
+
 TEST(ConstantExpression, HasTheOperatorsOfC) {
   const auto value = [](const std::string& text) {
     return evaluate(tokens_of(text), [](std::string_view name) {
@@ -127,6 +247,10 @@ TEST(ConstantExpression, HasTheOperatorsOfC) {
   EXPECT_EQ(value("1 / 0"), std::nullopt);
   EXPECT_EQ(value("-9223372036854775807 - 1"), std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(value("(-9223372036854775807 - 1) / -1"), std::nullopt);
+  EXPECT_EQ(value("7ull + 1LU + 2lu"), 10);
+  for (const char* suffix : {"uu", "lul", "lL", "ulul"}) {
+    EXPECT_EQ(value(std::string("1") + suffix), std::nullopt) << suffix;
+  }
   for (const char* text : {"", "1 2", "(1", "1 +", "f(1)", "1.5", "\"a\"", "? 1"}) {
     EXPECT_EQ(value(text), std::nullopt) << text;
   }

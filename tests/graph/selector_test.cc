@@ -152,6 +152,42 @@ TEST(Selector, RulesForClassesOfProblems) {
   std::remove(path.c_str());
 }
 
+// The implementation that is found without the epilogue applies none.
+TEST(Selector, RulesForClassesWithAnEpilogueThatTheDefaultLeaves) {
+  static constexpr Implementation kClasses[] = {
+      {.name = "plain",
+       .op = &defs::matmul_op,
+       .launch = launch,
+       .tuning_class =
+           [](const Signature& signature) {
+             return TuningClass{signature.epilogue.empty() ? "plain" : "plain relu", 0};
+           }},
+      {.name = "other", .op = &defs::matmul_op, .launch = launch},
+      {.name = "fused", .op = &defs::matmul_op, .fuses = fuses, .launch = launch}};
+  Signature signature = signature_of({4, 4});
+  signature.epilogue = {{&defs::relu_op}};
+  const auto fusing = [&](const std::string& problem, const std::string& name) {
+    const std::string path = ::testing::TempDir() + "/selector_epilogues.json";
+    std::ofstream(path) << R"([{"op": "matmul", "class": ")" + problem + R"(", "choose": ")" +
+                               name + "\"}]";
+    SelectorOptions with = options(path);
+    with.families = {kClasses};
+    const Selector selector(with);
+    const Implementation& chosen = *selector.find(signature_of({4, 4}));
+    EXPECT_STREQ(chosen.name, "plain");
+    EXPECT_TRUE(selector.may_fuse(chosen));
+    const Implementation* const found = selector.fusing(chosen, signature);
+    std::remove(path.c_str());
+    return std::string(found == nullptr ? "none" : found->name);
+  };
+  EXPECT_EQ(fusing("* relu", "fused"), "fused");
+  EXPECT_EQ(fusing("* relu", "other"), "none");
+  EXPECT_EQ(fusing("* gelu", "fused"), "none");
+  SelectorOptions without = options("matmul=plain");
+  without.families = {kClasses};
+  EXPECT_FALSE(Selector(without).may_fuse(kClasses[0]));
+}
+
 TEST(Selector, RulesThatNameNothingAreErrors) {
   const auto text = [](const std::string& rules) {
     const Selector selector(options(rules));

@@ -95,6 +95,43 @@ TEST(SimulatorFaults, MissingBarrierBeforeWriting) {
   EXPECT_NE(reversed_twice(wrong, with(Order::greedy, false)), counting(64));
 }
 
+TEST(SimulatorFaults, Traps) {
+  EXPECT_SAYS(fault_of(two_buffers("traps", "  if (ctx.tid.x == 3u) __builtin_trap();\n"), 1, 64,
+                       64, 64, with(Order::forward, false)),
+              "kernel 'traps', threadgroup (0, 0, 0), thread (3, 0, 0): traps");
+}
+
+// Signals reach kernels late under ThreadSanitizer.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HEARTH_LATE_SIGNALS 1
+#endif
+#endif
+#if !defined(__SANITIZE_THREAD__) && !defined(HEARTH_LATE_SIGNALS)
+TEST(SimulatorFaults, KernelsThatDoNotEnd) {
+  SimOptions options;
+  options.debug = true;
+  options.time_limit = 0.2;
+  const auto fault = [&](const std::string& name, const std::string& body) {
+    const KernelSource source = two_buffers(name, body, Kind::read_write);
+    return fault_of(source, 2, 64, 64, 64, options);
+  };
+  const std::string empty = fault("empty_loop",
+                                  "  uint n = p.n;\n  while (n != 0u) { n |= 1u; }\n"
+                                  "  y[n] = 0.0f;\n");
+  EXPECT_SAYS(empty,
+              "kernel 'empty_loop', threadgroup (0, 0, 0), thread (0, 0, 0): still runs "
+              "after 0.2 s; expected the grid to have ended, at empty_loop:");
+  EXPECT_SAYS(fault("reading_loop", "  while (x[ctx.tid.x] >= 0.0f) y[ctx.tid.x] += 1.0f;\n"),
+              "thread (0, 0, 0): still runs after 0.2 s");
+  EXPECT_SAYS(fault("meeting_loop",
+                    "  while (x[ctx.tid.x] >= 0.0f) "
+                    "threadgroup_barrier(mem_flags::mem_threadgroup);\n"),
+              "): still runs after 0.2 s");
+  EXPECT_EQ(fault("ends", "  if (ctx.tg.x == 0u) y[ctx.tid.x] = x[ctx.tid.x];\n"), "");
+}
+#endif
+
 TEST(SimulatorFaults, LanesThatDoNotWaitForEachOther) {
   const std::string text = R"(
   s[ctx.tid.x] = x[ctx.tid.x];

@@ -1,6 +1,7 @@
 #include "runtime/tune/rules.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -36,7 +37,7 @@ TEST(SelectionRules, InOneLine) {
 }
 
 TEST(SelectionRules, BlanksAroundARuleCountForNothing) {
-  const std::vector<SelectionRule> rules = read_choice_rules("matmul=a,  attention=b ");
+  const std::vector<SelectionRule> rules = read_choice_rules("matmul=a,  attention = b ");
   ASSERT_EQ(rules.size(), 2u);
   EXPECT_EQ(rules[1].op, "attention");
   EXPECT_EQ(rules[1].name, "b");
@@ -68,7 +69,33 @@ TEST(SelectionRules, InAFile) {
   EXPECT_NE(error_of(path).find("no JSON"), std::string::npos);
   std::filesystem::remove(path);
   EXPECT_EQ(error_of(path), "environment: HEARTH_CHOICES: the file cannot be read; got '" + path +
-                                "', expected a path, or op=name");
+                                "', expected the path of a regular file, or op=name");
+}
+
+TEST(SelectionRules, InAFileThatIsNone) {
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("hearth_no_rules_" + std::to_string(getpid()) + ".json"))
+                               .string();
+  const auto refused = [&](const std::string& file, const std::string& why) {
+    EXPECT_NE(error_of(file).find("HEARTH_CHOICES: " + why), std::string::npos) << error_of(file);
+  };
+  // Reading a pipe that nobody writes waits for ever.
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  refused(path, "the file cannot be read");
+  std::filesystem::remove(path);
+  refused("/dev/zero", "the file cannot be read");
+  refused(std::filesystem::temp_directory_path().string(), "the file cannot be read");
+  const auto write = [&](const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  };
+  refused(write(""), "no JSON");
+  refused(write(std::string(100000, '[')), "no JSON");
+  refused(write(std::string("[{\"op\": \0", 10)), "no JSON");
+  refused(write("[\"" + std::string(2 << 20, 'a') + "\"]"), "the file is too large");
+  refused(write("[\"" + std::string(100000, 'a') + "\"]"), "no rule; got \"aaa");
+  EXPECT_LT(error_of(path).size(), 500u);
+  std::filesystem::remove(path);
 }
 
 TEST(SelectionRules, PatternsAndFamilies) {

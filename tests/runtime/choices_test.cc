@@ -1,6 +1,7 @@
 #include "runtime/tune/cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,38 @@ TEST_F(TuningFileTest, KeepsALineForEachChoice) {
   EXPECT_FALSE(found->times[2].seconds);
   EXPECT_FALSE(again.find("attention", "a", kNames));
   EXPECT_FALSE(again.find("matmul", "b", kNames));
+}
+
+// Each line would be compared with all before it.
+TEST_F(TuningFileTest, ReadsTheLastLinesOfALongFile) {
+  open().keep(choice("a"));
+  const std::vector<std::string> written = lines();
+  std::ofstream file(open().path());
+  file << written[0] << "\n" << written[1] << "\n";
+  for (int i = 0; i < 200000; ++i) {
+    file << R"({"op":"o","class":")" << i << R"(","chosen":"n","microseconds":{"n":1}})" << "\n";
+  }
+  file.close();
+  const std::vector<KeptSelection> read = open().read();
+  ASSERT_GE(read.size(), TuningFile::kMax);
+  EXPECT_LE(read.size(), 4 * TuningFile::kMax);
+  EXPECT_EQ(read.back().problem, "199999");
+  EXPECT_FALSE(open().find("matmul", "a", kNames));
+}
+
+// Opening a pipe that nobody reads waits for ever.
+TEST_F(TuningFileTest, PipesAndFoldersInItsPlaceCountAsAbsent) {
+  fs::create_directories(folder_);
+  ASSERT_EQ(mkfifo((open().path() + ".lock").c_str(), 0600), 0);
+  EXPECT_EQ(open().keep(choice("a")).chosen, "fast/8");
+  EXPECT_TRUE(open().find("matmul", "a", kNames));
+  fs::remove(open().path());
+  ASSERT_EQ(mkfifo(open().path().c_str(), 0600), 0);
+  EXPECT_TRUE(open().read().empty());
+  fs::remove(open().path());
+  fs::create_directories(open().path());
+  EXPECT_TRUE(open().read().empty());
+  EXPECT_EQ(open().keep(choice("b", "slow")).chosen, "slow");
 }
 
 TEST_F(TuningFileTest, OtherDevicesAndCompilersHaveTheirOwn) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
 namespace hearth::runtime {
 namespace {
@@ -69,6 +70,35 @@ TEST(Environment, MisspeltVariablesAreProblems) {
                             "HEARTH_METAL_TEXTS", "HEARTH_TOOL", "HEARTH_"}) {
     EXPECT_EQ(problem(other), "") << other;
   }
+}
+
+TEST(Environment, UnknownVariablesAreNamed) {
+  const auto warnings = [](std::vector<std::string> variables) {
+    const Environment read =
+        read_environment([](const char*) { return nullptr; }, variables, documented_variables());
+    EXPECT_EQ(read.problem, "");
+    return read.warnings;
+  };
+  // Once each, with those that share most words, or that tests and builds have.
+  EXPECT_EQ(warnings({"HEARTH_NUM_THREADS", "HEARTH_LOGLEVEL", "HEARTH_NUM_THREADS"}),
+            (std::vector<std::string>{
+                "environment: unknown variable, which changes nothing; got HEARTH_NUM_THREADS, "
+                "expected perhaps HEARTH_THREADS",
+                "environment: unknown variable, which changes nothing; got HEARTH_LOGLEVEL, "
+                "expected one of docs/environment.md"}));
+  const auto expected = [&](const std::string& name) {
+    const std::vector<std::string> all = warnings({name});
+    return all.size() != 1 ? "" : all[0].substr(all[0].find("expected ") + 9);
+  };
+  EXPECT_EQ(expected("HEARTH_THREAD_COUNT"), "perhaps HEARTH_THREADS");
+  EXPECT_EQ(expected("HEARTH_PATH_OF_CUDA"), "perhaps HEARTH_CUDA_PATH");
+  EXPECT_EQ(expected("HEARTH_MY_METAL_LIBRARY_PATH"), "perhaps HEARTH_METAL_PATH");
+  EXPECT_EQ(expected("HEARTH_TEST_DEVICE"), "perhaps HEARTH_TEST_DEVICES");
+  // The library's own, those of tests, scripts and CMake, and those of others.
+  EXPECT_TRUE(warnings({"HEARTH_FUSION", "HEARTH_CACHE", "HEARTH_TEST_DEVICES", "HEARTH_SOURCE_DIR",
+                        "HEARTH_STAGES", "HEARTH_CLANG", "HEARTH_BUILD_TESTS", "HEARTH_SANITIZE",
+                        "HEARTH_FETCH", "HEARTH_ZIG", "HEARTHSTONE", "PATH"})
+                  .empty());
 }
 
 // Unset, MPSGraph is neither allowed nor ruled out.

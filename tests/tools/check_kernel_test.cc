@@ -1,6 +1,7 @@
 // `hearth check-kernel`: files, values of arguments, and what is said of a kernel.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -20,6 +21,17 @@ namespace hearth::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What a refusal says; empty where there is none.
+template <class Function>
+std::string message(const Function& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
 
 template <class T>
 T at(const std::vector<std::byte>& bytes, std::size_t offset) {
@@ -59,6 +71,55 @@ TEST(KernelValues, RefuseOtherForms) {
     EXPECT_THROW(values_of(bad, "x"), Error) << bad;
   }
   EXPECT_THROW(values_of("@no_such_file", "x"), Error);
+}
+
+TEST(KernelValues, AreNumbersOfTheirDtype) {
+  for (const char* bad : {"u32:-1", "u8:256", "i8:-129", "i16:32768", "u32:4294967296", "f16:70000",
+                          "f32:1e39", "bf16:3.4e38", "bool:2", "i64:9223372036854775808"}) {
+    EXPECT_THROW(values_of(bad, "x"), Error) << bad;
+  }
+  for (const char* good : {"u8:255", "i8:-128", "i32:-2147483648", "f16:65504", "bool:1", "f32:inf",
+                           "i64:-9223372036854775808", "bf16:3e38", "f64:1e300"}) {
+    EXPECT_NO_THROW(values_of(good, "x")) << good;
+  }
+}
+
+TEST(KernelValues, AreOfTheTypeOfTheirParameter) {
+  const auto says = [](const char* description, const char* type) {
+    return message([&] { values_of(description, "x", type); });
+  };
+  EXPECT_EQ(says("f16[64]:zeros", "float"),
+            "check-kernel: the value of x has another dtype; got \"f16[64]:zeros\" for float, "
+            "expected f32");
+  for (const auto& [description, type] :
+       {std::pair("f32:1", "uint"), std::pair("u32:1", "float4"), std::pair("i64:1", "int"),
+        std::pair("bf16[2]", "half2"), std::pair("f32[4]", "atomic_uint"),
+        std::pair("u8[2]", "packed_float3"), std::pair("u32:1,f32:1", "uint2"),
+        std::pair("f64[4]", "metal::float2x2")}) {
+    EXPECT_NE(says(description, type), "") << description << " " << type;
+  }
+  for (const auto& [description, type] :
+       {std::pair("f32[16]", "float4x4"), std::pair("i32:-1", "uint"), std::pair("u8:1", "bool"),
+        std::pair("f16[4]", "half"), std::pair("u32:1,f32:1", "Params"), std::pair("f32:1", "T"),
+        std::pair("i32[4]", "atomic<int>"), std::pair("bf16[8]", "bfloat4"),
+        std::pair("u32:1,u32:2", "uint2"), std::pair("f32[3]", "packed_float3")}) {
+    EXPECT_EQ(says(description, type), "") << description << " " << type;
+  }
+}
+
+// Reading a pipe that nobody writes waits for ever.
+TEST(KernelValues, AreReadFromRegularFilesOnly) {
+  const std::string pipe = testing::TempDir() + "/values_pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(values_of("@" + pipe, "x"), Error);
+  EXPECT_THROW(values_of("@/dev/zero", "x"), Error);
+  EXPECT_THROW(values_of("@" + testing::TempDir(), "x"), Error);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    KernelFileOptions options;
+    options.path = path;
+    EXPECT_THROW(KernelFile{options}, Error);
+  }
+  fs::remove(pipe);
 }
 
 class CheckKernel : public testing::Test {
@@ -132,7 +193,80 @@ TEST_F(CheckKernel, FindsARaceAndPassesTheMendedKernel) {
 #endif
 }
 
+// The command's flags, not the library's options.
+TEST_F(CheckKernel, NamesFlagsInMessages) {
+  const auto says = [&](const std::string& text) {
+    const KernelFile read(file("#include <metal_stdlib>\nusing namespace metal;\n" + text));
+    return message([&] { read.source("f"); });
+  };
+  EXPECT_EQ(says("constant bool c [[function_constant(0)]];\n"
+                 "kernel void f(device float* y) { if (c) y[0] = 1; }\n"),
+            "check-kernel: a function constant has no value; got none for bool c, expected one, "
+            "such as --constant NAME=VALUE");
+  EXPECT_EQ(says("kernel void f(device float* y, threadgroup float* s [[threadgroup(1)]]) {}\n"),
+            "check-kernel: f: threadgroup memory has no size; got none for s [[threadgroup(1)]], "
+            "expected one, such as --threadgroup INDEX=BYTES");
+  EXPECT_EQ(says("template <typename T> void f(device T* y, Ctx ctx) {}\n"),
+            "check-kernel: no such entry point; got f, expected a text that has one, or for the "
+            "dialect --parameter for each parameter");
+  EXPECT_EQ(says("#include \"none.h\"\nkernel void f(device float* y) {}\n"),
+            "kernel text: f, line 3: an included file is not there; got \"none.h\", expected it "
+            "beside the text, or in a folder of --include");
+}
+
 #if HEARTH_HAS_SIMULATOR
+TEST_F(CheckKernel, TakesValuesOfTheParametersTypes) {
+  const KernelFile read(
+      file("#include <metal_stdlib>\nusing namespace metal;\nstruct P { uint n; };\n"
+           "template <typename T, int N> kernel void f(device const T* x [[buffer(0)]],\n"
+           "  device atomic_uint* y, constant uint& n, constant P& p,\n"
+           "  uint i [[thread_position_in_grid]]) {\n"
+           "  if (i < n) atomic_fetch_add_explicit(&y[i], uint(x[i]) + p.n, "
+           "memory_order_relaxed);\n}\n"
+           "template [[host_name(\"f_half\")]] kernel void f<half, 4>(device const half*, "
+           "device atomic_uint*, constant uint&, constant P&, uint);\n"));
+  const runtime::KernelSource source = read.source("f_half");
+  const std::map<std::string, std::string> values = {
+      {"x", "f16[256]:ones"}, {"y", "u32[256]:zeros"}, {"n", "u32:256"}, {"p", "u32:3"}};
+  KernelLaunch launch;
+  launch.values = values;
+  EXPECT_TRUE(check_kernel(source, launch).passed);
+  for (const auto& [name, wrong] :
+       {std::pair("x", "f32[256]"), std::pair("y", "f32[256]"), std::pair("n", "f32:256")}) {
+    launch.values = values;
+    launch.values[name] = wrong;
+    EXPECT_NE(message([&] { check_kernel(source, launch); }).find("has another dtype; got"),
+              std::string::npos)
+        << name;
+  }
+  launch.values.erase("n");
+  EXPECT_NE(message([&] { check_kernel(source, launch); }).find("--value n=u32:256"),
+            std::string::npos);
+}
+
+TEST_F(CheckKernel, NamesMayBeLongerThanThoseOfFiles) {
+  const std::string name(300, 'f');
+  const KernelFile read(file("kernel void " + name + "(device float* y) {}\n"));
+  EXPECT_TRUE(check_kernel(read.source(name), {}).passed);
+}
+
+TEST_F(CheckKernel, RefusesGridsThatAreTooLarge) {
+  const KernelFile read(file("kernel void f(device float* y) {}\n"));
+  KernelLaunch launch;
+  launch.values["y"] = "f32[4]";
+  for (const runtime::Size3 grid :
+       {runtime::Size3{4294967295u, 4294967295u, 4294967295u}, runtime::Size3{4294967295u, 1, 1},
+        runtime::Size3{65536, 65536, 1}}) {
+    launch.grid = grid;
+    EXPECT_NE(message([&] { check_kernel(read.source("f"), launch); }).find("--grid is too"),
+              std::string::npos);
+  }
+  launch.grid = {256, 1, 1};
+  launch.threads = {65536, 65536, 2};
+  EXPECT_NE(message([&] { check_kernel(read.source("f"), launch); }).find("--threads are"),
+            std::string::npos);
+}
+
 TEST_F(CheckKernel, NoticesResultsThatDependOnTheOrder) {
   const KernelFile order(
       file("#include <metal_stdlib>\nusing namespace metal;\n"
@@ -169,9 +303,10 @@ TEST_F(CheckKernel, ChecksTextsOfTheDialect) {
 #if HEARTH_HAS_SIMULATOR && defined(HEARTH_TOOL)
 // 0 where all kernels pass, 1 where one does not, 2 where none is checked.
 TEST_F(CheckKernel, TheExitStatusOfTheProgramTells) {
-  const auto status = [&](const std::string& file, const std::string& before = "") {
-    const std::string line = before + "'" + HEARTH_TOOL + "' check-kernel '" + file + "' > '" +
-                             (folder_ / "said").string() + "' 2>&1";
+  const auto status = [&](const std::string& file, const std::string& before = "",
+                          const std::string& behind = "") {
+    const std::string line = before + "'" + HEARTH_TOOL + "' check-kernel '" + file + "'" + behind +
+                             " > '" + (folder_ / "said").string() + "' 2>&1";
     const int code = std::system(line.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
     return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
   };
@@ -193,8 +328,36 @@ TEST_F(CheckKernel, TheExitStatusOfTheProgramTells) {
   EXPECT_EQ(status(write("wrong.metal", kernel("wrong", "y[i] = nothing;"))), 1) << said();
   EXPECT_EQ(status(write("none.metal", "float f(float x) { return x; }\n")), 2) << said();
   EXPECT_EQ(status((folder_ / "absent.metal").string()), 2) << said();
+  // A loop without an end, in the kernel or in what compiles it.
+  const std::string loop = write("loop.metal", kernel("loop", "while (y[i] != 1.5f) y[i] = 2.0f;"));
+  EXPECT_EQ(status(loop, "", " --timeout 1"), 1) << said();
+  EXPECT_NE(said().find("kernel 'loop', threadgroup (0, 0, 0), thread (0, 0, 0): still runs after "
+                        "1 s; expected the grid to have ended, at loop:2"),
+            std::string::npos)
+      << said();
+  const std::string endless =
+      write("endless.metal",
+            "template <int N, int M> struct F { enum { v = F<N - 1, M>::v + F<N - 1, M + "
+            "(1 << N)>::v }; };\ntemplate <int M> struct F<0, M> { enum { v = M }; };\n" +
+                kernel("endless", "y[i] = F<26, 0>::v;"));
+  EXPECT_EQ(status(endless, "", " --timeout 1"), 1) << said();
+  EXPECT_NE(said().find("kernel 'endless' does not compile"), std::string::npos) << said();
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(status(pipe), 2) << said();
+  EXPECT_NE(said().find("expected a regular file"), std::string::npos) << said();
+  // A variable that nobody knows is named once.
+  EXPECT_EQ(status(good, "HEARTH_SCHEDULES=3 "), 0) << said();
+  const std::size_t named =
+      said().find("got HEARTH_SCHEDULES, expected one of docs/environment.md");
+  EXPECT_NE(named, std::string::npos) << said();
+  EXPECT_EQ(said().find("HEARTH_SCHEDULES", named + 20), std::string::npos) << said();
   EXPECT_EQ(status(good, "HEARTH_HOST_COMPILER=no_such_compiler "), 2) << said();
   EXPECT_NE(said().find("got HEARTH_HOST_COMPILER=no_such_compiler"), std::string::npos) << said();
+  // One that does not work is no fault of the kernel.
+  EXPECT_EQ(status(good, "HEARTH_HOST_COMPILER=cat "), 2) << said();
+  EXPECT_NE(said().find("got cat, expected a g++ or clang++ that works"), std::string::npos)
+      << said();
 }
 #endif
 
@@ -204,6 +367,16 @@ TEST_F(CheckKernel, FindsFilesInAngleBracketsInTheFoldersGiven) {
       file("#include <metal_stdlib>\n#include <name.h>\nkernel void NAME(device float* y) {}\n");
   options.folders = {(folder_ / "inner").string()};
   EXPECT_EQ(KernelFile(options).names(), std::vector<std::string>{"found"});
+}
+
+TEST_F(CheckKernel, RefusesLongChainsOfFiles) {
+  const int last = 20000;
+  for (int i = 0; i < last; ++i) {
+    write("c" + std::to_string(i) + ".h", "#include \"c" + std::to_string(i + 1) + ".h\"\n");
+  }
+  const KernelFile read(file("#include \"c0.h\"\nkernel void f(device float* y) {}\n"));
+  EXPECT_NE(message([&] { read.names(); }).find("files include each other without end"),
+            std::string::npos);
 }
 
 TEST_F(CheckKernel, RefusesFilesAndOptionsThatAreWrong) {
@@ -218,6 +391,7 @@ TEST_F(CheckKernel, RefusesFilesAndOptionsThatAreWrong) {
   refused([](KernelFileOptions& o) { o.constants = {"a"}; });
   refused([](KernelFileOptions& o) { o.defines = {"=1"}; });
   refused([](KernelFileOptions& o) { o.threadgroup = {"0=x"}; });
+  refused([](KernelFileOptions& o) { o.threadgroup = {"4294967296=16"}; });
   refused([](KernelFileOptions& o) { o.parameters = {"reads float x"}; });
   refused([](KernelFileOptions& o) { o.parameters = {"threadgroup float s"}; });
 }

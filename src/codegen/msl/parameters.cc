@@ -34,6 +34,10 @@ constexpr std::string_view kPositions[] = {"thread_position_in_grid",
                                            "dispatch_quadgroups_per_threadgroup",
                                            "threads_per_quadgroup"};
 
+// What may stand before a type, or behind it, and ends it.
+constexpr std::string_view kQualifiers[] = {
+    "device", "constant", "threadgroup", "const", "volatile", "*", "&"};
+
 constexpr std::int64_t kLastIndex = 30;  // of buffers, and of threadgroup memory
 
 class ParameterReader {
@@ -99,6 +103,13 @@ class ParameterReader {
     int pointers = 0, references = 0, depth = 0;
     bool is_device = false, is_constant = false, is_threadgroup = false;
     for (const Token& word : words) {
+      const bool is_type = &word != &words.back() && pointers + references == 0;
+      if (is_type && std::find(std::begin(kQualifiers), std::end(kQualifiers), word.text) ==
+                         std::end(kQualifiers)) {
+        const bool apart = !made.type.empty() && is_word_character(made.type.back()) &&
+                           is_word_character(word.text.front());
+        made.type += (apart ? " " : "") + std::string(word.text);
+      }
       if (word.text == "<") ++depth;
       if (word.text == ">") --depth;
       if (depth > 0) continue;

@@ -19,6 +19,7 @@ struct MetalParameter {
   };
   Kind kind = Kind::memory;
   std::string name;
+  std::string type;           // of memory: "T" of device const T*, as the text writes it
   bool is_const = false;      // it is not written
   bool is_reference = false;  // T&
   int index = -1;             // of its buffer, or threadgroup memory

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +27,8 @@ namespace hearth::sim {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 
 // A folder that is gone when the object is.
 class TemporaryFolder {
@@ -173,8 +176,15 @@ std::vector<std::string> options(HostOptions asked) {
 }
 
 void compile(const std::string& kernel, std::vector<std::string> words,
-             const TemporaryFolder& folder) {
+             const TemporaryFolder& folder, double time_limit = 0) {
   words.insert(words.begin(), compiler().command);
+  if (time_limit > 0) {
+    // The system ends what the compiler starts, too.
+    const std::string seconds = std::to_string(static_cast<std::int64_t>(std::ceil(time_limit)));
+    const std::vector<std::string> limited = {"sh", "-c", "ulimit -t " + seconds + "; exec \"$@\"",
+                                              "sh"};
+    words.insert(words.begin(), limited.begin(), limited.end());
+  }
   const std::string messages = folder.file("messages");
   if (run(words, messages) == 0) return;
   throw Error(ErrorCode::device,
@@ -190,7 +200,15 @@ const std::string& hooks_object() {
     write_file(source, kAccessHooks);
     std::vector<std::string> words = options({true, false});
     words.insert(words.end(), {"-c", "-o", made, source});
-    compile("access hooks", words, folder);
+    try {
+      compile("access hooks", words, folder);
+    } catch (const Error& error) {
+      // The text is ours: no kernel is to blame.
+      throw Error(ErrorCode::unsupported,
+                  "sim: the host compiler does not compile what comes with Hearth; got " +
+                      compiler().command +
+                      ", expected a g++ or clang++ that works: " + error.what());
+    }
     return read_file(made);
   }();
   return object;
@@ -201,8 +219,8 @@ const std::string& hooks_object() {
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         HostOptions asked) {
   const TemporaryFolder folder;
-  const std::string source = folder.file(kernel + ".cc");
-  const std::string library = folder.file(kernel + ".so");
+  const std::string source = folder.file(kernel.substr(0, kMaxName) + ".cc");
+  const std::string library = folder.file("kernel.so");
   write_file(source, text);
   std::vector<std::string> words = options(asked);
   words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});
@@ -211,7 +229,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     write_file(words.back(), hooks_object());
   }
   words.insert(words.end(), {"-lm", "-lgcc"});
-  compile(kernel, words, folder);
+  compile(kernel, words, folder, asked.time_limit);
   const std::string bytes = read_file(library);
   std::vector<std::byte> made(bytes.size());
   std::memcpy(made.data(), bytes.data(), bytes.size());
@@ -239,7 +257,8 @@ std::string source_line(std::span<const std::byte> library, std::uintptr_t offse
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(here)) line.erase(0, here.size());
     line = line.substr(0, line.find(" (discriminator"));
-    if (!line.starts_with("?") && line.find("kernels/prelude/") == line.npos) return line;
+    const bool is_known = !line.starts_with("?") && !line.ends_with(":?");
+    if (is_known && line.find("kernels/prelude/") == line.npos) return line;
   }
   return {};
 }

@@ -11,15 +11,16 @@
 namespace hearth::sim {
 
 // `checked`: the library reports its accesses (access_hooks.h). `debug`: it knows its lines, and a
-// checked one reports indices outside arrays of its own as well.
+// checked one reports indices outside arrays of its own as well. `time_limit`: seconds of the
+// processor's time that the compiler may take; 0: any.
 struct HostOptions {
   bool checked = false;
   bool debug = false;
+  double time_limit = 0;
 };
 
-// The library's bytes. Throws
-// Error{device} with the compiler's messages, and Error{unsupported} where there is no compiler.
-// Thread-safe.
+// The library's bytes. Throws Error{device} with the compiler's messages, or where it takes too
+// long, and Error{unsupported} where there is no compiler. Thread-safe.
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         HostOptions options);
 

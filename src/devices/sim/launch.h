@@ -64,8 +64,9 @@ struct Grid {
   std::int64_t threadgroup_memory = 0;  // bytes that there are for these and the kernel's own
   // Where in the text the instruction before an address comes from; empty where that is not known.
   std::function<std::string(const void*)> line_of;
-  // The library's own data: constant tables of the kernel.
+  // The library's own code and data: constant tables of the kernel.
   std::span<const std::byte> library;
+  double time_limit = 0;  // of all threadgroups together, in seconds; 0: none
 };
 
 // "(3, 0, 0)": the position with this number in a grid of this size.

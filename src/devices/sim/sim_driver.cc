@@ -163,7 +163,7 @@ void SimDriver::free(Address address) noexcept {
 
 std::vector<std::byte> SimDriver::compile(const runtime::KernelSource& source) {
   return seal_image(compile_for_host(source.name, gpu::assemble(source, gpu::Target::host),
-                                     {options_.check, options_.debug}));
+                                     {options_.check, options_.debug, options_.time_limit}));
 }
 
 std::string SimDriver::compiler_version() const {
@@ -329,6 +329,7 @@ void SimDriver::run_command(const QueuedCommand& command) {
   grid.arrays = library.arrays();
   grid.threadgroup_memory = properties_.threadgroup_memory;
   grid.library = library.mapped();
+  grid.time_limit = options_.time_limit;
   if (options_.debug) grid.line_of = [&library](const void* at) { return library.line_of(at); };
   windows_.begin_launch();
   for (const QueuedCommand::Argument& argument : command.arguments) {

@@ -35,6 +35,9 @@ struct SimOptions {
   // Faults name lines of the text, and indices outside a kernel's own arrays are faults (with
   // `check`).
   bool debug = false;
+  // Of a launch (with `check`), and of the processor's time that compiling a kernel takes, in
+  // seconds; 0: none. What takes longer is a fault, which names the thread and where it was.
+  double time_limit = 0;
   Placement placement = Placement::right;
   std::int64_t memory = std::int64_t{8} << 30;
   std::int64_t argument_bytes = 2048;  // little, so that tests see batches split; 0: no batches

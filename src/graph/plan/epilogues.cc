@@ -7,6 +7,11 @@
 #include "graph/plan/region_builder.h"
 
 namespace hearth {
+namespace {
+
+constexpr std::size_t kMaxEpilogue = 4;  // steps that rules are looked for
+
+}  // namespace
 
 void Planner::count_uses() {
   for (const PlanNode& node : nodes_) {
@@ -47,7 +52,7 @@ int Planner::only_reader_of(const PlanNode& node, std::uint32_t i) const {
   if (root.item < 0 || root.dtype != operand_dtype(node, i)) return -1;
   const PlanItem& item = items_[static_cast<std::size_t>(root.item)];
   const Shape& shape = operand_shape(node, i);
-  if (item.kind != PlanItem::Kind::kernel || item.implementation->fuses == nullptr ||
+  if (item.kind != PlanItem::Kind::kernel || !device_.selector().may_fuse(*item.implementation) ||
       item.root != value.root || shape != node.shape ||
       element_count(shape) != element_count(root.shape) || !is_dense(shape, value.layout.strides)) {
     return -1;
@@ -71,6 +76,51 @@ bool Planner::trace_epilogue(std::uint32_t index) {
   return false;
 }
 
+// The one op that reads a node, and which operand of it the node is; null where there is not one.
+const PlanNode* Planner::only_reader(std::uint32_t index, std::uint32_t* at) const {
+  if (nodes_[index].uses != 1 || nodes_[index].wanted) return nullptr;
+  for (std::uint32_t next = index + 1; next < nodes_.size(); ++next) {
+    const PlanNode& node = nodes_[next];
+    for (std::uint32_t i = 0; node.needed && i < node.ref_count; ++i) {
+      const OperandRef ref = refs_[node.first_ref + i];
+      if (ref.tag() != OperandRef::local || ref.payload() != index) continue;
+      *at = i;
+      return &node;
+    }
+  }
+  return nullptr;
+}
+
+// What takes the kernel's epilogue, whose last step is node `index`. A rule may be for a class with
+// more steps behind it: they are looked at as if what they read were dense.
+const Implementation* Planner::fusing_kernel(std::uint32_t index, const PlanItem& kernel) const {
+  const Selector& selector = device_.selector();
+  const Implementation& chosen = *kernel.implementation;
+  const Signature now = signature_of(kernel);
+  if (const Implementation* const found = selector.fusing(chosen, now)) return found;
+  if (chosen.fuses != nullptr || !selector.may_fuse(chosen)) return nullptr;
+  Signature later = now;
+  while (later.epilogue.size() < kMaxEpilogue) {
+    std::uint32_t result = 0;
+    const PlanNode* const node = only_reader(index, &result);
+    if (node == nullptr || node->op->kind != OpKind::elementwise || node->ref_count > 2) break;
+    Epilogue step{node->op, -1, result == 1};
+    if (node->ref_count == 2) {
+      const Shape& other = operand_shape(*node, 1 - result);
+      step.input = static_cast<int>(later.inputs.size());
+      later.inputs.push_back({operand_dtype(*node, 1 - result), node->shape,
+                              broadcast_strides(other, contiguous_strides(other), node->shape),
+                              false});
+    }
+    later.epilogue.push_back(step);
+    later.output.dtype = node->dtype;
+    const Implementation* const found = selector.fusing(chosen, later);
+    if (found != nullptr && found->fuses(now)) return found;
+    index = static_cast<std::uint32_t>(node - nodes_.data());
+  }
+  return nullptr;
+}
+
 bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item) {
   PlanNode& node = nodes_[index];
   PlanItem& kernel = items_[static_cast<std::size_t>(item)];
@@ -89,7 +139,8 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
   kernel.epilogue.push_back(step);
   PlanRoot& root = roots_[static_cast<std::size_t>(kernel.root)];
   const DType dtype = std::exchange(root.dtype, node.dtype);
-  if (!kernel.implementation->fuses(signature_of(kernel))) {
+  const Implementation* const fusing = fusing_kernel(index, kernel);
+  if (fusing == nullptr) {
     root.dtype = dtype;
     kernel.epilogue.pop_back();
     if (step.input >= 0) {
@@ -98,6 +149,7 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
     }
     return false;
   }
+  kernel.implementation = fusing;
   read_from_memory(other);
   // What the step reads exists by now.
   kernel.position = 2 * static_cast<std::int64_t>(index) + 1;

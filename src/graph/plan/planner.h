@@ -112,6 +112,8 @@ class Planner {
   // True if the op became part of the kernel before it.
   bool trace_epilogue(std::uint32_t index);
   bool join_epilogue(std::uint32_t index, std::uint32_t result, int item);
+  const PlanNode* only_reader(std::uint32_t index, std::uint32_t* at) const;
+  const Implementation* fusing_kernel(std::uint32_t index, const PlanItem& kernel) const;
 
   // graph/plan/row_pitch.cc
   void find_padded();

@@ -37,6 +37,14 @@ void launch_user_op(const Launch& launch) {
   user(*signature.op).spec.compute(inputs, {launch.output(), out.dtype, out.shape, out.strides});
 }
 
+Grads no_vjp(const Vjp& v) {
+  throw Error(ErrorCode::unsupported,
+              "backward: " + std::string(v.record.op->name.text) +
+                  " has no gradient; got an op of a CustomOpSpec without vjp between the loss and "
+                  "an array of require_grad(), expected a vjp, is_constant, or detach() of the "
+                  "op's result or inputs");
+}
+
 Grads user_vjp(const Vjp& v) {
   std::vector<Array> inputs;
   for (int i = 0; i < v.input_count(); ++i) inputs.push_back(v.has(i) ? v.input(i) : Array());
@@ -71,6 +79,12 @@ CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "custom_op: incomplete; expected a name, infer and compute");
   }
+  if (spec.is_constant && spec.vjp != nullptr) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        std::string("custom_op: ") + spec.name +
+            ": a constant has no gradient; got is_constant and a vjp, expected one of them");
+  }
   if (spec.max_inputs < spec.min_inputs) {
     throw Error(ErrorCode::invalid_argument,
                 std::string("custom_op: ") + spec.name + ": max_inputs; got " +
@@ -78,15 +92,16 @@ CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
                     std::to_string(spec.min_inputs) + ", at least");
   }
   const OpName op_name(spec.name, OpName::Runtime{});
-  auto* op = new UserOp{{.name = op_name,
-                         .summary = spec.summary,
-                         .min_inputs = spec.min_inputs,
-                         .max_inputs = spec.max_inputs,
-                         .infer = infer_user_op,
-                         .vjp = spec.vjp != nullptr ? user_vjp : nullptr,
-                         .saves = Saves::all_inputs | Saves::output,
-                         .differentiable = spec.vjp != nullptr},
-                        spec};
+  auto* op =
+      new UserOp{{.name = op_name,
+                  .summary = spec.summary,
+                  .min_inputs = spec.min_inputs,
+                  .max_inputs = spec.max_inputs,
+                  .infer = infer_user_op,
+                  .vjp = spec.vjp != nullptr ? user_vjp : no_vjp,
+                  .saves = spec.vjp != nullptr ? Saves::all_inputs | Saves::output : Saves::none,
+                  .differentiable = !spec.is_constant},
+                 spec};
   op->host_implementation = new Implementation{.name = "host", .op = op, .launch = launch_user_op};
   try {
     register_op(op);

@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +22,25 @@ namespace hearth {
 inline namespace v0 {
 namespace runtime {
 namespace {
+
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words;
+  std::istringstream text(name);
+  for (std::string word; std::getline(text, word, '_');) words.push_back(word);
+  return words;
+}
+
+// "METAL_PATH" and "PATH_OF_CUDA" share one, as THREAD and THREADS do.
+std::ptrdiff_t shared_words(const std::string& name, const std::string& known) {
+  constexpr std::size_t kMinBeginning = 4;
+  const std::vector<std::string> words = words_of(name), others = words_of(known);
+  return std::count_if(others.begin(), others.end(), [&](const std::string& other) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      const bool begins = word.starts_with(other) || other.starts_with(word);
+      return word == other || (begins && std::min(word.size(), other.size()) >= kMinBeginning);
+    });
+  });
+}
 
 class Reader {
  public:
@@ -51,20 +75,45 @@ class Reader {
     value = parsed;
   }
 
-  // Refuses a variable that looks like one of those that were read. Others may belong to programs.
-  void refuse_misspelt(std::span<const std::string> variables) const {
+  // Judges variables that were not read.
+  void judge(std::span<const std::string> variables, std::span<const char* const> documented,
+             std::vector<std::string>& warnings) const {
+    std::set<std::string> judged(documented.begin(), documented.end());
     for (const std::string& variable : variables) {
-      if (!problem_.empty()) return;
-      if (!variable.starts_with(kPrefix)) continue;
-      const std::string meant = closest(variable.substr(kPrefix.size()), names_);
-      if (meant.empty() || kPrefix + meant == variable) continue;
-      problem_ = "environment: unknown variable; got " + variable + ", expected perhaps " +
-                 kPrefix + meant;
+      if (!variable.starts_with(kPrefix) || !judged.insert(variable).second) continue;
+      const std::string name = variable.substr(kPrefix.size());
+      const std::string meant = closest(name, names_);
+      if (meant == name) continue;
+      if (meant.empty()) {
+        warnings.push_back("environment: unknown variable, which changes nothing; got " + variable +
+                           ", expected " + alternatives(name, documented));
+      } else if (problem_.empty()) {
+        problem_ = "environment: unknown variable; got " + variable + ", expected perhaps " +
+                   kPrefix + meant;
+      }
     }
   }
 
  private:
   static inline const std::string kPrefix = "HEARTH_";  // of all variables
+
+  // What may have been meant by a name that is far from all: one of tests and builds that is close,
+  // or those that share most words with it.
+  std::string alternatives(const std::string& name, std::span<const char* const> documented) const {
+    std::vector<std::string> others;
+    for (const char* other : documented) others.emplace_back(other + kPrefix.size());
+    std::string found = closest(name, others);
+    if (!found.empty()) return "perhaps " + kPrefix + found;
+    std::ptrdiff_t most = 1;
+    for (const std::string& known : names_) {
+      const std::ptrdiff_t shared = shared_words(name, known);
+      if (shared < most) continue;
+      if (shared > most) found.clear();
+      most = shared;
+      found += (found.empty() ? "" : " or ") + kPrefix + known;
+    }
+    return found.empty() ? "one of docs/environment.md" : "perhaps " + found;
+  }
 
   const char* looked_up(const char* name) {
     names_.emplace_back(name + kPrefix.size());
@@ -97,7 +146,8 @@ std::vector<std::string> process_variables() {
 }  // namespace
 
 Environment read_environment(const std::function<const char*(const char*)>& lookup,
-                             std::span<const std::string> variables) {
+                             std::span<const std::string> variables,
+                             std::span<const char* const> documented) {
   Environment out;
   Reader read(lookup, out.problem);
   read.text("HEARTH_DEVICE", out.device);
@@ -120,14 +170,20 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.flag("HEARTH_CHECK_ORDER", out.check_order);
   read.text("HEARTH_CHOICES", out.choices);
   read.flag("HEARTH_TUNE", out.tune);
-  read.refuse_misspelt(variables);
+  read.judge(variables, documented, out.warnings);
   return out;
 }
 
 const Environment& environment() noexcept {
-  static const auto* read = new Environment(read_environment(
-      [](const char* name) { return std::getenv(name); },  // NOLINT(concurrency-mt-unsafe)
-      process_variables()));
+  static const auto* read = [] {
+    const auto* made = new Environment(read_environment(
+        [](const char* name) { return std::getenv(name); },  // NOLINT(concurrency-mt-unsafe)
+        process_variables(), documented_variables()));
+    for (const std::string& warning : made->warnings) {
+      std::fprintf(stderr, "hearth: %s\n", warning.c_str());
+    }
+    return made;
+  }();
   return *read;
 }
 

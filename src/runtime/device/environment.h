@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace hearth {
 inline namespace v0 {
@@ -40,13 +41,22 @@ struct Environment {
   // The first variable that is misspelt, or whose value means nothing, as the text of an error. It
   // counts as unset.
   std::string problem;
+  // What is to be said of variables called HEARTH_... that are none of these, a line each.
+  std::vector<std::string> warnings;
 };
 
-// `lookup`: the value of a variable, or null. `variables`: the names of all there are, among which
-// one that looks like a misspelt name of the above is a problem.
+// `lookup`: the value of a variable, or null. `variables`: the names of all there are. One that
+// looks like a misspelt name of the above is a problem; another of ours that is not `documented`
+// gets a warning.
 Environment read_environment(const std::function<const char*(const char*)>& lookup,
-                             std::span<const std::string> variables = {});
+                             std::span<const std::string> variables = {},
+                             std::span<const char* const> documented = {});
 
+// Those of docs/environment.md and of CMake's files, which are nobody's mistake in the environment
+// of a build or a test (cmake/HearthEnvironment.cmake).
+std::span<const char* const> documented_variables() noexcept;
+
+// Says warnings on stderr, when it is first called.
 const Environment& environment() noexcept;
 
 // Throws Error{invalid_argument} where environment() has a problem. Looking for a device calls it.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
@@ -26,13 +27,16 @@ constexpr std::int64_t kFormat = 1;
 // Of a line and of a file that can be this file.
 constexpr std::size_t kMaxLineLength = 16 * 1024;
 constexpr std::uintmax_t kMaxFileLength = TuningFile::kMax * kMaxLineLength;
+// The last of them, some of which may make no sense or be of one class.
+constexpr std::size_t kMaxLines = 4 * TuningFile::kMax;
 
 // Held by whoever reads the file to write it again. File systems without locks lose only what
 // another process keeps at the same moment.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) {
+      // Opening a pipe that nobody reads would wait for ever.
+      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)) {
     while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
@@ -157,9 +161,14 @@ std::vector<KeptSelection> TuningFile::read() const noexcept try {
   std::ifstream file(path_, std::ios::binary);
   std::string line;
   if (!std::getline(file, line) || line != heading()) return choices;
+  std::deque<std::string> lines;
   while (std::getline(file, line)) {
     if (line.size() > kMaxLineLength) continue;
-    auto choice = choice_of(line);
+    lines.push_back(std::move(line));
+    if (lines.size() > kMaxLines) lines.pop_front();
+  }
+  for (const std::string& each : lines) {
+    auto choice = choice_of(each);
     if (!choice) continue;
     std::erase_if(choices, [&](const KeptSelection& other) {
       return other.op == choice->op && other.problem == choice->problem;

@@ -11,6 +11,7 @@
 
 #include "devices/sim/sim_driver.h"
 #include "tools/check/kernel_values.h"
+#include "tools/check/value_types.h"
 #endif
 
 namespace hearth::tools {
@@ -28,6 +29,7 @@ struct NamedSchedule {
   const char* name;
   sim::Schedule schedule;
 };
+constexpr std::int64_t kMaxGrid = std::int64_t{1} << 31;  // threads
 constexpr NamedSchedule kSchedules[] = {{"forward", {sim::Order::forward, 1}},
                                         {"reverse", {sim::Order::reverse, 1}},
                                         {"greedy", {sim::Order::greedy, 1}},
@@ -46,8 +48,11 @@ bool is_written(ParameterKind kind) {
 
 std::vector<Value> values_for(const runtime::KernelSource& source, const KernelLaunch& launch) {
   std::vector<Value> all;
+  const std::map<std::string, std::string> types = value_types(source);
   for (const runtime::KernelParameter& parameter : source.parameters) {
     if (parameter.kind == ParameterKind::threadgroup) continue;
+    const auto found = types.find(parameter.name);
+    const std::string type = found == types.end() ? "" : found->second;
     Value& value = all.emplace_back();
     value.name = parameter.name;
     value.kind = parameter.kind;
@@ -57,11 +62,12 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
       value.bytes.resize(3 * sizeof(std::uint32_t));
       std::memcpy(value.bytes.data(), &launch.grid, value.bytes.size());
     } else if (given != launch.values.end()) {
-      value.bytes = values_of(given->second, parameter.name);
+      value.bytes = values_of(given->second, parameter.name, type);
     } else if (parameter.kind == ParameterKind::constant) {
       refuse("a constant of " + source.name + " has no value; got none for " + parameter.name +
-             ", expected one, such as --value " + parameter.name +
-             "=u32:" + std::to_string(launch.grid.x));
+             ", expected one, such as --value " + parameter.name + "=" +
+             std::string(name(dtype_of(type).value_or(DType::u32))) + ":" +
+             std::to_string(launch.grid.x));
     } else {
       value.bytes =
           values_of(elements + (is_written(parameter.kind) ? ":poison" : ""), parameter.name);
@@ -71,17 +77,25 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
 }
 
 runtime::Size3 groups_of(const runtime::KernelSource& source, const KernelLaunch& launch) {
-  const auto count = [](std::uint32_t grid, std::uint32_t threads) {
-    return (grid + threads - 1) / threads;
+  // Products stay in 64 bits.
+  const auto threads_of = [](runtime::Size3 size) {
+    return static_cast<double>(size.x) * size.y * size.z;
   };
-  const runtime::Size3 groups = {count(launch.grid.x, launch.threads.x),
-                                 count(launch.grid.y, launch.threads.y),
-                                 count(launch.grid.z, launch.threads.z)};
-  if (launch.threads.product() > source.max_threads) {
-    refuse("--threads are too many; got " + std::to_string(launch.threads.product()) +
-           " in a threadgroup, expected at most " + std::to_string(source.max_threads));
+  if (threads_of(launch.grid) > kMaxGrid) {
+    refuse("--grid is too large; got " + std::to_string(launch.grid.x) + "," +
+           std::to_string(launch.grid.y) + "," + std::to_string(launch.grid.z) +
+           ", expected at most " + std::to_string(kMaxGrid) + " threads");
   }
-  return groups;
+  if (threads_of(launch.threads) > source.max_threads) {
+    refuse("--threads are too many; got " + std::to_string(launch.threads.x) + "," +
+           std::to_string(launch.threads.y) + "," + std::to_string(launch.threads.z) +
+           ", expected at most " + std::to_string(source.max_threads) + " in a threadgroup");
+  }
+  const auto count = [](std::uint32_t grid, std::uint32_t threads) {
+    return grid / threads + (grid % threads == 0 ? 0 : 1);
+  };
+  return {count(launch.grid.x, launch.threads.x), count(launch.grid.y, launch.threads.y),
+          count(launch.grid.z, launch.threads.z)};
 }
 
 // What the kernel left in the buffers that it may write.
@@ -149,8 +163,8 @@ std::string changes(const std::vector<Value>& values,
 }  // namespace
 
 KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch& launch) {
-  const std::vector<Value> values = values_for(source, launch);
   const runtime::Size3 groups = groups_of(source, launch);
+  const std::vector<Value> values = values_for(source, launch);
   KernelCheck check;
   std::vector<std::byte> image;
   std::vector<std::vector<std::byte>> before;
@@ -160,6 +174,7 @@ KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch
       sim::SimOptions options;
       options.schedule = each.schedule;
       options.debug = true;
+      options.time_limit = launch.time_limit;
       sim::SimDriver driver(options);
       schedule = "compiling";
       if (image.empty()) image = driver.compile(source);
@@ -179,7 +194,8 @@ KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch
       }
     }
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::device) throw;
+    const bool is_kernels = error.code() == ErrorCode::device && *schedule != '\0';
+    if (!is_kernels) throw;
     check.report = std::string(error.what()) + " (" + schedule + ")\n";
     return check;
   }

@@ -18,6 +18,7 @@ struct KernelLaunch {
   // buffer without one has 4 bytes for each thread of the grid: random f32 where it is read only,
   // poison where it may be written.
   std::map<std::string, std::string> values;
+  double time_limit = 20;  // seconds, of compiling and of each schedule; what takes longer fails
 };
 
 struct KernelCheck {

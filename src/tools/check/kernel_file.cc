@@ -3,7 +3,6 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -12,22 +11,49 @@
 #include "codegen/msl/entries.h"
 #include "codegen/msl/preprocessor/preprocessor.h"
 #include "hearth/error.h"
+#include "io/file.h"
 
 namespace hearth::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kLastIndex = 30;                      // of threadgroup memory
+constexpr std::uint64_t kMaxText = std::uint64_t{16} << 20;  // bytes of a file
+
 [[noreturn]] void refuse_file(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "check-kernel: " + what);
 }
 
+// Nothing for what is no regular file: reading a pipe may wait for ever.
 std::optional<std::string> read(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return {};
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return in ? std::optional(std::move(text)) : std::nullopt;
+  const std::vector<std::byte> bytes = io::read_file(path.string(), kMaxText);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// What the library calls by the names of its options, the command has flags for.
+constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
+    {"metal_kernel: ", "check-kernel: "},
+    {"one in MetalOptions::function_constants", "one, such as --constant NAME=VALUE"},
+    {"one in MetalOptions::threadgroup_bytes", "one, such as --threadgroup INDEX=BYTES"},
+    {"a text that has one",
+     "a text that has one, or for the dialect --parameter for each parameter"},
+    {"it among the files given", "it beside the text, or in a folder of --include"}};
+
+template <class Function>
+auto with_flags(const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    std::string text = error.what();
+    for (const auto& [option, flag] : kFlags) {
+      const std::size_t at = text.find(option);
+      if (at != std::string::npos) text.replace(at, option.size(), flag);
+    }
+    throw Error(error.code(), text);
+  }
 }
 
 // NAME=VALUE; the value is `missing` where there is no =, if that is allowed.
@@ -92,7 +118,7 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
   std::optional<std::string> text = read(options.path);
   if (!text) {
     throw Error(ErrorCode::io, "check-kernel: cannot read the kernels; got '" + options.path +
-                                   "', expected a file");
+                                   "', expected a regular file");
   }
   text_ = std::move(*text);
   for (const std::string& each : options.defines) {
@@ -105,45 +131,59 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
   }
   for (const std::string& each : options.threadgroup) {
     const auto [index, bytes] = split(each, "--threadgroup");
-    metal_.threadgroup_bytes[static_cast<int>(integer(index, "--threadgroup"))] =
-        integer(bytes, "--threadgroup");
+    const std::int64_t number = integer(index, "--threadgroup");
+    if (number > kLastIndex) {
+      refuse_file("--threadgroup has no such index; got \"" + each + "\", expected 0 to " +
+                  std::to_string(kLastIndex));
+    }
+    metal_.threadgroup_bytes[static_cast<int>(number)] = integer(bytes, "--threadgroup");
   }
   for (const std::string& each : options.parameters) parameters_.push_back(parameter_of(each));
-  add_includes(text_, fs::path(options.path).parent_path().string(), "");
+  add_includes(fs::path(options.path).parent_path().string());
 }
 
-// Reads what a text includes, under the path that the preprocessor looks for. `key` is the text's
-// own, and `folder` where it lies. What is not there may stand in a condition that does not hold.
-void KernelFile::add_includes(const std::string& text, const std::string& folder,
-                              const std::string& key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string path = included(line);
-    if (path.empty()) continue;
-    const auto take = [&](const fs::path& file, const std::string& as) {
-      if (metal_.files.count(as) > 0) return true;
-      std::optional<std::string> found = read(file);
-      if (!found) return false;
-      const std::string& kept = metal_.files.emplace(as, std::move(*found)).first->second;
-      add_includes(kept, file.parent_path().string(), as);
-      return true;
-    };
-    const std::string beside =
-        (fs::path(key).parent_path() / path).lexically_normal().generic_string();
-    if (take(fs::path(folder) / path, beside)) continue;
-    for (const std::string& each : folders_) {
-      if (take(fs::path(each) / path, path)) break;
+// Reads what the text includes, and what that does, under the paths that the preprocessor looks
+// for. What is not there may stand in a condition that does not hold.
+void KernelFile::add_includes(const std::string& folder) {
+  struct Text {
+    const std::string* text;
+    std::string folder;  // where it lies
+    std::string key;     // its own path
+  };
+  std::vector<Text> left = {{&text_, folder, ""}};
+  while (!left.empty()) {
+    const Text now = std::move(left.back());
+    left.pop_back();
+    std::istringstream lines(*now.text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string path = included(line);
+      if (path.empty()) continue;
+      const auto take = [&](const fs::path& file, const std::string& as) {
+        if (metal_.files.count(as) > 0) return true;
+        std::optional<std::string> found = read(file);
+        if (!found) return false;
+        const std::string& kept = metal_.files.emplace(as, std::move(*found)).first->second;
+        left.push_back({&kept, file.parent_path().string(), as});
+        return true;
+      };
+      const std::string beside =
+          (fs::path(now.key).parent_path() / path).lexically_normal().generic_string();
+      if (take(fs::path(now.folder) / path, beside)) continue;
+      for (const std::string& each : folders_) {
+        if (take(fs::path(each) / path, path)) break;
+      }
     }
   }
 }
 
 std::vector<std::string> KernelFile::names() const {
   if (is_dialect()) return {};
-  return runtime::metal_kernel_names(text_, metal_);
+  return with_flags([&] { return runtime::metal_kernel_names(text_, metal_); });
 }
 
 std::vector<std::string> KernelFile::functions() const {
-  const std::string read = gpu::preprocess(text_, "text", metal_.files, metal_.defines);
+  const std::string read =
+      with_flags([&] { return gpu::preprocess(text_, "text", metal_.files, metal_.defines); });
   const gpu::MetalText text(read);
   std::vector<std::string> all;
   for (const gpu::MetalInstance& instance : text.instances) {
@@ -156,7 +196,9 @@ std::vector<std::string> KernelFile::functions() const {
 }
 
 runtime::KernelSource KernelFile::source(const std::string& name) const {
-  if (!is_dialect()) return runtime::metal_kernel(text_, name, metal_);
+  if (!is_dialect()) {
+    return with_flags([&] { return runtime::metal_kernel(text_, name, metal_); });
+  }
   runtime::KernelSource made;
   made.name = name.substr(0, name.find('<'));
   made.text = text_;

@@ -33,7 +33,7 @@ class KernelFile {
   bool is_dialect() const noexcept { return !parameters_.empty(); }
 
  private:
-  void add_includes(const std::string& text, const std::string& folder, const std::string& key);
+  void add_includes(const std::string& folder);  // where the text lies
 
   std::vector<std::string> folders_;
   std::string text_;

@@ -1,13 +1,17 @@
 #include "tools/check/kernel_values.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "hearth/dtype.h"
 #include "hearth/error.h"
+#include "io/file.h"
+#include "tools/check/value_types.h"
 
 namespace hearth::tools {
 namespace {
@@ -16,7 +20,8 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
 class Values {
  public:
-  explicit Values(const std::string& argument) : argument_(argument) {}
+  Values(const std::string& argument, const std::string& type)
+      : argument_(argument), type_(type), expected_(dtype_of(type)) {}
 
   void add(std::string_view part) {
     const std::size_t colon = part.find(':');
@@ -40,6 +45,12 @@ class Values {
     } catch (const Error&) {
       refuse(part);
     }
+    if (expected_ && !holds(*expected_, dtype)) {
+      throw Error(ErrorCode::invalid_argument, "check-kernel: the value of " + argument_ +
+                                                   " has another dtype; got \"" +
+                                                   std::string(part) + "\" for " + type_ +
+                                                   ", expected " + std::string(name(*expected_)));
+    }
     const std::int64_t size = size_of(dtype);
     if (count < 0 || count > (kMaxBytes - static_cast<std::int64_t>(bytes_.size())) / size) {
       refuse(part);
@@ -49,17 +60,35 @@ class Values {
     if (is_array) {
       fill(dtype, count, value.empty() ? "random" : value, part);
     } else if (is_float(dtype)) {
-      append(dtype, number<double>(value, part));
+      const double given = number<double>(value, part);
+      if (std::isfinite(given) && std::abs(given) > largest(dtype)) refuse_number(dtype, part);
+      append(dtype, given);
     } else if (dtype == DType::u64) {
       append_bytes(number<std::uint64_t>(value, part), 8);
     } else {
-      append_integer(dtype, number<std::int64_t>(value, part));
+      const auto given = number<std::int64_t>(value, part);
+      const bool is_signed = info(dtype).is_signed;
+      const std::int64_t bits = is_bool(dtype) ? 1 : 8 * size - (is_signed ? 1 : 0);
+      const std::int64_t last =
+          bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
+      if (given > last || given < (is_signed ? -last - 1 : 0)) refuse_number(dtype, part);
+      append_integer(dtype, given);
     }
   }
 
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
+  static double largest(DType dtype) {
+    if (dtype == DType::f64) return std::numeric_limits<double>::max();
+    if (dtype == DType::f16) return 65504;
+    return dtype == DType::bf16 ? 0x1.fep127 : std::numeric_limits<float>::max();
+  }
+  [[noreturn]] void refuse_number(DType dtype, std::string_view part) const {
+    throw Error(ErrorCode::invalid_argument,
+                "check-kernel: the value of " + argument_ + " is out of range; got \"" +
+                    std::string(part) + "\", expected a number of " + std::string(name(dtype)));
+  }
   [[noreturn]] void refuse(std::string_view part) const {
     throw Error(ErrorCode::invalid_argument,
                 "check-kernel: the value of " + argument_ + " has another form; got \"" +
@@ -116,25 +145,26 @@ class Values {
   }
 
   const std::string& argument_;
+  const std::string& type_;
+  const std::optional<DType> expected_;
   std::vector<std::byte> bytes_;
   std::uint64_t state_ = 1;
 };
 
 }  // namespace
 
-std::vector<std::byte> values_of(const std::string& description, const std::string& argument) {
+std::vector<std::byte> values_of(const std::string& description, const std::string& argument,
+                                 const std::string& type) {
   if (description.starts_with('@')) {
-    std::ifstream in(description.substr(1), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in) {
+    const std::string path = description.substr(1);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) {
       throw Error(ErrorCode::io, "check-kernel: cannot read the value of " + argument + "; got '" +
-                                     description.substr(1) + "', expected a file");
+                                     path + "', expected a regular file");
     }
-    std::vector<std::byte> bytes(text.size());
-    if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
-    return bytes;
+    return io::read_file(path, kMaxBytes);
   }
-  Values values(argument);
+  Values values(argument, type);
   for (std::size_t at = 0; at <= description.size();) {
     const std::size_t end = std::min(description.find(',', at), description.size());
     values.add(std::string_view(description).substr(at, end - at));

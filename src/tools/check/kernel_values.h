@@ -16,8 +16,11 @@ inline constexpr std::byte kPoison{0xff};
 //   TYPE:VALUE          one number ("u32:1024", "f32:0.5")
 //   TYPE[COUNT]         numbers in [-1, 1), or integers from 0 to 15
 //   TYPE[COUNT]:INIT    random, zeros, ones, iota (0, 1, 2...), poison
-// or @FILE, the bytes of a file. `argument` is named in errors. Throws Error{invalid_argument} for
-// another form, Error{io} for a file that cannot be read.
-std::vector<std::byte> values_of(const std::string& description, const std::string& argument);
+// or @FILE, the bytes of a regular file. `argument` is named in errors. Throws
+// Error{invalid_argument} for another form, for numbers that the dtype has not, and for a dtype
+// that `type`, that of the parameter (value_types.h), does not hold; Error{io} for a file that
+// cannot be read.
+std::vector<std::byte> values_of(const std::string& description, const std::string& argument,
+                                 const std::string& type = "");
 
 }  // namespace hearth::tools

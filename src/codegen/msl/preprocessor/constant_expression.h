@@ -16,7 +16,8 @@ namespace hearth::gpu {
 using NameValue = std::function<std::optional<std::int64_t>(std::string_view name)>;
 
 // The value of an expression of integers, `true`, `false`, names and C's operators; nothing where
-// it is no such expression, or needs a name that has no value.
+// it is no such expression, or needs a name that has no value. Computed as C's preprocessor does,
+// in intmax_t, or in uintmax_t where an operand is unsigned; the bits of that are returned.
 std::optional<std::int64_t> evaluate(std::span<const Token> expression, const NameValue& value);
 
 }  // namespace hearth::gpu

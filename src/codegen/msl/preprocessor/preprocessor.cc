@@ -15,6 +15,9 @@ namespace hearth::gpu {
 namespace {
 
 constexpr int kMaxNested = 100;  // files
+// Of all files, each as often as it is included.
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
+constexpr std::size_t kBytesOfFile = 4096;  // what an empty one counts as
 
 // A line without comments, joined with those that a backslash or a comment continues.
 struct Line {
@@ -95,6 +98,7 @@ class Preprocessor {
         directive(std::string_view(line.text).substr(first + 1));
         made_.append(static_cast<std::size_t>(line.newlines), '\n');
       } else {
+        if (chunk_.empty()) chunk_line_ = line_;
         if (is_active()) {
           Pieces pieces = pieces_of(line.text);
           chunk_.insert(chunk_.end(), pieces.begin(), pieces.end());
@@ -124,6 +128,7 @@ class Preprocessor {
   bool is_active() const { return conditions_.empty() || conditions_.back().active; }
 
   void flush() {
+    macros_.set_place(name_, chunk_line_);
     for (const Piece& piece : macros_.expand(std::move(chunk_))) {
       if (piece.blank) made_ += ' ';
       made_ += piece.text;
@@ -142,6 +147,7 @@ class Preprocessor {
     skip_blanks();
     if (conditional(what, text) || !is_active()) return;
     if (what == "define") {
+      macros_.set_place(name_, line_);
       macros_.define(text);
     } else if (what == "undef") {
       if (!text.empty()) macros_.remove(std::string(first_token(text).text));
@@ -204,6 +210,7 @@ class Preprocessor {
       i = name;
       while (enclosed && i < all.size() && !is(i, ")")) ++i;
     }
+    macros_.set_place(name_, line_);
     const Pieces expanded = macros_.expand(std::move(condition));
     std::vector<Token> tokens;
     for (const Piece& piece : expanded) tokens.push_back({piece.kind, piece.text});
@@ -229,6 +236,11 @@ class Preprocessor {
     }
     if (once_.count(*found) > 0) return;
     if (++nested_ > kMaxNested) fail("files include each other without end; got " + path);
+    bytes_ += files_.at(*found).size() + kBytesOfFile;
+    if (bytes_ > kMaxBytes) {
+      fail("files are included too often; got " + path + ", expected at most " +
+           std::to_string(kMaxBytes >> 20) + " MB of all included files");
+    }
     made_ += "#line 1 \"" + *found + "\"\n";
     const std::string file = *found;
     read(files_.at(file), file);
@@ -240,12 +252,14 @@ class Preprocessor {
   const std::map<std::string, std::string>& files_;
   Macros macros_;
   std::string made_;
-  Pieces chunk_;  // of text between two directives
+  Pieces chunk_;        // of text between two directives
+  int chunk_line_ = 1;  // where it begins
   std::vector<Condition> conditions_;
   std::set<std::string> once_;
   std::string name_;
   int line_ = 1;
   int nested_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // As Apple's compiler has them for macOS. Not __FAST_MATH__: kernels are compiled without.
@@ -277,6 +291,7 @@ std::string preprocess(const std::string& text, const std::string& name,
                        const std::map<std::string, std::string>& files,
                        const std::map<std::string, std::string>& defines) {
   Preprocessor preprocessor(files);
+  preprocessor.macros().set_place("a definition given", 0);
   for (const char* macro : kPredefined) preprocessor.macros().define(macro);
   const auto given = defines.find("__METAL_VERSION__");
   const std::string version =

@@ -15,6 +15,14 @@ namespace {
 struct sigaction before_segv;
 struct sigaction before_bus;
 struct sigaction before_fpe;
+struct sigaction before_trap;
+// Ignored unless somebody handles it, so one that comes late does no harm.
+constexpr int kInterrupt = SIGURG;
+#if defined(__x86_64__)
+constexpr int kTrap = SIGILL;  // of __builtin_trap()
+#else
+constexpr int kTrap = SIGTRAP;
+#endif
 thread_local Threadgroup::MemoryFault fault;
 
 // Runs in place of the kernel.
@@ -47,34 +55,62 @@ bool needs_alignment(const std::uint8_t* at) {
 }
 #endif
 
-void handle(int signal, siginfo_t* info, void* context) {
-  if (!Threadgroup::is_running()) {
-    // The access is repeated, and faults again.
-    const struct sigaction& before = signal == SIGBUS   ? before_bus
-                                     : signal == SIGFPE ? before_fpe
-                                                        : before_segv;
-    sigaction(signal, &before, nullptr);
-    return;
-  }
-  auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
-  fault.address = info->si_addr;
-  fault.divides_by_zero = signal == SIGFPE;
+const void* instruction_of(const mcontext_t& machine) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(machine.pc);
+#endif
+}
+
+// What the thread does when the signal's handler has returned.
+void continue_with_land(mcontext_t& machine) {
   constexpr std::uintptr_t kRedZone = 256;
 #if defined(__x86_64__)
-  fault.instruction = reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
-  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr &&
-                     needs_alignment(static_cast<const std::uint8_t*>(fault.instruction));
   auto& stack = machine.gregs[REG_RSP];
   const std::uintptr_t top =
       Threadgroup::fault_stack(static_cast<std::uintptr_t>(stack)) - kRedZone;
   stack = static_cast<greg_t>(top / 16 * 16 - 8);  // as after a call
   machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(&land);
 #elif defined(__aarch64__)
-  fault.misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
-  fault.instruction = reinterpret_cast<const void*>(machine.pc);
   machine.sp = (Threadgroup::fault_stack(machine.sp) - kRedZone) / 16 * 16;
   machine.pc = reinterpret_cast<std::uintptr_t>(&land);
 #endif
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  if (!Threadgroup::is_running()) {
+    // The access is repeated, and faults again.
+    const struct sigaction& before = signal == SIGBUS   ? before_bus
+                                     : signal == SIGFPE ? before_fpe
+                                     : signal == kTrap  ? before_trap
+                                                        : before_segv;
+    sigaction(signal, &before, nullptr);
+    return;
+  }
+  auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+  fault = {};
+  fault.address = info->si_addr;
+  fault.instruction = instruction_of(machine);
+  fault.divides_by_zero = signal == SIGFPE;
+  fault.traps = signal == kTrap;
+#if defined(__x86_64__)
+  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr &&
+                     needs_alignment(static_cast<const std::uint8_t*>(fault.instruction));
+#elif defined(__aarch64__)
+  fault.misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
+#endif
+  continue_with_land(machine);
+}
+
+void handle_interrupt(int, siginfo_t*, void* context) {
+  auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+  const void* const instruction = instruction_of(machine);
+  if (!Threadgroup::interrupt() || !Threadgroup::is_in_kernel(instruction)) return;
+  fault = {};
+  fault.instruction = instruction;
+  fault.timed_out = true;
+  continue_with_land(machine);
 }
 
 // A thread's stack for signal handlers, unless it has one.
@@ -113,7 +149,19 @@ void install_fault_trap() {
     sigaction(SIGSEGV, &ours, &before_segv);
     sigaction(SIGBUS, &ours, &before_bus);
     sigaction(SIGFPE, &ours, &before_fpe);
+    sigaction(kTrap, &ours, &before_trap);
   });
+}
+
+void interrupt_kernel(pthread_t thread) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction ours = {};
+    ours.sa_sigaction = handle_interrupt;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigaction(kInterrupt, &ours, nullptr);
+  });
+  pthread_kill(thread, kInterrupt);
 }
 
 void prepare_fault_stack() { thread_local const SignalStack stack; }

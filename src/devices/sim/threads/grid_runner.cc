@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "devices/sim/threads/fault_trap.h"
+#include "devices/sim/threads/time_limit.h"
 #include "runtime/device/worker_pool.h"
 
 namespace hearth::sim {
@@ -48,6 +49,7 @@ void GridRunner::run_checked(const Grid& grid) {
   checked_.append_ranges(ranges);
   checker_.begin_launch(grid.groups, grid.threads, std::move(ranges));
   const GroupOrder order(schedule_, grid.groups.product());
+  const TimeLimit limit(grid.time_limit);
   for (std::int64_t i = 0; i < grid.groups.product(); ++i) checked_.run(order[i]);
 }
 

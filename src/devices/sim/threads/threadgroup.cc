@@ -38,6 +38,7 @@ void Threadgroup::prepare(const Grid& grid, Schedule schedule, AccessChecker* ch
   schedule_ = schedule;
   random_ = Random(schedule.seed);
   checker_ = checker;
+  interrupts_ = 0;
   thread_count_ = static_cast<int>(grid.threads.product());
   simdgroup_count_ = (thread_count_ + kSimdgroup - 1) / kSimdgroup;
   const auto threads = static_cast<std::size_t>(thread_count_);
@@ -296,6 +297,11 @@ void Threadgroup::release_barrier() {
 void Threadgroup::access(const void* address, unsigned long bytes, int access,
                          unsigned long alignment, const void* caller) {
   Threadgroup& group = *running;
+  if (group.interrupts_ != 0) {
+    group.fault_ = group.late();
+    group.fault_call_ = caller;
+    group.give_up();
+  }
   if (group.checker_ == nullptr) return;
   if (!group.checker_->check(group.current_, address, static_cast<std::int64_t>(bytes),
                              static_cast<Access>(access), static_cast<std::int64_t>(alignment))) {
@@ -324,6 +330,19 @@ void Threadgroup::misaligned(const char* file, unsigned line, const char* type,
 }
 
 bool Threadgroup::is_running() { return running != nullptr; }
+
+bool Threadgroup::interrupt() {
+  constexpr int kOften = 10;
+  if (running == nullptr) return false;
+  running->interrupts_ = running->interrupts_ + 1;
+  return running->interrupts_ > kOften;
+}
+
+bool Threadgroup::is_in_kernel(const void* instruction) {
+  const std::span<const std::byte> library = running->grid_->library;
+  const auto* const at = static_cast<const std::byte*>(instruction);
+  return at >= library.data() && at < library.data() + library.size();
+}
 
 std::uintptr_t Threadgroup::fault_stack(std::uintptr_t stack_pointer) {
   const Fiber& fiber = *running->threads_[static_cast<std::size_t>(running->current_)].fiber;

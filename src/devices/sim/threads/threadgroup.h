@@ -2,6 +2,7 @@
 // where they meet.
 #pragma once
 
+#include <csignal>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,14 +54,21 @@ class Threadgroup {
                          const void* address);
   // True within a thread of a kernel, on the calling thread of the process.
   static bool is_running();
+  // The kernel that the calling thread runs is to end at its next access; called by signal handlers
+  // (time_limit.h). True if it has been called often: that may be far, or never come.
+  static bool interrupt();
+  // Whether an address is in the code of the kernel that the calling thread runs.
+  static bool is_in_kernel(const void* instruction);
   // The running thread touched memory that is not accessible, made an access that its address is
-  // not aligned for, or divided by zero. Called on its stack, in its place; `instruction` is where
-  // it was.
+  // not aligned for, divided by zero, trapped, or was interrupted. Called on its stack, in its
+  // place; `instruction` is where it was.
   struct MemoryFault {
     const void* address = nullptr;
     const void* instruction = nullptr;
     bool misaligned = false;
     bool divides_by_zero = false;  // an integer
+    bool traps = false;            // __builtin_trap(), or what compilers take for unreachable
+    bool timed_out = false;        // see time_limit.h
   };
   [[noreturn]] static void report_fault(const MemoryFault& fault);
   // Where that stack may be cut off for it, if `stack_pointer` is no longer in it.
@@ -100,6 +108,7 @@ class Threadgroup {
   void prepare_contexts();
   void wait(State state, const void* call);
   [[noreturn]] void give_up();
+  std::string late() const;
   [[noreturn]] void throw_fault(const std::string& what, int thread);
   [[noreturn]] void throw_stuck();
   [[noreturn]] void throw_memory_fault();
@@ -132,6 +141,7 @@ class Threadgroup {
   std::string fault_;                 // of the running thread
   const void* fault_call_ = nullptr;  // the instruction after the access that is one
   bool has_memory_fault_ = false;     // found by the processor
+  volatile std::sig_atomic_t interrupts_ = 0;
   MemoryFault memory_fault_;
 };
 

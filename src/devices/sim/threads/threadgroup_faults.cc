@@ -1,5 +1,6 @@
 // What a threadgroup says of threads that do wrong.
 #include <algorithm>
+#include <sstream>
 
 #include "devices/sim/threads/threadgroup.h"
 #include "hearth/error.h"
@@ -13,13 +14,23 @@ std::string position(runtime::Size3 size, std::int64_t number) {
   return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
 }
 
+std::string Threadgroup::late() const {
+  std::ostringstream text;
+  text << "still runs after " << grid_->time_limit << " s; expected the grid to have ended";
+  return text.str();
+}
+
 void Threadgroup::throw_memory_fault() {
   const Fiber& fiber = *threads_[static_cast<std::size_t>(current_)].fiber;
   const auto* const at = static_cast<const std::byte*>(memory_fault_.address);
   has_memory_fault_ = false;
   // As after a call: line_of() looks at what is before it.
   fault_call_ = static_cast<const std::byte*>(memory_fault_.instruction) + 1;
+  if (memory_fault_.timed_out) throw_fault(late(), current_);
   if (memory_fault_.divides_by_zero) throw_fault("divides an integer by zero", current_);
+  if (memory_fault_.traps) {
+    throw_fault("traps, or comes to what the compiler takes for unreachable", current_);
+  }
   if (memory_fault_.misaligned) {
     throw_fault("makes a vector access at an address that is not aligned for it", current_);
   }

@@ -1,0 +1,25 @@
+// What a kernel's parameters hold, as far as its text says it in words that are known.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hearth/dtype.h"
+#include "hearth/runtime.h"
+
+namespace hearth::tools {
+
+// The types of a kernel's buffers and constants, by the parameter's name: "float4", with template
+// arguments in their places. Throws Error as runtime::metal_kernel() does.
+std::map<std::string, std::string> value_types(const runtime::KernelSource& source);
+
+// The dtype of the numbers that a type is made of, such as u32 of atomic_uint and f16 of half4;
+// nothing for structs and names of the text's own.
+std::optional<DType> dtype_of(std::string_view type);
+
+// Whether numbers of this dtype are what the type holds. Integers of one size have the same bits.
+bool holds(DType type, DType given);
+
+}  // namespace hearth::tools
