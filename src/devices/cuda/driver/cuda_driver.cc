@@ -53,6 +53,11 @@ int compute_capability(const DriverApi& api, Card card) {
          attribute(api, card, DeviceAttribute::compute_capability_minor);
 }
 
+// CUDA C++ Programming Guide, compute capabilities and arithmetic instructions.
+constexpr int kThreadRegisters = 255;
+constexpr int kBankBytes = 32 * 4;
+bool is_half_wide(int capability) { return capability <= 80; }
+
 runtime::Properties card_properties(const DriverApi& api, Card card) {
   runtime::Properties properties;
   std::array<char, 256> name{};
@@ -71,6 +76,9 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
       attribute(api, card, DeviceAttribute::max_registers_per_multiprocessor);
   properties.processor_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_multiprocessor);
+  properties.thread_registers = kThreadRegisters;
+  properties.per_clock.multiply_adds = is_half_wide(capability) ? 64 : 128;
+  properties.per_clock.threadgroup_bytes = kBankBytes;
   properties.max_threads = attribute(api, card, DeviceAttribute::max_threads_per_block);
   properties.threadgroup_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block);
@@ -162,13 +170,6 @@ std::unique_ptr<runtime::Function> CudaDriver::load(const runtime::KernelSource&
                                                     std::span<const std::byte> image) {
   return std::make_unique<CudaKernel>(context_, source, modules_.load(source.name, image),
                                       properties_.large_threadgroup_memory);
-}
-
-VendorLibrary* CudaDriver::library(std::string_view function) const {
-  for (const auto& library : libraries_) {
-    if (library->has(function)) return library.get();
-  }
-  return nullptr;
 }
 
 runtime::LibraryTraits CudaDriver::libraries() const {
