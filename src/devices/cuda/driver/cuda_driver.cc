@@ -180,8 +180,10 @@ runtime::LibraryTraits CudaDriver::libraries() const {
 
 std::unique_ptr<runtime::Function> CudaDriver::library_function(const runtime::LibraryCall& call,
                                                                 runtime::Autotuner& tuner) {
-  VendorLibrary* const found = library(call.function);
-  return found == nullptr ? Driver::library_function(call, tuner) : found->function(call, tuner);
+  for (const auto& library : libraries_) {
+    if (auto made = library->function(call, tuner)) return made;
+  }
+  return Driver::library_function(call, tuner);
 }
 
 void CudaDriver::enqueue(const Command& command) {
