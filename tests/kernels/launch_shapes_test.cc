@@ -7,6 +7,7 @@
 
 #include "graph/params.h"
 #include "graph/selector.h"
+#include "kernels/attention/attention.h"
 #include "kernels/attention/simdgroup.h"
 #include "kernels/families.h"
 #include "kernels/launch/occupancy.h"
@@ -265,6 +266,29 @@ TEST(LaunchShapes, WorkspaceOfLibraries) {
   EXPECT_EQ(all["H200"], (std::vector<std::int64_t>{32, 64}));
   EXPECT_EQ(all["L4"], (std::vector<std::int64_t>{8, 16}));
   EXPECT_EQ(all["RTX 4060"], (std::vector<std::int64_t>{4, 4}));
+}
+
+// The heads of a deterministic gradient by a library: as many a call as the device has memory for.
+TEST(LaunchShapes, CallsOfAGradientOfAttention) {
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(4096);
+  const TensorSpec rows = dense(DType::f16, {4, 16, 4096, 64});
+  Signature gradient;
+  gradient.op = &defs::attention_backward_op;
+  gradient.statics = params.statics().span();
+  gradient.inputs = {rows, rows, rows, rows, rows, {}, {}, dense(DType::f32, {4, 16, 4096})};
+  gradient.inputs[5].absent = gradient.inputs[6].absent = true;
+  gradient.output = rows;
+  gradient.more_outputs = {rows, rows};
+  const auto calls = [&](std::int64_t memory) {
+    runtime::DeviceTraits traits = cards().back().traits;
+    traits.memory = memory;
+    gradient.device = &traits;
+    const Prepared prepared = prepare_library_attention_backward(gradient);
+    return static_cast<const StepPlan*>(prepared.state.get())->steps().size();
+  };
+  EXPECT_EQ(calls(std::int64_t{150'000} << 20), 2u);  // an H200's
+  EXPECT_EQ(calls(std::int64_t{8} << 30), 32u);
+  EXPECT_EQ(calls(0), 64u);
 }
 
 // Tiles of attention: those that fit a device's memory and registers, in the order of its clocks.
