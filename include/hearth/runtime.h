@@ -112,8 +112,16 @@ struct Properties {
   int processor_threads = 1024;                  // that one runs at the same time
   std::int64_t processor_registers = 32 * 1024;  // of one, of 32 bits
   std::int64_t processor_memory = 32 * 1024;     // bytes of one for threadgroups
-  int max_threads = 1024;                        // of a threadgroup
-  std::int64_t threadgroup_memory = 32 * 1024;   // bytes of a threadgroup, for every kernel
+  int thread_registers = 128;                    // that the compiler gives one thread, at most
+  // What one processor does in a clock, at its best.
+  struct PerClock {
+    int multiply_adds = 128;     // of f32
+    int threadgroup_bytes = 64;  // of threadgroup memory, read or written
+    int cache_bytes = 32;        // of the last-level cache, read
+  };
+  PerClock per_clock;
+  int max_threads = 1024;                       // of a threadgroup
+  std::int64_t threadgroup_memory = 32 * 1024;  // bytes of a threadgroup, for every kernel
   // What the threadgroup arrays among a kernel's parameters may take instead, where that is more.
   std::int64_t large_threadgroup_memory = 0;
   std::int64_t cache_bytes = 0;  // last-level cache

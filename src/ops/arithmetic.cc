@@ -138,45 +138,31 @@ bool is_real(const Array& a, const Array& b) {
 
 namespace defs {
 
-constinit const OpDef add_op = {
+constinit const OpDef add_op = elementwise({
     .name = "add",
     .summary = "a + b.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .fma = FmaPart::sum,
     .vjp = [](const Vjp& v) { return grads(v.grad, v.grad); },
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<2>,
-};
+});
 
-constinit const OpDef sub_op = {
+constinit const OpDef sub_op = elementwise({
     .name = "sub",
     .summary = "a - b.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .fma = FmaPart::difference,
     .vjp =
         [](const Vjp& v) {
           return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) { return neg(w.grad); }));
         },
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<2>,
-};
+});
 
-constinit const OpDef mul_op = {
+constinit const OpDef mul_op = elementwise({
     .name = "mul",
     .summary = "a * b.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .fma = FmaPart::product,
     .vjp =
         [](const Vjp& v) {
@@ -190,17 +176,12 @@ constinit const OpDef mul_op = {
                  ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
         },
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<2>,
-};
+});
 
-constinit const OpDef div_op = {
+constinit const OpDef div_op = elementwise({
     .name = "div",
     .summary = "a / b; integers truncate, and give 0 for b = 0.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp =
         [](const Vjp& v) {
           const Array scaled = div(v.grad, v.input(1));
@@ -213,16 +194,12 @@ constinit const OpDef div_op = {
         },
     .accepts_dtype = numeric_dtype,
     .samples = divisor_samples,
-};
+});
 
-constinit const OpDef pow_op = {
+constinit const OpDef pow_op = elementwise({
     .name = "pow",
     .summary = "a^b; real for negative a and whole b; integers wrap.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp =
         [](const Vjp& v) {
           return grads(gradient_if(v, 0, pow_base_gradient),
@@ -236,16 +213,12 @@ constinit const OpDef pow_op = {
         },
     .accepts_dtype = numeric_dtype,
     .samples = elementwise_samples<2, 2, 30>,
-};
+});
 
-constinit const OpDef remainder_op = {
+constinit const OpDef remainder_op = elementwise({
     .name = "remainder",
     .summary = "a - b * floor(a / b): the sign of b. Integers give 0 for b = 0.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
@@ -260,16 +233,12 @@ constinit const OpDef remainder_op = {
         },
     .accepts_dtype = numeric_dtype,
     .samples = divisor_samples,
-};
+});
 
-constinit const OpDef maximum_op = {
+constinit const OpDef maximum_op = elementwise({
     .name = "maximum",
     .summary = "The larger of a and b; NaN if either is.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
@@ -278,17 +247,12 @@ constinit const OpDef maximum_op = {
         },
     .saves = Saves::input0 | Saves::input1,
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<2>,
-};
+});
 
-constinit const OpDef minimum_op = {
+constinit const OpDef minimum_op = elementwise({
     .name = "minimum",
     .summary = "The smaller of a and b; NaN if either is.",
-    .kind = OpKind::elementwise,
     .min_inputs = 2,
-    .max_inputs = 2,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .may_wrap = false,
     .vjp =
         [](const Vjp& v) {
@@ -297,39 +261,33 @@ constinit const OpDef minimum_op = {
         },
     .saves = Saves::input0 | Saves::input1,
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<2>,
-};
+});
 
 #define HEARTH_BOOL_OP(token, text, form, accepted) \
-  constinit const OpDef token##_op = {              \
+  constinit const OpDef token##_op = elementwise({  \
       .name = #token,                               \
       .summary = text,                              \
-      .kind = OpKind::elementwise,                  \
       .min_inputs = 2,                              \
-      .max_inputs = 2,                              \
       .infer = infer_elementwise_bool,              \
       .formula = Formula::form,                     \
       .differentiable = false,                      \
       .accepts_dtype = accepted,                    \
-      .samples = elementwise_samples<2>,            \
-  };
+  });
 HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(logical_and, "Whether a and b.", logic, bool_dtype)
-HEARTH_BOOL_OP(logical_or, "Whether a or b.", logic, bool_dtype)
-HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", logic, bool_dtype)
+HEARTH_BOOL_OP(logical_and, "Whether a and b.", logic, is_bool)
+HEARTH_BOOL_OP(logical_or, "Whether a or b.", logic, is_bool)
+HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", logic, is_bool)
 #undef HEARTH_BOOL_OP
 
-constinit const OpDef where_op = {
+constinit const OpDef where_op = elementwise({
     .name = "where",
     .summary = "a where the condition is true, else b.",
-    .kind = OpKind::elementwise,
     .min_inputs = 3,
-    .max_inputs = 3,
     .infer = infer_where,
     .formula = Formula::choice,
     .may_wrap = false,
@@ -342,36 +300,27 @@ constinit const OpDef where_op = {
         },
     .saves = Saves::input0,
     .samples = where_samples,
-};
+});
 
-constinit const OpDef clamp_op = {
+constinit const OpDef clamp_op = elementwise({
     .name = "clamp",
     .summary = "x limited to [low, high]; low wins; NaN stays.",
-    .kind = OpKind::elementwise,
     .min_inputs = 3,
-    .max_inputs = 3,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .may_wrap = false,
     .vjp = clamp_gradient,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
     .accepts_dtype = numeric_dtype,
     .samples = clamp_samples,
-};
+});
 
-constinit const OpDef lerp_op = {
+constinit const OpDef lerp_op = elementwise({
     .name = "lerp",
     .summary = "a + (b - a) * t.",
-    .kind = OpKind::elementwise,
     .min_inputs = 3,
-    .max_inputs = 3,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = lerp_gradient,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<3>,
-};
+    .accepts_dtype = is_float,
+});
 
 }  // namespace defs
 

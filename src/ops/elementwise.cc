@@ -93,313 +93,221 @@ Array unary(const OpDef& op, const Array& x) {
 
 namespace defs {
 
-constinit const OpDef neg_op = {
+constinit const OpDef neg_op = elementwise({
     .name = "neg",
     .summary = "-x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(neg(v.grad)); },
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<1>,
-};
+});
 
-constinit const OpDef abs_op = {
+constinit const OpDef abs_op = elementwise({
     .name = "abs",
     .summary = "|x|; the least signed integer stays.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, sign(v.input(0)))); },
     .saves = Saves::input0,
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<1>,
-};
+});
 
-constinit const OpDef sign_op = {
+constinit const OpDef sign_op = elementwise({
     .name = "sign",
     .summary = "-1, +0 or 1; 0 for NaN.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .may_wrap = false,
     .vjp = zero_gradient,
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<1>,
-};
+});
 
-constinit const OpDef square_op = {
+constinit const OpDef square_op = elementwise({
     .name = "square",
     .summary = "x * x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.input(0), 2.0))); },
     .saves = Saves::input0,
     .accepts_dtype = numeric_dtype,
-    .samples = elementwise_samples<1>,
-};
+});
 
-constinit const OpDef sqrt_op = {
+constinit const OpDef sqrt_op = elementwise({
     .name = "sqrt",
     .summary = "The square root.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(div(mul(v.grad, 0.5), v.out)); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
+    .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 2, 40>,
-};
+});
 
-constinit const OpDef rsqrt_op = {
+constinit const OpDef rsqrt_op = elementwise({
     .name = "rsqrt",
     .summary = "1 / sqrt(x).",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(mul(v.grad, -0.5), mul(v.out, square(v.out)))); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
+    .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 2, 40>,
-};
+});
 
-constinit const OpDef recip_op = {
+constinit const OpDef recip_op = elementwise({
     .name = "recip",
     .summary = "1 / x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(neg(mul(v.grad, square(v.out)))); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
+    .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 3, 40>,
-};
+});
 
-constinit const OpDef exp_op = {
+constinit const OpDef exp_op = elementwise({
     .name = "exp",
     .summary = "e^x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, v.out)); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef expm1_op = {
+constinit const OpDef expm1_op = elementwise({
     .name = "expm1",
     .summary = "e^x - 1, exact near 0.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, add(v.out, 1.0))); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef log_op = {
+constinit const OpDef log_op = elementwise({
     .name = "log",
     .summary = "The natural logarithm.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(div(v.grad, v.input(0))); },
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
+    .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 2, 40>,
-};
+});
 
-constinit const OpDef log1p_op = {
+constinit const OpDef log1p_op = elementwise({
     .name = "log1p",
     .summary = "log(1 + x), exact near 0.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(div(v.grad, add(v.input(0), 1.0))); },
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
+    .accepts_dtype = is_float,
     .samples = elementwise_samples<1, -8, 40>,
-};
+});
 
-constinit const OpDef tanh_op = {
+constinit const OpDef tanh_op = elementwise({
     .name = "tanh",
     .summary = "The hyperbolic tangent.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, sub(1.0, square(v.out)))); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef sigmoid_op = {
+constinit const OpDef sigmoid_op = elementwise({
     .name = "sigmoid",
     .summary = "1 / (1 + e^-x), without overflow.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.out, sub(1.0, v.out)))); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef erf_op = {
+constinit const OpDef erf_op = elementwise({
     .name = "erf",
     .summary = "The error function.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp =
         [](const Vjp& v) {
           return grads(mul(v.grad, mul(exp(neg(square(v.input(0)))), kTwoOverSqrtPi)));
         },
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef sin_op = {
+constinit const OpDef sin_op = elementwise({
     .name = "sin",
     .summary = "The sine of x in radians.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(mul(v.grad, cos(v.input(0)))); },
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef cos_op = {
+constinit const OpDef cos_op = elementwise({
     .name = "cos",
     .summary = "The cosine of x in radians.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(neg(mul(v.grad, sin(v.input(0))))); },
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef floor_op = {
+constinit const OpDef floor_op = elementwise({
     .name = "floor",
     .summary = "The largest whole number not above x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = zero_gradient,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef ceil_op = {
+constinit const OpDef ceil_op = elementwise({
     .name = "ceil",
     .summary = "The smallest whole number not below x.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = zero_gradient,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef round_op = {
+constinit const OpDef round_op = elementwise({
     .name = "round",
     .summary = "The nearest whole number; ties to even.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = zero_gradient,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef relu_op = {
+constinit const OpDef relu_op = elementwise({
     .name = "relu",
     .summary = "x where x > 0, else 0; NaN stays.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = [](const Vjp& v) { return grads(where(greater(v.out, 0.0), v.grad, 0.0)); },
     .saves = Saves::output,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef gelu_op = {
+constinit const OpDef gelu_op = elementwise({
     .name = "gelu",
     .summary = "x * (1 + erf(x / sqrt(2))) / 2.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = gelu_gradient,
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef gelu_tanh_op = {
+constinit const OpDef gelu_tanh_op = elementwise({
     .name = "gelu_tanh",
     .summary = "x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = gelu_tanh_gradient,
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef silu_op = {
+constinit const OpDef silu_op = elementwise({
     .name = "silu",
     .summary = "x * sigmoid(x).",
-    .kind = OpKind::elementwise,
-    .infer = infer_elementwise,
-    .formula = Formula::arithmetic,
     .vjp = silu_gradient,
     .saves = Saves::input0,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef logical_not_op = {
+constinit const OpDef logical_not_op = elementwise({
     .name = "logical_not",
     .summary = "Whether x is false.",
-    .kind = OpKind::elementwise,
     .infer = infer_elementwise_bool,
     .formula = Formula::logic,
     .differentiable = false,
-    .accepts_dtype = bool_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_bool,
+});
 
-constinit const OpDef is_nan_op = {
+constinit const OpDef is_nan_op = elementwise({
     .name = "is_nan",
     .summary = "Whether x is not a number.",
-    .kind = OpKind::elementwise,
     .infer = infer_elementwise_bool,
     .formula = Formula::comparison,
     .differentiable = false,
-    .accepts_dtype = float_dtype,
-    .samples = elementwise_samples<1>,
-};
+    .accepts_dtype = is_float,
+});
 
-constinit const OpDef cast_op = {
+constinit const OpDef cast_op = elementwise({
     .name = "cast",
     .summary = "Another dtype: truncates and saturates to integers, != 0 to bool.",
-    .kind = OpKind::elementwise,
     .params = kCastParams,
     .infer = infer_cast,
     .formula = Formula::cast,
     .vjp = cast_gradient,
     .samples = cast_samples,
-};
+});
 
 }  // namespace defs
 

@@ -7,9 +7,12 @@
 
 #include "graph/params.h"
 #include "graph/selector.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/simdgroup.h"
 #include "kernels/families.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/step_plan.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
 #include "ops/definition/defs.h"
@@ -22,7 +25,9 @@ runtime::DeviceTraits nvidia(int processors, int threads, std::int64_t kib, std:
   traits.processors = processors;
   traits.processor_threads = threads;
   traits.processor_registers = 64 * 1024;
+  traits.thread_registers = 255;
   traits.processor_memory = kib << 10;
+  traits.threadgroup_memory = 48 * 1024;
   traits.cache_bytes = mib << 20;
   traits.has_tile_products = true;
   return traits;
@@ -250,6 +255,131 @@ TEST(LaunchShapes, ScatterAdd) {
                                }));
 }
 
+// What a device has changes what is chosen for it.
+runtime::DeviceTraits changed(runtime::DeviceTraits traits,
+                              void (*change)(runtime::DeviceTraits&)) {
+  change(traits);
+  return traits;
+}
+
+// The elements of a threadgroup array of the last kernel that `implementation` launches.
+std::int64_t array_count(const runtime::DeviceTraits& traits, Signature signature,
+                         const std::string& implementation, const std::string& array) {
+  const Selector selector({.traits = traits,
+                           .families = families(),
+                           .rules = std::string(signature.op->name.text) + "=" + implementation});
+  signature.device = &selector.traits();
+  const Prepared prepared = selector.prepare(*selector.find(signature), signature);
+  const Step& last = static_cast<const StepPlan*>(prepared.state.get())->steps().back();
+  for (const runtime::KernelParameter& each : last.kernel->source()->parameters) {
+    if (each.kind == Kind::threadgroup && each.name == array) return each.count;
+  }
+  return -1;
+}
+
+// Sums in threadgroup memory: what each threadgroup has of it, down to whole rows of its threads
+// and up to what lanes tell apart.
+TEST(LaunchShapes, SumsInThreadgroupMemory) {
+  const Params params = Params().i64(1);
+  Signature signature;
+  signature.op = &defs::scatter_add_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {200, 3000}), dense(DType::i64, {200, 4000}),
+                      dense(DType::f32, {200, 4000})};
+  signature.output = signature.inputs[0];
+  for (const char* const form : {"privatized", "bucketed"}) {
+    const auto sums = [&](const runtime::DeviceTraits& traits) {
+      return array_count(traits, signature, form, "sums");
+    };
+    for (const Card& card : cards()) EXPECT_EQ(sums(card.traits), 6144) << card.name << form;
+    const runtime::DeviceTraits h200 = cards().back().traits;
+    EXPECT_EQ(sums(changed(h200, [](auto& card) { card.threadgroup_memory = 16 << 10; })), 2048)
+        << form;
+    EXPECT_EQ(sums(changed(h200, [](auto& card) { card.processor_memory = 2 << 20; })), 8192)
+        << form;
+    EXPECT_EQ(sums(changed(h200, [](auto& card) { card.threadgroup_memory = 1; })), 512) << form;
+  }
+}
+
+// Workspace for the sums that all registers hold, twice as much where results are few.
+TEST(LaunchShapes, WorkspaceOfLibraries) {
+  const auto mebibytes = [](const Card& card, std::int64_t m, std::int64_t n, std::int64_t k) {
+    runtime::DeviceTraits traits = card.traits;
+    traits.libraries.matmul = {.exists = true, .strided = true};
+    Signature product;
+    product.op = &defs::matmul_op;
+    product.inputs = {dense(DType::bf16, {m, k}), dense(DType::bf16, {k, n})};
+    product.output = dense(DType::bf16, {m, n});
+    product.device = &traits;
+    return prepare_library(product).workspace_bytes >> 20;
+  };
+  std::map<std::string, std::vector<std::int64_t>> all;
+  for (const Card& card : cards()) {
+    all[card.name] = {mebibytes(card, 8192, 8192, 8192), mebibytes(card, 1024, 1024, 65536)};
+  }
+  EXPECT_EQ(all["H200"], (std::vector<std::int64_t>{32, 64}));
+  EXPECT_EQ(all["L4"], (std::vector<std::int64_t>{8, 16}));
+  EXPECT_EQ(all["RTX 4060"], (std::vector<std::int64_t>{4, 4}));
+}
+
+// The heads of a deterministic gradient by a library: as many a call as the device has memory for.
+TEST(LaunchShapes, CallsOfAGradientOfAttention) {
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(4096);
+  const TensorSpec rows = dense(DType::f16, {4, 16, 4096, 64});
+  Signature gradient;
+  gradient.op = &defs::attention_backward_op;
+  gradient.statics = params.statics().span();
+  gradient.inputs = {rows, rows, rows, rows, rows, {}, {}, dense(DType::f32, {4, 16, 4096})};
+  gradient.inputs[5].absent = gradient.inputs[6].absent = true;
+  gradient.output = rows;
+  gradient.more_outputs = {rows, rows};
+  const auto calls = [&](std::int64_t memory) {
+    runtime::DeviceTraits traits = cards().back().traits;
+    traits.memory = memory;
+    gradient.device = &traits;
+    const Prepared prepared = prepare_library_attention_backward(gradient);
+    return static_cast<const StepPlan*>(prepared.state.get())->steps().size();
+  };
+  EXPECT_EQ(calls(std::int64_t{150'000} << 20), 2u);  // an H200's
+  EXPECT_EQ(calls(std::int64_t{8} << 30), 32u);
+  EXPECT_EQ(calls(0), 64u);
+}
+
+// Tiles of attention: those that fit a device's memory and registers, in the order of its clocks.
+TEST(LaunchShapes, TilesOfAttention) {
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(1024);
+  Signature signature;
+  signature.op = &defs::attention_op;
+  signature.statics = params.statics().span();
+  signature.inputs = {dense(DType::f32, {1, 8, 1024, 128}), dense(DType::f32, {1, 8, 1024, 128}),
+                      dense(DType::f32, {1, 8, 1024, 128})};
+  signature.output = signature.inputs[0];
+  const auto tiles = [&](const runtime::DeviceTraits& traits) {
+    signature.device = &traits;
+    std::string text;
+    for (const AttentionTile& tile : simdgroup_attention_tiles(signature)) {
+      text += std::to_string(tile.simdgroups) + "x" + std::to_string(tile.blocks) + "x" +
+              std::to_string(tile.keys) + (tile.held ? "h " : " ");
+    }
+    return text;
+  };
+  const runtime::DeviceTraits m2 = cards().front().traits;
+  EXPECT_EQ(tiles(m2), "4x1x32h 4x1x16h 4x1x16 2x1x16h 2x1x16 2x1x8 ");
+  EXPECT_EQ(tiles(changed(m2, [](auto& gpu) { gpu.threadgroup_memory = 20 << 10; })),
+            "4x1x32h 4x1x16h 2x1x16h 2x1x16 2x1x8 ");
+  EXPECT_EQ(tiles(changed(m2, [](auto& gpu) { gpu.thread_registers = 80; })),
+            "4x1x16 2x1x16 2x1x8 ");
+  // Threadgroup memory that is slow is read less where queries are held.
+  for (TensorSpec* spec :
+       {&signature.inputs[0], &signature.inputs[1], &signature.inputs[2], &signature.output}) {
+    *spec = dense(DType::f16, {1, 8, 1024, 64});
+  }
+  EXPECT_EQ(tiles(m2).find("4x1x32 4x1x16h "), tiles(m2).find("4x1x32 "));
+  const runtime::DeviceTraits slow =
+      changed(m2, [](auto& gpu) { gpu.per_clock.threadgroup_bytes = 4; });
+  EXPECT_LT(tiles(slow).find("4x1x16h "), tiles(slow).find("4x1x32 "));
+}
+
 // Threadgroups, by the chunks of each, and threads of what reduces a region first.
 std::string reduces(const Card& card, const Region& region) {
   LoweredRegion lowered = lower(region);
@@ -306,6 +436,19 @@ TEST(LaunchShapes, ReducedRows) {
                 {"L4", "1024,1x256"},
                 {"H200", "1024,1x256"},
             }));
+}
+
+// Tiles of regions that transpose are as large as threadgroup memory allows.
+TEST(LaunchShapes, TilesOfRegions) {
+  const auto groups = [](const runtime::DeviceTraits& traits) {
+    LoweredRegion lowered = lower(gpu_test::chain(DType::f16, {1024, 2048}, {1, 1024}, {2048, 1}));
+    lowered.device = &traits;
+    const RegionValues values(lowered);
+    return map_kernel(lowered, values, map_width(lowered, values), 0).groups.x;
+  };
+  for (const Card& card : cards()) EXPECT_EQ(groups(card.traits), 16 * 32) << card.name;
+  const runtime::DeviceTraits h200 = cards().back().traits;
+  EXPECT_EQ(groups(changed(h200, [](auto& card) { card.threadgroup_memory = 8 << 10; })), 32 * 64);
 }
 
 // What a driver tells may be nothing.

@@ -6,7 +6,8 @@
 
 namespace hearth::cpu {
 
-// Bytes of a result from which on copies and row kernels stream it.
+// Bytes of a result from which on copies and row kernels stream it: more than one core's share of
+// a last-level cache.
 inline constexpr std::int64_t kStreamBytes = std::int64_t{16} << 20;
 // Regions stream beyond this, where an element takes less than kRegionStreamCost nanoseconds of
 // arithmetic: memory is the limit then.

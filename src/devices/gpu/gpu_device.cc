@@ -18,6 +18,7 @@ std::int64_t arena_capacity(std::int64_t bytes) {
   return capacity;
 }
 
+// For the dynamic values of several plans that are under way.
 constexpr std::int64_t kDynamicsBytes = 64 * 1024;
 
 }  // namespace

@@ -137,18 +137,26 @@ void free_node(Node* node) noexcept {
 }
 
 namespace {
-Array scalar_array(std::uint64_t word, DType dtype, bool weak) {
+
+// One that no tape has.
+Node* new_loose_node(DeviceImpl* device, DType dtype, const Shape& shape) {
   Node* node = new_node(kHandle);
   node->op = nullptr;
   node->tape = nullptr;
-  node->device = nullptr;
+  node->device = device;
   node->dtype = dtype;
+  node->shape = shape;
+  return node;
+}
+
+Array scalar_array(std::uint64_t word, DType dtype, bool weak) {
+  Node* node = new_loose_node(nullptr, dtype, Shape());
   node->weak = weak;
   node->scalar = word;
-  node->shape = Shape();
   node->state.store(NodeState::scalar, std::memory_order_release);
   return Array(node, nullptr);
 }
+
 }  // namespace
 
 Array make_scalar(double value, DType dtype) {
@@ -229,12 +237,7 @@ void Inference::fail(ErrorCode code, const std::string& text) const {
 }
 
 Array make_ready(DeviceImpl& device, Storage* storage, DType dtype, const Shape& shape) {
-  Node* node = new_node(kHandle);
-  node->op = nullptr;
-  node->tape = nullptr;
-  node->device = &device;
-  node->dtype = dtype;
-  node->shape = shape;
+  Node* node = new_loose_node(&device, dtype, shape);
   node->storage = storage;
   node->layout.offset = 0;
   node->layout.strides = contiguous_strides(shape);
@@ -253,12 +256,7 @@ Array make_adopted(DeviceImpl& device, std::shared_ptr<const AdoptedMemory> memo
 }
 
 Array make_failed(DeviceImpl& device, DType dtype, const Shape& shape, Failure* failure) {
-  Node* node = new_node(kHandle);
-  node->op = nullptr;
-  node->tape = nullptr;
-  node->device = &device;
-  node->dtype = dtype;
-  node->shape = shape;
+  Node* node = new_loose_node(&device, dtype, shape);
   failure->references.fetch_add(1, std::memory_order_relaxed);
   node->failure = failure;
   node->state.store(NodeState::failed, std::memory_order_release);

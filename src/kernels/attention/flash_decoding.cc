@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t kMaxDecodingColumns = 256;  // of a row of q, k or v
 constexpr std::int64_t kMatrixColumns = 8;         // of a vector of flash_decoding_mma()
 constexpr std::int64_t kMaxMatrixColumns = 128;
-constexpr std::int64_t kMaxCombining = 1024;  // threads
 
 using Plan = std::shared_ptr<StepPlan>;
 
@@ -43,6 +42,7 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
              const std::vector<std::string>& kernel_arguments, std::int64_t simdgroups,
              std::int64_t shared, bool vectors) {
   constexpr std::int64_t kTurn = 16;  // splits that split_kv_combine() reads at a time
+  const std::int64_t most_threads = a.signature.device->max_threads;
   const std::int64_t lines = a.batch * a.heads * a.rows * shares.splits;
   const std::int64_t bytes = a.dtype() == DType::f64 ? 8 : 4;
   const StepArgument partial = workspace(plan, lines * a.dv * bytes);
@@ -63,10 +63,10 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
                     .constants(params)
                     .threadgroup(value, "shared", shared)
                     .step(plan, {u32(shares.splits), u32(a.kv_heads), u32(a.batch * shares.blocks)},
-                          {u32(simdgroups * 32)}, simdgroups * 32));
+                          {u32(simdgroups * kSimdWidth)}, simdgroups * kSimdWidth));
 
-  const std::int64_t columns = (a.dv + 31) / 32 * 32;
-  const std::int64_t most_turns = kMaxCombining / columns;
+  const std::int64_t columns = ceil_div(a.dv, kSimdWidth) * kSimdWidth;
+  const std::int64_t most_turns = most_threads / columns;
   const Size3 threads = {
       u32(columns), u32(std::clamp<std::int64_t>(ceil_div(shares.splits, kTurn), 1, most_turns))};
   plan.add_step(
@@ -76,8 +76,8 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
           .dynamics()
           .write(memory, "out", output_argument(a.signature))
           .constants(params)
-          .threadgroup(value, "shared", kMaxCombining * 3)
-          .step(plan, {u32(a.heads * a.rows), u32(a.batch)}, threads, kMaxCombining));
+          .threadgroup(value, "shared", most_threads * 3)
+          .step(plan, {u32(a.heads * a.rows), u32(a.batch)}, threads, most_threads));
 }
 
 // flash_decoding.
@@ -87,7 +87,7 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
   const std::int64_t enough = kProcessorGroups * processors(*a.signature.device);
   const std::int64_t lanes = a.lanes();
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
-  const std::int64_t step = kSimdgroups * kUnroll * (32 / lanes);
+  const std::int64_t step = kSimdgroups * kUnroll * (kSimdWidth / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
   shares.splits = std::clamp<std::int64_t>(enough / shares.groups(a), 1,
                                            std::max<std::int64_t>(1, ceil_div(a.keys, step)));
@@ -124,8 +124,13 @@ Plan matrix_steps(const AttentionInputs& a) {
   const std::int64_t columns = narrow ? 64 : 128;
   Shares shares(a, 8);
   shares.shift = 4;
-  // A processor holds one threadgroup of wide rows, or two of narrow ones.
-  const std::int64_t places = processors(*a.signature.device) * (narrow ? 2 : 1);
+  // Threads of wide rows take all registers that there are for one, of narrow rows half as many.
+  const runtime::DeviceTraits& device = *a.signature.device;
+  const std::int64_t registers = device.thread_registers / (narrow ? 2 : 1);
+  const std::int64_t places =
+      processors(device) *
+      std::max<std::int64_t>(device.processor_registers / (kSimdgroups * kSimdWidth * registers),
+                             1);
   shares.splits =
       best_share(shares.groups(a), places, std::clamp<std::int64_t>(a.keys / kMinKeys, 1, places));
   const std::int64_t pass = narrow || shares.together > 4 ? 1 : 2;

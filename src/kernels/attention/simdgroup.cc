@@ -21,18 +21,17 @@ constexpr AttentionTile kAttentionTiles[] = {
 constexpr std::int64_t kSimdgroupColumns[] = {32, 64, 80, 96, 128, 192, 256};
 constexpr std::int64_t kMaxSimdgroupColumns = 256;
 
-constexpr std::int64_t kMaxShared = 32 * 1024;
-// 32-bit registers of a thread, and those that matrices cannot have.
-constexpr std::int64_t kRegisters = 128;
+// 32-bit registers of a thread that matrices cannot have.
 constexpr std::int64_t kOtherRegisters = 28;
-// From here on a compiler may have too few of them.
-constexpr std::int64_t kSafeRegisters = 112;
+// Of a thread's registers: beyond, a compiler may have too few of them.
+constexpr double kSafeRegisters = 0.875;
 
 // The kernel's sizes for a signature. Threadgroup memory holds bf16 as float, which simdgroups
 // multiply in every version of Metal.
 struct Sizes {
   explicit Sizes(const AttentionInputs& a)
-      : depth(padded(a.d)),
+      : device(*a.signature.device),
+        depth(padded(a.d)),
         columns(padded(a.dv)),
         staged(a.dtype() == DType::f16 ? DType::f16 : DType::f32),
         item(size_of(staged)) {}
@@ -48,9 +47,11 @@ struct Sizes {
     return tile.blocks * (columns / 4 + tile.keys / 4 + queries) + kOtherRegisters;
   }
   bool fits(const AttentionTile& tile) const {
-    return shared_bytes(tile) <= kMaxShared && registers(tile) <= kRegisters;
+    return shared_bytes(tile) <= device.threadgroup_memory &&
+           registers(tile) <= device.thread_registers;
   }
 
+  const runtime::DeviceTraits& device;
   const std::int64_t depth, columns;
   const DType staged;
   const std::int64_t item;  // bytes of an element
@@ -61,30 +62,31 @@ struct Sizes {
   }
 };
 
-// How long a tile should take, as the threadgroups that one core of a GPU makes one after the
-// other: in clocks of a turn, of which it does 128 multiplications, moves 64 bytes of threadgroup
-// memory, or 32 from its cache. A turn has four barriers, which other threadgroups of the core
-// fill.
+// How many clocks a tile should take, as the threadgroups that one core of a GPU makes one after
+// the other. A turn has four barriers, which other threadgroups of the core fill, and some
+// instructions for each weight.
 double predicted_attention(const AttentionInputs& a, const Sizes& sizes,
                            const AttentionTile& tile) {
-  constexpr double kMultiplications = 128, kMoved = 64, kFetched = 32, kBarriers = 400,
-                   kWeight = 10;
-  const runtime::DeviceTraits& device = *a.signature.device;
+  constexpr double kBarriers = 400, kWeight = 10;
+  const runtime::DeviceTraits& device = sizes.device;
   const auto real = [](std::int64_t x) { return static_cast<double>(x); };
+  const double multiplied = real(device.per_clock.multiply_adds);
+  const double moved = real(device.per_clock.threadgroup_bytes);
   const double products = real(tile.rows() * tile.keys * (sizes.depth + sizes.columns));
   const std::int64_t keys = tile.keys * (sizes.depth + sizes.columns);
   const std::int64_t queries = tile.held ? 0 : 8 * tile.blocks * sizes.depth;
   const double loaded = real(tile.simdgroups * (keys + queries) * sizes.item);
   const double fetched = real(keys * size_of(a.dtype()));
   const std::int64_t resident = std::max<std::int64_t>(
-      1, std::min(device.processor_memory / sizes.shared_bytes(tile),
-                  device.processor_registers / (tile.simdgroups * 32 * sizes.registers(tile))));
-  const double turn = std::max(products / kMultiplications, loaded / kMoved) + fetched / kFetched +
-                      real(keys * sizes.item) / kMoved +
-                      kWeight * real(tile.rows() * tile.keys) / kMultiplications +
-                      kBarriers / real(resident);
-  const double spilled =
-      1 + 0.02 * real(std::max<std::int64_t>(0, sizes.registers(tile) - kSafeRegisters));
+      1, std::min(
+             device.processor_memory / sizes.shared_bytes(tile),
+             device.processor_registers / (tile.simdgroups * kSimdWidth * sizes.registers(tile))));
+  const double turn =
+      std::max(products / multiplied, loaded / moved) +
+      fetched / real(device.per_clock.cache_bytes) + real(keys * sizes.item) / moved +
+      kWeight * real(tile.rows() * tile.keys) / multiplied + kBarriers / real(resident);
+  const double safe = kSafeRegisters * real(device.thread_registers);
+  const double spilled = 1 + 0.02 * std::max(0.0, real(sizes.registers(tile)) - safe);
   const std::int64_t groups = a.batch * a.heads * ceil_div(a.rows, tile.rows());
   const std::int64_t turns = std::max<std::int64_t>(1, ceil_div(a.keys, tile.keys));
   return real(ceil_div(groups, processors(device)) * turns) * turn * spilled;
@@ -95,7 +97,7 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
   const Sizes sizes(a);
   const auto word = [](std::int64_t x) { return std::to_string(x); };
   const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
-  const std::int64_t threads = tile.simdgroups * 32;
+  const std::int64_t threads = tile.simdgroups * kSimdWidth;
   return a
       .call("attention/simdgroup.metal", "attention_simdgroup",
             {dtype_struct(a.dtype()), dialect_type(sizes.staged), word(sizes.depth),

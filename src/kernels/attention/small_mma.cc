@@ -4,6 +4,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
 namespace {
@@ -30,7 +31,7 @@ Prepared prepare_small_mma(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const char* const type = a.memory_type();
   const Size3 threads = {
-      static_cast<std::uint32_t>((a.rows + kRowsOfSimdgroup - 1) / kRowsOfSimdgroup * 32)};
+      static_cast<std::uint32_t>((a.rows + kRowsOfSimdgroup - 1) / kRowsOfSimdgroup * kSimdWidth)};
   plan->add_step(
       KernelCall("attention/small_mma.metal", "attention_small_mma", {dtype_struct(a.dtype())})
           .read(type, "q", a.arguments[kQ])
@@ -40,7 +41,7 @@ Prepared prepare_small_mma(const Signature& signature) {
           .write(type, "out", output_argument(signature))
           .constants(a.params)
           .step(*plan, {static_cast<std::uint32_t>(a.batch * a.heads)}, threads,
-                kMaxSmallRows / kRowsOfSimdgroup * 32));
+                kMaxSmallRows / kRowsOfSimdgroup * kSimdWidth));
   return prepared_steps(std::move(plan));
 }
 

@@ -1,46 +1,16 @@
 #include "kernels/autotune/timing.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
-#include <random>
 
 #include "kernels/launch/step_plan.h"
 #include "runtime/commands/command_batch.h"
+#include "runtime/tune/trials.h"
 
 namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kPage = 256;  // what addresses are alike by
-// Random numbers in a row, which then repeat: a prime, so that rows of a matrix differ. Zeros would
-// take a device less power, and so less time.
-constexpr std::size_t kNumbers = 8191;
-
-template <class T>
-std::vector<std::byte> numbers_of() {
-  std::mt19937 bits(1);
-  std::normal_distribution<float> normal;
-  std::vector<T> values(kNumbers);
-  for (T& value : values) value = T(normal(bits));
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
-
-// Empty for what is no float: zeros hide nothing, and are positions that exist.
-std::vector<std::byte> numbers(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return numbers_of<double>();
-    case DType::f32:
-      return numbers_of<float>();
-    case DType::f16:
-      return numbers_of<float16>();
-    case DType::bf16:
-      return numbers_of<bfloat16>();
-    default:
-      return {};
-  }
-}
 
 // Memory like that of a launch, and nobody else's.
 class Scratch {
@@ -99,7 +69,7 @@ class Scratch {
     return first + (mod(real) - mod(first) + kPage) % kPage;
   }
   void fill(Address block, std::int64_t bytes, DType dtype) {
-    const std::vector<std::byte> values = numbers(dtype);
+    const std::vector<std::byte> values = runtime::trial_numbers(dtype);
     if (values.empty()) return driver_.fill(block, 0, bytes);
     std::int64_t filled = std::min(static_cast<std::int64_t>(values.size()), bytes);
     driver_.copy_to_device(block, values.data(), filled);
@@ -118,42 +88,18 @@ class Scratch {
   std::vector<Address> blocks_, operands_;
 };
 
-double middle(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+// What a candidate launches. Throws Error{unsupported} for one that its library or this device does
+// not take.
+runtime::CommandBatch commands_of(const Candidate& candidate, Launch launch,
+                                  runtime::KernelRegistry& registry,
+                                  const runtime::Properties& properties,
+                                  const runtime::Argument& dynamics) {
+  runtime::CommandBatch batch;
+  runtime::Encoder encoder(registry, batch, properties, dynamics.address, dynamics.bytes);
+  launch.encoder = &encoder;
+  launch_candidate(candidate, launch);
+  return batch;
 }
-
-class Trial {
- public:
-  // Throws Error{unsupported} for a candidate that its library or this device does not take.
-  Trial(runtime::Driver& driver, runtime::KernelRegistry& registry, const Candidate& candidate,
-        Launch launch, const runtime::Argument& dynamics)
-      : driver_(driver) {
-    runtime::Encoder encoder(registry, batch_, driver.properties(), dynamics.address,
-                             dynamics.bytes);
-    launch.encoder = &encoder;
-    launch_candidate(candidate, launch);
-  }
-  // False where the driver cannot tell.
-  bool run() {
-    const std::vector<double> each = driver_.time(batch_.commands());
-    if (each.empty()) return false;
-    seconds_.push_back(std::accumulate(each.begin(), each.end(), 0.0));
-    return true;
-  }
-  double last() const { return seconds_.back(); }
-  double least() const { return *std::min_element(seconds_.begin(), seconds_.end()); }
-  bool has_run() const noexcept { return !seconds_.empty(); }
-  // Without the first run, unless there was no other.
-  double result() const {
-    return seconds_.size() == 1 ? seconds_[0] : middle({seconds_.begin() + 1, seconds_.end()});
-  }
-
- private:
-  runtime::Driver& driver_;
-  runtime::CommandBatch batch_;
-  std::vector<double> seconds_;
-};
 
 void compile_all(runtime::KernelRegistry& registry, const CandidatePlan& plan) {
   std::vector<const runtime::KernelSource*> sources;
@@ -184,31 +130,32 @@ std::optional<runtime::CandidateSeconds> measure(runtime::Driver& driver,
   if (workspace > 0) elsewhere.workspace = scratch.allocate(workspace);
   compile_all(registry, plan);
 
-  std::vector<std::unique_ptr<Trial>> trials(candidates.size());
-  double spent = 0, fastest = std::numeric_limits<double>::infinity();
+  runtime::Trials trials(candidates.size(), limits.far_behind, false);
+  std::vector<std::optional<runtime::CommandBatch>> batches(candidates.size());
+  double spent = 0;
   for (int round = 0; round <= limits.rounds; ++round) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (spent >= (round == 0 ? limits.first_seconds : limits.seconds)) break;
       try {
         if (round == 0) {
-          trials[i] = std::make_unique<Trial>(driver, registry, candidates[i], elsewhere, dynamics);
+          batches[i] =
+              commands_of(candidates[i], elsewhere, registry, driver.properties(), dynamics);
         }
-        Trial* const trial = trials[i].get();
-        if (trial == nullptr) continue;
-        if (round > 0 && trial->least() > limits.far_behind * fastest) continue;
-        if (!trial->run()) return std::nullopt;
-        spent += trial->last();
-        fastest = std::min(fastest, trial->last());
+        if (!batches[i] || !trials.runs_next(i)) continue;
+        const std::vector<double> each = driver.time(batches[i]->commands());
+        if (each.empty()) return std::nullopt;  // the driver cannot tell
+        const double took = std::accumulate(each.begin(), each.end(), 0.0);
+        trials.add(i, took);
+        spent += took;
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
-        trials[i].reset();
+        batches[i].reset();
       }
     }
   }
-  runtime::CandidateSeconds seconds;
-  for (const auto& trial : trials) {
-    seconds.push_back(trial != nullptr && trial->has_run() ? std::optional(trial->result())
-                                                           : std::nullopt);
+  runtime::CandidateSeconds seconds = trials.middles();
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (!batches[i]) seconds[i].reset();
   }
   return seconds;
 } catch (const Error& error) {

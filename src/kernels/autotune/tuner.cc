@@ -15,20 +15,17 @@ void Tuner::select(const CandidatePlan& plan, const Launch& launch, runtime::Arg
   std::vector<std::size_t> offered(plan.candidates().size());
   std::iota(offered.begin(), offered.end(), 0);
   std::size_t chosen = choose(plan, offered, launch, dynamics);
-  while (offered.size() > 1 && !takes(plan.candidates()[chosen])) {
+  while (offered.size() > 1 && !supports(plan.candidates()[chosen])) {
     std::erase(offered, chosen);
     chosen = choose(plan, offered, launch, dynamics);
   }
   plan.select(chosen);
 }
 
-bool Tuner::takes(const Candidate& candidate) const {
+bool Tuner::supports(const Candidate& candidate) const {
   const auto& plan = *static_cast<const KernelPlan*>(candidate.prepared.state.get());
-  runtime::CommandBatch none;
-  const runtime::Encoder encoder(registry_, none, driver_.properties(), nullptr, 0);
-  return std::all_of(plan.kernels.begin(), plan.kernels.end(), [&](const auto* kernel) {
-    return kernel->source() != nullptr || encoder.takes(*kernel);
-  });
+  return std::all_of(plan.kernels.begin(), plan.kernels.end(),
+                     [&](const auto* kernel) { return kernel->is_supported(registry_); });
 }
 
 std::size_t Tuner::choose(const CandidatePlan& plan, const std::vector<std::size_t>& offered,

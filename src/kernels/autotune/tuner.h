@@ -32,7 +32,7 @@ class Tuner {
   void select(const CandidatePlan& plan, const Launch& launch, runtime::Argument dynamics);
 
  private:
-  bool takes(const Candidate& candidate) const;
+  bool supports(const Candidate& candidate) const;
   // Of those that are offered, in order.
   std::size_t choose(const CandidatePlan& plan, const std::vector<std::size_t>& offered,
                      const Launch& launch, runtime::Argument dynamics);

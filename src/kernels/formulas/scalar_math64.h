@@ -1,11 +1,9 @@
 // Transcendental functions in f64, for targets that have it. Text for scalar_ops.h, like
 // scalar_math.h, with longer polynomials.
 
+// e^r - 1 = r + r^2 q(r) for |r| <= ln 2 / 2.
 template <HEARTH_REAL64(T)>
-HEARTH_FN T exp_moderate(T x, T correction) {
-  T n = rint(x * T(1.4426950408889634074));
-  T r = fma(n, T(-0.69314718036912381649), x);
-  r = fma(n, T(-1.9082149292705878161e-10), r) + correction;
+HEARTH_FN T expm1_reduced(T r) {
   T q = fma(T(1.768813242274368557e-9), r, T(2.510625103516667359e-8));
   q = fma(q, r, T(2.756813833551896203e-7));
   q = fma(q, r, T(2.755725289884251642e-6));
@@ -16,7 +14,15 @@ HEARTH_FN T exp_moderate(T x, T correction) {
   q = fma(q, r, T(4.166666666665111048e-2));
   q = fma(q, r, T(0.1666666666666667142));
   q = fma(q, r, T(0.5));
-  return scale(fma(r * r, q, r) + T(1.0), n);
+  return fma(r * r, q, r);
+}
+
+template <HEARTH_REAL64(T)>
+HEARTH_FN T exp_moderate(T x, T correction) {
+  T n = rint(x * T(1.4426950408889634074));
+  T r = fma(n, T(-0.69314718036912381649), x);
+  r = fma(n, T(-1.9082149292705878161e-10), r) + correction;
+  return scale(expm1_reduced(r) + T(1.0), n);
 }
 
 // max 1.1 ulp.
@@ -31,17 +37,7 @@ HEARTH_FN T expm1_moderate(T x) {
   T n = rint(x * T(1.4426950408889634074));
   T r = fma(n, T(-0.69314718036912381649), x);
   r = fma(n, T(-1.9082149292705878161e-10), r);
-  T q = fma(T(1.768813242274368557e-9), r, T(2.510625103516667359e-8));
-  q = fma(q, r, T(2.756813833551896203e-7));
-  q = fma(q, r, T(2.755725289884251642e-6));
-  q = fma(q, r, T(2.480157402464490753e-5));
-  q = fma(q, r, T(1.98412698768043331e-4));
-  q = fma(q, r, T(1.388888889600581268e-3));
-  q = fma(q, r, T(8.333333333325565124e-3));
-  q = fma(q, r, T(4.166666666665111048e-2));
-  q = fma(q, r, T(0.1666666666666667142));
-  q = fma(q, r, T(0.5));
-  T p = fma(r * r, q, r);
+  T p = expm1_reduced(r);
   T half_power = power_of_two(n - T(1.0));
   T e = fma(half_power, p, half_power - T(0.5));
   return e + e;

@@ -61,15 +61,21 @@ struct RowParams {
   Axes<kRank> outer;  // in vectors
 };
 
+// The lines of scatter_add() along its axis.
+template <int kRank>
+struct ScatterLines {
+  long count;
+  long length;                               // of a line of indices and values
+  long extent;                               // of the output's axis
+  long index_step, value_step, output_step;  // along the axis
+  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+};
+
 // Of scatter_add().
 template <int kRank>
 struct ScatterParams {
-  long lines;
-  long length;  // of a line of indices and values
-  long extent;  // of the output's axis
   long is_or;
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+  ScatterLines<kRank> lines;
 };
 
 // Of convert().
@@ -89,27 +95,19 @@ struct AtomicParams {
 // Of scatter_privatized().
 template <int kRank>
 struct ShareParams {
-  long lines;
-  long length;                               // of a line of indices and values
-  long extent;                               // of the output's axis
-  long share;                                // destinations of a simdgroup, at most kMaxPlaces
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+  long share;  // destinations of a simdgroup, at most kMaxPlaces
+  ScatterLines<kRank> lines;
 };
 
 // Of bin_count(), bin_entries() and bin_sums().
 template <int kRank>
 struct BinParams {
-  long lines;
-  long length;        // of a line of indices and values
-  long extent;        // of the output's axis
   long bins;          // of a bundle, at most kMaxBins
   long share;         // destinations of a bin, for each line; share * kLines is at most kMaxPlaces
   long magic, shift;  // to divide by it
   long tiles;         // of a bundle
   long rounds;        // 32 elements of each simdgroup a round; a multiple of kBinAhead
-  long index_step, value_step, output_step;  // along the axis
-  Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
+  ScatterLines<kRank> lines;
 };
 
 // Of bin_places().
@@ -129,12 +127,9 @@ struct SelectionParams {
 // Of element_keys().
 template <int kRank>
 struct ElementParams {
-  long count;
-  long length;
-  long extent;        // of the output's axis
+  long count;         // elements of all lines
   long destinations;  // elements of the output
-  long index_step, value_step, output_step;
-  Axes<kRank> indices, values, output;  // with an extent of 1 on the axis
+  ScatterLines<kRank> lines;
 };
 
 // Of segmented_sum() and scatter_pieces().

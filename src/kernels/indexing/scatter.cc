@@ -15,18 +15,25 @@
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
-
-#include "kernels/indexing/params.h"
-
 namespace {
 
 // Of kernels/indexing/segmented_sum.metal.
 constexpr std::int64_t kBlock = 32;
+// Of kernels/indexing/ordered_warp_add.metal.
+constexpr std::int64_t kMaxPlaces = 1024;
+// Destinations of an index.
+constexpr std::int64_t kSparsest = 32;
 // Up to here a thread adds a line up sooner than its indices are sorted; or where every thread that
 // a device runs has a line.
 constexpr std::int64_t kShortLine = 32;
 constexpr std::int64_t kMaxKeys = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxThreads = (std::int64_t{1} << 32) - kThreads;
+
+// `shape` with one element for each of its lines along `axis`.
+Shape lines_along(int axis, Shape shape) {
+  shape[axis] = 1;
+  return shape;
+}
 
 // One conversion of the whole output, to or from the type that sums are kept in.
 void add_convert(StepPlan& plan, std::int64_t count, const char* from_type, StepArgument from,
@@ -43,7 +50,6 @@ Prepared add_serially(const Signature& signature, const TensorSpec& indices) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const int axis = axis_of(signature);
   if (element_count(indices.shape) == 0) return prepared_steps(std::move(plan));
   const std::int64_t elements = element_count(output.shape);
   const char* const type =
@@ -57,7 +63,7 @@ Prepared add_serially(const Signature& signature, const TensorSpec& indices) {
     add_convert(*plan, elements, type, whole, sum, target);
   }
 
-  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  const LineAxes lines(axis_of(signature), indices, values, output);
   const std::int64_t count = lines.count();
   const char* const index = dialect_type(indices.dtype);
   plan->add_step(KernelCall("indexing/scatter_serial.metal", "scatter_add",
@@ -65,16 +71,8 @@ Prepared add_serially(const Signature& signature, const TensorSpec& indices) {
                      .read(index, "indices", lines.index.argument)
                      .read(type, "values", lines.value.argument)
                      .read_write(sum, "output", target)
-                     .constants(ScatterParams<kRuntimeRank>{.lines = count,
-                                                            .length = indices.shape[axis],
-                                                            .extent = output.shape[axis],
-                                                            .is_or = is_bool(output.dtype) ? 1 : 0,
-                                                            .index_step = indices.strides[axis],
-                                                            .value_step = values.strides[axis],
-                                                            .output_step = output.strides[axis],
-                                                            .indices = lines.index_axes(),
-                                                            .values = lines.value_axes(),
-                                                            .output = lines.output_axes()})
+                     .constants(ScatterParams<kRuntimeRank>{.is_or = is_bool(output.dtype) ? 1 : 0,
+                                                            .lines = lines.params()})
                      .step(*plan, groups_for(count), {kThreads}, kThreads));
   if (widens) add_convert(*plan, elements, sum, target, type, whole);
   return prepared_steps(std::move(plan));
@@ -222,6 +220,47 @@ ScatterAxes::ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec
   merge_kernel_axes(&shape, {&index_strides, &value_strides, &output_strides});
 }
 
+LineAxes::LineAxes(int axis, const TensorSpec& indices, const TensorSpec& values,
+                   const TensorSpec& output)
+    : ScatterAxes(lines_along(axis, indices.shape), indices, values, output),
+      length(indices.shape[axis]),
+      extent(output.shape[axis]),
+      index_step(indices.strides[axis]),
+      value_step(values.strides[axis]),
+      output_step(output.strides[axis]) {}
+
+ScatterLines<kRuntimeRank> LineAxes::params() const {
+  return {.count = count(),
+          .length = length,
+          .extent = extent,
+          .index_step = index_step,
+          .value_step = value_step,
+          .output_step = output_step,
+          .indices = index_axes(),
+          .values = value_axes(),
+          .output = output_axes()};
+}
+
+SummedLines::SummedLines(const Signature& signature)
+    : axis(axis_of(signature)),
+      length(signature.inputs[1].shape[axis]),
+      extent(signature.output.shape[axis]),
+      count(element_count(signature.inputs[1].shape)),
+      lines(length == 0 ? 0 : count / length) {}
+
+bool SummedLines::are_worth_it(const Signature& signature) const {
+  return !by_atomics(signature.output.dtype) && count > 0 && extent > 0 && count < kMaxSummed &&
+         extent <= kSparsest * length && !adds_by_thread(*signature.device, count, length);
+}
+
+std::int64_t sum_places(const Signature& signature, std::int64_t other) {
+  const std::int64_t item = sum_bytes(signature.output.dtype);
+  const std::int64_t row = kThreads * size_of(DType::f64);  // of the widest sums
+  const std::int64_t memory = threadgroup_budget(*signature.device, kThreads) - other;
+  const std::int64_t rows = std::max<std::int64_t>(memory / row, 1);
+  return std::min(rows * row / item, SummedLines::kSimdgroups * kMaxPlaces);
+}
+
 bool by_atomics(DType dtype) {
   return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
 }
@@ -256,27 +295,19 @@ Prepared prepare_scatter_sorted(const Signature& signature) {
   const TensorSpec& indices = signature.inputs[1];
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
-  const int axis = axis_of(signature);
   const RowSums sums = element_sums(signature);
-  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  const LineAxes lines(axis_of(signature), indices, values, output);
   auto plan = std::make_shared<StepPlan>();
   const SortedPairs pairs = add_pairs(*plan, sums.count);
   const char* const index = dialect_type(indices.dtype);
-  plan->add_step(KernelCall("indexing/segmented_sum.metal", "element_keys", {index, lines.rank()})
-                     .read(index, "indices", lines.index.argument)
-                     .write("uint", "keys", pairs.keys)
-                     .write("uint", "rows", pairs.values)
-                     .constants(ElementParams<kRuntimeRank>{.count = sums.count,
-                                                            .length = indices.shape[axis],
-                                                            .extent = output.shape[axis],
-                                                            .destinations = sums.destinations,
-                                                            .index_step = indices.strides[axis],
-                                                            .value_step = values.strides[axis],
-                                                            .output_step = output.strides[axis],
-                                                            .indices = lines.index_axes(),
-                                                            .values = lines.value_axes(),
-                                                            .output = lines.output_axes()})
-                     .step(*plan, groups_for(sums.count), {kThreads}, kThreads));
+  plan->add_step(
+      KernelCall("indexing/segmented_sum.metal", "element_keys", {index, lines.rank()})
+          .read(index, "indices", lines.index.argument)
+          .write("uint", "keys", pairs.keys)
+          .write("uint", "rows", pairs.values)
+          .constants(ElementParams<kRuntimeRank>{
+              .count = sums.count, .destinations = sums.destinations, .lines = lines.params()})
+          .step(*plan, groups_for(sums.count), {kThreads}, kThreads));
   const SortedPairs sorted =
       add_radix_sort(*plan, *signature.device, pairs, sums.count, bits_of(sums.destinations));
   add_row_sums(*plan, sums, sorted, lines.value.argument, strided_operand(output, 3).argument);

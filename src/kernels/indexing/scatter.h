@@ -6,8 +6,11 @@
 
 #include "hearth/dtype.h"
 #include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
+
+#include "kernels/indexing/params.h"
 
 // The axes of `over`, merged, with the steps of indices, values and output over them.
 struct ScatterAxes {
@@ -24,19 +27,38 @@ struct ScatterAxes {
   Strides index_strides, value_strides, output_strides;
   StridedOperand index, value;
 };
-// `shape` with one element for each of its lines along `axis`.
-inline Shape lines_along(int axis, Shape shape) {
-  shape[axis] = 1;
-  return shape;
-}
+// The lines along an axis, and the axes that they lie along.
+struct LineAxes : ScatterAxes {
+  LineAxes(int axis, const TensorSpec& indices, const TensorSpec& values, const TensorSpec& output);
+  ScatterLines<kRuntimeRank> params() const;
 
-// What the forms with sums in threadgroup memory are for: so many elements in all, and so many
-// destinations an index at most; they are read and written whole, which has to be less than
-// sorting.
-inline constexpr std::int64_t kMaxSummed = std::int64_t{1} << 31;
-inline constexpr std::int64_t kSparsest = 32;
-// Lines that they take together where lines are not contiguous: 32 bytes of 64-bit indices.
+  std::int64_t length, extent;
+  std::int64_t index_step, value_step, output_step;
+};
+
+// Lines that the forms with sums in threadgroup memory take together where lines are not
+// contiguous: 32 bytes of 64-bit indices.
 inline constexpr std::int64_t kNeighbours = 4;
+inline constexpr std::int64_t kMaxSummed = std::int64_t{1} << 31;
+
+// What those forms divide: each has its simdgroups in a threadgroup of kThreads, and its own way to
+// share out the destinations.
+struct SummedLines {
+  explicit SummedLines(const Signature& signature);
+
+  // Whether such sums are worth it: for so many elements in all, and so many destinations an index
+  // at most, which are read and written whole; that has to be less than sorting.
+  bool are_worth_it(const Signature& signature) const;
+
+  static constexpr std::int64_t kSimdgroups = kThreads / kSimdWidth;
+
+  int axis;
+  std::int64_t length, extent, count, lines;  // of and along the axis; count: elements
+};
+
+// Sums of a threadgroup of kThreads that keeps `other` bytes beside them: whole rows of its
+// threads, and no more than lanes can tell apart.
+std::int64_t sum_places(const Signature& signature, std::int64_t other);
 
 // Atomic additions: of integers always, their sums do not depend on the order; of floats where
 // equal runs may differ.

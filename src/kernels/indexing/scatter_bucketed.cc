@@ -12,16 +12,13 @@
 
 namespace hearth::gpu {
 
-#include "kernels/indexing/params.h"
-
 namespace {
 
 // Of kernels/indexing/scatter_bucketed.metal.
-constexpr std::int64_t kBucketSimdgroups = 8;
 constexpr std::int64_t kMaxBins = 512;
 constexpr std::int64_t kAhead = 4;
-constexpr std::int64_t kBucketSimd = 32;
-constexpr std::int64_t kBucketBytes = 24 << 10;
+// Beside sums: room for other threadgroups, which hide what one waits for.
+constexpr std::int64_t kOthersBytes = 8 << 10;
 // Elements of a thread: enough for runs of entries, few enough for half of the threads that a
 // device runs to have some.
 constexpr std::int64_t kMaxBucketRounds = 8;
@@ -29,29 +26,22 @@ constexpr std::int64_t kMaxBucketRounds = 8;
 constexpr std::int64_t kMaxTiles = 4096;
 
 // How lines and destinations are divided.
-struct BucketDivision {
-  explicit BucketDivision(const Signature& signature) : axis(axis_of(signature)) {
-    const Shape& indices = signature.inputs[1].shape;
+struct BucketDivision : SummedLines {
+  explicit BucketDivision(const Signature& signature) : SummedLines(signature) {
     const Shape& output = signature.output.shape;
-    length = indices[axis];
-    extent = output[axis];
-    count = element_count(indices);
-    lines = length == 0 ? 0 : count / length;
     std::int64_t inner = 1;
     for (int i = axis + 1; i < output.rank(); ++i) inner *= output[i];
     together = inner == 1 ? 1 : kNeighbours;
-    places = kBucketBytes / sum_bytes(signature.output.dtype);
-    share = places / kBucketSimdgroups / together;
+    places = sum_places(signature, kOthersBytes);
+    share = places / kSimdgroups / together;
     bins = ceil_div(extent, share);
     const std::int64_t threads = resident_groups(*signature.device, 2);
     rounds =
         kAhead * std::clamp<std::int64_t>(count / (threads * kAhead), 1, kMaxBucketRounds / kAhead);
-    tiles = ceil_div(length, kBucketSimdgroups * rounds * (kBucketSimd / together));
+    tiles = ceil_div(length, kSimdgroups * rounds * (kSimdWidth / together));
   }
   std::int64_t bundles() const { return ceil_div(lines, together); }
 
-  int axis;
-  std::int64_t length, extent, count, lines;
   std::int64_t together;  // lines of a bundle
   std::int64_t places;    // sums of a threadgroup
   std::int64_t share;     // destinations of a bin, for each line
@@ -61,13 +51,9 @@ struct BucketDivision {
 }  // namespace
 
 bool accepts_scatter_bucketed(const Signature& signature) {
-  if (by_atomics(signature.output.dtype)) return false;
   const BucketDivision division(signature);
-  return division.count > 0 && division.extent > 0 && division.count < kMaxSummed &&
-         !adds_by_thread(*signature.device, division.count, division.length) &&
-         division.bins <= kMaxBins && division.tiles <= kMaxTiles &&
-         division.extent <= kSparsest * division.length &&
-         division.bundles() * division.bins < kMaxSummed;
+  return division.are_worth_it(signature) && division.bins <= kMaxBins &&
+         division.tiles <= kMaxTiles && division.bundles() * division.bins < kMaxSummed;
 }
 
 Prepared prepare_scatter_bucketed(const Signature& signature) {
@@ -75,8 +61,8 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   const BucketDivision division(signature);
-  const int axis = division.axis;
-  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  constexpr std::int64_t kSimdgroups = BucketDivision::kSimdgroups;
+  const LineAxes lines(division.axis, indices, values, output);
   const char* const memory = dialect_type(output.dtype);
   const char* const sum = sum_type(output.dtype);
   const char* const entry = size_of(output.dtype) == 8 ? "uint4" : "uint2";
@@ -88,32 +74,24 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const std::int64_t tile_bins = bundles * division.tiles * division.bins;
   const StepArgument counts = workspace(*plan, tile_bins * 4);
-  const StepArgument within = workspace(*plan, tile_bins * kBucketSimdgroups * 2);
+  const StepArgument within = workspace(*plan, tile_bins * kSimdgroups * 2);
   const StepArgument totals = workspace(*plan, bundles * division.bins * 4);
   const StepArgument entries = workspace(
       *plan, bundles * division.together * division.length * (size_of(output.dtype) == 8 ? 16 : 8));
 
   const FastDivmod divisor = fast_divmod(division.share);
-  const BinParams<kRuntimeRank> params{.lines = division.lines,
-                                       .length = division.length,
-                                       .extent = division.extent,
-                                       .bins = division.bins,
+  const BinParams<kRuntimeRank> params{.bins = division.bins,
                                        .share = division.share,
                                        .magic = divisor.magic,
                                        .shift = divisor.shift,
                                        .tiles = division.tiles,
                                        .rounds = division.rounds,
-                                       .index_step = indices.strides[axis],
-                                       .value_step = values.strides[axis],
-                                       .output_step = output.strides[axis],
-                                       .indices = lines.index_axes(),
-                                       .values = lines.value_axes(),
-                                       .output = lines.output_axes()};
+                                       .lines = lines.params()};
   constexpr char kFile[] = "indexing/scatter_bucketed.metal";
   const auto add = [&](const KernelCall& call, Size3 groups) {
     plan->add_step(call.step(*plan, groups, {kThreads}, kThreads));
   };
-  constexpr std::int64_t kCounters = kBucketSimdgroups * kMaxBins;
+  constexpr std::int64_t kCounters = kSimdgroups * kMaxBins;
   const auto across = static_cast<std::uint32_t>(bundles);
   const Size3 tiles = {across, static_cast<std::uint32_t>(division.tiles)};
   add(KernelCall(kFile, "bin_count", {type_of_index, together, rank})
@@ -138,7 +116,7 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
           .write(entry, "entries", entries)
           .constants(params)
           .threadgroup("uint", "next", kCounters)
-          .threadgroup("uint", "sums", kBucketSimdgroups),
+          .threadgroup("uint", "sums", kSimdgroups),
       tiles);
   add(KernelCall(kFile, "bin_sums",
                  {dtype_struct(output.dtype), sum, together, rank, truth(is_bool(output.dtype))})
@@ -147,7 +125,7 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
           .read_write(memory, "output", output_argument(signature))
           .constants(params)
           .threadgroup(sum, "sums", division.places),
-      {across, static_cast<std::uint32_t>(ceil_div(division.bins, kBucketSimdgroups))});
+      {across, static_cast<std::uint32_t>(ceil_div(division.bins, kSimdgroups))});
   return prepared_steps(std::move(plan));
 }
 

@@ -38,7 +38,7 @@ inline BinLane bin_lane(constant BinParams<kRank>& p, Ctx ctx) {
   BinLane lane;
   lane.line = ctx.lane % uint(kLines);
   uint first = ctx.tg.x * uint(kLines);
-  lane.here = ulong(first + lane.line) < ulong(p.lines);
+  lane.here = ulong(first + lane.line) < ulong(p.lines.count);
   lane.at = lane.here ? first + lane.line : first;
   uint simdgroup = ctx.tg.y * kBinSimdgroups + ctx.sg;
   lane.row = simdgroup * uint(p.rounds) * (32u / uint(kLines)) + ctx.lane / uint(kLines);
@@ -53,15 +53,15 @@ inline void bin_load(thread E* element, device const E* from, long step, BinLane
   for (int u = 0; u < kBinAhead; ++u) {
     uint row = lane.row + (round + uint(u)) * (32u / uint(kLines));
     element[u] = E(0);
-    if (lane.here && row < uint(p.length)) element[u] = from[long(row) * step];
+    if (lane.here && row < uint(p.lines.length)) element[u] = from[long(row) * step];
   }
 }
 // The u-th index of those, or ~0.
 template <typename X, int kLines, int kRank>
 inline uint bin_index(X element, BinLane lane, uint round, constant BinParams<kRank>& p) {
-  bool here = lane.here && lane.row + round * (32u / uint(kLines)) < uint(p.length);
+  bool here = lane.here && lane.row + round * (32u / uint(kLines)) < uint(p.lines.length);
   ulong index = ulong(long(element));
-  return here && index < ulong(p.extent) ? uint(index) : ~0u;
+  return here && index < ulong(p.lines.extent) ? uint(index) : ~0u;
 }
 template <int kRank>
 inline uint bin_of(uint index, constant BinParams<kRank>& p) {
@@ -78,11 +78,11 @@ void bin_count(device const X* indices, device uint* counts, device ushort* with
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   BinLane lane = bin_lane<kLines, kRank>(p, ctx);
-  indices += offset_of<uint, kRank>(lane.at, p.indices);
+  indices += offset_of<uint, kRank>(lane.at, p.lines.indices);
   threadgroup atomic_uint* mine = histogram + ctx.sg * kMaxBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
     X element[kBinAhead];
-    bin_load<X, kLines, kRank>(element, indices, p.index_step, lane, round, p);
+    bin_load<X, kLines, kRank>(element, indices, p.lines.index_step, lane, round, p);
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {
       uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
@@ -188,15 +188,15 @@ void bin_entries(device const X* indices, device const typename D::memory* value
   threadgroup_barrier(mem_flags::mem_threadgroup);
 
   BinLane lane = bin_lane<kLines, kRank>(p, ctx);
-  indices += offset_of<uint, kRank>(lane.at, p.indices);
-  values += offset_of<uint, kRank>(lane.at, p.values);
-  entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.length);
+  indices += offset_of<uint, kRank>(lane.at, p.lines.indices);
+  values += offset_of<uint, kRank>(lane.at, p.lines.values);
+  entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.lines.length);
   threadgroup uint* mine = next + ctx.sg * kMaxBins;
   for (uint round = 0u; round < uint(p.rounds); round += uint(kBinAhead)) {
     X element[kBinAhead];
     typename D::memory value[kBinAhead];
-    bin_load<X, kLines, kRank>(element, indices, p.index_step, lane, round, p);
-    bin_load<typename D::memory, kLines, kRank>(value, values, p.value_step, lane, round, p);
+    bin_load<X, kLines, kRank>(element, indices, p.lines.index_step, lane, round, p);
+    bin_load<typename D::memory, kLines, kRank>(value, values, p.lines.value_step, lane, round, p);
 #pragma unroll
     for (int u = 0; u < kBinAhead; ++u) {
       uint index = bin_index<X, kLines, kRank>(element[u], lane, round + uint(u), p);
@@ -230,13 +230,13 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
   if (count == 0u) return;
   uint before = 0u;
   for (uint other = ctx.lane; other < bin; other += 32u) before += totals[other];
-  entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.length) + simd_sum(before);
+  entries += ulong(ctx.tg.x) * uint(kLines) * ulong(p.lines.length) + simd_sum(before);
 
   // Sums lie as the lanes find them: lines innermost.
   BinLane lane = bin_lane<kLines, kRank>(p, ctx);
   uint first = bin * uint(p.share);
-  uint places = metal::min(uint(p.share), uint(p.extent) - first) * uint(kLines);
-  output += offset_of<uint, kRank>(lane.at, p.output) + long(first) * p.output_step;
+  uint places = metal::min(uint(p.share), uint(p.lines.extent) - first) * uint(kLines);
+  output += offset_of<uint, kRank>(lane.at, p.lines.output) + long(first) * p.lines.output_step;
   threadgroup A* mine = sums + ctx.sg * uint(p.share) * uint(kLines);
   for (uint begin = ctx.lane; begin < places; begin += 32u * uint(kBinOutputs)) {
     typename D::memory old[kBinOutputs];
@@ -245,7 +245,7 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
       uint place = begin + 32u * uint(u);
       old[u] = typename D::memory(0);
       if (lane.here && place < places) {
-        old[u] = output[long(place / uint(kLines)) * p.output_step];
+        old[u] = output[long(place / uint(kLines)) * p.lines.output_step];
       }
     }
 #pragma unroll
@@ -274,7 +274,7 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
   for (uint place = ctx.lane; place < places; place += 32u) {
     A sum = mine[place];
     if (lane.here) {
-      output[long(place / uint(kLines)) * p.output_step] =
+      output[long(place / uint(kLines)) * p.lines.output_step] =
           D::store(typename D::value(kOr ? A(sum != A(0)) : sum));
     }
   }

@@ -11,39 +11,28 @@
 
 namespace hearth::gpu {
 
-#include "kernels/indexing/params.h"
-
 namespace {
 
 // Of kernels/indexing/scatter_privatized.metal.
-constexpr std::int64_t kPrivateSimdgroups = 8;
 constexpr std::int64_t kStaged = 2048;
 constexpr std::int64_t kStagedGap = 8;
 constexpr std::int64_t kWaiting = 64;
-// With what is staged and what waits, this is nearly all of the 32 KB that every GPU has.
-constexpr std::int64_t kPrivateBytes = 24 << 10;
 // Each range reads all indices of its lines.
 constexpr std::int64_t kMaxRanges = 8;
 // Long lines are sorted sooner where threadgroups would leave the device more than half idle.
 constexpr std::int64_t kLongLine = 8192;
 
 // How lines and destinations are divided.
-struct PrivateDivision {
-  explicit PrivateDivision(const Signature& signature) : axis(axis_of(signature)) {
-    const Shape& indices = signature.inputs[1].shape;
-    const Shape& output = signature.output.shape;
-    length = indices[axis];
-    extent = output[axis];
-    lines = length == 0 ? 0 : element_count(indices) / length;
+struct PrivateDivision : SummedLines {
+  explicit PrivateDivision(const Signature& signature) : SummedLines(signature) {
     together = signature.output.strides[axis] == 1 ? 1 : kNeighbours;
-    places = kPrivateBytes / sum_bytes(signature.output.dtype);
+    places = sum_places(signature, 2 * staged() + 4 * kSimdgroups * kWaiting);
     ranges = std::max<std::int64_t>(ceil_div(extent, places / together), 1);
-    share = ceil_div(extent, ranges * (kPrivateSimdgroups / together));
+    share = ceil_div(extent, ranges * (kSimdgroups / together));
   }
   std::int64_t groups() const { return ceil_div(lines, together); }
+  std::int64_t staged() const { return kStaged + kStagedGap * together; }
 
-  int axis;
-  std::int64_t length, extent, lines;
   std::int64_t together;  // lines of a threadgroup
   std::int64_t places;    // sums of a threadgroup, of all its lines
   std::int64_t ranges;    // threadgroups that share a line's destinations
@@ -53,12 +42,8 @@ struct PrivateDivision {
 }  // namespace
 
 bool accepts_scatter_privatized(const Signature& signature) {
-  if (by_atomics(signature.output.dtype)) return false;
   const PrivateDivision division(signature);
-  const std::int64_t count = division.lines * division.length;
-  return count > 0 && division.extent > 0 && count < kMaxSummed &&
-         !adds_by_thread(*signature.device, count, division.length) &&
-         division.ranges <= kMaxRanges && division.extent <= kSparsest * division.length &&
+  return division.are_worth_it(signature) && division.ranges <= kMaxRanges &&
          (division.length <= kLongLine ||
           division.groups() * division.ranges >= resident_groups(*signature.device, 2 * kThreads));
 }
@@ -68,8 +53,7 @@ Prepared prepare_scatter_privatized(const Signature& signature) {
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   const PrivateDivision division(signature);
-  const int axis = division.axis;
-  const ScatterAxes lines(lines_along(axis, indices.shape), indices, values, output);
+  const LineAxes lines(division.axis, indices, values, output);
   const char* const memory = dialect_type(output.dtype);
   const char* const sum = sum_type(output.dtype);
   auto plan = std::make_shared<StepPlan>();
@@ -77,26 +61,18 @@ Prepared prepare_scatter_privatized(const Signature& signature) {
   const std::string together = std::to_string(division.together);
   const Size3 groups = {static_cast<std::uint32_t>(division.groups()),
                         static_cast<std::uint32_t>(division.ranges)};
-  plan->add_step(KernelCall("indexing/scatter_privatized.metal", "scatter_privatized",
-                            {dtype_struct(output.dtype), sum, index, together, lines.rank(),
-                             truth(is_bool(output.dtype))})
-                     .read(index, "indices", lines.index.argument)
-                     .read(memory, "values", lines.value.argument)
-                     .read_write(memory, "output", output_argument(signature))
-                     .constants(ShareParams<kRuntimeRank>{.lines = division.lines,
-                                                          .length = division.length,
-                                                          .extent = division.extent,
-                                                          .share = division.share,
-                                                          .index_step = indices.strides[axis],
-                                                          .value_step = values.strides[axis],
-                                                          .output_step = output.strides[axis],
-                                                          .indices = lines.index_axes(),
-                                                          .values = lines.value_axes(),
-                                                          .output = lines.output_axes()})
-                     .threadgroup(sum, "sums", division.places)
-                     .threadgroup("ushort", "staged", kStaged + kStagedGap * division.together)
-                     .threadgroup("uint", "waiting", kPrivateSimdgroups * kWaiting)
-                     .step(*plan, groups, {kThreads}, kThreads));
+  plan->add_step(
+      KernelCall("indexing/scatter_privatized.metal", "scatter_privatized",
+                 {dtype_struct(output.dtype), sum, index, together, lines.rank(),
+                  truth(is_bool(output.dtype))})
+          .read(index, "indices", lines.index.argument)
+          .read(memory, "values", lines.value.argument)
+          .read_write(memory, "output", output_argument(signature))
+          .constants(ShareParams<kRuntimeRank>{.share = division.share, .lines = lines.params()})
+          .threadgroup(sum, "sums", division.places)
+          .threadgroup("ushort", "staged", division.staged())
+          .threadgroup("uint", "waiting", PrivateDivision::kSimdgroups * kWaiting)
+          .step(*plan, groups, {kThreads}, kThreads));
   return prepared_steps(std::move(plan));
 }
 

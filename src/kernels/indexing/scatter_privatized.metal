@@ -52,37 +52,38 @@ void scatter_privatized(device const X* indices, device const typename D::memory
   uint line = ctx.tid.x % uint(kLines);
   uint row = ctx.tid.x / uint(kLines);
   ulong lines = ulong(ctx.tg.x) * uint(kLines);
-  bool here = lines + line < ulong(p.lines);
+  bool here = lines + line < ulong(p.lines.count);
   uint at = uint(here ? lines + line : lines);
   uint range = uint(p.share) * kShares;
   ulong first = ulong(ctx.tg.y) * range;
-  uint places = uint(metal::min(ulong(range), ulong(p.extent) - first));
-  indices += offset_of<uint, kRank>(at, p.indices);
-  output += offset_of<uint, kRank>(at, p.output) + long(first) * p.output_step;
+  uint places = uint(metal::min(ulong(range), ulong(p.lines.extent) - first));
+  indices += offset_of<uint, kRank>(at, p.lines.indices);
+  output += offset_of<uint, kRank>(at, p.lines.output) + long(first) * p.lines.output_step;
 #pragma unroll 4
   for (uint place = row; place < places; place += kColumn) {
     A sum = A(0);
-    if (here) sum = A(D::load(output[long(place) * p.output_step]));
+    if (here) sum = A(D::load(output[long(place) * p.lines.output_step]));
     sums[place * uint(kLines) + line] = sum;
   }
 
   // Sums: a simdgroup has one line.
   uint own = ctx.sg / kShares;
   uint low = (ctx.sg % kShares) * uint(p.share);
-  values +=
-      offset_of<uint, kRank>(uint(lines + own < ulong(p.lines) ? lines + own : lines), p.values);
+  values += offset_of<uint, kRank>(uint(lines + own < ulong(p.lines.count) ? lines + own : lines),
+                                   p.lines.values);
   threadgroup A* mine = sums + low * uint(kLines) + own;
   threadgroup uint* queue = waiting + ctx.sg * kWaiting;
-  for (ulong tile = 0; tile < ulong(p.length); tile += kTile) {
-    uint length = uint(metal::min(ulong(kTile), ulong(p.length) - tile));
+  for (ulong tile = 0; tile < ulong(p.lines.length); tile += kTile) {
+    uint length = uint(metal::min(ulong(kTile), ulong(p.lines.length) - tile));
     uint staging[kStagedEach];
 #pragma unroll
     for (int u = 0; u < kStagedEach; ++u) {
       uint i = row + uint(u) * kColumn;
       staging[u] = kElsewhere;
       if (here && i < length) {
-        ulong index = ulong(long(indices[long(tile + i) * p.index_step]));
-        if (index < ulong(p.extent) && index - first < places) staging[u] = uint(index - first);
+        ulong index = ulong(long(indices[long(tile + i) * p.lines.index_step]));
+        if (index < ulong(p.lines.extent) && index - first < places)
+          staging[u] = uint(index - first);
       }
     }
 #pragma unroll
@@ -90,7 +91,7 @@ void scatter_privatized(device const X* indices, device const typename D::memory
       staged[line * kPitch + row + uint(u) * kColumn] = ushort(staging[u]);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    device const typename D::memory* tile_values = values + long(tile) * p.value_step;
+    device const typename D::memory* tile_values = values + long(tile) * p.lines.value_step;
     uint count = 0u;
     for (uint begin = 0u; begin < length; begin += 32u) {
       uint i = begin + ctx.lane;
@@ -101,14 +102,14 @@ void scatter_privatized(device const X* indices, device const typename D::memory
       count += popcount(lanes);
       simdgroup_barrier(mem_flags::mem_threadgroup);
       if (count >= 32u) {
-        add_waiting<D, A>(tile_values, p.value_step, queue, 32u, mine, uint(kLines), ctx);
+        add_waiting<D, A>(tile_values, p.lines.value_step, queue, 32u, mine, uint(kLines), ctx);
         count -= 32u;
         if (ctx.lane < count) queue[ctx.lane] = queue[32u + ctx.lane];
         simdgroup_barrier(mem_flags::mem_threadgroup);
       }
     }
     if (count > 0u) {
-      add_waiting<D, A>(tile_values, p.value_step, queue, count, mine, uint(kLines), ctx);
+      add_waiting<D, A>(tile_values, p.lines.value_step, queue, count, mine, uint(kLines), ctx);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
@@ -116,7 +117,8 @@ void scatter_privatized(device const X* indices, device const typename D::memory
   for (uint place = row; place < places; place += kColumn) {
     A sum = sums[place * uint(kLines) + line];
     if (here) {
-      output[long(place) * p.output_step] = D::store(typename D::value(kOr ? A(sum != A(0)) : sum));
+      output[long(place) * p.lines.output_step] =
+          D::store(typename D::value(kOr ? A(sum != A(0)) : sum));
     }
   }
 }

@@ -14,15 +14,15 @@ template <typename E, typename A, typename X, typename I, int kRank>
 void scatter_add(device const X* indices, device const E* values, device A* output,
                  constant ScatterParams<kRank>& p, Ctx ctx) {
   I line = I(ctx.gid.x);
-  if (ulong(line) >= ulong(p.lines)) return;
-  long index_at = offset_of<I, kRank>(line, p.indices);
-  long value_at = offset_of<I, kRank>(line, p.values);
-  long output_at = offset_of<I, kRank>(line, p.output);
-  for (long i = 0; i < p.length; ++i) {
-    ulong index = ulong(long(indices[index_at + i * p.index_step]));
-    if (index >= ulong(p.extent)) continue;
-    long at = output_at + long(index) * p.output_step;
-    A value = A(values[value_at + i * p.value_step]);
+  if (ulong(line) >= ulong(p.lines.count)) return;
+  long index_at = offset_of<I, kRank>(line, p.lines.indices);
+  long value_at = offset_of<I, kRank>(line, p.lines.values);
+  long output_at = offset_of<I, kRank>(line, p.lines.output);
+  for (long i = 0; i < p.lines.length; ++i) {
+    ulong index = ulong(long(indices[index_at + i * p.lines.index_step]));
+    if (index >= ulong(p.lines.extent)) continue;
+    long at = output_at + long(index) * p.lines.output_step;
+    A value = A(values[value_at + i * p.lines.value_step]);
     A sum = A(output[at] + value);
     output[at] = p.is_or != 0 ? A(sum != A(0)) : sum;
   }

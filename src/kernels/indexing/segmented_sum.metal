@@ -29,12 +29,13 @@ void element_keys(device const X* indices, device uint* keys, device uint* rows,
                   constant ElementParams<kRank>& p, Ctx ctx) {
   ulong i = ctx.gid.x;
   if (i >= ulong(p.count)) return;
-  uint line = uint(i) / uint(p.length);
-  long at = long(uint(i) - line * uint(p.length));
-  ulong index = ulong(long(indices[offset_of<uint, kRank>(line, p.indices) + at * p.index_step]));
-  long output = offset_of<uint, kRank>(line, p.output) + long(index) * p.output_step;
-  keys[i] = index < ulong(p.extent) ? uint(output) : uint(p.destinations);
-  rows[i] = uint(offset_of<uint, kRank>(line, p.values) + at * p.value_step);
+  uint line = uint(i) / uint(p.lines.length);
+  long at = long(uint(i) - line * uint(p.lines.length));
+  ulong index =
+      ulong(long(indices[offset_of<uint, kRank>(line, p.lines.indices) + at * p.lines.index_step]));
+  long output = offset_of<uint, kRank>(line, p.lines.output) + long(index) * p.lines.output_step;
+  keys[i] = index < ulong(p.lines.extent) ? uint(output) : uint(p.destinations);
+  rows[i] = uint(offset_of<uint, kRank>(line, p.lines.values) + at * p.lines.value_step);
 }
 
 constexpr constant uint kBlock = 32u;

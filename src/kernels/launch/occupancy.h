@@ -2,11 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "runtime/device/device_traits.h"
 
 namespace hearth::gpu {
+
+// Threads of a simdgroup, on every device: the dialect says so.
+inline constexpr std::int64_t kSimdWidth = 32;
+// Threadgroups along y or z: what every API allows.
+inline constexpr std::int64_t kMaxLayers = 65535;
 
 // At least 1, whatever a driver says.
 inline std::int64_t processors(const runtime::DeviceTraits& device) {
@@ -21,6 +27,22 @@ inline std::int64_t resident_threads(const runtime::DeviceTraits& device) {
 // Threadgroups of `threads` threads that it runs at the same time, at least 1.
 inline std::int64_t resident_groups(const runtime::DeviceTraits& device, std::int64_t threads) {
   return std::max<std::int64_t>(resident_threads(device) / threads, 1);
+}
+
+// What a kernel with a use for any amount of threadgroup memory takes for `threads` threads: their
+// share of a processor's, or what every GPU has where that is more, though fewer run at a time
+// then.
+inline std::int64_t threadgroup_budget(const runtime::DeviceTraits& device, std::int64_t threads) {
+  const std::int64_t share =
+      device.processor_memory / std::max<std::int64_t>(device.processor_threads / threads, 1);
+  return std::min(std::max(share, runtime::common_traits().threadgroup_memory),
+                  device.threadgroup_memory);
+}
+
+// The largest power of two that is not above `count`, at least 1.
+inline std::int64_t floor_power_of_two(std::int64_t count) {
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1))));
 }
 
 }  // namespace hearth::gpu

@@ -1,13 +1,14 @@
 #include "kernels/launch/row_split.h"
-#include "codegen/dialect_types.h"
 
 #include <algorithm>
 #include <bit>
 
+#include "codegen/dialect_types.h"
+#include "kernels/launch/occupancy.h"
+
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kRowSimd = 32;
 // Threads of a threadgroup whose rows have a simdgroup or less.
 constexpr std::int64_t kShortThreads = 128;
 
@@ -36,7 +37,7 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
   split.whole = packets <= split.lanes * held;
   const std::int64_t threads =
-      std::max(split.lanes > kRowSimd ? kRowSimd : kShortThreads, split.lanes);
+      std::max(split.lanes > kSimdWidth ? kSimdWidth : kShortThreads, split.lanes);
   const std::int64_t together = threads / split.lanes;
   split.groups = {static_cast<std::uint32_t>(ceil_div(rows, together))};
   split.threads = {static_cast<std::uint32_t>(threads)};

@@ -54,7 +54,7 @@ bool is_same(const runtime::KernelSource& one, const runtime::KernelSource& othe
 bool suits(const StepPlan& plan, const Launch& launch) {
   return std::all_of(plan.steps().begin(), plan.steps().end(), [&](const Step& step) {
     return (step.unaligned_variant != nullptr || is_aligned(step, launch)) &&
-           (step.kernel->source() != nullptr || launch.encoder->takes(*step.kernel));
+           launch.encoder->supports(*step.kernel);
   });
 }
 

@@ -103,7 +103,7 @@ inline const char* index_type(std::int64_t count) {
   return count < (std::int64_t{1} << 31) ? "uint" : "ulong";
 }
 
-// Threadgroups of kThreads threads for `count` threads in all.
+// Threadgroups of kThreads threads, which every device takes, for `count` threads in all.
 inline constexpr std::uint32_t kThreads = 256;
 inline Size3 groups_for(std::int64_t count) {
   return {static_cast<std::uint32_t>(ceil_div(count, kThreads)), 1, 1};

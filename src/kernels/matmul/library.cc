@@ -18,8 +18,7 @@ using Matrix = MatmulProblem::Matrix;
 
 // Products that are one each because their batch axes are no axis of even steps.
 constexpr std::int64_t kMaxCalls = 64;
-// For the sums of parts of k that a library computes side by side, with what else it notes there.
-constexpr std::int64_t kMaxWorkspace = std::int64_t{32} << 20;
+// What a library notes in its workspace beside sums.
 constexpr std::int64_t kMinWorkspace = std::int64_t{64} << 10;
 // Parts, and elements of one: small results of long sums are cut into hundreds.
 constexpr std::int64_t kMaxLibraryParts = 512;
@@ -28,7 +27,7 @@ constexpr std::int64_t kMinLibraryPart = 32;
 // them are worth more workspace.
 constexpr std::int64_t kFewResults = 16;
 
-// Multiplications of a product that is worth a second call.
+// Multiplications of a product that is worth a second call: some microseconds of tensor cores.
 constexpr std::int64_t kLarge = std::int64_t{1} << 30;
 
 bool is_for_tensor_cores(DType dtype) {
@@ -133,14 +132,16 @@ StepArgument matrix_argument(int operand, DType dtype, const Matrix& matrix, con
           (first + lines.first * matrix.stride + line.first) * item, span * item};
 }
 
+// For the sums of parts of k that the library computes side by side: as many as all registers hold.
 std::int64_t workspace_bytes(const runtime::DeviceTraits& device, const MatmulProblem& problem) {
   const std::int64_t results = problem.batches * problem.m * problem.n;
   const DType sum = static_cast<DType>(problem.dtype) == DType::f64 ? DType::f64 : DType::f32;
   const std::int64_t parts =
       std::clamp<std::int64_t>(problem.k / kMinLibraryPart, 1, kMaxLibraryParts);
-  const std::int64_t most =
-      (results <= kFewResults * resident_threads(device) ? 2 : 1) * kMaxWorkspace;
-  return std::clamp(parts * results * size_of(sum) + kMinWorkspace, kMinWorkspace, most);
+  const std::int64_t held =
+      floor_power_of_two(processors(device) * device.processor_registers * size_of(DType::f32));
+  const std::int64_t most = (results <= kFewResults * resident_threads(device) ? 2 : 1) * held;
+  return std::min(parts * results * size_of(sum) + kMinWorkspace, std::max(most, kMinWorkspace));
 }
 
 // Of a product that is no batch.

@@ -23,7 +23,6 @@ constexpr std::int64_t kMaxMatvecLength = std::int64_t{1} << 30;
 // Longer rows have too few threads where there are few of them.
 constexpr std::int64_t kFewRows = 256;
 constexpr std::int64_t kLongOfFew = 65536;
-constexpr std::int64_t kMaxMatvecLayers = 65535;
 
 // The matrix and the vector of the product; `matrix` is 0 where it is the left operand.
 struct Operands {
@@ -56,8 +55,8 @@ bool is_worth_it(const Operands& operands, DType dtype) {
 // does not keep one of them from memory for long.
 std::int64_t matvec_split(const runtime::DeviceTraits& device, std::int64_t rows,
                           std::int64_t length, DType dtype) {
-  const std::int64_t busy = resident_groups(device, 32) / kBusyRows;
-  const std::int64_t turn = kHold * 32 * kPacketBytes / size_of(dtype);
+  const std::int64_t busy = resident_groups(device, kSimdWidth) / kBusyRows;
+  const std::int64_t turn = kHold * kSimdWidth * kPacketBytes / size_of(dtype);
   std::int64_t split = 1;
   const auto is_shared = [&](std::int64_t turns) {
     return turns >= kLongRow || (turns >= 2 && rows * split < busy);
@@ -104,7 +103,7 @@ Prepared prepare_matvec(const Signature& signature) {
       matvec_split(*signature.device, operands.rows * batches, operands.length, dtype);
   const std::int64_t in_group = kMatvecSimdgroups / split;
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(operands.rows, in_group)),
-                        static_cast<std::uint32_t>(std::min(batches, kMaxMatvecLayers))};
+                        static_cast<std::uint32_t>(std::min(batches, kMaxLayers))};
   plan->add_step(
       KernelCall("matmul/matvec.metal", "matvec", {dtype_struct(dtype), std::to_string(kHold)})
           .read(type, "w", input_argument(signature, operands.matrix))
@@ -118,7 +117,7 @@ Prepared prepare_matvec(const Signature& signature) {
                                   .w_step = batches == 1 ? 0 : batch.w[0],
                                   .x_step = batches == 1 ? 0 : batch.x[0]})
           .threadgroup(sum, "shared", kMatvecSimdgroups)
-          .step(*plan, groups, {kMatvecSimdgroups * 32}, kMatvecSimdgroups * 32));
+          .step(*plan, groups, {kMatvecSimdgroups * kSimdWidth}, kMatvecSimdgroups * kSimdWidth));
   return prepared_steps(std::move(plan));
 }
 

@@ -24,9 +24,8 @@ constexpr SimdgroupTile kSmallest{32, 32, 32};
 constexpr std::int64_t kGroupThreads = 128;
 constexpr std::int64_t kMatmulSimdgroups = 4;
 constexpr std::int64_t kPanel = 8;  // rows of tiles
-constexpr std::int64_t kMaxMatmulLayers = 65535;
-// Threadgroups of a core that fit by their registers.
-constexpr std::int64_t kMaxResident = 4;
+// Registers of a thread.
+constexpr std::int64_t kMatmulRegisters = 100;
 // Threadgroups for each core are enough; parts of k are no shorter, nor more, than these.
 constexpr std::int64_t kGroupsOfCore = 4;
 constexpr std::int64_t kMinMatmulPart = 256;
@@ -90,8 +89,11 @@ std::int64_t shared_bytes(const Signature& signature, const SimdgroupTile& tile)
 double predicted_matmul(const Signature& signature, const SimdgroupTile& tile, std::int64_t shares,
                         std::int64_t cores) {
   const std::int64_t turns = ceil_div(groups_of(extents_of(signature), tile) * shares, cores);
-  const std::int64_t resident = std::min(
-      {turns, kMaxResident, signature.device->processor_memory / shared_bytes(signature, tile)});
+  const runtime::DeviceTraits& device = *signature.device;
+  const std::int64_t resident = std::max<std::int64_t>(
+      std::min({turns, device.processor_registers / (kGroupThreads * kMatmulRegisters),
+                device.processor_memory / shared_bytes(signature, tile)}),
+      1);
   const std::int64_t one =
       tile.m * tile.n + kStagedElement * (tile.m + tile.n) + kSlice / tile.depth;
   return static_cast<double>(turns) * static_cast<double>(one) *
@@ -182,7 +184,7 @@ Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
                    shares > 1 ? none.end() : finish.end());
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.m, tile.m) * ceil_div(of.n, tile.n)),
                         static_cast<std::uint32_t>(shares),
-                        static_cast<std::uint32_t>(std::min(of.batches, kMaxMatmulLayers))};
+                        static_cast<std::uint32_t>(std::min(of.batches, kMaxLayers))};
   const auto product = [&](bool a_packed, bool b_packed) {
     return KernelCall("matmul/simdgroup.metal", "matmul_simdgroup", arguments)
         .read(type, "a", aligned(left.argument, a_packed ? kPacketBytes : 1))

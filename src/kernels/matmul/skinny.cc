@@ -31,7 +31,7 @@ struct SkinnyForm {
   std::int64_t vectors, rows, steps, threads;
   std::int64_t most_threads;  // limits registers, so that several threadgroups fit
 
-  std::int64_t rows_of_group() const { return rows * threads / 32; }
+  std::int64_t rows_of_group() const { return rows * threads / kSimdWidth; }
 };
 constexpr SkinnyForm kSkinnyForms[] = {
     {4, 8, 2, 256, 512}, {8, 4, 2, 256, 512}, {16, 4, 2, 256, 512}};

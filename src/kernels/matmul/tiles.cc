@@ -4,6 +4,7 @@
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 #include "kernels/matmul/epilogue.h"
 #include "kernels/matmul/matmul.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kTile = 64;
 constexpr std::int64_t kDepth = 16;
-// Threadgroups along z: what every API allows.
-constexpr std::int64_t kMaxTileLayers = 65535;
 
 }  // namespace
 
@@ -52,7 +51,7 @@ std::shared_ptr<StepPlan> tile_steps(const Signature& signature) {
   };
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(n, kTile)),
                         static_cast<std::uint32_t>(ceil_div(m, kTile)),
-                        static_cast<std::uint32_t>(std::min(batches, kMaxTileLayers))};
+                        static_cast<std::uint32_t>(std::min(batches, kMaxLayers))};
   plan->add_step(KernelCall("matmul/tiles.metal", "matmul", arguments)
                      .read(type, "a", left.argument)
                      .read(type, "b", right.argument)

@@ -21,7 +21,6 @@ namespace {
 constexpr std::int64_t kMaxNormLanes = 512;
 constexpr int kHeld = 4;
 constexpr int kGradientHeld = 3;
-constexpr std::int64_t kNormSimd = 32;
 constexpr std::int64_t kShortNormThreads =
     128;  // of a threadgroup whose rows have a simdgroup or less
 // Threads that sum columns: 1 / kSumThreads of those that a device runs at the same time, or fewer
@@ -136,7 +135,7 @@ class Gradient {
     const char* const type = dialect_type(x_.dtype);
     const char* const sum = sum_type(x_.dtype);
     // Checks of packets take registers: short rows without them have fewer threads at a time.
-    const bool is_short = split.lanes <= kNormSimd;
+    const bool is_short = split.lanes <= kSimdWidth;
     const auto rows_step = [&](bool packed, bool rare) {
       std::vector<std::string> arguments = {dtype_struct(x_.dtype), truth(kCentered),
                                             truth(has_input(signature_, 2))};
@@ -166,8 +165,8 @@ class Gradient {
         ceil_div(turns, resident_groups(*signature_.device, kSumThreads * split.threads.x)));
     const std::int64_t count = ceil_div(turns, chunk);
     partial_ = sums(count * columns());
-    const bool is_short = split.lanes <= kNormSimd;
-    const std::int64_t kept = kNormSimd * split.held * (kPacketBytes / size_of(x_.dtype));
+    const bool is_short = split.lanes <= kSimdWidth;
+    const std::int64_t kept = kSimdWidth * split.held * (kPacketBytes / size_of(x_.dtype));
     add_gradient("norm_backward_rows", {truth(is_short)}, "partial", partial_,
                  is_short ? (kCentered ? 2 : 1) * kept : kReductions, split, chunk, count);
     return count;
@@ -223,7 +222,7 @@ class Gradient {
         .constants(NormCombineParams{
             .columns = columns(), .parts = count, .first = weight ? 0 : length_, .count = added})
         .threadgroup(sum, "shared", kCombineThreads);
-    plan_->add_step(call.step(*plan_, {static_cast<std::uint32_t>(ceil_div(added, kNormSimd))},
+    plan_->add_step(call.step(*plan_, {static_cast<std::uint32_t>(ceil_div(added, kSimdWidth))},
                               {kCombineThreads}, kCombineThreads));
   }
 

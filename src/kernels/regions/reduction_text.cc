@@ -18,7 +18,6 @@ using Kind = KernelParameter::Kind;
 
 constexpr int kMaxUnrolled = 4;
 constexpr std::int64_t kReductionThreads = 256;
-constexpr std::int64_t kReductionSimd = 32;
 constexpr int kLongReduction = 512;
 // Bytes of accumulators that a thread holds for a row of a vector; along rows a vector's are short
 // lived, as long as each is a plain value.
@@ -36,7 +35,7 @@ constexpr std::int64_t kSimdVectors = 2048;
 // of their own, and take fewer, but more where each thread has little in flight.
 struct Fillings {
   explicit Fillings(const runtime::DeviceTraits& device)
-      : simdgroups(resident_groups(device, kReductionSimd) * 7 / 8),
+      : simdgroups(resident_groups(device, kSimdWidth) * 7 / 8),
         row_groups(2 * resident_groups(device, kReductionThreads)),
         column_groups(resident_groups(device, 2 * kReductionThreads)),
         element_column_groups(resident_groups(device, kReductionThreads)),
@@ -126,21 +125,21 @@ Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width
   const std::int64_t vectors = layout.reduced_elements() / width;
   const std::int64_t rows = layout.results;
   Split split;
-  if (vectors <= kReductionSimd) {
+  if (vectors <= kSimdWidth) {
     split.across = power_of_two(vectors);
     split.short_rows = true;
   } else {
     split.across =
-        rows >= fillings.simdgroups && vectors <= kSimdVectors ? kReductionSimd : kReductionThreads;
+        rows >= fillings.simdgroups && vectors <= kSimdVectors ? kSimdWidth : kReductionThreads;
     if (split.across == kReductionThreads && vectors < 2 * kReductionThreads) {
-      split.across = std::max(kReductionSimd, power_of_two(vectors) / 4);
+      split.across = std::max(kSimdWidth, power_of_two(vectors) / 4);
     }
   }
   if (split.short_rows) {
     split.groups = ceil_div(rows, kReductionThreads / split.across * unroll);
     return split;
   }
-  if (split.across > kReductionSimd) split.threads = split.across;
+  if (split.across > kSimdWidth) split.threads = split.across;
   split.groups = ceil_div(rows, split.threads / split.across);
   const bool whole = split.across == kReductionThreads;
   cut(&split, vectors, kReductionThreads, whole ? most_chunks : 1);
@@ -152,7 +151,7 @@ Split split_columns(const Fillings& fillings, const RegionLayout& layout, int wi
   const std::int64_t columns = layout.results / width;
   const std::int64_t rows = layout.reduced_elements();
   Split split;
-  const std::int64_t fewest = std::min(kReductionSimd, power_of_two(columns));
+  const std::int64_t fewest = std::min(kSimdWidth, power_of_two(columns));
   const std::int64_t high =
       std::min(kReductionThreads / fewest, power_of_two(ceil_div(rows, unroll)));
   split.across = kReductionThreads / high;
@@ -248,7 +247,7 @@ BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
       {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
       {reduction_operands(lowered.region), result.lowest * size, result.span * size, 1}};
   const std::int64_t high = std::clamp(power_of_two(chunks / kCombinedAtOnce),
-                                       kReductionThreads / kReductionSimd, kReductionThreads);
+                                       kReductionThreads / kSimdWidth, kReductionThreads);
   const std::int64_t wide = std::min(kReductionThreads / high, power_of_two(layout.results));
   KernelConstants constants(false);
   constants.add_u32("results", layout.results);
@@ -330,7 +329,7 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
   if (!split.short_rows) {
     built.reduce.source.parameters.push_back(
         {Kind::threadgroup, accumulation.kept(layout.wide), "shared",
-         axes.columns ? kReductionThreads * width : kReductionSimd});
+         axes.columns ? kReductionThreads * width : kSimdWidth});
   }
   built.reduce.source.name = joined(region_name(region, axes.columns ? "columns" : "rows"),
                                     accumulation.pairs ? "_precise" : "");

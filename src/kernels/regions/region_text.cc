@@ -30,21 +30,20 @@ constexpr int kTileRowBytes = 256;
 constexpr int kMaxEdge = 128;
 constexpr int kMinEdge = 32;
 constexpr int kTileAcross = 8;
-constexpr std::int64_t kTileMemory = 32 * 1024;
 
 int operands_of(const Region& region) {
   return region.first_scalar() + static_cast<int>(region.outputs.size());
 }
 
 // The largest tile for vectors of a width that fits into threadgroup memory, or 0.
-int tile_edge(const RegionAccess& access, int width, int widest) {
-  if (width == 1) return access.tile_bytes(kMinEdge) <= kTileMemory ? kMinEdge : 0;
+int tile_edge(const RegionAccess& access, int width, int widest, std::int64_t memory) {
+  if (width == 1) return access.tile_bytes(kMinEdge) <= memory ? kMinEdge : 0;
   const int least = std::max(kMinEdge, kTileAcross * std::max(width, 4));
   int edge = kMaxEdge;
-  while (edge > least && (edge * widest > kTileRowBytes || access.tile_bytes(edge) > kTileMemory)) {
+  while (edge > least && (edge * widest > kTileRowBytes || access.tile_bytes(edge) > memory)) {
     edge /= 2;
   }
-  return access.tile_bytes(edge) <= kTileMemory ? edge : 0;
+  return access.tile_bytes(edge) <= memory ? edge : 0;
 }
 
 // The kernel of a region whose operands do not all run along one axis; none where its tiles are too
@@ -54,7 +53,8 @@ std::optional<BuiltKernel> tile_kernel(const LoweredRegion& lowered, const Regio
   const Region& region = lowered.region;
   const RegionLayout& layout = lowered.layout;
   RegionAccess access(lowered, values, width, aliased, rows);
-  const int edge = tile_edge(access, width, widest_operand(lowered, values));
+  const int edge = tile_edge(access, width, widest_operand(lowered, values),
+                             threadgroup_budget(*lowered.device, kRegionThreads));
   if (edge == 0) return std::nullopt;
   const std::string functions = access.tile_functions(edge);
   std::string arrays;

@@ -23,7 +23,6 @@ constexpr int kPowers = 16;
 constexpr std::uint32_t kRopeThreads = 128;
 // How often a device is filled; beyond, each thread rotates several outer rows.
 constexpr std::int64_t kFillings = 2;
-constexpr std::int64_t kMaxRopeLayers = 65535;  // of threadgroups: what every API allows
 
 // A number from 0 to 1 in units of 2^-64.
 std::int64_t fraction(long double x) {
@@ -72,9 +71,8 @@ Prepared prepare_rope(const Signature& signature) {
   const std::int64_t threads = sequence * packets;
   const std::int64_t each = std::clamp<std::int64_t>(
       threads * layers / (kFillings * resident_threads(*signature.device)), 1, 16);
-  const Size3 groups = {
-      static_cast<std::uint32_t>(ceil_div(threads, kRopeThreads)),
-      static_cast<std::uint32_t>(std::min(ceil_div(layers, each), kMaxRopeLayers))};
+  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(threads, kRopeThreads)),
+                        static_cast<std::uint32_t>(std::min(ceil_div(layers, each), kMaxLayers))};
   plan->add_step(
       KernelCall("rope/rope.metal", "rope", {dtype_struct(x.dtype), truth(interleaved), outer_rank})
           .read(type, "x", from.argument)

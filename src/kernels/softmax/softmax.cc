@@ -1,7 +1,6 @@
 // softmax, log_softmax, logsumexp and their gradients: kernels/softmax/softmax.metal along the last
 // axis, kernels/softmax/columns.metal along another one.
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "codegen/dialect_types.h"
@@ -21,8 +20,7 @@ enum class SoftmaxForm { softmax, log_softmax, logsumexp };
 
 // Threads of a row: more have too few registers for what they hold.
 constexpr std::int64_t kMaxSoftmaxLanes = 512;
-constexpr std::int64_t kSoftmaxColumns = 32;
-constexpr std::int64_t kSoftmaxColumnThreads = 1024;
+constexpr std::int64_t kSoftmaxColumns = kSimdWidth;
 
 // Threads of each of `groups` threadgroups: more where these would leave the device half idle, if
 // each has some elements.
@@ -31,10 +29,8 @@ std::uint32_t column_threads(const runtime::DeviceTraits& device, std::int64_t g
   constexpr std::int64_t kMinElements = 4;
   const std::int64_t threads =
       std::min(resident_threads(device) / 2 / groups, length / kMinElements * kSoftmaxColumns);
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(
-          std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(threads, 1)))),
-      kThreads, kSoftmaxColumnThreads));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(floor_power_of_two(threads), kThreads, device.max_threads));
 }
 
 bool along_rows(const Signature& signature) {
@@ -136,11 +132,11 @@ Prepared prepare_columns(const Signature& signature, const std::string& function
                                             .g_step = g.strides[axis],
                                             .x = {from.base, &shape, &x_strides},
                                             .g = {grads.base, &shape, &g_strides}});
-  if (inputs == 1) call.threadgroup(sum, "tops", kSoftmaxColumnThreads);
-  call.threadgroup(sum, "sums", kSoftmaxColumnThreads);
+  const runtime::DeviceTraits& device = *signature.device;
+  if (inputs == 1) call.threadgroup(sum, "tops", device.max_threads);
+  call.threadgroup(sum, "sums", device.max_threads);
   plan->add_step(call.step(*plan, {static_cast<std::uint32_t>(groups)},
-                           {column_threads(*signature.device, groups, x.shape[axis])},
-                           kSoftmaxColumnThreads));
+                           {column_threads(device, groups, x.shape[axis])}, device.max_threads));
   return prepared_steps(std::move(plan));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kDigits = 256;
 constexpr int kDigitBits = 8;
-constexpr std::int64_t kSortSimdgroups = kDigits / 32;
+constexpr std::int64_t kSortSimdgroups = kDigits / kSimdWidth;
 // Keys of a thread: few enough for half of the threads that a device runs to have some.
 constexpr std::int64_t kMaxSortRounds = 16;
 

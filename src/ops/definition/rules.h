@@ -18,11 +18,8 @@ inline constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Classes of dtypes an op accepts, for OpDef::accepts_dtype.
-inline bool float_dtype(DType dtype) { return is_float(dtype); }
+// For OpDef::accepts_dtype, beside is_float() and its like.
 inline bool numeric_dtype(DType dtype) { return !is_bool(dtype); }
-inline bool bool_dtype(DType dtype) { return is_bool(dtype); }
-inline bool int_dtype(DType dtype) { return is_int(dtype); }
 
 // Throws Error{invalid_argument} if input `i` was not given.
 void require_input(const Inference& inference, int i);
@@ -75,6 +72,18 @@ std::vector<SampleCase> elementwise_samples(int arity, double lo, double hi);
 template <int arity, int lo_tenths = -20, int hi_tenths = 20>
 std::vector<SampleCase> elementwise_samples() {
   return elementwise_samples(arity, lo_tenths / 10.0, hi_tenths / 10.0);
+}
+
+// An elementwise op: of what `own` leaves out, what most of them have.
+constexpr OpDef elementwise(OpDef own) {
+  constexpr decltype(own.samples) kSamples[] = {elementwise_samples<1>, elementwise_samples<2>,
+                                                elementwise_samples<3>};
+  own.kind = OpKind::elementwise;
+  own.max_inputs = own.min_inputs;
+  if (own.infer == nullptr) own.infer = infer_elementwise;
+  if (own.formula == Formula::none) own.formula = Formula::arithmetic;
+  if (own.samples == nullptr) own.samples = kSamples[own.min_inputs - 1];
+  return own;
 }
 
 }  // namespace hearth

@@ -34,6 +34,18 @@ class LazyKernel {
     return *function;
   }
   bool is_ready() const noexcept { return function_.load(std::memory_order_acquire) != nullptr; }
+  // False for a call that its library does not take: Error{unsupported} when it is made ready.
+  // Compiles nothing.
+  bool is_supported(KernelRegistry& registry) const {
+    if (source() != nullptr) return true;
+    try {
+      get(registry);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
+  }
 
  private:
   std::variant<KernelSource, LibraryCall> source_;
@@ -75,16 +87,7 @@ class Encoder {
                 std::initializer_list<Argument> arguments) {
     dispatch(kernel, groups, threads, std::span(arguments.begin(), arguments.size()));
   }
-  // False for a call that its library does not take: Error{unsupported} when it is made ready.
-  bool takes(const LazyKernel& kernel) const {
-    try {
-      kernel.get(registry_);
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      return false;
-    }
-  }
+  bool supports(const LazyKernel& kernel) const { return kernel.is_supported(registry_); }
   // The plan's dynamic block in device memory, 64-bit words. Kernels read run-time scalars there
   // and nowhere else: what is encoded may be replayed with other values in the block.
   Argument dynamics() const noexcept { return memory(dynamics_, dynamic_bytes_); }

@@ -192,15 +192,10 @@ std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::
                                               const std::vector<std::string>& names) {
   if (!known_) known_ = read();
   for (const KeptSelection& choice : *known_) {
-    if (choice.op == op && choice.problem == problem && is_between(choice, names)) return choice;
-  }
-  return std::nullopt;
-}
-
-std::optional<KeptSelection> TuningFile::find(const std::string& op, const std::string& problem) {
-  if (!known_) known_ = read();
-  for (const KeptSelection& choice : *known_) {
-    if (choice.op == op && choice.problem == problem) return choice;
+    if (choice.op == op && choice.problem == problem &&
+        (names.empty() || is_between(choice, names))) {
+      return choice;
+    }
   }
   return std::nullopt;
 }

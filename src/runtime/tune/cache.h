@@ -33,11 +33,10 @@ class TuningFile {
   // kernels, with their version. An empty folder: nothing is kept.
   TuningFile(const std::string& folder, std::string device, std::string compiler);
 
-  // The choice for this class between candidates of exactly these names, if there is one.
+  // The choice for this class between candidates of exactly these names, or of any where none are
+  // given, if there is one.
   std::optional<KeptSelection> find(const std::string& op, const std::string& problem,
-                                    const std::vector<std::string>& names);
-  // The same between whatever candidates.
-  std::optional<KeptSelection> find(const std::string& op, const std::string& problem);
+                                    const std::vector<std::string>& names = {});
   // Keeps the choice and returns it, unless another process was first: then the one that it kept.
   KeptSelection keep(KeptSelection choice);
 

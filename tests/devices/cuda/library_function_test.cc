@@ -47,9 +47,9 @@ class MaddFunction final : public LibraryFunction {
 class MaddLibrary final : public VendorLibrary {
  public:
   explicit MaddLibrary(Context& context) : context_(context) {}
-  bool has(std::string_view function) const override { return function == "madd"; }
   void add_to(runtime::LibraryTraits&) const override {}
   std::unique_ptr<LibraryFunction> function(const LibraryCall& call, runtime::Autotuner&) override {
+    if (call.function != "madd") return nullptr;
     return std::make_unique<MaddFunction>(context_, call, *kernel);
   }
   const runtime::Function* kernel = nullptr;

@@ -27,12 +27,19 @@ std::string text_of(const std::vector<std::byte>& image) {
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
-class CudaCompiler : public testing::Test {
+std::shared_ptr<const Nvrtc> opened(Places places, int driver_version,
+                                    std::vector<std::string>& notes) {
+  places.virtual_env = test_environment();
+  return Nvrtc::open(places, driver_version, notes);
+}
+
+// Opens the compiler beside what `Base` sets up.
+template <class Base>
+class WithCompiler : public Base {
  protected:
   void SetUp() override {
-    Places places = only("");
-    places.virtual_env = test_environment();
-    compiler_ = Nvrtc::open(places, 13000, notes_);
+    Base::SetUp();
+    compiler_ = opened(only(""), 13000, notes_);
     if (compiler_ == nullptr) {
       GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
     }
@@ -41,6 +48,8 @@ class CudaCompiler : public testing::Test {
   std::vector<std::string> notes_;
   std::shared_ptr<const Nvrtc> compiler_;
 };
+
+class CudaCompiler : public WithCompiler<testing::Test> {};
 
 TEST_F(CudaCompiler, TellsItsVersion) {
   EXPECT_EQ(compiler_->version().rfind("nvrtc 1", 0), 0u) << compiler_->version();
@@ -80,25 +89,18 @@ TEST_F(CudaCompiler, RefusesCardsOlderThanItKnows) {
 }
 
 TEST_F(CudaCompiler, OldDriversGetTheNewerCompilerOnlyAtLast) {
-  Places places = only("/nowhere");
-  places.virtual_env = test_environment();
   std::vector<std::string> notes;
-  ASSERT_NE(Nvrtc::open(places, 12080, notes), nullptr);
+  ASSERT_NE(opened(only("/nowhere"), 12080, notes), nullptr);
   EXPECT_EQ(notes.front(), "/nowhere/libnvrtc.so.12: no such file");
 }
 
 // From the dialect to machine code and into a driver, all but the card.
-class CudaDialectOnFakeCard : public FakeCard {};
+class CudaDialectOnFakeCard : public WithCompiler<FakeCard> {};
 
 TEST_F(CudaDialectOnFakeCard, CompilesAndLoads) {
-  Places places = only("");
-  places.virtual_env = test_environment();
-  std::vector<std::string> notes;
-  const auto compiler = Nvrtc::open(places, 13000, notes);
-  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
-  CudaDriver driver(api_, 0, compiler);
+  CudaDriver driver(api_, 0, compiler_);
   EXPECT_EQ(driver.compiler_version(),
-            compiler->version() + " " + std::to_string(gpu::embedded_revision()));
+            compiler_->version() + " " + std::to_string(gpu::embedded_revision()));
   const auto image = driver.compile(affine());
   EXPECT_EQ(text_of(image).substr(1, 3), "ELF");
   EXPECT_EQ(driver.load(affine(), image)->name(), "affine_f32");
@@ -108,12 +110,7 @@ TEST_F(CudaDialectOnFakeCard, CompilesAndLoads) {
 }
 
 TEST_F(CudaDialectOnFakeCard, KernelsOfAProgramAreLoadedOnce) {
-  Places places = only("");
-  places.virtual_env = test_environment();
-  std::vector<std::string> notes;
-  const auto compiler = Nvrtc::open(places, 13000, notes);
-  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
-  CudaDriver driver(api_, 0, compiler);
+  CudaDriver driver(api_, 0, compiler_);
   const runtime::KernelSource one = affine();
   runtime::KernelSource other = affine();
   other.name = "other_f32";
@@ -135,18 +132,13 @@ TEST_F(CudaDialectOnFakeCard, KernelsOfAProgramAreLoadedOnce) {
 }
 
 // An image from a damaged cache must not reach the driver, which reads as far as it says itself.
-class CudaCutImages : public FakeCard {};
+class CudaCutImages : public WithCompiler<FakeCard> {};
 
 TEST_F(CudaCutImages, AreRefused) {
-  Places places = only("");
-  places.virtual_env = test_environment();
-  std::vector<std::string> notes;
-  const auto compiler = Nvrtc::open(places, 13000, notes);
-  if (compiler == nullptr) GTEST_SKIP() << "no NVRTC: pip install -r requirements-test.txt";
   runtime::KernelSource source;
   source.name = "madd";
   for (const int capability : {90, 999}) {
-    const auto image = compiler->compile(kText, "madd", capability);
+    const auto image = compiler_->compile(kText, "madd", capability);
     if (capability == 90) {
       EXPECT_NE(driver_->load(source, image), nullptr);
     }

@@ -83,6 +83,9 @@ TEST_F(CudaRegister, OneDriverForEachCard) {
   EXPECT_EQ(properties.memory, 256 << 20);
   EXPECT_EQ(properties.processors, 132);
   EXPECT_EQ(properties.max_threads, 1024);
+  EXPECT_EQ(properties.thread_registers, 255);
+  EXPECT_EQ(properties.per_clock.multiply_adds, 128);
+  EXPECT_EQ(properties.per_clock.threadgroup_bytes, 128);
   EXPECT_EQ(properties.threadgroup_memory, 49152);
   EXPECT_EQ(properties.large_threadgroup_memory, 232448);
   EXPECT_EQ(properties.cache_bytes, 50 << 20);

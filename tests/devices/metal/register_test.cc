@@ -42,6 +42,8 @@ TEST_F(MetalRegister, OneDriverForEachDevice) {
   EXPECT_EQ(properties.memory, std::int64_t{8} << 30);
   EXPECT_EQ(properties.processors, 32);
   EXPECT_EQ(properties.max_threads, 1024);
+  EXPECT_EQ(properties.thread_registers, 128);
+  EXPECT_EQ(properties.per_clock.threadgroup_bytes, 64);
   EXPECT_EQ(properties.threadgroup_memory, 32 * 1024);
   EXPECT_TRUE(properties.unified);
   EXPECT_FALSE(properties.has_f64);

@@ -15,11 +15,8 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__clang__)
-#define HEARTH_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HEARTH_UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "devices/cpu/unroll.h"
+
 #define HEARTH_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #endif
 

@@ -129,7 +129,7 @@ class Product {
   bool b_stays_cached() const {
     if (g_.m <= 128) return true;
     const std::int64_t bytes = g_.n * g_.k * static_cast<std::int64_t>(sizeof(T));
-    return bytes <= 256 * 1024;
+    return bytes <= 256 * 1024;  // the least second-level cache
   }
 
   bool a_reads_well() const {

@@ -7,16 +7,9 @@
 #define HEARTH_DEVICES_CPU_GEMM_LOAD_INL_H_
 #endif
 
+#include "devices/cpu/unroll.h"
 #include "hearth/dtype.h"
 #include "hwy/highway.h"
-
-#ifndef HEARTH_UNROLL
-#if defined(__clang__)
-#define HEARTH_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HEARTH_UNROLL _Pragma("GCC unroll 32")
-#endif
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {

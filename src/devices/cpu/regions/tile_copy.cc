@@ -21,6 +21,7 @@ namespace hearth::cpu {
 namespace {
 
 constexpr std::int64_t kLine = 64;
+// Up to here a copy takes less than waking another thread; and what a thread claims at a time.
 constexpr std::int64_t kInlineBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 64 << 10;
 

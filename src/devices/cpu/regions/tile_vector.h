@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "devices/cpu/regions/tile_table.h"
+#include "devices/cpu/unroll.h"
 #include "hwy/highway.h"
 
 #undef HEARTH_NATIVE_MASKS
@@ -532,14 +533,6 @@ HWY_INLINE void put_first(Mask<L> m, std::byte* target, std::int64_t i, std::int
   std::memcpy(reinterpret_cast<std::int32_t*>(target) + i, buffer,
               static_cast<std::size_t>(count) * 4);
 }
-
-#ifndef HEARTH_UNROLL
-#if defined(__clang__)
-#define HEARTH_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HEARTH_UNROLL _Pragma("GCC unroll 32")
-#endif
-#endif
 
 // body.full(i) for whole vectors of L, body.part(i, count) for the rest.
 template <class L, int kUnroll, class Body>

@@ -49,6 +49,7 @@ class TileWalk {
   std::byte* row_base(int operand) const { return bases_[operand]; }
 
  private:
+  // On the stack; what is longer is allocated.
   static constexpr int kInPlaceSlots = 96;
   static constexpr std::int64_t kInPlaceScratch = 48 << 10;
 

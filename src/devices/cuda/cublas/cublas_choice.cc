@@ -5,15 +5,15 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <deque>
-#include <limits>
-#include <random>
 
 #include "devices/cuda/cublas/cublas_matmul.h"
 #include "devices/cuda/driver/stopwatch.h"
 #include "hearth/error.h"
 #include "runtime/compile/source_hash.h"
 #include "runtime/trace/timeline.h"
+#include "runtime/tune/trials.h"
 
 namespace hearth::cuda {
 namespace {
@@ -30,49 +30,28 @@ constexpr double kRunSeconds = 100e-6;
 constexpr auto kMeasuring = std::chrono::milliseconds(100);
 constexpr int kMaxRepetitions = 20;
 constexpr int kRounds = 5;
-// Random numbers in a row, which then repeat: a prime, so that rows of a matrix differ.
-constexpr std::size_t kNumbers = 8191;
 
-// Numbers as they are met, in pinned memory: multiplying zeros takes a card less power, and so less
-// time.
-class RandomNumbers {
+// What products are measured on, in pinned memory.
+class TrialNumbers {
  public:
-  RandomNumbers(Context& context, DType dtype)
-      : context_(context), bytes_(kNumbers * static_cast<std::size_t>(size_of(dtype))) {
+  TrialNumbers(Context& context, DType dtype) : context_(context) {
+    const std::vector<std::byte> numbers = runtime::trial_numbers(dtype);
+    bytes_ = numbers.size();
     context.check(context.api().cuMemHostAlloc(&memory_, bytes_, 0), "cuMemHostAlloc");
-    switch (dtype) {
-      case DType::f64:
-        draw<double>();
-        break;
-      case DType::f16:
-        draw<float16>();
-        break;
-      case DType::bf16:
-        draw<bfloat16>();
-        break;
-      default:
-        draw<float>();
-    }
+    std::memcpy(memory_, numbers.data(), bytes_);
   }
   // Once nothing queued reads them any more.
-  ~RandomNumbers() { context_.api().cuMemFreeHost(memory_); }
-  RandomNumbers(const RandomNumbers&) = delete;
-  RandomNumbers& operator=(const RandomNumbers&) = delete;
+  ~TrialNumbers() { context_.api().cuMemFreeHost(memory_); }
+  TrialNumbers(const TrialNumbers&) = delete;
+  TrialNumbers& operator=(const TrialNumbers&) = delete;
 
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(memory_), bytes_};
   }
 
  private:
-  template <class T>
-  void draw() {
-    std::mt19937 bits(1);
-    std::normal_distribution<float> normal;
-    for (std::size_t i = 0; i < kNumbers; ++i) static_cast<T*>(memory_)[i] = T(normal(bits));
-  }
-
   Context& context_;
-  std::size_t bytes_;
+  std::size_t bytes_ = 0;
   void* memory_ = nullptr;
 };
 
@@ -178,46 +157,28 @@ class Repetition {
   GraphExec exec_ = nullptr;
 };
 
-// An algorithm that is measured against others.
-struct Trial {
-  template <class Queue>
-  Trial(std::size_t which, Context& context, Queue queue)
-      : candidate(which), repetition(context, queue) {}
-
-  double middle() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
-
-  std::size_t candidate;
-  Repetition repetition;
-  std::vector<double> seconds;
-};
-
-// They run in turn, so that a card that slows down does so for all of them.
-void measure(Context& context, std::deque<Trial>& trials) {
+// What each repetition takes. All of a round are queued before the host waits: the card would wait
+// for the host between small ones.
+runtime::CandidateSeconds measure(Context& context, std::deque<Repetition>& repetitions) {
   const auto begin = std::chrono::steady_clock::now();
-  for (Trial& trial : trials) trial.repetition.launch();  // loads the kernel
-  double fastest = std::numeric_limits<double>::infinity();
+  for (Repetition& each : repetitions) each.launch();  // loads the kernel
+  runtime::Trials trials(repetitions.size(), kFarBehind, true);
   for (int round = 0; round < kRounds; ++round) {
     Stopwatch stopwatch(context);
     stopwatch.mark();
-    std::vector<Trial*> measured;
-    for (Trial& trial : trials) {
-      if (&trial != &trials.front() && round > 0 && trial.middle() > kFarBehind * fastest) continue;
-      measured.push_back(&trial);
-      trial.repetition.launch();
+    std::vector<std::size_t> measured;
+    for (std::size_t i = 0; i < repetitions.size(); ++i) {
+      if (!trials.runs_next(i)) continue;
+      measured.push_back(i);
+      repetitions[i].launch();
       stopwatch.mark();
     }
     context.wait();
     const std::vector<double> took = stopwatch.seconds();
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      measured[i]->seconds.push_back(took[i]);
-      fastest = std::min(fastest, took[i]);
-    }
+    for (std::size_t i = 0; i < measured.size(); ++i) trials.add(measured[i], took[i]);
     if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
   }
+  return trials.middles();
 }
 
 }  // namespace
@@ -289,7 +250,7 @@ std::optional<runtime::CandidateSeconds> CublasMatmul::seconds_of(
       c(context(), bytes_of(problem_.m, problem_.n, problem_.c));
   if (!a || !b || !c) return std::nullopt;
   {
-    const RandomNumbers numbers(context(), dtype);
+    const TrialNumbers numbers(context(), dtype);
     a.fill(numbers.bytes());
     b.fill(numbers.bytes());
     context().wait();
@@ -311,18 +272,23 @@ std::optional<runtime::CandidateSeconds> CublasMatmul::seconds_of(
   result[first] = once;
   if (*once > kMaxSeconds) return result;
   const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMaxRepetitions);
-  std::deque<Trial> trials;
+  std::deque<Repetition> trials;
+  std::vector<std::size_t> tried;
   for (std::size_t i = first; i < candidates.size(); ++i) {
-    trials.emplace_back(i, context(), [&](Stream stream) {
+    trials.emplace_back(context(), [&](Stream stream) {
       for (int k = 0; k < repetitions; ++k) {
         if (run(candidates[i], measured, stream) != Status::success) return false;
       }
       return true;
     });
-    if (!trials.back().repetition) trials.pop_back();
+    if (trials.back()) {
+      tried.push_back(i);
+    } else {
+      trials.pop_back();
+    }
   }
-  measure(context(), trials);
-  for (const Trial& trial : trials) result[trial.candidate] = trial.middle() / repetitions;
+  const runtime::CandidateSeconds took = measure(context(), trials);
+  for (std::size_t i = 0; i < tried.size(); ++i) result[tried[i]] = *took[i] / repetitions;
   return result;
 }
 

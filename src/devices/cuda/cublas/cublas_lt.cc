@@ -16,14 +16,13 @@ CublasLt::~CublasLt() {
   }
 }
 
-bool CublasLt::has(std::string_view function) const { return function == gpu::kMatmulFunction; }
-
 void CublasLt::add_to(runtime::LibraryTraits& traits) const {
   traits.matmul = {.exists = true, .strided = true};
 }
 
 std::unique_ptr<LibraryFunction> CublasLt::function(const runtime::LibraryCall& call,
                                                     runtime::Autotuner& tuner) {
+  if (call.function != gpu::kMatmulFunction) return nullptr;
   return std::make_unique<CublasMatmul>(*this, context_, call, tuner);
 }
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "devices/cuda/cublas/cublas_lt_api.h"
 #include "devices/cuda/driver/commands/library_function.h"
@@ -19,7 +18,6 @@ class CublasLt final : public VendorLibrary {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  bool has(std::string_view function) const override;
   void add_to(runtime::LibraryTraits& traits) const override;
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                             runtime::Autotuner& tuner) override;

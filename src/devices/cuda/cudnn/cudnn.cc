@@ -98,13 +98,11 @@ void Cudnn::add_to(runtime::LibraryTraits& traits) const {
   if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
 }
 
-bool Cudnn::has(std::string_view function) const {
-  if (!has_attention()) return false;
-  return function == gpu::kAttentionFunction || function == gpu::kAttentionBackwardFunction;
-}
-
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
                                                  runtime::Autotuner& /*tuner*/) {
+  const bool is_attention =
+      call.function == gpu::kAttentionFunction || call.function == gpu::kAttentionBackwardFunction;
+  if (!is_attention || !has_attention()) return nullptr;
   return std::make_unique<CudnnAttentionFunction>(*this, context_, call);
 }
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <mutex>
-#include <string_view>
 
 #include "devices/cuda/cudnn/cudnn_graph.h"
 #include "devices/cuda/driver/commands/library_function.h"
@@ -20,7 +19,6 @@ class Cudnn final : public VendorLibrary {
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
 
-  bool has(std::string_view function) const override;
   void add_to(runtime::LibraryTraits& traits) const override;
   // Throws Error{unsupported} where the library has no engine for the call.
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,

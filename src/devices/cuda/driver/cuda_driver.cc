@@ -53,6 +53,11 @@ int compute_capability(const DriverApi& api, Card card) {
          attribute(api, card, DeviceAttribute::compute_capability_minor);
 }
 
+// CUDA C++ Programming Guide, compute capabilities and arithmetic instructions.
+constexpr int kThreadRegisters = 255;
+constexpr int kBankBytes = 32 * 4;
+bool is_half_wide(int capability) { return capability <= 80; }
+
 runtime::Properties card_properties(const DriverApi& api, Card card) {
   runtime::Properties properties;
   std::array<char, 256> name{};
@@ -71,6 +76,9 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
       attribute(api, card, DeviceAttribute::max_registers_per_multiprocessor);
   properties.processor_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_multiprocessor);
+  properties.thread_registers = kThreadRegisters;
+  properties.per_clock.multiply_adds = is_half_wide(capability) ? 64 : 128;
+  properties.per_clock.threadgroup_bytes = kBankBytes;
   properties.max_threads = attribute(api, card, DeviceAttribute::max_threads_per_block);
   properties.threadgroup_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block);
@@ -164,13 +172,6 @@ std::unique_ptr<runtime::Function> CudaDriver::load(const runtime::KernelSource&
                                       properties_.large_threadgroup_memory);
 }
 
-VendorLibrary* CudaDriver::library(std::string_view function) const {
-  for (const auto& library : libraries_) {
-    if (library->has(function)) return library.get();
-  }
-  return nullptr;
-}
-
 runtime::LibraryTraits CudaDriver::libraries() const {
   runtime::LibraryTraits traits;
   for (const auto& library : libraries_) library->add_to(traits);
@@ -179,8 +180,10 @@ runtime::LibraryTraits CudaDriver::libraries() const {
 
 std::unique_ptr<runtime::Function> CudaDriver::library_function(const runtime::LibraryCall& call,
                                                                 runtime::Autotuner& tuner) {
-  VendorLibrary* const found = library(call.function);
-  return found == nullptr ? Driver::library_function(call, tuner) : found->function(call, tuner);
+  for (const auto& library : libraries_) {
+    if (auto made = library->function(call, tuner)) return made;
+  }
+  return Driver::library_function(call, tuner);
 }
 
 void CudaDriver::enqueue(const Command& command) {

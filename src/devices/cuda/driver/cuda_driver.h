@@ -73,7 +73,6 @@ class CudaDriver final : public runtime::Driver {
   std::vector<double> time(std::span<const runtime::Command> commands) override;
 
  private:
-  VendorLibrary* library(std::string_view function) const;
   const Nvrtc& compiler_for(const std::string& kernel) const;
   void enqueue(const runtime::Command& command);
 

@@ -29,7 +29,7 @@ class StagingRing {
   void download(std::byte* target, DevicePointer source, std::int64_t bytes);
 
  private:
-  static constexpr std::int64_t kChunk = std::int64_t{4} << 20;
+  static constexpr std::int64_t kChunk = std::int64_t{4} << 20;  // long beside what a copy costs
   static constexpr std::int64_t kAlign = 256;
 
   struct Chunk {

@@ -5,12 +5,18 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hearth/runtime.h"
+
 namespace hearth::metal {
 
-// Of a core: registers, and bytes for threadgroups. No chip of Apple's since the M1 is known to
-// have less (github.com/philipturner/metal-benchmarks).
+// Of a core: registers, those of a thread at most, bytes for threadgroups, and what it does in a
+// clock. No chip of Apple's since the M1 is known to have less
+// (github.com/philipturner/metal-benchmarks).
 inline constexpr std::int64_t kCoreRegisters = 52 * 1024;
+inline constexpr int kCoreThreadRegisters = 128;
 inline constexpr std::int64_t kCoreMemory = 60 * 1024;
+inline constexpr runtime::Properties::PerClock kCoreClock{
+    .multiply_adds = 128, .threadgroup_bytes = 64, .cache_bytes = 32};
 
 struct Chip {
   int cores = 8;

@@ -62,7 +62,9 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   properties.memory = static_cast<std::int64_t>(objc.send(device, messages::working_set_size));
   properties.processors = chip.cores;
   properties.processor_registers = kCoreRegisters;
+  properties.thread_registers = kCoreThreadRegisters;
   properties.processor_memory = kCoreMemory;
+  properties.per_clock = kCoreClock;
   properties.cache_bytes = chip.cache_bytes;
   properties.threadgroup_memory =
       static_cast<std::int64_t>(objc.send(device, messages::max_threadgroup_memory));

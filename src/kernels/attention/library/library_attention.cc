@@ -9,6 +9,7 @@
 #include "kernels/attention/inputs.h"
 #include "kernels/attention/library/adapter.h"
 #include "kernels/attention/library/problem.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
 namespace {
@@ -17,9 +18,9 @@ using From = StepArgument::From;
 
 // Below this the kernels for few queries read keys no slower.
 constexpr std::int64_t kMinLibraryRows = 5;
-// Memory for the scores of a deterministic gradient: more heads than this holds are calls of their
-// own.
-constexpr std::int64_t kMaxScores = std::int64_t{1} << 30;
+// The scores of a deterministic gradient have one in so many of the device's bytes: more heads than
+// these hold are calls of their own.
+constexpr std::int64_t kScoresOfMemory = 128;
 // Of a gradient: the logarithms of the rows' sums, in one row.
 constexpr int kSumsInput = 7;
 
@@ -179,8 +180,9 @@ Prepared prepare_library_attention_backward(const Signature& signature) {
   // As many heads a call as the memory for their scores allows.
   std::int64_t items = problem.batch, kv_heads = problem.kv_heads;
   if (problem.deterministic != 0) {
-    const std::int64_t fit = std::max<std::int64_t>(
-        1, kMaxScores / std::max<std::int64_t>(1, score_bytes(problem, group)));
+    const std::int64_t most = floor_power_of_two(signature.device->memory / kScoresOfMemory);
+    const std::int64_t fit =
+        std::max<std::int64_t>(1, most / std::max<std::int64_t>(1, score_bytes(problem, group)));
     kv_heads = std::min(kv_heads, fit);
     items = kv_heads < problem.kv_heads ? 1 : std::min(items, fit / kv_heads);
   }

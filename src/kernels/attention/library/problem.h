@@ -16,7 +16,7 @@ struct AttentionInputs;
 // LibraryCall::function of an AttentionProblem.
 inline constexpr std::string_view kAttentionFunction = "attention";
 inline constexpr std::string_view kAttentionBackwardFunction = "attention_backward";
-// What a library needs beside what the problem says, at most.
+// What a library needs beside what the problem says, at most, on any card.
 inline constexpr std::int64_t kAttentionWorkspace = std::int64_t{1} << 20;
 
 // out = softmax(scale q k^T + bias) v, with heads that share keys, and where `causal` only keys up

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "devices/cuda/driver/commands/cuda_function.h"
 #include "runtime/device/device_traits.h"
@@ -32,11 +31,10 @@ class LibraryFunction : public CudaFunction {
 class VendorLibrary {
  public:
   virtual ~VendorLibrary() = default;
-  // Whether it serves LibraryCall::function.
-  virtual bool has(std::string_view function) const = 0;
   // Notes what it does.
   virtual void add_to(runtime::LibraryTraits& traits) const = 0;
-  // See runtime::Driver::library_function(); `call` is one of those that it has. Thread-safe.
+  // See runtime::Driver::library_function(). Null for a LibraryCall::function that is none of its
+  // own. Thread-safe.
   virtual std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                                     runtime::Autotuner& tuner) = 0;
 };

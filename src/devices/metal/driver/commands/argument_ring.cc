@@ -5,8 +5,8 @@
 namespace hearth::metal {
 namespace {
 
-constexpr std::int64_t kChunk = std::int64_t{256} << 10;
-constexpr std::int64_t kAlign = 256;  // of constants in buffers, on every GPU
+constexpr std::int64_t kChunk = std::int64_t{256} << 10;  // constants of hundreds of launches
+constexpr std::int64_t kAlign = 256;                      // of constants in buffers, on every GPU
 
 }  // namespace
 
