@@ -122,8 +122,12 @@ HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
 // bool: whether any or all elements are not 0; NaN is not 0. Any dtype.
 HEARTH_API Array any(const Array& x);
 HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
-HEARTH_API Array all(const Array& x);
-HEARTH_API Array all(const Array& x, const Dims& axes, bool keepdim = false);
+// An object, so that it is a word of indexing.h as well: a whole axis.
+struct All {
+  HEARTH_API Array operator()(const Array& x) const;
+  HEARTH_API Array operator()(const Array& x, const Dims& axes, bool keepdim = false) const;
+};
+inline constexpr All all;
 // The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
 // Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,

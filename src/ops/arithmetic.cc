@@ -218,6 +218,7 @@ constinit const OpDef div_op = {
 constinit const OpDef pow_op = {
     .name = "pow",
     .summary = "a^b; real for negative a and whole b; integers wrap.",
+    .method = "",
     .kind = OpKind::elementwise,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -265,6 +266,7 @@ constinit const OpDef remainder_op = {
 constinit const OpDef maximum_op = {
     .name = "maximum",
     .summary = "The larger of a and b; NaN if either is.",
+    .method = "max_pair",
     .kind = OpKind::elementwise,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -284,6 +286,7 @@ constinit const OpDef maximum_op = {
 constinit const OpDef minimum_op = {
     .name = "minimum",
     .summary = "The smaller of a and b; NaN if either is.",
+    .method = "min_pair",
     .kind = OpKind::elementwise,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -300,10 +303,11 @@ constinit const OpDef minimum_op = {
     .samples = elementwise_samples<2>,
 };
 
-#define HEARTH_BOOL_OP(token, text, form, accepted) \
+#define HEARTH_BOOL_OP(token, burn, text, form, accepted) \
   constinit const OpDef token##_op = {              \
       .name = #token,                               \
       .summary = text,                              \
+      .method = burn,                               \
       .kind = OpKind::elementwise,                  \
       .min_inputs = 2,                              \
       .max_inputs = 2,                              \
@@ -313,15 +317,15 @@ constinit const OpDef minimum_op = {
       .accepts_dtype = accepted,                    \
       .samples = elementwise_samples<2>,            \
   };
-HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(logical_and, "Whether a and b.", logic, bool_dtype)
-HEARTH_BOOL_OP(logical_or, "Whether a or b.", logic, bool_dtype)
-HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", logic, bool_dtype)
+HEARTH_BOOL_OP(equal, nullptr, "Whether a = b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(not_equal, nullptr, "Whether a differs from b; true for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less, "lower", "Whether a < b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less_equal, "lower_equal", "Whether a <= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater, nullptr, "Whether a > b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater_equal, nullptr, "Whether a >= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(logical_and, "bool_and", "Whether a and b.", logic, bool_dtype)
+HEARTH_BOOL_OP(logical_or, "bool_or", "Whether a or b.", logic, bool_dtype)
+HEARTH_BOOL_OP(logical_xor, "bool_xor", "Whether a or b but not both.", logic, bool_dtype)
 #undef HEARTH_BOOL_OP
 
 constinit const OpDef where_op = {
