@@ -11,6 +11,7 @@
 // and
 //   round once.
 // - Index arrays are i64 or i32, or Error{dtype}; indices out of range are undefined unless said.
+//   With HEARTH_CHECK_INDICES=1 they are Error{invalid_argument}, and every such op waits.
 // - Floats are differentiable everywhere unless said. All functions are thread-safe.
 #pragma once
 

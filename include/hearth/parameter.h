@@ -122,6 +122,14 @@ NamedArrays state_dict(const Module& module) {
   return out;
 }
 
+// A line for each parameter (name, dtype, shape, elements) and one for all of them.
+HEARTH_API std::string summary(const NamedArrays& parameters);
+template <class Module>
+  requires(!std::is_same_v<Module, NamedArrays>)
+std::string summary(const Module& module) {
+  return summary(state_dict(module));
+}
+
 // Gives every parameter the value of its name. Ids and flags are kept, and on an error nothing has
 // changed. Throws Error{invalid_argument} with the names that are missing or, unless
 // `allow_unexpected`, that no parameter has; Error{shape} or Error{dtype} for values that differ.

@@ -304,18 +304,18 @@ constinit const OpDef minimum_op = {
 };
 
 #define HEARTH_BOOL_OP(token, burn, text, form, accepted) \
-  constinit const OpDef token##_op = {              \
-      .name = #token,                               \
-      .summary = text,                              \
-      .method = burn,                               \
-      .kind = OpKind::elementwise,                  \
-      .min_inputs = 2,                              \
-      .max_inputs = 2,                              \
-      .infer = infer_elementwise_bool,              \
-      .formula = Formula::form,                     \
-      .differentiable = false,                      \
-      .accepts_dtype = accepted,                    \
-      .samples = elementwise_samples<2>,            \
+  constinit const OpDef token##_op = {                    \
+      .name = #token,                                     \
+      .summary = text,                                    \
+      .method = burn,                                     \
+      .kind = OpKind::elementwise,                        \
+      .min_inputs = 2,                                    \
+      .max_inputs = 2,                                    \
+      .infer = infer_elementwise_bool,                    \
+      .formula = Formula::form,                           \
+      .differentiable = false,                            \
+      .accepts_dtype = accepted,                          \
+      .samples = elementwise_samples<2>,                  \
   };
 HEARTH_BOOL_OP(equal, nullptr, "Whether a = b; false for NaN.", comparison, nullptr)
 HEARTH_BOOL_OP(not_equal, nullptr, "Whether a differs from b; true for NaN.", comparison, nullptr)

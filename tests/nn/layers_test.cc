@@ -73,6 +73,13 @@ TEST(Parameters, AreTypedTensorsOptionalsAndPointersToo) {
   EXPECT_EQ(module.scale.array().to_doubles(), (std::vector<double>{1, 0, -1}));
 }
 
+TEST(Parameters, AreSummedUp) {
+  const std::string text = summary(Block());
+  EXPECT_NE(text.find("first.weight    f32   [4, 3]  12\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("total           4 arrays, 24 elements, 96 bytes\n"), std::string::npos)
+      << text;
+}
+
 TEST(Layers, AreTyped) {
   const nn::Embedding table(5, 4);
   const Tensor<2> rows = table.forward(Tensor<1, Int>{1, 2, 3});
