@@ -229,7 +229,7 @@ inline void check_second_gradients(const Many& f, const std::vector<Array>& inpu
       if (!leaf.is_require_grad()) leaf = leaf.require_grad();
       tracked.push_back(leaf);
     }
-    const Gradients gradients = backward(weigh(f(leaves)), true, true);
+    const Gradients gradients = backward(weigh(f(leaves)), {.create_graph = true});
     std::vector<Array> parts;
     for (const Array& leaf : tracked) {
       const Array gradient = gradients.get(leaf);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ class HEARTH_API Device {
  private:
   DeviceImpl* impl_;
 };
+
+HEARTH_API std::ostream& operator<<(std::ostream& out, Device device);  // its name
 
 // Counts since the process started; subtract two readings.
 struct Statistics {

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include "hearth/error.h"
@@ -49,6 +50,7 @@ HEARTH_API const DTypeInfo& info(DType dtype) noexcept;
 HEARTH_API DType dtype_from_name(std::string_view name);
 
 inline std::string_view name(DType dtype) noexcept { return info(dtype).name; }
+HEARTH_API std::ostream& operator<<(std::ostream& out, DType dtype);  // its name
 inline Kind kind(DType dtype) noexcept { return info(dtype).kind; }
 inline bool is_float(DType dtype) noexcept { return dtype <= DType::bf16; }
 inline bool is_int(DType dtype) noexcept { return dtype >= DType::i64 && dtype <= DType::u8; }

@@ -28,6 +28,13 @@ class HEARTH_API Gradients {
   Array get(const Array& leaf) const;
   Array get(std::uint64_t leaf_id) const;
   bool has(const Array& leaf) const { return get(leaf).defined(); }
+  // The same, but throws Error{invalid_argument} with the reason where there is none.
+  Array at(const Array& leaf) const;
+  template <class Typed>
+    requires requires(const Typed& leaf) { Typed(leaf.array()); }
+  Typed at(const Typed& leaf) const {
+    return Typed(at(leaf.array()));
+  }
   // The same, and forgets it.
   Array take(const Array& leaf);
   void set(std::uint64_t leaf_id, Array gradient);
@@ -44,13 +51,16 @@ class HEARTH_API Gradients {
 // The stable id of an array made by require_grad(), by which Gradients are keyed; 0 for others.
 HEARTH_API std::uint64_t gradient_id(const Array& array) noexcept;
 
+struct BackwardOptions {
+  bool retain = false;        // keeps what the rules read, so that backward() may come again
+  bool create_graph = false;  // gradients can be differentiated themselves; implies `retain`
+};
 // Differentiates `loss`, which has one element and a float dtype, with respect to all leaves.
 //
 // The values saved for the rules are released on the way, so a second backward through the same
-// ops throws Error{invalid_argument}, unless `retain`. With `create_graph` the gradients can be
-// differentiated themselves (and `retain` is implied). Throws Error{shape} if the loss has not
-// exactly one element and Error{invalid_argument} if it depends on no leaf.
-HEARTH_API Gradients backward(const Array& loss, bool retain = false, bool create_graph = false);
+// ops throws Error{invalid_argument}, unless the first kept them. Throws Error{shape} if the loss
+// has not exactly one element and Error{invalid_argument} if it depends on no leaf.
+HEARTH_API Gradients backward(const Array& loss, const BackwardOptions& options = {});
 
 using Function = std::function<Array(const Array&)>;
 using FunctionOfMany = std::function<Array(std::span<const Array>)>;

@@ -8,6 +8,7 @@
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "hearth/host_view.h"
+#include "hearth/indexing.h"
 #include "hearth/io.h"
 #include "hearth/nn.h"
 #include "hearth/numerics.h"

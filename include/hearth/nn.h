@@ -108,8 +108,9 @@ struct HEARTH_API Embedding {
 
   // Integer indices [...] to [..., dim], in the dtype of the table.
   Array forward(const Array& indices) const;
-  Tensor<3> forward(const Tensor<2, Int>& indices) const {
-    return Tensor<3>(forward(indices.array()));
+  template <int R>
+  Tensor<R + 1> forward(const Tensor<R, Int>& indices) const {
+    return Tensor<R + 1>(forward(indices.array()));
   }
 
   template <class Self, class Visitor>
@@ -225,6 +226,10 @@ struct HEARTH_API MultiHeadAttention {
   // x [batch, rows, dim] to the same shape.
   Array forward(const Array& x, const Call& call) const;
   Array forward(const Array& x) const { return forward(x, Call()); }
+  Tensor<3> forward(const Tensor<3>& x, const Call& call) const {
+    return Tensor<3>(forward(x.array(), call));
+  }
+  Tensor<3> forward(const Tensor<3>& x) const { return forward(x, Call()); }
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {

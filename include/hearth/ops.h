@@ -11,6 +11,7 @@
 // and
 //   round once.
 // - Index arrays are i64 or i32, or Error{dtype}; indices out of range are undefined unless said.
+//   With HEARTH_CHECK_INDICES=1 they are Error{invalid_argument}, and every such op waits.
 // - Floats are differentiable everywhere unless said. All functions are thread-safe.
 #pragma once
 
@@ -122,8 +123,12 @@ HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
 // bool: whether any or all elements are not 0; NaN is not 0. Any dtype.
 HEARTH_API Array any(const Array& x);
 HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
-HEARTH_API Array all(const Array& x);
-HEARTH_API Array all(const Array& x, const Dims& axes, bool keepdim = false);
+// An object, so that it is a word of indexing.h as well: a whole axis.
+struct All {
+  HEARTH_API Array operator()(const Array& x) const;
+  HEARTH_API Array operator()(const Array& x, const Dims& axes, bool keepdim = false) const;
+};
+inline constexpr All all;
 // The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
 // Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,

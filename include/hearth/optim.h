@@ -33,16 +33,28 @@ class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();
 
-  // Parameters without a gradient are left alone. One array in several places (tied weights: equal
-  // ids) is updated once, with the state of its first name, and all places get the new value.
-  // Gradients that are moved in need no memory of their own past the plan. Throws Error{shape} for
-  // a gradient or an array of state that does not fit its parameter, Error{invalid_argument} for
-  // two parameters of one name; then nothing has changed.
-  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate);
+  struct StepOptions {
+    bool allow_none = false;  // a step without any gradient changes nothing, instead of an error
+  };
+  // Parameters without a gradient are left alone; Error{invalid_argument} where none has one. One
+  // array in several places (tied weights: equal ids) is updated once, with the state of its first
+  // name, and all places get the new value. Gradients that are moved in need no memory of their own
+  // past the plan. Throws Error{shape} for a gradient or an array of state that does not fit its
+  // parameter, Error{invalid_argument} for two parameters of one name; then nothing has changed.
+  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
+            const StepOptions& options);
+  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate) {
+    step(parameters, std::move(gradients), learning_rate, StepOptions());
+  }
+  template <class Module>
+    requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
+  void step(Module& module, Gradients gradients, double learning_rate, const StepOptions& options) {
+    step(parameters(module), std::move(gradients), learning_rate, options);
+  }
   template <class Module>
     requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
   void step(Module& module, Gradients gradients, double learning_rate) {
-    step(parameters(module), std::move(gradients), learning_rate);
+    step(parameters(module), std::move(gradients), learning_rate, StepOptions());
   }
 
   std::int64_t steps() const noexcept { return steps_; }

@@ -10,7 +10,8 @@
 //   };
 //
 // That is all a module declares; names are joined with dots ("up.weight"), elements of a vector are
-// named by their index ("layers.0.up.weight"). A parameter is an Array made by require_grad(): it
+// named by their index ("layers.0.up.weight"). Members are parameters, modules, and optionals,
+// pointers and ranges of them. A parameter is an Array or a typed tensor made by require_grad(): it
 // keeps its id when it is assign()ed to. A member without a value (a bias that is not there) is no
 // parameter. Copies of a module share its arrays, which never change.
 #pragma once
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/tensor_types.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -42,6 +44,13 @@ struct NamedArray {
 using NamedArrays = std::vector<NamedArray>;
 
 namespace parameter_detail {
+
+// Optionals and pointers.
+template <class Member>
+concept MaybeMember = requires(Member& member) {
+  *member;
+  static_cast<bool>(member);
+};
 
 template <class F>
 struct Walk {
@@ -61,11 +70,20 @@ struct Walk {
   void visit_here(Member& member) {
     if constexpr (std::is_same_v<std::remove_const_t<Member>, Array>) {
       if (member.defined()) f(static_cast<const std::string&>(path), member);
+    } else if constexpr (tensor_detail::kIsTensor<std::remove_const_t<Member>>) {
+      visit_here(tensor_detail::Access::array(member));
+    } else if constexpr (MaybeMember<Member>) {
+      if (member) visit_here(*member);
     } else if constexpr (requires { member.begin(); }) {
       std::size_t index = 0;
       for (auto& element : member) (*this)(std::to_string(index++), element);
     } else {
-      std::remove_const_t<Member>::members(member, *this);
+      using Module = std::remove_const_t<Member>;
+      static_assert(
+          requires(Walk& walk) { Module::members(member, walk); },
+          "a module lists its parameters: give it `template <class Self, class Visitor> "
+          "static void members(Self& self, Visitor&& visitor)`, as in hearth/parameter.h");
+      Module::members(member, *this);
     }
   }
 };
@@ -102,6 +120,14 @@ NamedArrays state_dict(const Module& module) {
     out.push_back({name, array.detach()});
   });
   return out;
+}
+
+// A line for each parameter (name, dtype, shape, elements) and one for all of them.
+HEARTH_API std::string summary(const NamedArrays& parameters);
+template <class Module>
+  requires(!std::is_same_v<Module, NamedArrays>)
+std::string summary(const Module& module) {
+  return summary(state_dict(module));
 }
 
 // Gives every parameter the value of its name. Ids and flags are kept, and on an error nothing has

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 
@@ -86,6 +87,8 @@ using Strides = Dims;
 
 // "[2, 3]".
 HEARTH_API std::string to_string(const Dims& dims);
+
+HEARTH_API std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
 // Number of elements; 1 for rank 0. The product of a recorded shape never overflows.
 inline std::int64_t element_count(const Shape& shape) noexcept {

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -26,158 +25,22 @@
 
 #include "hearth/array.h"
 #include "hearth/grad.h"
+#include "hearth/indexing.h"
 #include "hearth/ops.h"
 #include "hearth/random.h"
+#include "hearth/tensor_methods.h"
+#include "hearth/tensor_types.h"
 
 namespace hearth {
 inline namespace v0 {
 
-// The kinds of tensor.
-struct Float {
-  using Item = double;
-  static constexpr Kind kKind = Kind::float_;
-  static constexpr DType kDefault = DType::f32;
-};
-struct Int {
-  using Item = std::int64_t;
-  static constexpr Kind kKind = Kind::int_;
-  static constexpr DType kDefault = DType::i64;
-};
-struct Bool {
-  using Item = bool;
-  static constexpr Kind kKind = Kind::bool_;
-  static constexpr DType kDefault = DType::bool_;
-};
-
-template <class K>
-concept TensorKind = std::same_as<K, Float> || std::same_as<K, Int> || std::same_as<K, Bool>;
-template <class K>
-concept NumericKind = std::same_as<K, Float> || std::same_as<K, Int>;
-
-// A number that may stand beside a tensor of kind K: a fraction beside Int does not compile.
-template <class T, class K>
-concept ScalarOf = std::is_arithmetic_v<T> && (std::same_as<T, bool> == std::same_as<K, Bool>) &&
-                   (!std::same_as<K, Int> || std::integral<T>);
-
-// How random() draws.
-struct Uniform {
-  explicit Uniform(double from = 0, double to = 1) : low(from), high(to) {}
-  double low, high;  // [low, high)
-};
-struct Normal {
-  explicit Normal(double center = 0, double spread = 1) : mean(center), deviation(spread) {}
-  double mean, deviation;
-};
-struct Bernoulli {
-  explicit Bernoulli(double chance = 0.5) : probability(chance) {}
-  double probability;
-};
-using Distribution = std::variant<Uniform, Normal, Bernoulli>;
-
-template <int Rank>
-using ExtentArray = std::array<std::int64_t, static_cast<std::size_t>(Rank)>;
-
-// Exactly Rank extents: {2, 3} for a Tensor<2>.
-template <int Rank>
-struct Extents {
-  template <class... I>
-    requires(sizeof...(I) == Rank && (std::convertible_to<I, std::int64_t> && ...))
-  Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}  // NOLINT
-  Extents(const ExtentArray<Rank>& extents) : values(extents) {}            // NOLINT
-  Shape shape() const { return Shape(values); }
-
-  ExtentArray<Rank> values;
-};
-
-// Where a tensor is made and in which dtype; the default is the kind's (f32, i64, bool).
-struct TensorOptions {
-  TensorOptions() = default;
-  TensorOptions(DType type) : dtype(type) {}      // NOLINT(google-explicit-constructor)
-  TensorOptions(Device place) : device(place) {}  // NOLINT(google-explicit-constructor)
-  TensorOptions(DType type, Device place) : dtype(type), device(place) {}
-
-  std::optional<DType> dtype;
-  Device device;
-};
-
-namespace tensor_detail {
-
-template <class T, int Rank>
-struct NestedList {
-  using type = std::initializer_list<typename NestedList<T, Rank - 1>::type>;
-};
-template <class T>
-struct NestedList<T, 1> {
-  using type = std::initializer_list<T>;
-};
-
-// Appends the values of nested lists; `extents` is filled on the way. Throws on ragged lists.
-template <int Rank, class T, class List>
-void flatten_list(const List& list, std::int64_t* extents, bool first, std::vector<T>& out) {
-  const auto count = static_cast<std::int64_t>(list.size());
-  if (first) *extents = count;
-  if (*extents != count) {
-    throw Error(ErrorCode::shape, "from_data: lists of different lengths; got " +
-                                      std::to_string(count) + ", expected " +
-                                      std::to_string(*extents));
-  }
-  if constexpr (Rank == 1) {
-    out.insert(out.end(), list.begin(), list.end());
-  } else {
-    bool head = first;
-    for (const auto& part : list) {
-      flatten_list<Rank - 1, T>(part, extents + 1, head, out);
-      head = false;
-    }
-  }
-}
-
-template <class T>
-inline constexpr Kind kKindOf = std::same_as<T, bool> ? Kind::bool_
-                                : std::integral<T>    ? Kind::int_
-                                                      : Kind::float_;
-
-template <class N>
-Array scalar(N value) {
-  if constexpr (std::same_as<N, bool>) {
-    return Array(value);
-  } else if constexpr (std::integral<N>) {
-    return Array(static_cast<std::int64_t>(value));
-  } else {
-    return Array(static_cast<double>(value));
-  }
-}
-
-inline void check(const Array& array, int rank, Kind wanted) {
-  constexpr const char* kNames[] = {"a float", "an integer", "bool"};
-  if (array.rank() != rank) {
-    throw Error(ErrorCode::shape, "tensor: wrong rank; got " + to_string(array.shape()) +
-                                      ", expected rank " + std::to_string(rank));
-  }
-  if (kind(array.dtype()) != wanted) {
-    throw Error(ErrorCode::dtype, "tensor: wrong kind; got " + std::string(name(array.dtype())) +
-                                      ", expected " + kNames[static_cast<int>(wanted)] + " dtype");
-  }
-}
-
-inline DType dtype_for(const char* op, const TensorOptions& options, Kind wanted, DType fallback) {
-  const DType dtype = options.dtype.value_or(fallback);
-  if (kind(dtype) != wanted) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": dtype of another kind; got " +
-                                      std::string(name(dtype)) + ", expected one like " +
-                                      std::string(name(fallback)));
-  }
-  return dtype;
-}
-
-}  // namespace tensor_detail
-
 template <int Rank, TensorKind K = Float>
-class Tensor {
+class Tensor : public tensor_detail::Methods<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 
  public:
   using Item = typename K::Item;
+  using Lists = typename tensor_detail::NestedList<Item, Rank>::type;
   static constexpr int kRank = Rank;
 
   // No value: only assignment and destruction are allowed.
@@ -185,6 +48,26 @@ class Tensor {
   // Throws Error{shape} or Error{dtype} when rank or kind differ.
   explicit Tensor(Array array) : array_(std::move(array)) {
     tensor_detail::check(array_, Rank, K::kKind);
+  }
+  // Nested lists: {{1, 2}, {3, 4}} for rank 2, in the kind's default dtype.
+  Tensor(Lists lists) : Tensor(from_data(lists)) {}  // NOLINT(google-explicit-constructor)
+
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  ~Tensor() = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  template <class T>
+  void operator=(const T&) && {
+    static_assert(tensor_detail::kNever<T>,
+                  "x[i] = v changes a copy that is dropped at once: write x = x.set({i}, v)");
+  }
+  template <class T>
+    requires std::same_as<T, bool>
+  explicit operator T() const {
+    static_assert(tensor_detail::kNever<T>,
+                  "a tensor is not a condition: reduce it by any() or all() and read item()");
+    return false;
   }
 
   const Array& array() const& noexcept { return array_; }
@@ -320,7 +203,11 @@ class Tensor {
   const Shape& shape() const { return array_.shape(); }
   DType dtype() const { return array_.dtype(); }
   Device device() const { return array_.device(); }
+  bool defined() const noexcept { return array_.defined(); }
   Tensor to_device(Device device) const { return Tensor(hearth::to_device(array_, device)); }
+  Tensor to(Device device) const { return to_device(device); }
+  // To a dtype of the same kind; float_(), int_() and bool_() change the kind.
+  Tensor to(DType dtype) const { return cast(dtype); }
   const Tensor& eval() const {
     array_.eval();
     return *this;
@@ -356,28 +243,10 @@ class Tensor {
 
   // ---- Arithmetic
 
-#define HEARTH_TENSOR_BINARY(method, function)                              \
-  Tensor method(const Tensor& other) const                                  \
-    requires NumericKind<K>                                                 \
-  {                                                                         \
-    return Tensor(hearth::function(array_, other.array_));                  \
-  }                                                                         \
-  template <ScalarOf<K> N>                                                  \
-    requires NumericKind<K>                                                 \
-  Tensor method(N number) const {                                           \
-    return Tensor(hearth::function(array_, tensor_detail::scalar(number))); \
-  }                                                                         \
-  template <ScalarOf<K> N>                                                  \
-    requires NumericKind<K>                                                 \
-  Tensor method##_scalar(N number) const {                                  \
-    return method(number);                                                  \
-  }
-  HEARTH_TENSOR_BINARY(add, add)
-  HEARTH_TENSOR_BINARY(sub, sub)
-  HEARTH_TENSOR_BINARY(mul, mul)
-  HEARTH_TENSOR_BINARY(div, div)
-  HEARTH_TENSOR_BINARY(remainder, remainder)
-#undef HEARTH_TENSOR_BINARY
+  Tensor& operator+=(const auto& other) & { return *this = *this + other; }
+  Tensor& operator-=(const auto& other) & { return *this = *this - other; }
+  Tensor& operator*=(const auto& other) & { return *this = *this * other; }
+  Tensor& operator/=(const auto& other) & { return *this = *this / other; }
 
   // To the power of whole numbers; powf() takes any.
   Tensor powi(const Tensor& exponent) const
@@ -408,44 +277,6 @@ class Tensor {
   {
     return Tensor(hearth::pow(array_, exponent));
   }
-  Tensor max_pair(const Tensor& other) const
-    requires NumericKind<K>
-  {
-    return Tensor(hearth::maximum(array_, other.array_));
-  }
-  Tensor min_pair(const Tensor& other) const
-    requires NumericKind<K>
-  {
-    return Tensor(hearth::minimum(array_, other.array_));
-  }
-
-#define HEARTH_TENSOR_UNARY(method, kinds) \
-  Tensor method() const                    \
-    requires kinds                         \
-  {                                        \
-    return Tensor(hearth::method(array_)); \
-  }
-  HEARTH_TENSOR_UNARY(neg, NumericKind<K>)
-  HEARTH_TENSOR_UNARY(abs, NumericKind<K>)
-  HEARTH_TENSOR_UNARY(sign, NumericKind<K>)
-  HEARTH_TENSOR_UNARY(square, NumericKind<K>)
-#define HEARTH_TENSOR_FLOAT(method) HEARTH_TENSOR_UNARY(method, (std::same_as<K, Float>))
-  HEARTH_TENSOR_FLOAT(sqrt)
-  HEARTH_TENSOR_FLOAT(rsqrt)
-  HEARTH_TENSOR_FLOAT(recip)
-  HEARTH_TENSOR_FLOAT(exp)
-  HEARTH_TENSOR_FLOAT(expm1)
-  HEARTH_TENSOR_FLOAT(log)
-  HEARTH_TENSOR_FLOAT(log1p)
-  HEARTH_TENSOR_FLOAT(tanh)
-  HEARTH_TENSOR_FLOAT(erf)
-  HEARTH_TENSOR_FLOAT(sin)
-  HEARTH_TENSOR_FLOAT(cos)
-  HEARTH_TENSOR_FLOAT(floor)
-  HEARTH_TENSOR_FLOAT(ceil)
-  HEARTH_TENSOR_FLOAT(round)
-#undef HEARTH_TENSOR_FLOAT
-#undef HEARTH_TENSOR_UNARY
 
   template <ScalarOf<K> Low, ScalarOf<K> High>
     requires NumericKind<K>
@@ -462,6 +293,23 @@ class Tensor {
   Tensor clamp_max(N high) const {
     return Tensor(hearth::clamp_max(array_, tensor_detail::scalar(high)));
   }
+  // This + (other - this) * t.
+  Tensor lerp(const Tensor& other, double t) const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::lerp(array_, other.array_, t));
+  }
+  Tensor lerp(const Tensor& other, const Tensor& t) const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::lerp(array_, other.array_, t.array_));
+  }
+  // By tanh; gelu() is by erf.
+  Tensor gelu_approximate() const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::gelu(array_, true));
+  }
   // [.., m, k] x [.., k, n] = [.., m, n]; leading extents of 1 stretch.
   Tensor matmul(const Tensor& other) const
     requires(NumericKind<K> && Rank >= 2)
@@ -471,7 +319,7 @@ class Tensor {
   Tensor<1, K> dot(const Tensor& other) const
     requires(NumericKind<K> && Rank == 1)
   {
-    return mul(other).sum();
+    return this->mul(other).sum();
   }
   // The other triangle becomes 0.
   Tensor triu(std::int64_t diagonal = 0) const
@@ -487,55 +335,6 @@ class Tensor {
 
   // ---- Comparison and logic
 
-#define HEARTH_TENSOR_COMPARE(method, function, kinds)                                  \
-  Tensor<Rank, Bool> method(const Tensor& other) const                                  \
-    requires kinds                                                                      \
-  {                                                                                     \
-    return Tensor<Rank, Bool>(hearth::function(array_, other.array_));                  \
-  }                                                                                     \
-  template <ScalarOf<K> N>                                                              \
-    requires kinds                                                                      \
-  Tensor<Rank, Bool> method(N number) const {                                           \
-    return Tensor<Rank, Bool>(hearth::function(array_, tensor_detail::scalar(number))); \
-  }                                                                                     \
-  template <ScalarOf<K> N>                                                              \
-    requires kinds                                                                      \
-  Tensor<Rank, Bool> method##_elem(N number) const {                                    \
-    return method(number);                                                              \
-  }
-  HEARTH_TENSOR_COMPARE(equal, equal, TensorKind<K>)
-  HEARTH_TENSOR_COMPARE(not_equal, not_equal, TensorKind<K>)
-  HEARTH_TENSOR_COMPARE(greater, greater, NumericKind<K>)
-  HEARTH_TENSOR_COMPARE(greater_equal, greater_equal, NumericKind<K>)
-  HEARTH_TENSOR_COMPARE(lower, less, NumericKind<K>)
-  HEARTH_TENSOR_COMPARE(lower_equal, less_equal, NumericKind<K>)
-#undef HEARTH_TENSOR_COMPARE
-
-  Tensor bool_and(const Tensor& other) const
-    requires std::same_as<K, Bool>
-  {
-    return Tensor(hearth::logical_and(array_, other.array_));
-  }
-  Tensor bool_or(const Tensor& other) const
-    requires std::same_as<K, Bool>
-  {
-    return Tensor(hearth::logical_or(array_, other.array_));
-  }
-  Tensor bool_xor(const Tensor& other) const
-    requires std::same_as<K, Bool>
-  {
-    return Tensor(hearth::logical_xor(array_, other.array_));
-  }
-  Tensor bool_not() const
-    requires std::same_as<K, Bool>
-  {
-    return Tensor(hearth::logical_not(array_));
-  }
-  Tensor<Rank, Bool> is_nan() const
-    requires std::same_as<K, Float>
-  {
-    return Tensor<Rank, Bool>(hearth::is_nan(array_));
-  }
   // `value` where the mask is true, this tensor elsewhere.
   Tensor mask_where(const Tensor<Rank, Bool>& mask, const Tensor& value) const {
     return Tensor(hearth::where(mask.array(), value.array_, array_));
@@ -547,28 +346,21 @@ class Tensor {
 
   // ---- Reductions
 
-#define HEARTH_TENSOR_REDUCE(method)                                   \
-  Tensor<1, K> method() const                                          \
-    requires NumericKind<K>                                            \
-  {                                                                    \
-    return Tensor<1, K>(hearth::reshape(hearth::method(array_), {1})); \
-  }                                                                    \
-  Tensor method##_dim(std::int64_t dim) const                          \
-    requires NumericKind<K>                                            \
-  {                                                                    \
-    return Tensor(hearth::method(array_, {dim}, true));                \
-  }                                                                    \
-  Tensor method##_dims(const Dims& dims) const                         \
-    requires NumericKind<K>                                            \
-  {                                                                    \
-    return Tensor(hearth::method(array_, dims, true));                 \
+  Tensor<1, K> mean() const
+    requires NumericKind<K>
+  {
+    return Tensor<1, K>(hearth::reshape(hearth::mean(array_), {1}));
   }
-  HEARTH_TENSOR_REDUCE(sum)
-  HEARTH_TENSOR_REDUCE(mean)
-  HEARTH_TENSOR_REDUCE(prod)
-  HEARTH_TENSOR_REDUCE(max)
-  HEARTH_TENSOR_REDUCE(min)
-#undef HEARTH_TENSOR_REDUCE
+  Tensor mean_dim(std::int64_t dim) const
+    requires NumericKind<K>
+  {
+    return Tensor(hearth::mean(array_, {dim}, true));
+  }
+  Tensor mean_dims(const Dims& dims) const
+    requires NumericKind<K>
+  {
+    return Tensor(hearth::mean(array_, dims, true));
+  }
 
   // The largest (smallest) along `dim` and where it is; the lowest index of equals.
   std::pair<Tensor, Tensor<Rank, Int>> max_dim_with_indices(std::int64_t dim) const
@@ -593,14 +385,21 @@ class Tensor {
   {
     return Tensor<Rank, Int>(hearth::argmin(array_, dim, true));
   }
-  // Whether any (all) elements are not 0; NaN is not 0.
-  Tensor<1, Bool> any() const { return Tensor<1, Bool>(hearth::reshape(hearth::any(array_), {1})); }
-  Tensor<Rank, Bool> any_dim(std::int64_t dim) const {
-    return Tensor<Rank, Bool>(hearth::any(array_, {dim}, true));
+
+  Tensor softmax(std::int64_t dim) const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::softmax(array_, dim));
   }
-  Tensor<1, Bool> all() const { return Tensor<1, Bool>(hearth::reshape(hearth::all(array_), {1})); }
-  Tensor<Rank, Bool> all_dim(std::int64_t dim) const {
-    return Tensor<Rank, Bool>(hearth::all(array_, {dim}, true));
+  Tensor log_softmax(std::int64_t dim) const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::log_softmax(array_, dim));
+  }
+  Tensor logsumexp(std::int64_t dim) const
+    requires std::same_as<K, Float>
+  {
+    return Tensor(hearth::logsumexp(array_, dim, true));
   }
 
   // ---- Shape
@@ -613,6 +412,10 @@ class Tensor {
   template <std::size_t R>
   Tensor<static_cast<int>(R), K> reshape(const std::array<std::int64_t, R>& extents) const {
     return Tensor<static_cast<int>(R), K>(hearth::reshape(array_, Shape(extents)));
+  }
+  template <std::integral... I>
+  Tensor<static_cast<int>(sizeof...(I)), K> reshape(I... extents) const {
+    return reshape({static_cast<std::int64_t>(extents)...});
   }
   // Stretches extents of 1 and adds dimensions in front; -1 keeps an extent.
   template <std::size_t R>
@@ -655,6 +458,11 @@ class Tensor {
   Tensor<R, K> squeeze() const {
     return Tensor<R, K>(hearth::squeeze(array_));
   }
+  Tensor<Rank - 1, K> squeeze(std::int64_t dim) const
+    requires(Rank >= 2)
+  {
+    return squeeze_dim(dim);
+  }
   Tensor<Rank - 1, K> squeeze_dim(std::int64_t dim) const
     requires(Rank >= 2)
   {
@@ -684,15 +492,61 @@ class Tensor {
     return Tensor<R, K>(hearth::unsqueeze(array_, dims));
   }
   Tensor repeat_dim(std::int64_t dim, std::int64_t times) const {
-    Dims all = Dims::filled(Rank, 1);
-    all[normalize_axis("repeat_dim", dim, Rank)] = times;
-    return Tensor(hearth::repeat(array_, all));
+    Dims repeats = Dims::filled(Rank, 1);
+    repeats[normalize_axis("repeat_dim", dim, Rank)] = times;
+    return Tensor(hearth::repeat(array_, repeats));
   }
   Tensor repeat(const Extents<Rank>& times) const {
     return Tensor(hearth::repeat(array_, times.shape()));
   }
 
+  // The same value, dense and row-major.
+  Tensor contiguous() const { return Tensor(hearth::contiguous(array_)); }
+
   // ---- Parts
+
+  // x[i]: element i of the first axis, which goes; of rank 1 a tensor of one element. Negative
+  // positions count from the end; Error{invalid_argument} where there is no such element.
+  template <std::integral I>
+  Tensor<(Rank > 1 ? Rank - 1 : 1), K> operator[](I position) const {
+    const IndexWord word(position);
+    if constexpr (Rank > 1) {
+      return Tensor<Rank - 1, K>(hearth::index(array_, {word}));
+    } else {
+      return Tensor(hearth::index(array_, {word, new_axis}));
+    }
+  }
+  // x[from(1)], x[range(0, 8, 2)]: a part of the first axis.
+  Tensor operator[](const Slice& part) const { return Tensor(hearth::index(array_, {part})); }
+  // The elements of the first axis that `positions` name.
+  Tensor operator[](const Tensor<1, Int>& positions) const { return select(0, positions); }
+  // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis).
+  template <class... W>
+    requires(sizeof...(W) > 0 && (std::convertible_to<W, IndexWord> && ...))
+  Tensor<Rank + (kRankChange<W> + ...), K> slice(W... words) const {
+    return Tensor<Rank + (kRankChange<W> + ...), K>(hearth::index(array_, {IndexWord(words)...}));
+  }
+  // This tensor with `value`, which broadcasts, in the part that the words name; a mask: where it
+  // is true. x = x.set({at(0), from(2)}, y) reuses x's memory where nothing else holds it.
+  template <int R>
+    requires(R <= Rank)
+  Tensor set(std::initializer_list<IndexWord> words, const Tensor<R, K>& value) const {
+    return Tensor(hearth::index_assign(array_, words, value.array()));
+  }
+  template <ScalarOf<K> N>
+  Tensor set(std::initializer_list<IndexWord> words, N value) const {
+    return Tensor(hearth::index_assign(array_, words, tensor_detail::scalar(value)));
+  }
+  Tensor set(const Tensor<Rank, Bool>& mask, const Tensor& value) const {
+    return mask_where(mask, value);
+  }
+  template <ScalarOf<K> N>
+  Tensor set(const Tensor<Rank, Bool>& mask, N value) const {
+    return mask_fill(mask, value);
+  }
+  // Over the first axis: for (const auto& row : x).
+  auto begin() const { return tensor_detail::Elements<Tensor>{this, 0}; }
+  auto end() const { return tensor_detail::Elements<Tensor>{this, array_.shape()[0]}; }
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
   template <std::size_t N>
@@ -790,12 +644,13 @@ class Tensor {
   bool is_require_grad() const noexcept { return array_.is_require_grad(); }
   Tensor detach() const { return Tensor(array_.detach()); }
   // Gradients of this tensor's one element with respect to all leaves.
-  Gradients backward() const
+  Gradients backward(const BackwardOptions& options = {}) const
     requires std::same_as<K, Float>
   {
-    return hearth::backward(array_);
+    return hearth::backward(array_, options);
   }
-  // This leaf's gradient, if the differentiated value depends on it.
+  // This leaf's gradient, if the differentiated value depends on it; gradients.at(w) throws where
+  // it does not.
   std::optional<Tensor> grad(const Gradients& gradients) const
     requires std::same_as<K, Float>
   {
@@ -810,6 +665,17 @@ class Tensor {
     requires std::same_as<K, Float>
   {
     gradients.set(array_, gradient.array_);
+  }
+  // Takes the value of `value`, which has this shape, but stays the leaf that it is: how a
+  // parameter is updated. Throws Error{shape} or Error{dtype} for another shape or dtype.
+  void assign(const Tensor& value) {
+    if (value.shape() != shape() || value.dtype() != dtype()) {
+      throw Error(value.shape() != shape() ? ErrorCode::shape : ErrorCode::dtype,
+                  "assign: another type; got " + std::string(name(value.dtype())) + " " +
+                      to_string(value.shape()) + ", expected " + std::string(name(dtype())) + " " +
+                      to_string(shape()));
+    }
+    array_.assign(value.array_);
   }
   // The value without its history; from_inner is its inverse.
   Tensor inner() const { return detach(); }
@@ -850,6 +716,12 @@ class Tensor {
     return Tensor(std::move(array));
   }
 
+  template <int, TensorKind>
+  friend class tensor_detail::Methods;
+  friend struct tensor_detail::Access;
+  // Of a value whose rank and kind are known to be right.
+  Tensor(Array array, tensor_detail::Unchecked) noexcept : array_(std::move(array)) {}
+
   Array array_;
 };
 
@@ -859,103 +731,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
   return out << tensor.array();
 }
 
-// ---- Operators
-
-#define HEARTH_TENSOR_OPERATOR(symbol, method)                                          \
-  template <int Rank, NumericKind K>                                                    \
-  Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) { \
-    return a.method(b);                                                                 \
-  }                                                                                     \
-  template <int Rank, NumericKind K, ScalarOf<K> N>                                     \
-  Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, N b) {                      \
-    return a.method(b);                                                                 \
-  }                                                                                     \
-  template <int Rank, NumericKind K, ScalarOf<K> N>                                     \
-  Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                      \
-    return Tensor<Rank, K>(hearth::method(tensor_detail::scalar(a), b.array()));        \
-  }
-HEARTH_TENSOR_OPERATOR(+, add)
-HEARTH_TENSOR_OPERATOR(-, sub)
-HEARTH_TENSOR_OPERATOR(*, mul)
-HEARTH_TENSOR_OPERATOR(/, div)
-HEARTH_TENSOR_OPERATOR(%, remainder)
-#undef HEARTH_TENSOR_OPERATOR
-
-template <int Rank, NumericKind K>
-Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
-  return x.neg();
-}
-
-// ---- Activations
-
-namespace activation {
-
-template <int R>
-Tensor<R> relu(const Tensor<R>& x) {
-  return Tensor<R>(hearth::relu(x.array()));
-}
-// By erf; gelu_approximate: by tanh.
-template <int R>
-Tensor<R> gelu(const Tensor<R>& x) {
-  return Tensor<R>(hearth::gelu(x.array()));
-}
-template <int R>
-Tensor<R> gelu_approximate(const Tensor<R>& x) {
-  return Tensor<R>(hearth::gelu(x.array(), true));
-}
-template <int R>
-Tensor<R> silu(const Tensor<R>& x) {
-  return Tensor<R>(hearth::silu(x.array()));
-}
-template <int R>
-Tensor<R> sigmoid(const Tensor<R>& x) {
-  return Tensor<R>(hearth::sigmoid(x.array()));
-}
-template <int R>
-Tensor<R> tanh(const Tensor<R>& x) {
-  return Tensor<R>(hearth::tanh(x.array()));
-}
-template <int R>
-Tensor<R> softmax(const Tensor<R>& x, std::int64_t dim) {
-  return Tensor<R>(hearth::softmax(x.array(), dim));
-}
-template <int R>
-Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim) {
-  return Tensor<R>(hearth::log_softmax(x.array(), dim));
-}
-
-}  // namespace activation
-
-// ---- Functions of layers
-
-namespace module {
-
-// Rows of weights [entries, dim] by indices [batch, length]: [batch, length, dim].
-inline Tensor<3> embedding(const Tensor<2>& weights, const Tensor<2, Int>& indices) {
-  return Tensor<3>(hearth::embedding(weights.array(), indices.array()));
-}
-// x [.., in] x weight [out, in]^T + bias [out].
-template <int R>
-Tensor<R> linear(const Tensor<R>& x, const Tensor<2>& weight,
-                 const std::optional<Tensor<1>>& bias = std::nullopt) {
-  return Tensor<R>(hearth::linear(x.array(), weight.array(), bias ? bias->array() : Array()));
-}
-// q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, dv].
-inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v,
-                           const AttentionOptions& options = {}) {
-  return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options));
-}
-
-}  // namespace module
-
-namespace loss {
-
-// Mean of -log softmax(logits)[target] over the rows, in nats: logits [rows, classes].
-inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor<1, Int>& targets) {
-  return Tensor<1>(hearth::reshape(hearth::cross_entropy(logits.array(), targets.array()), {1}));
-}
-
-}  // namespace loss
-
 }  // namespace v0
 }  // namespace hearth
+
+#include "hearth/tensor_functions.h"
+#include "hearth/tensor_operators.h"

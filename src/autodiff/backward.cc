@@ -11,6 +11,17 @@ Array Gradients::get(std::uint64_t leaf_id) const {
 
 Array Gradients::get(const Array& leaf) const { return get(gradient_id(leaf)); }
 
+Array Gradients::at(const Array& leaf) const {
+  Array gradient = get(leaf);
+  if (gradient.defined()) return gradient;
+  throw Error(ErrorCode::invalid_argument,
+              gradient_id(leaf) == 0
+                  ? "gradient: not a leaf; got an array that require_grad() did not make, expected "
+                    "one that it did"
+                  : "gradient: none of this leaf; the loss does not depend on it, or the gradient "
+                    "was taken; find by get()");
+}
+
 Array Gradients::take(const Array& leaf) {
   const auto found = by_id_.find(gradient_id(leaf));
   if (found == by_id_.end()) return Array();
@@ -36,7 +47,7 @@ std::uint64_t gradient_id(const Array& array) noexcept {
   return array.grad() != nullptr && array.grad()->op == nullptr ? array.grad()->leaf_id : 0;
 }
 
-Gradients backward(const Array& loss, bool retain, bool create_graph) {
+Gradients backward(const Array& loss, const BackwardOptions& options) {
   check_loss("backward", loss);
   if (loss.grad() == nullptr) {
     throw Error(ErrorCode::invalid_argument,
@@ -44,7 +55,7 @@ Gradients backward(const Array& loss, bool retain, bool create_graph) {
                 "require_grad(), expected one that does");
   }
   Gradients gradients;
-  Walk walk({.retain = retain, .create_graph = create_graph});
+  Walk walk({.retain = options.retain, .create_graph = options.create_graph});
   walk.run(loss, ones_like(loss), gradients);
   return gradients;
 }

@@ -1,5 +1,6 @@
 #include "hearth/dtype.h"
 
+#include <ostream>
 #include <string>
 
 namespace hearth {
@@ -60,6 +61,8 @@ float16::float16(float value) noexcept {
     bits = static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
   }
 }
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dtype); }
 
 float16::operator float() const noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;

@@ -1,6 +1,7 @@
 #include "hearth/shape.h"
 
 #include <limits>
+#include <ostream>
 
 namespace hearth {
 inline namespace v0 {
@@ -39,6 +40,8 @@ std::string to_string(const Dims& dims) {
   }
   return text + "]";
 }
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << to_string(dims); }
 
 void check_shape(const char* op, const Shape& shape) {
   std::int64_t product = 8;

@@ -188,6 +188,9 @@ struct OpDef {
   OpName name;
   int revision = 1;
   const char* summary = "";
+  // What typed tensors call it: Burn's name. Null: the op's own; empty: Tensor has a form of its
+  // own.
+  const char* method = nullptr;
   OpKind kind = OpKind::opaque;
   std::span<const ParamSpec> params = {};
   int min_inputs = 1;

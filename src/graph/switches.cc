@@ -16,6 +16,7 @@ Switches from_environment() {
   switches.tf32 = environment.tf32;
   switches.deterministic = environment.deterministic;
   switches.precise_sums = environment.precise_sums;
+  switches.check_indices = environment.check_indices;
   switches.composites = environment.composites;
   return switches;
 }

@@ -15,7 +15,8 @@ struct Switches {
   bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS=1: sums of f32 are kept in twice its digits
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
-  bool composites = false;  // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
+  bool check_indices = false;  // HEARTH_CHECK_INDICES=1: indices are read and checked when recorded
+  bool composites = false;     // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
   std::uint64_t word() const noexcept {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "hearth/parameter.h"
@@ -18,7 +19,31 @@ std::string list(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
+}
+
 }  // namespace
+
+std::string summary(const NamedArrays& parameters) {
+  std::size_t widest = 5, widest_shape = 2;
+  for (const NamedArray& each : parameters) {
+    widest = std::max(widest, each.name.size());
+    widest_shape = std::max(widest_shape, to_string(each.array.shape()).size());
+  }
+  std::string text;
+  std::int64_t elements = 0, bytes = 0;
+  for (const auto& [label, array] : parameters) {
+    elements += array.size();
+    bytes += array.size() * size_of(array.dtype());
+    text += padded(label, widest) + "  " + padded(std::string(name(array.dtype())), 4) + "  " +
+            padded(to_string(array.shape()), widest_shape) + "  " + std::to_string(array.size()) +
+            "\n";
+  }
+  return text + padded("total", widest) + "  " + std::to_string(parameters.size()) + " arrays, " +
+         std::to_string(elements) + " elements, " + std::to_string(bytes) + " bytes\n";
+}
 
 void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,
                      bool allow_unexpected) {

@@ -199,6 +199,7 @@ constinit const OpDef div_op = elementwise({
 constinit const OpDef pow_op = elementwise({
     .name = "pow",
     .summary = "a^b; real for negative a and whole b; integers wrap.",
+    .method = "",
     .min_inputs = 2,
     .vjp =
         [](const Vjp& v) {
@@ -238,6 +239,7 @@ constinit const OpDef remainder_op = elementwise({
 constinit const OpDef maximum_op = elementwise({
     .name = "maximum",
     .summary = "The larger of a and b; NaN if either is.",
+    .method = "max_pair",
     .min_inputs = 2,
     .may_wrap = false,
     .vjp =
@@ -252,6 +254,7 @@ constinit const OpDef maximum_op = elementwise({
 constinit const OpDef minimum_op = elementwise({
     .name = "minimum",
     .summary = "The smaller of a and b; NaN if either is.",
+    .method = "min_pair",
     .min_inputs = 2,
     .may_wrap = false,
     .vjp =
@@ -263,25 +266,26 @@ constinit const OpDef minimum_op = elementwise({
     .accepts_dtype = numeric_dtype,
 });
 
-#define HEARTH_BOOL_OP(token, text, form, accepted) \
-  constinit const OpDef token##_op = elementwise({  \
-      .name = #token,                               \
-      .summary = text,                              \
-      .min_inputs = 2,                              \
-      .infer = infer_elementwise_bool,              \
-      .formula = Formula::form,                     \
-      .differentiable = false,                      \
-      .accepts_dtype = accepted,                    \
+#define HEARTH_BOOL_OP(token, burn, text, form, accepted) \
+  constinit const OpDef token##_op = elementwise({        \
+      .name = #token,                                     \
+      .summary = text,                                    \
+      .method = burn,                                     \
+      .min_inputs = 2,                                    \
+      .infer = infer_elementwise_bool,                    \
+      .formula = Formula::form,                           \
+      .differentiable = false,                            \
+      .accepts_dtype = accepted,                          \
   });
-HEARTH_BOOL_OP(equal, "Whether a = b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(not_equal, "Whether a differs from b; true for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(less, "Whether a < b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(less_equal, "Whether a <= b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(greater, "Whether a > b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(greater_equal, "Whether a >= b; false for NaN.", comparison, nullptr)
-HEARTH_BOOL_OP(logical_and, "Whether a and b.", logic, is_bool)
-HEARTH_BOOL_OP(logical_or, "Whether a or b.", logic, is_bool)
-HEARTH_BOOL_OP(logical_xor, "Whether a or b but not both.", logic, is_bool)
+HEARTH_BOOL_OP(equal, nullptr, "Whether a = b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(not_equal, nullptr, "Whether a differs from b; true for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less, "lower", "Whether a < b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(less_equal, "lower_equal", "Whether a <= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater, nullptr, "Whether a > b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(greater_equal, nullptr, "Whether a >= b; false for NaN.", comparison, nullptr)
+HEARTH_BOOL_OP(logical_and, "bool_and", "Whether a and b.", logic, is_bool)
+HEARTH_BOOL_OP(logical_or, "bool_or", "Whether a or b.", logic, is_bool)
+HEARTH_BOOL_OP(logical_xor, "bool_xor", "Whether a or b but not both.", logic, is_bool)
 #undef HEARTH_BOOL_OP
 
 constinit const OpDef where_op = elementwise({

@@ -181,13 +181,16 @@ void infer_select_add(Inference& inference) {
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64_t axis) {
-  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())), {&x, &indices});
+  const int along = normalize_axis(op.name.text, axis, x.rank());
+  require_indices(op, indices, x.shape()[along]);
+  return call(op, Params().i64(along), {&x, &indices});
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
                std::int64_t axis) {
-  return call(op, Params().i64(normalize_axis(op.name.text, axis, x.rank())),
-              {&x, &indices, &values});
+  const int along = normalize_axis(op.name.text, axis, x.rank());
+  require_indices(op, indices, x.shape()[along]);
+  return call(op, Params().i64(along), {&x, &indices, &values});
 }
 
 // Of a reading op: the gradient is added where it was read.

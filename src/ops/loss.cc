@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "graph/switches.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -182,6 +183,10 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
   const std::int64_t classes = logits.shape().back();
   const Array rows = reshape(logits, {targets.size(), classes});
   const Array ids = reshape(targets, {targets.size()});
+  if (switches().check_indices && is_int(ids.dtype())) {
+    require_indices(defs::cross_entropy_op, where(equal(ids, ignore_index), std::int64_t{0}, ids),
+                    classes);
+  }
   Array loss = call(defs::cross_entropy_op, Params().i64(ignore_index), {&rows, &ids});
   const Array counts = not_equal(cast(ids, DType::i64), ignore_index);
   if (label_smoothing > 0 && rows.size() > 0) {

@@ -516,8 +516,8 @@ Array any(const Array& x) { return reduce(defs::any_op, x); }
 Array any(const Array& x, const Dims& axes, bool keepdim) {
   return reduce(defs::any_op, x, axes, keepdim);
 }
-Array all(const Array& x) { return reduce(defs::all_op, x); }
-Array all(const Array& x, const Dims& axes, bool keepdim) {
+Array All::operator()(const Array& x) const { return reduce(defs::all_op, x); }
+Array All::operator()(const Array& x, const Dims& axes, bool keepdim) const {
   return reduce(defs::all_op, x, axes, keepdim);
 }
 

@@ -59,9 +59,17 @@ std::vector<Optimizer::State*> Optimizer::check(const std::vector<Parameter>& pa
 }
 
 void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradients,
-                     double learning_rate) {
+                     double learning_rate, const StepOptions& options) {
   const NoGrad no_grad;
   const std::vector<State*> states = check(parameters, gradients);
+  const bool any = std::any_of(states.begin(), states.end(),
+                               [](const State* state) { return state != nullptr; });
+  if (!any && !options.allow_none) {
+    throw Error(ErrorCode::invalid_argument,
+                "optimizer: no parameter has a gradient; got " + std::to_string(parameters.size()) +
+                    " parameters and " + std::to_string(gradients.size()) +
+                    " gradients, expected one of these parameters in the loss, or allow_none");
+  }
   ++steps_;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (states[i] == nullptr) continue;

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
+#include "hearth/ops.h"
 #include "ops/definition/defs.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -53,7 +57,65 @@ const char* type_name(ParamType type) {
   return "";
 }
 
+const char* formula_name(Formula formula) {
+  switch (formula) {
+    case Formula::none:
+      return "none";
+    case Formula::arithmetic:
+      return "arithmetic";
+    case Formula::comparison:
+      return "comparison";
+    case Formula::logic:
+      return "logic";
+    case Formula::choice:
+      return "choice";
+    case Formula::cast:
+      return "cast";
+  }
+  return "";
+}
+
+std::vector<DType> accepted_dtypes(const OpDef& op) {
+  std::vector<DType> accepted;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (op.accepts_dtype == nullptr || op.accepts_dtype(dtype)) accepted.push_back(dtype);
+  }
+  return accepted;
+}
+
+// The dtype of the first result: "input" where it is that of the inputs, a name where it is the
+// same for all, else "other". Asked of the op's first valid sample.
+std::string result_dtype(const OpDef& op) {
+  const std::vector<SampleCase> samples =
+      op.samples == nullptr ? std::vector<SampleCase>() : op.samples();
+  const auto valid = std::find_if(samples.begin(), samples.end(), [](const SampleCase& sample) {
+    return sample.error == SampleCase::kValid;
+  });
+  if (valid == samples.end() || valid->inputs.empty()) return "other";
+  std::set<std::string> results;
+  for (const DType dtype : accepted_dtypes(op)) {
+    std::vector<Array> arrays;
+    for (const SampleInput& input : valid->inputs) {
+      arrays.push_back(
+          zeros(input.shape, input.dtype >= 0 ? static_cast<DType>(input.dtype) : dtype));
+    }
+    std::vector<const Array*> inputs;
+    for (const Array& array : arrays) inputs.push_back(&array);
+    Inference inference{op, inputs, valid->params, Shape(), DType::f32, DType::f32};
+    std::vector<OutputType> more(static_cast<std::size_t>(op.outputs - 1));
+    inference.more_outputs = more;
+    op.infer(inference);
+    results.insert(inference.dtype == dtype ? "input" : std::string(name(inference.dtype)));
+  }
+  // A bool result of bool inputs is bool all the same.
+  if (results.size() == 2 && results.contains("bool") && results.erase("input") > 0) return "bool";
+  return results.size() == 1 ? *results.begin() : "other";
+}
+
 JsonObject describe(const OpDef& op) {
+  JsonArray dtypes;
+  for (const DType dtype : accepted_dtypes(op)) dtypes.emplace_back(std::string(name(dtype)));
   JsonArray params;
   for (const ParamSpec& param : op.params) {
     JsonObject entry = {{"name", param.name},
@@ -66,7 +128,11 @@ JsonObject describe(const OpDef& op) {
   return {{"name", op.name.text},
           {"revision", op.revision},
           {"kind", kind_name(op.kind)},
+          {"formula", formula_name(op.formula)},
           {"summary", op.summary},
+          {"method", op.method == nullptr ? op.name.text : op.method},
+          {"dtypes", std::move(dtypes)},
+          {"result", result_dtype(op)},
           {"min_inputs", op.min_inputs},
           {"max_inputs", op.max_inputs},
           {"outputs", op.outputs},

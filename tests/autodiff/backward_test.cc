@@ -65,7 +65,7 @@ TEST(Backward, Errors) {
 TEST(Backward, ASecondCallNeedsRetain) {
   const Array x = leaf({1, 2});
   const Array loss = sum(exp(x) * x);
-  const Gradients first = backward(loss, true);
+  const Gradients first = backward(loss, {.retain = true});
   const Gradients second = backward(loss);
   EXPECT_EQ(first.get(x).to_doubles(), second.get(x).to_doubles());
   expect_error(ErrorCode::invalid_argument, [&] { backward(loss); });
@@ -206,7 +206,7 @@ TEST(HigherOrder, Polynomials) {
 
 TEST(HigherOrder, CreateGraph) {
   const Array x = leaf({0.5, 1.5});
-  const Array gradient = backward(sum(sin(x)), false, true).get(x);
+  const Array gradient = backward(sum(sin(x)), {.create_graph = true}).get(x);
   EXPECT_TRUE(gradient.is_require_grad());
   expect_values(backward(sum(gradient)).get(x), {2}, {-std::sin(0.5), -std::sin(1.5)});
 }
@@ -337,7 +337,7 @@ TEST(Checkpoint, CapturesWhatIsTracked) {
     }();
     const Array loss = sum(y);
     for (int round = 0; round < (retain ? 2 : 1); ++round) {
-      const Values gradient = backward(loss, retain).get(x).to_doubles();
+      const Values gradient = backward(loss, {.retain = retain}).get(x).to_doubles();
       for (std::size_t i = 0; i < 3; ++i) {
         const double at_i = static_cast<double>(i + 1);
         EXPECT_NEAR(gradient[i], std::exp(at_i) * (at_i * at_i + 2 * at_i), 1e-9);

@@ -88,7 +88,7 @@ TEST(OutputGradients, ReleaseTheirOp) {
   const Array x = at_random({4, 3}, 7).require_grad();
   const auto [values, at] = max_with_indices(x, 0);
   const Array loss = sum(square(values));
-  const Gradients kept = backward(loss, true);
+  const Gradients kept = backward(loss, {.retain = true});
   const Gradients again = backward(loss);
   EXPECT_EQ(kept.get(x).to_doubles(), again.get(x).to_doubles());
   EXPECT_THROW(backward(loss), Error);

@@ -67,6 +67,12 @@ if(TARGET devices_tests AND NOT BUILD_SHARED_LIBS)
   set_property(TEST unoptimised APPEND PROPERTY ENVIRONMENT HEARTH_TEST_EFFORT=10)
 endif()
 
+# The generated header is what the op table gives.
+if(TARGET hearth_tool)
+  hearth_test(generated_methods python3 "${PROJECT_SOURCE_DIR}/scripts/generate_methods" --check
+    --hearth $<TARGET_FILE:hearth_tool>)
+endif()
+
 set(PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python")
 hearth_test(layers python3 "${PROJECT_SOURCE_DIR}/scripts/check_layers.py")
 

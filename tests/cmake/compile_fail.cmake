@@ -1,5 +1,6 @@
 # cmake -DSOURCE=x.cc -DCOMPILE=<command> -P compile_fail.cmake
-# SOURCE compiles as it stands; with MISTAKE=n, for each `MISTAKE == n` in its text, it does not.
+# SOURCE compiles as it stands; with MISTAKE=n, for each `MISTAKE == n` in its text, it does not. After
+# `MISTAKE == n  // says: text` the compiler's first error has that text.
 separate_arguments(COMPILE UNIX_COMMAND "${COMPILE}")
 function(compile mistake result)
   execute_process(COMMAND ${COMPILE} -DMISTAKE=${mistake} "${SOURCE}"
@@ -25,5 +26,13 @@ foreach(mistake IN LISTS mistakes)
     message(SEND_ERROR "${SOURCE}: compiles with MISTAKE=${number}")
   elseif(NOT output MATCHES "error:")
     message(SEND_ERROR "${SOURCE}: MISTAKE=${number} failed without a compiler error:\n${output}")
+  endif()
+  if(text MATCHES "MISTAKE == ${number}  // says: ([^\n]*)")
+    set(wanted "${CMAKE_MATCH_1}")
+    string(REGEX MATCH "error:[^\n]*" first "${output}")
+    string(FIND "${first}" "${wanted}" found)
+    if(found EQUAL -1)
+      message(SEND_ERROR "${SOURCE}: MISTAKE=${number} does not say `${wanted}` but:\n${first}")
+    endif()
   endif()
 endforeach()

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 
 #include "hearth/nn.h"
+#include "hearth/optim.h"
 
 namespace hearth {
 namespace {
@@ -32,6 +35,58 @@ TEST(Parameters, AreVisitedByName) {
   EXPECT_EQ(parameter_count(block), 3 * 4 + 4 + 4 + 4);
   block.first.bias = Array();
   EXPECT_EQ(parameters(block).size(), 3u);
+}
+
+struct Scaled {
+  Tensor<1> scale = Tensor<1>::ones({3}).require_grad();
+  std::optional<nn::Linear> head;
+  std::unique_ptr<nn::RmsNorm> norm = std::make_unique<nn::RmsNorm>(3);
+  std::vector<Tensor<2>> tables{Tensor<2>::zeros({2, 3}).require_grad()};
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("scale", self.scale);
+    visitor("head", self.head);
+    visitor("norm", self.norm);
+    visitor("tables", self.tables);
+  }
+};
+
+TEST(Parameters, AreTypedTensorsOptionalsAndPointersToo) {
+  Scaled module;
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const Parameter& parameter : parameters(module)) out.push_back(parameter.name);
+    return out;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"scale", "norm.weight", "tables.0"}));
+  module.head = nn::Linear(3, 1);
+  EXPECT_EQ(names().size(), 5u);
+  NamedArrays state = state_dict(module);
+  state[0].array = full({3}, 2.0);
+  load_state_dict(module, state);
+  EXPECT_EQ(module.scale.array().to_doubles(), (std::vector<double>{2, 2, 2}));
+  EXPECT_TRUE(module.scale.is_require_grad());
+  const Tensor<2> x{{1, 2, 3}};
+  optim::Sgd optimizer;
+  optimizer.step(module, (x * module.scale.unsqueeze<2>()).sum().backward(), 1.0);
+  EXPECT_EQ(module.scale.array().to_doubles(), (std::vector<double>{1, 0, -1}));
+}
+
+TEST(Parameters, AreSummedUp) {
+  const std::string text = summary(Block());
+  EXPECT_NE(text.find("first.weight    f32   [4, 3]  12\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("total           4 arrays, 24 elements, 96 bytes\n"), std::string::npos)
+      << text;
+}
+
+TEST(Layers, AreTyped) {
+  const nn::Embedding table(5, 4);
+  const Tensor<2> rows = table.forward(Tensor<1, Int>{1, 2, 3});
+  const Tensor<3> batch = table.forward(Tensor<2, Int>{{1, 2}, {3, 4}});
+  EXPECT_EQ(rows.dims(), (std::array<std::int64_t, 2>{3, 4}));
+  const nn::MultiHeadAttention attention(4, 2, {});
+  EXPECT_EQ(attention.forward(batch).dims(), batch.dims());
 }
 
 TEST(Parameters, FreezeAndUnfreeze) {

@@ -119,6 +119,87 @@ TEST(Tensor, IndexingAndMasks) {
   EXPECT_EQ(values(Tensor<1, Int>::from_ints({1, 0}).one_hot(2)), (Values{0, 1, 1, 0}));
 }
 
+TEST(Tensor, OperatorsCompareAndCombine) {
+  const Tensor<1> x{1, 2, 3};
+  EXPECT_EQ(values(x > 1.5), (Values{0, 1, 1}));
+  EXPECT_EQ(values(2 < x), (Values{0, 0, 1}));
+  EXPECT_EQ(values(x == x.flip({0})), (Values{0, 1, 0}));
+  EXPECT_EQ(values(x != 2), (Values{1, 0, 1}));
+  EXPECT_EQ(values((x >= 2) & !(x == 3)), (Values{0, 1, 0}));
+  EXPECT_EQ(values((x < 2) | (x > 2)), (Values{1, 0, 1}));
+  EXPECT_EQ(values((x <= 2) ^ (x >= 2)), (Values{1, 0, 1}));
+  Tensor<1> y = x;
+  y += 1;
+  y *= y;
+  y -= x;
+  y /= 2;
+  EXPECT_EQ(values(y), (Values{1.5, 3.5, 6.5}));
+  EXPECT_EQ(values(x), (Values{1, 2, 3}));
+}
+
+TEST(Tensor, IndexedByWords) {
+  const Tensor<2> x{{1, 2, 3}, {4, 5, 6}};
+  EXPECT_EQ(values(x[1]), (Values{4, 5, 6}));
+  EXPECT_EQ(values(x[-1][0]), (Values{4}));
+  EXPECT_EQ(x[0][0].dims(), (std::array<std::int64_t, 1>{1}));
+  EXPECT_EQ(values(x[from(1)]), (Values{4, 5, 6}));
+  EXPECT_EQ(values(x[Tensor<1, Int>{1, 0, 1}]), (Values{4, 5, 6, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values(x.slice(all, at(1))), (Values{2, 5}));
+  EXPECT_EQ(values(x.slice(all, range(0, 3, 2))), (Values{1, 3, 4, 6}));
+  EXPECT_EQ(values(x.slice(to(1), from(-2))), (Values{2, 3}));
+  EXPECT_EQ(values(x.slice(ellipsis, 2)), (Values{3, 6}));
+  EXPECT_EQ(x.slice(all, new_axis).dims(), (std::array<std::int64_t, 3>{2, 1, 3}));
+  EXPECT_EQ(x.slice(new_axis, 0, ellipsis, new_axis).dims(),
+            (std::array<std::int64_t, 3>{1, 3, 1}));
+  EXPECT_EQ(values(x.set({0}, 9)), (Values{9, 9, 9, 4, 5, 6}));
+  EXPECT_EQ(values(x.set({all, at(1)}, Tensor<1>{7, 8})), (Values{1, 7, 3, 4, 8, 6}));
+  EXPECT_EQ(values(x.set({all, from(1)}, Tensor<2>{{0}, {1}})), (Values{1, 0, 0, 4, 1, 1}));
+  EXPECT_EQ(values(x.set(x > 4, 0)), (Values{1, 2, 3, 4, 0, 0}));
+  EXPECT_EQ(values(x.set(x > 4, -x)), (Values{1, 2, 3, 4, -5, -6}));
+  EXPECT_EQ(values(x.select(0, {1, 0})), (Values{4, 5, 6, 1, 2, 3}));
+  std::vector<double> sums;
+  for (const auto& row : x) sums.push_back(row.sum().item());
+  EXPECT_EQ(sums, (Values{6, 15}));
+}
+
+TEST(Tensor, HabitsOfOtherLibraries) {
+  const Tensor<2> x{{1, 2, 3}, {4, 5, 6}};
+  EXPECT_EQ(x.reshape(3, 2).dims(), (std::array<std::int64_t, 2>{3, 2}));
+  EXPECT_EQ(values(x.slice_dim(0, {0, 1}).squeeze(0)), (Values{1, 2, 3}));
+  EXPECT_EQ(x.to(DType::f64).dtype(), DType::f64);
+  EXPECT_EQ(values(x.to(Device::cpu())), values(x));
+  EXPECT_NEAR(x.softmax(1).sum().item(), 2, 1e-6);
+  EXPECT_NEAR(x.sigmoid().mean().item(), activation::sigmoid(x).mean().item(), 1e-7);
+  EXPECT_EQ(values((-x).relu()), (Values{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(values(x.lerp(-x, 0.5)), (Values{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(loss::mse(x, x + 2).item(), 4);
+}
+
+TEST(Tensor, GradientsAreThereOrSayWhyNot) {
+  const Tensor<1> w = Tensor<1>{1, 2}.require_grad();
+  const Tensor<1> other = Tensor<1>{1}.require_grad();
+  const auto loss = w.square().sum();
+  const Gradients gradients = loss.backward({.retain = true});
+  EXPECT_EQ(values(gradients.at(w)), (Values{2, 4}));
+  EXPECT_EQ(values(loss.backward().at(w)), (Values{2, 4}));
+  EXPECT_FALSE(other.grad(gradients).has_value());
+  const auto reason = [&](const Tensor<1>& leaf) -> std::string {
+    try {
+      gradients.at(leaf);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(reason(other).find("does not depend on it"), std::string::npos);
+  EXPECT_NE(reason(w.exp()).find("not a leaf"), std::string::npos);
+  Tensor<1> updated = w;
+  updated.assign(w - 0.5 * gradients.at(w));
+  EXPECT_EQ(values(updated), (Values{0, 0}));
+  EXPECT_EQ(values(updated.square().sum().backward().at(w)), (Values{0, 0}));
+  EXPECT_THROW(updated.assign(Tensor<1>{1}), Error);
+}
+
 TEST(Tensor, DifferentiatesAndForgets) {
   const auto w = Tensor<1>::from_data({1, 2}).require_grad();
   Gradients gradients = w.square().sum().backward();

@@ -61,7 +61,7 @@ TEST_F(ToDevice, GradientsGoBack) {
 TEST_F(ToDevice, SecondGradients) {
   const Array x = Array::from_data(kValues, {6}, near_).require_grad();
   const Array cube = to_device(x * square(x), far_);
-  const Gradients first = backward(sum(cube), false, true);
+  const Gradients first = backward(sum(cube), {.create_graph = true});
   expect_values(backward(sum(first.get(x))).get(x), {6}, {6, 12, 18, 24, 30, 36});
 }
 

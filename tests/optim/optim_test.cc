@@ -127,6 +127,18 @@ TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
   expect_near(model.b, {0.5});
 }
 
+TEST(Optimizer, AStepWithoutAnyGradientIsAnError) {
+  Array w = zeros({2}).require_grad();
+  const Array other = ones({2}).require_grad();
+  optim::Sgd optimizer;
+  const Gradients gradients = backward(sum(other));
+  EXPECT_THROW(optimizer.step({{"w", &w}}, gradients, 0.1), Error);
+  EXPECT_EQ(optimizer.steps(), 0);
+  optimizer.step({{"w", &w}}, gradients, 0.1, {.allow_none = true});
+  EXPECT_EQ(optimizer.steps(), 1);
+  EXPECT_EQ(w.to_doubles(), (std::vector<double>{0, 0}));
+}
+
 TEST(Optimizer, RefusesGradientsThatDoNotFit) {
   Model model;
   Gradients gradients;

@@ -29,7 +29,8 @@ TEST(Gradient, NumbersBesideArraysOfEveryFloatDtype) {
 // Two zeros in a slice made every second derivative 0.
 TEST(Gradient, OfProductsWithZerosToAnyOrder) {
   const auto second = [](const Array& x) {
-    return backward(sum(backward(prod(x), true, true).get(x)), true, true).get(x);
+    return backward(sum(backward(prod(x), {.create_graph = true}).get(x)), {.create_graph = true})
+        .get(x);
   };
   const Array zeros_and_two = array({0, 0, 2}, {3}).require_grad();
   // The rows of the Hessian of x0 x1 x2, added.

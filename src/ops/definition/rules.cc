@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/switches.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 
@@ -49,6 +50,19 @@ void require_number_fits(const char* op, const Node& number, DType dtype) {
   throw Error(ErrorCode::dtype, std::string(op) + ": number out of range; got " +
                                     std::to_string(value) + ", expected one that " +
                                     std::string(name(dtype)) + " holds");
+}
+
+void require_indices(const OpDef& op, const Array& indices, std::int64_t extent) {
+  if (!switches().check_indices || !indices.defined() || !is_int(indices.dtype())) return;
+  if (indices.size() == 0) return;
+  const NoGrad no_grad;
+  const auto least = min(indices).item<std::int64_t>();
+  const auto largest = max(indices).item<std::int64_t>();
+  if (least >= 0 && largest < extent) return;
+  throw Error(ErrorCode::invalid_argument, std::string(op.name.text) +
+                                               ": index out of range; got " +
+                                               std::to_string(least < 0 ? least : largest) +
+                                               ", expected 0 to " + std::to_string(extent - 1));
 }
 
 namespace {

@@ -74,6 +74,10 @@ std::vector<SampleCase> elementwise_samples() {
   return elementwise_samples(arity, lo_tenths / 10.0, hi_tenths / 10.0);
 }
 
+// Where HEARTH_CHECK_INDICES asks for it: reads the indices, and throws Error{invalid_argument} for
+// one that is not in [0, extent). `op` is in front of the text.
+void require_indices(const OpDef& op, const Array& indices, std::int64_t extent);
+
 // An elementwise op: of what `own` leaves out, what most of them have.
 constexpr OpDef elementwise(OpDef own) {
   constexpr decltype(own.samples) kSamples[] = {elementwise_samples<1>, elementwise_samples<2>,

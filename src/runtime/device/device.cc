@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <ostream>
 
 #include "runtime/device/device_spec.h"
 #include "runtime/device/environment.h"
@@ -122,6 +123,7 @@ void Device::set_default(Device device) {
 }
 
 std::string Device::name() const { return full_name(*impl_); }
+std::ostream& operator<<(std::ostream& out, Device device) { return out << device.name(); }
 std::string Device::description() const { return impl_->description(); }
 MemoryStatistics Device::memory() const { return impl_->memory(); }
 void Device::reset_peak() const { impl_->reset_peak(); }

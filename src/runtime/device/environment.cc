@@ -159,6 +159,7 @@ Environment read_environment(const std::function<const char*(const char*)>& look
   read.flag("HEARTH_PRECISE_SUMS", out.precise_sums);
   read.flag("HEARTH_LIBRARY_EPILOGUES", out.library_epilogues);
   read.flag("HEARTH_COMPOSITES", out.composites);
+  read.flag("HEARTH_CHECK_INDICES", out.check_indices);
   read.text("HEARTH_CACHE", out.cache);
   read.text("HEARTH_CUDA_PATH", out.cuda_path);
   read.text("HEARTH_METAL_PATH", out.metal_path);

@@ -21,6 +21,7 @@ struct Environment {
   bool deterministic = true;      // HEARTH_DETERMINISTIC
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS
   bool composites = false;        // HEARTH_COMPOSITES
+  bool check_indices = false;     // HEARTH_CHECK_INDICES
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
   std::optional<std::string> cache;

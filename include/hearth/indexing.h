@@ -1,0 +1,73 @@
+// Words for parts of an array, as in x.slice(at(0), from(2), all):
+//
+//   all                whole axis                 from(i), to(j)     [i, end), [0, j)
+//   range(a, b, step)  [a, b), every step-th      at(i)              element i; the axis goes
+//   ellipsis           all axes in between        new_axis           an axis of extent 1 before
+//
+// Positions may be negative, counted from the end. A number alone is at(number).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <type_traits>
+
+#include "hearth/array.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+inline namespace v0 {
+
+struct At {
+  std::int64_t position;
+};
+struct Ellipsis {};
+struct NewAxis {};
+
+constexpr Slice from(std::int64_t start) { return {start, std::nullopt, 1}; }
+constexpr Slice to(std::int64_t end) { return {0, end, 1}; }
+constexpr Slice range(std::int64_t start, std::int64_t end, std::int64_t step = 1) {
+  return {start, end, step};
+}
+constexpr At at(std::int64_t position) { return {position}; }
+inline constexpr Ellipsis ellipsis;
+inline constexpr NewAxis new_axis;
+
+// One word, of any kind.
+class IndexWord {
+ public:
+  enum class Kind : std::uint8_t { slice, element, rest, added };
+
+  constexpr IndexWord(const Slice& slice) : slice_(slice) {}                 // NOLINT
+  constexpr IndexWord(All) {}                                                // NOLINT
+  constexpr IndexWord(At at) : kind_(Kind::element), slice_{at.position} {}  // NOLINT
+  constexpr IndexWord(Ellipsis) : kind_(Kind::rest) {}                       // NOLINT
+  constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
+  template <std::integral I>
+  constexpr IndexWord(I position) : IndexWord(At{static_cast<std::int64_t>(position)}) {}  // NOLINT
+
+  constexpr Kind kind() const noexcept { return kind_; }
+  constexpr const Slice& slice() const noexcept { return slice_; }
+  constexpr std::int64_t position() const noexcept { return slice_.start; }
+
+ private:
+  Kind kind_ = Kind::slice;
+  Slice slice_;
+};
+
+// By how much a word of type W changes the rank of what it indexes.
+template <class W>
+inline constexpr int kRankChange = std::same_as<W, At> || std::integral<W> ? -1
+                                   : std::same_as<W, NewAxis>              ? 1
+                                                                           : 0;
+
+// The part of x that the words name; a view. One ellipsis at most; axes behind the words are whole.
+// Throws Error{invalid_argument} for more words than axes and for positions out of range.
+HEARTH_API Array index(const Array& x, std::initializer_list<IndexWord> words);
+// x with `value`, which broadcasts, written over index(x, words).
+HEARTH_API Array index_assign(const Array& x, std::initializer_list<IndexWord> words,
+                              const Array& value);
+
+}  // namespace v0
+}  // namespace hearth

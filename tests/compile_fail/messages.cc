@@ -1,0 +1,36 @@
+// Each mistake's first error says what to write instead.
+#include "hearth/hearth.h"
+
+using namespace hearth;
+
+struct NoMembers {
+  nn::Linear layer{1, 1};
+};
+
+void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tensor<2, Bool>& b) {
+  (void)x, (void)v, (void)i, (void)b;
+#if MISTAKE == 1  // says: different ranks: add axes by unsqueeze_dim()
+  x + v;
+#elif MISTAKE == 2   // says: different ranks
+  x += v;
+#elif MISTAKE == 3   // says: different kinds: convert one by float_()
+  x* i;
+#elif MISTAKE == 4   // says: different ranks
+  (void)(x < v);
+#elif MISTAKE == 5   // says: not a condition: reduce it by any() or all()
+  if (x > 0) return;
+#elif MISTAKE == 6   // says: write x = x.set({i}, v)
+  x[0][1] = 3.0;
+#elif MISTAKE == 7   // says: write x = x.set({i}, v)
+  x[0] = v;
+#elif MISTAKE == 8   // says: write a & b for each element
+  (void)(b && b);
+#elif MISTAKE == 9   // says: write a | b for each element
+  (void)((x > 0) || b);
+#elif MISTAKE == 10  // says: a module lists its parameters
+  NoMembers module;
+  parameters(module);
+#elif MISTAKE == 11  // says: different kinds
+  (void)(b & i);
+#endif
+}
