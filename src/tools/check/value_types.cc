@@ -46,7 +46,7 @@ std::map<std::string, std::string> template_arguments(const gpu::MetalEntry& ent
     return static_cast<std::size_t>(at - tokens.begin());
   };
   const auto list = [&](gpu::Tokens tokens) {
-    const std::size_t from = begins(tokens), to = gpu::behind_template(tokens, from);
+    const std::size_t from = begins(tokens), to = gpu::after_template(tokens, from);
     return to < from + 2 ? std::vector<gpu::Tokens>()
                          : gpu::separated(tokens.subspan(from + 1, to - from - 2));
   };
@@ -57,7 +57,7 @@ std::map<std::string, std::string> template_arguments(const gpu::MetalEntry& ent
     for (std::size_t j = 0; j < name.size(); ++j) {
       if (name[j].text == "=") name = name.first(j);
     }
-    if (!name.empty()) all.emplace(name.back().text, gpu::stretch(values[i]));
+    if (!name.empty()) all.emplace(name.back().text, gpu::source_of(values[i]));
   }
   return all;
 }

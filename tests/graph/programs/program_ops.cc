@@ -174,8 +174,15 @@ bool ProgramMaker::reduce() {
     const char* name;
     Reduce apply;
   };
-  static constexpr Entry kReduce[] = {{"sum", sum}, {"mean", mean}, {"max", max}, {"min", min},
-                                      {"sum", sum}, {"any", any},   {"all", all}, {"prod", prod}};
+  static constexpr Entry kReduce[] = {
+      {"sum", sum},
+      {"mean", mean},
+      {"max", max},
+      {"min", min},
+      {"sum", sum},
+      {"any", any},
+      {"all", [](const Array& x, const Dims& axes, bool keepdim) { return all(x, axes, keepdim); }},
+      {"prod", prod}};
   const int a = pick([](const Array&) { return true; });
   if (a < 0) return false;
   const Array& x = shadow(a);
