@@ -104,6 +104,30 @@ TEST(LaunchShapes, FlashDecoding) {
                                }));
 }
 
+// By tensor cores: stretches fill the threadgroups for which a processor has registers, one of wide
+// rows or two of narrow ones.
+TEST(LaunchShapes, FlashDecodingByTensorCores) {
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);
+  const auto shapes = [&](std::int64_t columns) {
+    Signature signature;
+    signature.op = &defs::attention_op;
+    signature.statics = params.statics().span();
+    signature.inputs = {dense(DType::f16, {1, 8, 1, columns}),
+                        dense(DType::f16, {1, 8, 32768, columns}),
+                        dense(DType::f16, {1, 8, 32768, columns})};
+    signature.output = signature.inputs[0];
+    return of_all(signature);
+  };
+  EXPECT_EQ(shapes(128), (Shapes{
+                             {"M2", "flash_decoding 3,8,1x128 8,1,1x128"},
+                             {"M2 Max", "flash_decoding 14,8,1x128 8,1,1x128"},
+                             {"RTX 4060", "flash_decoding_mma 3,8,1x256 8,1,1x128"},
+                             {"L4", "flash_decoding_mma 7,8,1x256 8,1,1x128"},
+                             {"H200", "flash_decoding_mma 16,8,1x256 8,1,1x128"},
+                         }));
+  EXPECT_EQ(shapes(64)["H200"], "flash_decoding_mma 33,8,1x256 8,1,1x64");
+}
+
 // A matrix of few long rows: simdgroups share rows where there are too few for the device.
 TEST(LaunchShapes, Matvec) {
   Signature signature;
