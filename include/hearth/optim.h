@@ -100,7 +100,7 @@ class HEARTH_API Sgd : public Optimizer {
  public:
   struct Options {
     double momentum = 0;
-    double dampening = 0;
+    double dampening = 0;  // PyTorch's; Burn's is 0.1
     bool nesterov = false;
     double weight_decay = 0;
   };
@@ -121,7 +121,7 @@ class HEARTH_API Adam : public Optimizer {
   struct Options {
     double beta1 = 0.9;
     double beta2 = 0.999;
-    double epsilon = 1e-5;
+    double epsilon = 1e-5;  // Burn's; PyTorch's is 1e-8
     double weight_decay = 0;
   };
   explicit Adam(const Options& options);
@@ -142,8 +142,8 @@ class HEARTH_API AdamW : public Optimizer {
   struct Options {
     double beta1 = 0.9;
     double beta2 = 0.999;
-    double epsilon = 1e-5;
-    double weight_decay = 1e-4;
+    double epsilon = 1e-5;       // Burn's; PyTorch's is 1e-8
+    double weight_decay = 1e-4;  // Burn's; PyTorch's is 1e-2
     bool decay_vectors = true;
   };
   explicit AdamW(const Options& options);
