@@ -62,7 +62,7 @@ inline constexpr int kRankChange = std::same_as<W, At> || std::integral<W> ? -1
                                    : std::same_as<W, NewAxis>              ? 1
                                                                            : 0;
 
-// The part of x that the words name; a view. One ellipsis at most; axes behind the words are whole.
+// The part of x that the words name; a view. One ellipsis at most; axes after the words are whole.
 // Throws Error{invalid_argument} for more words than axes and for positions out of range.
 HEARTH_API Array index(const Array& x, std::initializer_list<IndexWord> words);
 // x with `value`, which broadcasts, written over index(x, words).

@@ -104,7 +104,7 @@ TEST(LaunchShapes, FlashDecoding) {
                                }));
 }
 
-// By tensor cores: stretches fill the threadgroups for which a processor has registers, one of wide
+// By tensor cores: splits fill the threadgroups for which a processor has registers, one of wide
 // rows or two of narrow ones.
 TEST(LaunchShapes, FlashDecodingByTensorCores) {
   const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);

@@ -34,7 +34,7 @@ constexpr std::string_view kPositions[] = {"thread_position_in_grid",
                                            "dispatch_quadgroups_per_threadgroup",
                                            "threads_per_quadgroup"};
 
-// What may stand before a type, or behind it, and ends it.
+// What may stand before a type, or after it, and ends it.
 constexpr std::string_view kQualifiers[] = {
     "device", "constant", "threadgroup", "const", "volatile", "*", "&"};
 

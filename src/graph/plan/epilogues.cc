@@ -92,7 +92,7 @@ const PlanNode* Planner::only_reader(std::uint32_t index, std::uint32_t* at) con
 }
 
 // What takes the kernel's epilogue, whose last step is node `index`. A rule may be for a class with
-// more steps behind it: they are looked at as if what they read were dense.
+// more steps after it: they are looked at as if what they read were dense.
 const Implementation* Planner::fusing_kernel(std::uint32_t index, const PlanItem& kernel) const {
   const Selector& selector = device_.selector();
   const Implementation& chosen = *kernel.implementation;

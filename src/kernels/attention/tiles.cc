@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMaxTileColumns = 256;  // of a row of v
 
 // Two products by a library and a softmax between them are faster than tiles, at the price of the
-// scores in memory, twice for a moment: up to so many of them, 1 GiB on any device, are worth it.
+// scores in memory, for a moment twice: worth it up to this many scores, 1 GiB on any device.
 constexpr std::int64_t kMaxComposed = std::int64_t{1} << 27;
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace hearth::gpu {
 
-// The type that elements are moved as, so many bytes at once.
+// The type that elements are moved as, `bytes` bytes at a time.
 std::string vector_type(std::int64_t bytes);
 
 // kernels/indexing/indexing.metal.

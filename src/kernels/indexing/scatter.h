@@ -46,8 +46,8 @@ inline constexpr std::int64_t kMaxSummed = std::int64_t{1} << 31;
 struct SummedLines {
   explicit SummedLines(const Signature& signature);
 
-  // Whether such sums are worth it: for so many elements in all, and so many destinations an index
-  // at most, which are read and written whole; that has to be less than sorting.
+  // Whether such sums are worth it: within limits on elements, and on destinations for each index.
+  // Destinations are read and written whole, which must cost less than sorting.
   bool are_worth_it(const Signature& signature) const;
 
   static constexpr std::int64_t kSimdgroups = kThreads / kSimdWidth;
@@ -64,7 +64,7 @@ std::int64_t sum_places(const Signature& signature, std::int64_t other);
 // equal runs may differ.
 bool by_atomics(DType dtype);
 
-// Whether one thread for each line is soonest done, of `count` elements in lines of `length`.
+// Whether one thread for each line is fastest, of `count` elements in lines of `length`.
 bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length);
 
 }  // namespace hearth::gpu

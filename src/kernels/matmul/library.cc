@@ -112,13 +112,13 @@ Cuts cuts_of(const Signature& signature, const MatmulProblem& problem, std::int6
   const bool a_transposed = problem.a.transposed != 0, b_transposed = problem.b.transposed != 0;
   Cuts parts{parts_of(problem.m, packet, cuts && a_transposed), parts_of(problem.n, packet, cuts),
              parts_of(problem.k, packet, cuts && (!a_transposed || b_transposed))};
-  // The rest of k first: its sum is small beside the whole, and what it loses when it is stored is
-  // small too.
+  // The rest of k first: its sum is small compared with the whole, and what it loses when it is
+  // stored is small too.
   std::reverse(parts.k.begin(), parts.k.end());
   return parts;
 }
 
-// The part of a matrix that a call takes, of a batch whose matrices begin `first` elements behind
+// The part of a matrix that a call takes, of a batch whose matrices begin `first` elements after
 // the operand's own.
 StepArgument matrix_argument(int operand, DType dtype, const Matrix& matrix, const Part& rows,
                              const Part& columns, std::int64_t batches, std::int64_t first) {
@@ -288,7 +288,7 @@ Prepared prepare_library(const Signature& signature, std::int64_t large) {
 
 Prepared prepare_library(const Signature& signature) { return prepare_library(signature, kLarge); }
 
-// It has no f64, and is told how gelu is worked out.
+// It has no f64; its gelu is the formula that its call gives it.
 bool fits_packed_library(const Signature& signature) {
   const TensorSpec& c = signature.output;
   const auto is_dense = [&](int input) {

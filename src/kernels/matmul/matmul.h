@@ -22,8 +22,8 @@ TuningClass matmul_class(const Signature& signature);
 bool fits_matvec(const Signature& signature);
 Prepared prepare_matvec(const Signature& signature);
 
-// kernels/matmul/skinny.metal: 2 to 16 vectors, and an f32 matrix of `large` elements or more: of
-// so many that no cache keeps it, and reading it is all that takes time.
+// kernels/matmul/skinny.metal: 2 to 16 vectors, and an f32 matrix of `large` elements or more,
+// which fits no cache, so that reading it is all that takes time.
 inline constexpr std::int64_t kLargeMatrix = std::int64_t{1} << 24;
 bool is_skinny(const Signature& signature, std::int64_t large);
 inline bool fits_skinny(const Signature& signature) { return is_skinny(signature, kLargeMatrix); }

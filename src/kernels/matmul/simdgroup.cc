@@ -26,11 +26,12 @@ constexpr std::int64_t kMatmulSimdgroups = 4;
 constexpr std::int64_t kPanel = 8;  // rows of tiles
 // Registers of a thread.
 constexpr std::int64_t kMatmulRegisters = 100;
-// Threadgroups for each core are enough; parts of k are no shorter, nor more, than these.
+// k is split until each core has kGroupsOfCore threadgroups, within these lengths and counts of
+// parts.
 constexpr std::int64_t kGroupsOfCore = 4;
 constexpr std::int64_t kMinMatmulPart = 256;
 constexpr std::int64_t kMaxMatmulParts = 16;
-// Staging an element costs as much as so many multiplications, a slice as so many more.
+// The cost of staging, in multiplications: of an element, and of a slice.
 constexpr std::int64_t kStagedElement = 6;
 constexpr std::int64_t kSlice = 1024;
 

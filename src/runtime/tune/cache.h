@@ -1,5 +1,5 @@
-// What was measured to choose between implementations, kept on disk from process to process. Knows
-// no op: an op and a class of its problems are texts here.
+// The results of tuning, kept on disk from process to process. Knows no op: an op and a class of
+// its problems are texts here.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct KeptSelection {
   std::vector<CandidateTime> times;  // of all candidates, in the order in which they were offered
 };
 
-// One file for a device and a compiler, a choice a line, in JSON: may be read and edited by people.
+// One file for a device and a compiler, a result a line, in JSON: may be read and edited by people.
 // Safe between processes; nothing here throws. Lines and files that make no sense count as absent
 // and are gone when something is next kept. Not thread-safe.
 class TuningFile {
  public:
-  static constexpr std::size_t kMax = 1024;  // choices; the oldest go first
+  static constexpr std::size_t kMax = 1024;  // results; the oldest go first
 
   // `device`: what the times depend on, such as its name and how many cores it has. `compiler`: of
   // kernels, with their version. An empty folder: nothing is kept.

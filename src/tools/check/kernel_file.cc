@@ -97,7 +97,7 @@ runtime::KernelParameter parameter_of(const std::string& text) {
       "with a type, a name and a count");
 }
 
-// What stands in quotes or angle brackets behind #include in a line, or nothing.
+// What stands in quotes or angle brackets after #include in a line, or nothing.
 std::string included(std::string_view line) {
   const auto skip_blanks = [&line] {
     while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
@@ -143,7 +143,7 @@ KernelFile::KernelFile(const KernelFileOptions& options) : folders_(options.fold
 }
 
 // Reads what the text includes, and what that does, under the paths that the preprocessor looks
-// for. What is not there may stand in a condition that does not hold.
+// for. A missing file may be included under a condition that does not hold.
 void KernelFile::add_includes(const std::string& folder) {
   struct Text {
     const std::string* text;

@@ -26,7 +26,7 @@ class EpilogueRules : public ::testing::Test {
     std::ofstream(path) << rules;
     gpu::GpuOptions options;
     options.rules = path;
-    const Device device(gpu::kept_device(
+    const Device device(kept_device(
         new gpu::GpuDevice("sim", devices++, std::make_unique<sim::SimDriver>(), options)));
     Array result = make(device);
     const std::int64_t before = statistics().dispatches;

@@ -31,12 +31,12 @@ class Macros {
   // Where the next definition or the next text to expand begins, for errors. Line 0: nowhere.
   void set_place(const std::string& file, int line);
 
-  // `definition` is what stands behind #define. Throws Error{invalid_argument}.
+  // `definition` is what stands after #define. Throws Error{invalid_argument}.
   void define(std::string_view definition);
   void remove(const std::string& name) { macros_.erase(name); }
   bool has(const std::string& name) const { return macros_.count(name) > 0; }
 
-  // Newlines between the arguments of a macro come behind it. Throws Error{invalid_argument}, which
+  // Newlines between the arguments of a macro come after it. Throws Error{invalid_argument}, which
   // names macro and line, for calls without an end or with a wrong number of arguments, and for
   // text that grows without end. Memory is linear in what is read and made, however calls nest.
   Pieces expand(Pieces pieces);

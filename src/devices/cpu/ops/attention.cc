@@ -5,9 +5,9 @@
 // result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
 // Bound by gemm.
 //
-// flash_decoding, of few rows: a task owns a stretch of keys of one key head and all rows that read
-// it, so that keys and values are read once; the stretches' results are combined in order. Bound by
-// memory.
+// flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
+// read it, so that keys and values are read once; the splits' results are combined in order. Bound
+// by memory.
 //
 // A row without a visible key gives 0.
 #include <cmath>
@@ -118,7 +118,7 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
              });
 }
 
-// One stretch of keys for all rows of a key head. `result` is [rows][dv], not yet divided.
+// One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
 void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
                     std::int64_t key, std::int64_t width, Running<T>* running, T* result) {

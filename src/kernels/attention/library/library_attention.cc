@@ -1,5 +1,4 @@
-// attention and its gradient by the vendor's library, where the driver has one that does them:
-// kernels/attention/library/problem.h.
+// attention and its gradient by the vendor's library: kernels/attention/library/problem.h.
 #include <algorithm>
 #include <memory>
 
@@ -18,8 +17,8 @@ using From = StepArgument::From;
 
 // Below this the kernels for few queries read keys no slower.
 constexpr std::int64_t kMinLibraryRows = 5;
-// The scores of a deterministic gradient have one in so many of the device's bytes: more heads than
-// these hold are calls of their own.
+// The scores of a deterministic gradient take at most 1 / kScoresOfMemory of the device's memory:
+// the heads are split over several calls where they would take more.
 constexpr std::int64_t kScoresOfMemory = 128;
 // Of a gradient: the logarithms of the rows' sums, in one row.
 constexpr int kSumsInput = 7;
@@ -47,7 +46,7 @@ std::shared_ptr<StepPlan> forward_steps(const Signature& signature) {
   const std::int64_t lines = a.batch * a.heads * a.rows;
   const int output = static_cast<int>(signature.inputs.size());
   const StepArgument out = part_of(output, a.dtype(), 0, lines * a.dv);
-  // The library knows attention by the sums, also where nobody reads them.
+  // The library writes the sums even where nothing reads them.
   const bool gives_sums = signature.output_count() > 1 && !signature.output_at(1).absent;
   const StepArgument sums = gives_sums ? part_of(output + 1, DType::f32, 0, lines)
                                        : workspace(*plan, lines * size_of(DType::f32));
@@ -85,7 +84,7 @@ StepArgument rows_of(StepArgument all, DType dtype, const AttentionProblem::Step
   return all;
 }
 
-// Bytes for the scores of so many heads.
+// Bytes for the scores of `heads` heads.
 std::int64_t score_bytes(const AttentionProblem& problem, std::int64_t heads) {
   const auto padded = [](std::int64_t n) { return (n + 127) / 128 * 128; };
   return heads * padded(problem.rows) * padded(problem.keys) * 2;

@@ -1,4 +1,4 @@
-// Attention as a library is asked for it.
+// The problem that a library's call of attention solves.
 #pragma once
 
 #include <cstddef>
@@ -54,15 +54,15 @@ inline AttentionProblem::Steps dense_steps(const Shape& shape) {
   return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]};
 }
 
-// The stride of an axis of one element says nothing: such steps are those of dense rows.
+// The stride of an axis of one element is arbitrary: such axes get the steps of dense rows.
 AttentionProblem::Steps steps_of(const TensorSpec& spec);
 
-// What the inputs of a forward pass ask for, with a workspace, and without a bias.
+// The problem of a forward pass with these inputs, with a workspace and without a bias.
 AttentionProblem attention_problem_of(const AttentionInputs& a);
 runtime::LibraryCall attention_call(const AttentionProblem& problem);
 // Which of the call's parameters the workspace is.
 std::size_t workspace_parameter(const AttentionProblem& problem);
-// The other way about.
+// The inverse of attention_call().
 AttentionProblem attention_problem(const runtime::LibraryCall& call);
 
 }  // namespace hearth::gpu
