@@ -8,5 +8,5 @@
 using namespace hearth;
 
 int main() {
-// SNIPPET
+  // SNIPPET
 }
