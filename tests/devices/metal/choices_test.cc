@@ -148,6 +148,8 @@ TEST_F(MetalChoices, MpsGraphIsAskedForNotTried) {
 }
 
 TEST_F(MetalChoices, TheUserDecides) {
+  const Device cpu = Device::cpu();  // whose implementations a rule may name as well
+  EXPECT_EQ(cpu.name(), "cpu:0");
   options_.rules = "matmul=tiles";
   EXPECT_TRUE(contains(product(make_gpu()), "matmul_float"));
   EXPECT_EQ(double_->ran.size(), 1u);
