@@ -40,7 +40,7 @@ class IndexWord {
   enum class Kind : std::uint8_t { slice, element, rest, added };
 
   constexpr IndexWord(const Slice& slice) : slice_(slice) {}                 // NOLINT
-  constexpr IndexWord(All) {}                                                // NOLINT
+  constexpr IndexWord(Array (*)(const Array&, const AllAxes&, bool)) {}      // NOLINT
   constexpr IndexWord(At at) : kind_(Kind::element), slice_{at.position} {}  // NOLINT
   constexpr IndexWord(Ellipsis) : kind_(Kind::rest) {}                       // NOLINT
   constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
@@ -65,7 +65,8 @@ inline constexpr int kRankChange = std::same_as<W, At> || std::integral<W> ? -1
 // The part of x that the words name; a view. One ellipsis at most; axes after the words are whole.
 // Throws Error{invalid_argument} for more words than axes and for positions out of range.
 HEARTH_API Array index(const Array& x, std::initializer_list<IndexWord> words);
-// x with `value`, which broadcasts, written over index(x, words).
+// x with `value`, which broadcasts, written over index(x, words). Axes of extent 1 that it has in
+// front of those of the part are dropped.
 HEARTH_API Array index_assign(const Array& x, std::initializer_list<IndexWord> words,
                               const Array& value);
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -123,12 +124,19 @@ HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
 // bool: whether any or all elements are not 0; NaN is not 0. Any dtype.
 HEARTH_API Array any(const Array& x);
 HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
-// An object, so that it is a word of indexing.h as well: a whole axis.
-struct All {
-  HEARTH_API Array operator()(const Array& x) const;
-  HEARTH_API Array operator()(const Array& x, const Dims& axes, bool keepdim = false) const;
+// One function instead of two, so that its name is a word of indexing.h as well: a whole axis.
+struct AllAxes {
+  AllAxes(const Dims& dims) : axes(dims) {}                                // NOLINT
+  AllAxes(std::initializer_list<std::int64_t> list) : axes(Dims(list)) {}  // NOLINT
+  static AllAxes everything() { return AllAxes(std::nullopt); }
+
+  std::optional<Dims> axes;  // none: over everything
+
+ private:
+  explicit AllAxes(std::nullopt_t) {}
 };
-inline constexpr All all;
+HEARTH_API Array all(const Array& x, const AllAxes& axes = AllAxes::everything(),
+                     bool keepdim = false);
 // The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
 // Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,

@@ -545,8 +545,8 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
     return mask_fill(mask, value);
   }
   // Over the first axis: for (const auto& row : x).
-  auto begin() const { return tensor_detail::Elements<Tensor>{this, 0}; }
-  auto end() const { return tensor_detail::Elements<Tensor>{this, array_.shape()[0]}; }
+  auto begin() const { return tensor_detail::Elements<Tensor>{*this, 0}; }
+  auto end() const { return tensor_detail::Elements<Tensor>{*this, array_.shape()[0]}; }
 
   // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
   template <std::size_t N>

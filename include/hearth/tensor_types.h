@@ -116,10 +116,10 @@ struct Elements {
   using difference_type = std::int64_t;
   using value_type = decltype(std::declval<const T&>()[0]);
 
-  const T* tensor = nullptr;
+  T tensor;
   std::int64_t position = 0;
 
-  value_type operator*() const { return (*tensor)[position]; }
+  value_type operator*() const { return tensor[position]; }
   Elements& operator++() {
     ++position;
     return *this;

@@ -100,8 +100,10 @@ Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const
   const Indexed indexed = resolve("index_assign", x.shape(), words);
   if (value.is_scalar()) return slice_assign(x, indexed.slices, value);
   const Shape part = slice(x, indexed.slices).shape();
-  return slice_assign(x, indexed.slices,
-                      reshape(expand(value, shape_of_index(indexed, part)), part));
+  const Shape wanted = shape_of_index(indexed, part);
+  Shape shape = value.shape();
+  while (shape.rank() > wanted.rank() && shape[0] == 1) shape.erase(0);
+  return slice_assign(x, indexed.slices, reshape(expand(reshape(value, shape), wanted), part));
 }
 
 }  // namespace v0

@@ -516,9 +516,8 @@ Array any(const Array& x) { return reduce(defs::any_op, x); }
 Array any(const Array& x, const Dims& axes, bool keepdim) {
   return reduce(defs::any_op, x, axes, keepdim);
 }
-Array All::operator()(const Array& x) const { return reduce(defs::all_op, x); }
-Array All::operator()(const Array& x, const Dims& axes, bool keepdim) const {
-  return reduce(defs::all_op, x, axes, keepdim);
+Array all(const Array& x, const AllAxes& axes, bool keepdim) {
+  return axes.axes ? reduce(defs::all_op, x, *axes.axes, keepdim) : reduce(defs::all_op, x);
 }
 
 Array mean(const Array& x) {

@@ -155,6 +155,8 @@ TEST(Tensor, IndexedByWords) {
   EXPECT_EQ(values(x.set({all, at(1)}, Tensor<1>{7, 8})), (Values{1, 7, 3, 4, 8, 6}));
   EXPECT_EQ(values(x.set({all, from(1)}, Tensor<2>{{0}, {1}})), (Values{1, 0, 0, 4, 1, 1}));
   EXPECT_EQ(values(x.set(x > 4, 0)), (Values{1, 2, 3, 4, 0, 0}));
+  EXPECT_EQ(values(x[0].set({1}, x[1][2])), (Values{1, 6, 3}));
+  EXPECT_EQ(values(x[0].set({0}, 9)), (Values{9, 2, 3}));
   EXPECT_EQ(values(x.set(x > 4, -x)), (Values{1, 2, 3, 4, -5, -6}));
   EXPECT_EQ(values(x.select(0, {1, 0})), (Values{4, 5, 6, 1, 2, 3}));
   std::vector<double> sums;
