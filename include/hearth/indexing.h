@@ -45,13 +45,18 @@ class IndexWord {
   constexpr IndexWord(Ellipsis) : kind_(Kind::rest) {}                       // NOLINT
   constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
   template <std::integral I>
-  constexpr IndexWord(I position) : IndexWord(At{static_cast<std::int64_t>(position)}) {}  // NOLINT
+  constexpr IndexWord(I position)  // NOLINT(google-explicit-constructor)
+      : IndexWord(At{position > I{0} && static_cast<std::uint64_t>(position) > kHighest
+                         ? static_cast<std::int64_t>(kHighest)
+                         : static_cast<std::int64_t>(position)}) {}
 
   constexpr Kind kind() const noexcept { return kind_; }
   constexpr const Slice& slice() const noexcept { return slice_; }
   constexpr std::int64_t position() const noexcept { return slice_.start; }
 
  private:
+  static constexpr std::uint64_t kHighest = INT64_MAX;
+
   Kind kind_ = Kind::slice;
   Slice slice_;
 };

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -47,7 +48,7 @@ namespace parameter_detail {
 
 // Optionals and pointers.
 template <class Member>
-concept MaybeMember = requires(Member& member) {
+concept MaybeMember = !std::is_array_v<Member> && requires(Member& member) {
   *member;
   static_cast<bool>(member);
 };
@@ -67,23 +68,26 @@ struct Walk {
   }
 
   template <class Member>
+  using Module = std::remove_const_t<Member>;
+
+  template <class Member>
   void visit_here(Member& member) {
     if constexpr (std::is_same_v<std::remove_const_t<Member>, Array>) {
       if (member.defined()) f(static_cast<const std::string&>(path), member);
     } else if constexpr (tensor_detail::kIsTensor<std::remove_const_t<Member>>) {
       visit_here(tensor_detail::Access::array(member));
+    } else if constexpr (requires(Walk& walk) { Module<Member>::members(member, walk); }) {
+      Module<Member>::members(member, *this);
     } else if constexpr (MaybeMember<Member>) {
       if (member) visit_here(*member);
-    } else if constexpr (requires { member.begin(); }) {
+    } else if constexpr (requires { std::begin(member); }) {
       std::size_t index = 0;
       for (auto& element : member) (*this)(std::to_string(index++), element);
     } else {
-      using Module = std::remove_const_t<Member>;
       static_assert(
-          requires(Walk& walk) { Module::members(member, walk); },
+          tensor_detail::kNever<Member>,
           "a module lists its parameters: give it `template <class Self, class Visitor> "
           "static void members(Self& self, Visitor&& visitor)`, as in hearth/parameter.h");
-      Module::members(member, *this);
     }
   }
 };

@@ -49,6 +49,9 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   explicit Tensor(Array array) : array_(std::move(array)) {
     tensor_detail::check(array_, Rank, K::kKind);
   }
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  explicit Tensor(N) = delete;  // a list of one number is {3}; extents are those of zeros({3})
   // Nested lists: {{1, 2}, {3, 4}} for rank 2, in the kind's default dtype.
   Tensor(Lists lists) : Tensor(from_data(lists)) {}  // NOLINT(google-explicit-constructor)
 
@@ -57,6 +60,12 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   ~Tensor() = default;
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
+  template <class T>
+  void operator=(const T&) & {
+    static_assert(tensor_detail::kNever<T>,
+                  "a variable keeps its rank and kind: declare another one, convert by float_() or "
+                  "int_(), or wrap an Array by Tensor<R>(array)");
+  }
   template <class T>
   void operator=(const T&) && {
     static_assert(tensor_detail::kNever<T>,
@@ -208,9 +217,13 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor to(Device device) const { return to_device(device); }
   // To a dtype of the same kind; float_(), int_() and bool_() change the kind.
   Tensor to(DType dtype) const { return cast(dtype); }
-  const Tensor& eval() const {
+  const Tensor& eval() const& {
     array_.eval();
     return *this;
+  }
+  Tensor eval() && {
+    array_.eval();
+    return std::move(*this);
   }
   // Row-major elements; T must store the tensor's dtype.
   template <class T>
@@ -247,6 +260,10 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor& operator-=(const auto& other) & { return *this = *this - other; }
   Tensor& operator*=(const auto& other) & { return *this = *this * other; }
   Tensor& operator/=(const auto& other) & { return *this = *this / other; }
+  Tensor& operator%=(const auto& other) & { return *this = *this % other; }
+  Tensor& operator&=(const auto& other) & { return *this = *this & other; }
+  Tensor& operator|=(const auto& other) & { return *this = *this | other; }
+  Tensor& operator^=(const auto& other) & { return *this = *this ^ other; }
 
   // To the power of whole numbers; powf() takes any.
   Tensor powi(const Tensor& exponent) const
@@ -271,6 +288,11 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
     requires std::same_as<K, Float>
   {
     return Tensor(hearth::pow(array_, exponent.array_));
+  }
+  Tensor powf(double exponent) const
+    requires std::same_as<K, Float>
+  {
+    return powf_scalar(exponent);
   }
   Tensor powf_scalar(double exponent) const
     requires std::same_as<K, Float>
@@ -518,13 +540,19 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   }
   // x[from(1)], x[range(0, 8, 2)]: a part of the first axis.
   Tensor operator[](const Slice& part) const { return Tensor(hearth::index(array_, {part})); }
-  // The elements of the first axis that `positions` name.
+  // The elements of the first axis that `positions` name, which are not counted from the end.
   Tensor operator[](const Tensor<1, Int>& positions) const { return select(0, positions); }
-  // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis).
+  // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis). Where no
+  // axis is left the result is a tensor of one element.
   template <class... W>
     requires(sizeof...(W) > 0 && (std::convertible_to<W, IndexWord> && ...))
-  Tensor<Rank + (kRankChange<W> + ...), K> slice(W... words) const {
-    return Tensor<Rank + (kRankChange<W> + ...), K>(hearth::index(array_, {IndexWord(words)...}));
+  auto slice(W... words) const {
+    constexpr int kLeft = Rank + (kRankChange<W> + ...);
+    if constexpr (kLeft == 0) {
+      return Tensor<1, K>(hearth::index(array_, {IndexWord(words)..., new_axis}));
+    } else {
+      return Tensor<kLeft, K>(hearth::index(array_, {IndexWord(words)...}));
+    }
   }
   // This tensor with `value`, which broadcasts, in the part that the words name; a mask: where it
   // is true. x = x.set({at(0), from(2)}, y) reuses x's memory where nothing else holds it.
@@ -669,6 +697,16 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   // Takes the value of `value`, which has this shape, but stays the leaf that it is: how a
   // parameter is updated. Throws Error{shape} or Error{dtype} for another shape or dtype.
   void assign(const Tensor& value) {
+    if (array_.is_require_grad() && gradient_id(array_) == 0) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          "assign: not a leaf; got a tensor with a history, expected one of require_grad(), "
+          "or one that detach() gave");
+    }
+    if (value.device() != device()) {
+      throw Error(ErrorCode::device, "assign: another device; got " + value.device().name() +
+                                         ", expected " + device().name());
+    }
     if (value.shape() != shape() || value.dtype() != dtype()) {
       throw Error(value.shape() != shape() ? ErrorCode::shape : ErrorCode::dtype,
                   "assign: another type; got " + std::string(name(value.dtype())) + " " +

@@ -74,9 +74,10 @@ Tensor<Rank, Bool> operator!(const Tensor<Rank, Bool>& x) {
 
 #define HEARTH_TENSOR_NO_SHORTCUT(symbol, instead)                                                \
   template <int A, TensorKind K, int B, TensorKind L>                                             \
-  void operator symbol(const Tensor<A, K>&, const Tensor<B, L>&) {                                \
+  Tensor<A, Bool> operator symbol(const Tensor<A, K>&, const Tensor<B, L>&) {                     \
     static_assert(tensor_detail::kNever<K>,                                                       \
                   "a " #symbol " b asks for one answer: write a " instead " b for each element"); \
+    return {};                                                                                    \
   }
 HEARTH_TENSOR_NO_SHORTCUT(&&, "&")
 HEARTH_TENSOR_NO_SHORTCUT(||, "|")

@@ -66,7 +66,7 @@ using ExtentArray = std::array<std::int64_t, static_cast<std::size_t>(Rank)>;
 template <int Rank>
 struct Extents {
   template <class... I>
-    requires(sizeof...(I) == Rank && (std::convertible_to<I, std::int64_t> && ...))
+    requires(sizeof...(I) == Rank && (std::integral<I> && ...))
   Extents(I... extents) : values{static_cast<std::int64_t>(extents)...} {}  // NOLINT
   Extents(const ExtentArray<Rank>& extents) : values(extents) {}            // NOLINT
   Shape shape() const { return Shape(values); }
@@ -137,6 +137,10 @@ struct NestedList {
   using type = std::initializer_list<typename NestedList<T, Rank - 1>::type>;
 };
 template <class T>
+struct NestedList<T, 0> {
+  using type = T;
+};
+template <class T>
 struct NestedList<T, 1> {
   using type = std::initializer_list<T>;
 };
@@ -172,6 +176,10 @@ Array scalar(N value) {
   if constexpr (std::same_as<N, bool>) {
     return Array(value);
   } else if constexpr (std::integral<N>) {
+    if (value > N{0} && static_cast<std::uint64_t>(value) > INT64_MAX) {
+      throw Error(ErrorCode::dtype, "number out of range; got " + std::to_string(value) +
+                                        ", expected one that i64 holds");
+    }
     return Array(static_cast<std::int64_t>(value));
   } else {
     return Array(static_cast<double>(value));

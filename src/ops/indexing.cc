@@ -182,15 +182,17 @@ void infer_select_add(Inference& inference) {
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64_t axis) {
   const int along = normalize_axis(op.name.text, axis, x.rank());
+  Array result = call(op, Params().i64(along), {&x, &indices});
   require_indices(op, indices, x.shape()[along]);
-  return call(op, Params().i64(along), {&x, &indices});
+  return result;
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
                std::int64_t axis) {
   const int along = normalize_axis(op.name.text, axis, x.rank());
+  Array result = call(op, Params().i64(along), {&x, &indices, &values});
   require_indices(op, indices, x.shape()[along]);
-  return call(op, Params().i64(along), {&x, &indices, &values});
+  return result;
 }
 
 // Of a reading op: the gradient is added where it was read.

@@ -183,11 +183,12 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
   const std::int64_t classes = logits.shape().back();
   const Array rows = reshape(logits, {targets.size(), classes});
   const Array ids = reshape(targets, {targets.size()});
-  if (switches().check_indices && is_int(ids.dtype())) {
-    require_indices(defs::cross_entropy_op, where(equal(ids, ignore_index), std::int64_t{0}, ids),
+  Array loss = call(defs::cross_entropy_op, Params().i64(ignore_index), {&rows, &ids});
+  if (switches().check_indices) {
+    const Array wide = cast(ids, DType::i64);
+    require_indices(defs::cross_entropy_op, where(equal(wide, ignore_index), std::int64_t{0}, wide),
                     classes);
   }
-  Array loss = call(defs::cross_entropy_op, Params().i64(ignore_index), {&rows, &ids});
   const Array counts = not_equal(cast(ids, DType::i64), ignore_index);
   if (label_smoothing > 0 && rows.size() > 0) {
     // The other part of the target is spread evenly over all classes.

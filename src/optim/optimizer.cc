@@ -64,7 +64,8 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
   const std::vector<State*> states = check(parameters, gradients);
   const bool any = std::any_of(states.begin(), states.end(),
                                [](const State* state) { return state != nullptr; });
-  if (!any && !options.allow_none) {
+  if (!any && options.allow_none) return;
+  if (!any) {
     throw Error(ErrorCode::invalid_argument,
                 "optimizer: no parameter has a gradient; got " + std::to_string(parameters.size()) +
                     " parameters and " + std::to_string(gradients.size()) +

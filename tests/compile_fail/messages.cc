@@ -32,5 +32,11 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   parameters(module);
 #elif MISTAKE == 11  // says: different kinds
   (void)(b & i);
+#elif MISTAKE == 12  // says: a variable keeps its rank and kind
+  x = v;
+#elif MISTAKE == 13  // says: a variable keeps its rank and kind
+  x = x > 0;
+#elif MISTAKE == 14  // says: write a & b for each element
+  auto both = b && b;
 #endif
 }

@@ -42,6 +42,7 @@ struct Scaled {
   std::optional<nn::Linear> head;
   std::unique_ptr<nn::RmsNorm> norm = std::make_unique<nn::RmsNorm>(3);
   std::vector<Tensor<2>> tables{Tensor<2>::zeros({2, 3}).require_grad()};
+  nn::RmsNorm both[2] = {nn::RmsNorm(2), nn::RmsNorm(2)};
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
@@ -49,6 +50,7 @@ struct Scaled {
     visitor("head", self.head);
     visitor("norm", self.norm);
     visitor("tables", self.tables);
+    visitor("both", self.both);
   }
 };
 
@@ -59,9 +61,10 @@ TEST(Parameters, AreTypedTensorsOptionalsAndPointersToo) {
     for (const Parameter& parameter : parameters(module)) out.push_back(parameter.name);
     return out;
   };
-  EXPECT_EQ(names(), (std::vector<std::string>{"scale", "norm.weight", "tables.0"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{"scale", "norm.weight", "tables.0", "both.0.weight",
+                                               "both.1.weight"}));
   module.head = nn::Linear(3, 1);
-  EXPECT_EQ(names().size(), 5u);
+  EXPECT_EQ(names().size(), 7u);
   NamedArrays state = state_dict(module);
   state[0].array = full({3}, 2.0);
   load_state_dict(module, state);

@@ -177,6 +177,27 @@ TEST(Tensor, HabitsOfOtherLibraries) {
   EXPECT_EQ(loss::mse(x, x + 2).item(), 4);
 }
 
+TEST(Tensor, TemporariesAndExtremes) {
+  double total = 0;
+  for (const auto& row : Tensor<2>{{1, 2}, {3, 4}}.eval()) total += row.sum().item();
+  EXPECT_EQ(total, 10);
+  const Tensor<2> x{{1, 2}, {3, 4}};
+  EXPECT_EQ(values(x.slice(1, 0)), (Values{3}));
+  EXPECT_THROW(x[std::size_t{0} - 1], Error);
+  EXPECT_THROW((void)(Tensor<1, Int>{5} < (std::uint64_t{1} << 63)), Error);
+  Tensor<1, Int> n{5, 6};
+  n %= 4;
+  EXPECT_EQ(values(n), (Values{1, 2}));
+  Tensor<1, Bool> mask{true, false};
+  mask &= Tensor<1, Bool>{true, true};
+  mask |= !mask;
+  EXPECT_EQ(values(mask), (Values{1, 1}));
+  EXPECT_EQ(values(Tensor<1>{4, 9}.powf(0.5)), (Values{2, 3}));
+  const Tensor<1> w = Tensor<1>{1, 2}.require_grad();
+  Tensor<1> y = w * 2;
+  EXPECT_THROW(y.assign(Tensor<1>{1, 1}), Error);
+}
+
 TEST(Tensor, GradientsAreThereOrSayWhyNot) {
   const Tensor<1> w = Tensor<1>{1, 2}.require_grad();
   const Tensor<1> other = Tensor<1>{1}.require_grad();
