@@ -89,13 +89,13 @@ class Reader {
                            ", expected " + alternatives(name, documented));
       } else if (problem_.empty()) {
         problem_ = "environment: unknown variable; got " + variable + ", expected perhaps " +
-                   kPrefix + meant;
+                   std::string(kPrefix) + meant;
       }
     }
   }
 
  private:
-  static inline const std::string kPrefix = "HEARTH_";  // of all variables
+  static constexpr std::string_view kPrefix = "HEARTH_";  // of all variables
 
   // What may have been meant by a name that is far from all: one of tests and builds that is close,
   // or those that share most words with it.
@@ -103,14 +103,14 @@ class Reader {
     std::vector<std::string> others;
     for (const char* other : documented) others.emplace_back(other + kPrefix.size());
     std::string found = closest(name, others);
-    if (!found.empty()) return "perhaps " + kPrefix + found;
+    if (!found.empty()) return "perhaps " + std::string(kPrefix) + found;
     std::ptrdiff_t most = 1;
     for (const std::string& known : names_) {
       const std::ptrdiff_t shared = shared_words(name, known);
       if (shared < most) continue;
       if (shared > most) found.clear();
       most = shared;
-      found += (found.empty() ? "" : " or ") + kPrefix + known;
+      found += (found.empty() ? "" : " or ") + std::string(kPrefix) + known;
     }
     return found.empty() ? "one of docs/environment.md" : "perhaps " + found;
   }
