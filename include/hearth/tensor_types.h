@@ -140,10 +140,6 @@ template <class T>
 struct NestedList<T, 0> {
   using type = T;
 };
-template <class T>
-struct NestedList<T, 1> {
-  using type = std::initializer_list<T>;
-};
 
 // Appends the values of nested lists; `extents` is filled on the way. Throws on ragged lists.
 template <int Rank, class T, class List>
