@@ -132,14 +132,14 @@ TEST(LaunchShapes, FlashDecodingByTensorCores) {
 TEST(LaunchShapes, Matvec) {
   Signature signature;
   signature.op = &defs::matmul_op;
-  signature.inputs = {dense(DType::f32, {1, 2048}), {DType::f32, {2048, 500}, {1, 2048}, false}};
-  signature.output = dense(DType::f32, {1, 500});
+  signature.inputs = {dense(DType::f32, {1, 2048}), {DType::f32, {2048, 100}, {1, 2048}, false}};
+  signature.output = dense(DType::f32, {1, 100});
   EXPECT_EQ(of_all(signature), (Shapes{
-                                   {"M2", "matvec 125,1,1x128"},
-                                   {"M2 Max", "matvec 250,1,1x128"},
-                                   {"RTX 4060", "matvec 250,1,1x128"},
-                                   {"L4", "matvec 500,1,1x128"},
-                                   {"H200", "matvec 500,1,1x128"},
+                                   {"M2", "matvec 25,1,1x128"},
+                                   {"M2 Max", "matvec 25,1,1x128"},
+                                   {"RTX 4060", "matvec 25,1,1x128"},
+                                   {"L4", "matvec 50,1,1x128"},
+                                   {"H200", "matvec 100,1,1x128"},
                                }));
 }
 

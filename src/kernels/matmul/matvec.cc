@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::int64_t kHold = 4;
 constexpr std::int64_t kMatvecSimdgroups = 4;
-// Rows keep the memory busy with 1 / kBusyRows of the threads that a device runs at the same time.
-constexpr std::int64_t kBusyRows = 2;
+// Rows keep the memory busy with 1 / kBusyRows of the threads that a device runs at the same time:
+// each has kHold packets on the way.
+constexpr std::int64_t kBusyRows = 16;
 constexpr std::int64_t kLongRow = 8;  // iterations of a simdgroup
 // Positions in a row are ints.
 constexpr std::int64_t kMaxMatvecLength = std::int64_t{1} << 30;
