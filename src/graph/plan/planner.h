@@ -81,6 +81,11 @@ struct PlanItem {
   int memory_inputs = 0;  // estimate while growing
 };
 
+// PlanItem::position of an item whose last member is this node.
+constexpr std::int64_t position_of(std::uint32_t node) {
+  return 2 * static_cast<std::int64_t>(node) + 1;
+}
+
 class Planner {
  public:
   Planner(DeviceImpl& device, const Recording& recording, const std::vector<bool>& wanted,
