@@ -8,16 +8,13 @@
 #include <utility>
 
 #include "devices/cpu/regions/formula_length.h"
+#include "devices/cpu/regions/tile_draft.h"
 #include "devices/cpu/streaming.h"
 #include "graph/op_def.h"
 #include "hearth/error.h"
 
 namespace hearth::cpu {
 namespace {
-
-// Bytes of a program's tiles: they stay in first-level caches of 48 KiB, and nearly in smaller
-// ones.
-constexpr std::int64_t kScratchTarget = 40 << 10;
 
 // The elementwise ops by the hash of their names.
 TileOp find_tile_op(const OpDef& op) {
@@ -63,9 +60,6 @@ struct Value {
   ComputeClass type = ComputeClass::f32;
 };
 
-// A step whose operands may be tiles: tile numbers are stored above kTileBase.
-constexpr int kTileBase = 1 << 14;
-
 class Compiler {
  public:
   Compiler(const LoweredRegion& lowered, const TileLayout& layout, bool careful, DType reduced)
@@ -76,14 +70,14 @@ class Compiler {
         reduced_(reduced) {
     walk(layout);
     const Region& region = region_;
-    inputs_ = static_cast<int>(region.inputs.size());
-    program_.first_single = static_cast<int>(program_.operands.size());
-    program_.scalars = region.scalars;
-    program_.exact = region.exact;
+    draft_.inputs = static_cast<int>(region.inputs.size());
+    draft_.program.first_single = static_cast<int>(draft_.program.operands.size());
+    draft_.program.scalars = region.scalars;
+    draft_.program.exact = region.exact;
     for (const RegionScalar& scalar : region.scalars) {
-      program_.scalar_classes.push_back(compute_class(scalar.dtype));
+      draft_.program.scalar_classes.push_back(compute_class(scalar.dtype));
     }
-    next_single_ = program_.first_single + static_cast<int>(region.scalars.size());
+    draft_.next_single = draft_.program.first_single + static_cast<int>(region.scalars.size());
     values_.resize(static_cast<std::size_t>(region.first_result()) + region.instructions.size());
   }
 
@@ -95,8 +89,7 @@ class Compiler {
     }
     if (region_.reduction.op != nullptr) reduced_value();
     finish_outputs();
-    assign_tiles();
-    return std::move(program_);
+    return place_tiles(std::move(draft_));
   }
 
  private:
@@ -110,16 +103,16 @@ class Compiler {
         const RegionAxis& axis = space.axes[static_cast<std::size_t>(i)];
         if (axis.reduced == reduced) outer.push_back(&axis);
       }
-      if (!reduced) program_.first_reduced = static_cast<int>(outer.size());
+      if (!reduced) draft_.program.first_reduced = static_cast<int>(outer.size());
     }
     for (const RegionAxis* axis : outer) {
-      program_.outer.push_back(axis->extent);
-      program_.rows *= axis->extent;
+      draft_.program.outer.push_back(axis->extent);
+      draft_.program.rows *= axis->extent;
     }
     for (int i = first_inner; i < rank; ++i) {
       const std::int64_t extent = space.axes[static_cast<std::size_t>(i)].extent;
-      program_.inner.push_back(extent);
-      program_.length *= extent;
+      draft_.program.inner.push_back(extent);
+      draft_.program.length *= extent;
     }
     for (std::size_t k = 0; k < space.operands.size(); ++k) {
       TileOperand operand{};
@@ -140,9 +133,9 @@ class Compiler {
           if (axis.strides[k] != below.strides[k] * below.extent) operand.uneven = true;
         }
       }
-      program_.operands.push_back(operand);
+      draft_.program.operands.push_back(operand);
     }
-    program_.tile = layout.tile;
+    draft_.program.tile = layout.tile;
   }
 
   const std::int16_t* args_of(std::size_t i) const { return region_.instructions[i].args; }
@@ -185,8 +178,8 @@ class Compiler {
   }
 
   int new_tile(ComputeClass type) {
-    tile_types_.push_back(type);
-    return static_cast<int>(tile_types_.size()) - 1;
+    draft_.tile_types.push_back(type);
+    return static_cast<int>(draft_.tile_types.size()) - 1;
   }
   static int code(const Value& value) { return value.is_tile ? kTileBase + value.at : value.at; }
   Value tile_value(ComputeClass type) {
@@ -195,18 +188,18 @@ class Compiler {
 
   TileStep& emit(TileFunction function, int target, int a, int b = -1, int c = -1, int d = -1) {
     const auto slot = [](int x) { return static_cast<std::uint16_t>(x < 0 ? 0 : x); };
-    program_.steps.push_back(
+    draft_.program.steps.push_back(
         {function, slot(target), slot(a), slot(b), slot(c), slot(d), false, false, 1});
-    arities_.push_back(d >= 0 ? 4 : c >= 0 ? 3 : b >= 0 ? 2 : 1);
-    if (program_.steps.size() > 60000 || tile_types_.size() >= kTileBase) {
+    draft_.arities.push_back(d >= 0 ? 4 : c >= 0 ? 3 : b >= 0 ? 2 : 1);
+    if (draft_.program.steps.size() > 60000 || draft_.tile_types.size() >= kTileBase) {
       throw Error(ErrorCode::invalid_argument, "region: too many instructions for one region");
     }
-    return program_.steps.back();
+    return draft_.program.steps.back();
   }
   Value emit_to_tile(TileFunction function, ComputeClass type, const Value& a) {
     const Value target = tile_value(type);
     emit(function, code(target), code(a));
-    program_.cost += 0.03;
+    draft_.program.cost += 0.03;
     return target;
   }
 
@@ -219,33 +212,37 @@ class Compiler {
       known = {.known = true,
                .is_tile = false,
                .single = true,
-               .at = program_.first_single + k,
-               .type = program_.scalar_classes[static_cast<std::size_t>(k)]};
+               .at = draft_.program.first_single + k,
+               .type = draft_.program.scalar_classes[static_cast<std::size_t>(k)]};
       return known;
     }
-    const TileOperand& operand = program_.operands[static_cast<std::size_t>(id)];
+    const TileOperand& operand = draft_.program.operands[static_cast<std::size_t>(id)];
     const auto dtype = static_cast<std::size_t>(operand.dtype);
     const ComputeClass type = compute_class(operand.dtype);
-    program_.cost += 0.02 * static_cast<double>(operand.size) / 4;
+    draft_.program.cost += 0.02 * static_cast<double>(operand.size) / 4;
     if (operand.uneven) {
       known = tile_value(type);
-      program_.gathers.push_back({id, known.at, table_.load[dtype]});
-      program_.cost += 0.3;
-    } else if (operand.line_stride == 0 && program_.length > 1) {
+      draft_.program.gathers.push_back({id, known.at, table_.load[dtype]});
+      draft_.program.cost += 0.3;
+    } else if (operand.line_stride == 0 && draft_.program.length > 1) {
       if (is_native(operand.dtype)) {
         known = {.known = true, .is_tile = false, .single = true, .at = id, .type = type};
       } else {
-        known = {.known = true, .is_tile = false, .single = true, .at = next_single_, .type = type};
-        program_.singles.push_back({id, next_single_++, table_.load[dtype]});
+        known = {.known = true,
+                 .is_tile = false,
+                 .single = true,
+                 .at = draft_.next_single,
+                 .type = type};
+        draft_.program.singles.push_back({id, draft_.next_single++, table_.load[dtype]});
       }
-    } else if (operand.line_stride == 1 || program_.length == 1) {
+    } else if (operand.line_stride == 1 || draft_.program.length == 1) {
       const Value memory{.known = true, .is_tile = false, .single = false, .at = id, .type = type};
       known = memory;
       if (!is_native(operand.dtype)) known = emit_to_tile(table_.load_dense[dtype], type, memory);
     } else {
       const Value target = tile_value(type);
       emit(table_.load_strided[dtype], code(target), id).stride = operand.line_stride;
-      program_.cost += 0.3;
+      draft_.program.cost += 0.3;
       known = target;
     }
     return known;
@@ -353,7 +350,7 @@ class Compiler {
     Value target = tile_value(truth ? ComputeClass::i32 : type);
     emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
          count > 2 ? code(x[2]) : -1, count > 3 ? code(x[3]) : -1);
-    program_.cost += cost_of(op) * static_cast<double>(size_of(type)) / 4;
+    draft_.program.cost += cost_of(op) * static_cast<double>(size_of(type)) / 4;
     if (how.narrows) {
       target =
           emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type, target);
@@ -367,36 +364,35 @@ class Compiler {
     if (x.single) x = filled(x);
     // An output may take over the memory of an input before the value is read.
     if (!x.is_tile && !region_.outputs.empty()) x = copied(x);
-    result_ = x;
-    // Read after the last step.
-    result_used_ = true;
+    draft_.result = code(x);
   }
 
   void finish_outputs() {
     // The last step that reads an input, for each step count.
-    const int defined_steps = static_cast<int>(program_.steps.size());
+    const int defined_steps = static_cast<int>(draft_.program.steps.size());
     int last_read = -1;
     for (int s = 0; s < defined_steps; ++s) {
       if (reads_input(s)) last_read = s;
     }
     for (const RegionOutput& output : region_.outputs) {
-      if (output.value < inputs_ && region_.outputs.size() > 1) {
+      if (output.value < draft_.inputs && region_.outputs.size() > 1) {
         last_read = std::numeric_limits<int>::max();
       }
     }
-    bound_.assign(tile_types_.size(), -1);
+    draft_.bound.assign(draft_.tile_types.size(), -1);
     std::vector<int> late;
     for (std::size_t o = 0; o < region_.outputs.size(); ++o) {
       const RegionOutput& output = region_.outputs[o];
-      const int slot = inputs_ + static_cast<int>(o);
-      const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
+      const int slot = draft_.inputs + static_cast<int>(o);
+      const TileOperand& operand = draft_.program.operands[static_cast<std::size_t>(slot)];
       const Value x = value(output.value);
-      const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
+      const bool dense =
+          !operand.uneven && (operand.line_stride == 1 || draft_.program.length == 1);
       const bool fits = x.is_tile && region_.value_dtype(output.value) == output.dtype &&
                         is_native(output.dtype) && dense && bound_size(x.at) && !is_gathered(x.at);
       const int defined = fits ? definition(x.at) : -1;
       if (fits && defined >= 0 && !streams(operand) && (!careful_ || last_read <= defined)) {
-        bound_[static_cast<std::size_t>(x.at)] = slot;
+        draft_.bound[static_cast<std::size_t>(x.at)] = slot;
         continue;
       }
       late.push_back(static_cast<int>(o));
@@ -419,175 +415,49 @@ class Compiler {
   }
 
   bool bound_size(int tile) {
-    if (static_cast<std::size_t>(tile) >= bound_.size()) bound_.resize(tile_types_.size(), -1);
-    return bound_[static_cast<std::size_t>(tile)] < 0;
+    if (static_cast<std::size_t>(tile) >= draft_.bound.size())
+      draft_.bound.resize(draft_.tile_types.size(), -1);
+    return draft_.bound[static_cast<std::size_t>(tile)] < 0;
   }
   bool is_gathered(int tile) const {
-    for (const TileGather& gather : program_.gathers) {
+    for (const TileGather& gather : draft_.program.gathers) {
       if (gather.slot == tile) return true;
     }
     return false;
   }
   int definition(int tile) const {
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      if (program_.steps[s].target == kTileBase + tile) return static_cast<int>(s);
+    for (std::size_t s = 0; s < draft_.program.steps.size(); ++s) {
+      if (draft_.program.steps[s].target == kTileBase + tile) return static_cast<int>(s);
     }
     return -1;
   }
   bool reads_input(int s) const {
-    const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
-    const int count = arities_[static_cast<std::size_t>(s)];
-    return step.a < inputs_ || (count > 1 && step.b < inputs_) || (count > 2 && step.c < inputs_) ||
-           (count > 3 && step.d < inputs_);
+    const TileStep& step = draft_.program.steps[static_cast<std::size_t>(s)];
+    const int count = draft_.arities[static_cast<std::size_t>(s)];
+    return step.a < draft_.inputs || (count > 1 && step.b < draft_.inputs) ||
+           (count > 2 && step.c < draft_.inputs) || (count > 3 && step.d < draft_.inputs);
   }
   bool streams(const TileOperand& operand) const {
-    return program_.rows * program_.length * operand.size > kRegionStreamBytes &&
-           program_.cost < kRegionStreamCost && region_.reduction.op == nullptr;
+    return draft_.program.rows * draft_.program.length * operand.size > kRegionStreamBytes &&
+           draft_.program.cost < kRegionStreamCost && region_.reduction.op == nullptr;
   }
 
   void late_output(std::size_t o, const Value& x) {
     const RegionOutput& output = region_.outputs[o];
-    const int slot = inputs_ + static_cast<int>(o);
-    const TileOperand& operand = program_.operands[static_cast<std::size_t>(slot)];
+    const int slot = draft_.inputs + static_cast<int>(o);
+    const TileOperand& operand = draft_.program.operands[static_cast<std::size_t>(slot)];
     const auto dtype = static_cast<std::size_t>(output.dtype);
-    const bool dense = !operand.uneven && (operand.line_stride == 1 || program_.length == 1);
+    const bool dense = !operand.uneven && (operand.line_stride == 1 || draft_.program.length == 1);
     if (dense && is_native(output.dtype)) {
       const auto type = static_cast<std::size_t>(x.type);
-      streamed_ = streams(operand);
-      emit(streamed_ ? table_.stream[type] : table_.copy[type], slot, code(x));
+      draft_.streamed = streams(operand);
+      emit(draft_.streamed ? table_.stream[type] : table_.copy[type], slot, code(x));
     } else if (dense) {
       emit(table_.store_dense[dtype], slot, code(x));
     } else {
       emit(table_.store_strided[dtype], slot, code(x)).stride = operand.line_stride;
     }
-    program_.cost += 0.03;
-  }
-
-  // Tiles live from their definition to their last use; the most recently freed one is taken first,
-  // because it is still in the cache.
-  void assign_tiles() {
-    const int steps = static_cast<int>(program_.steps.size());
-    std::vector<int> last(tile_types_.size(), -1);
-    const auto note = [&](std::uint16_t operand, int s) {
-      if (operand >= kTileBase) last[operand - kTileBase] = s;
-    };
-    for (int s = 0; s < steps; ++s) {
-      const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
-      const int count = arities_[static_cast<std::size_t>(s)];
-      note(step.target, s);
-      note(step.a, s);
-      if (count > 1) note(step.b, s);
-      if (count > 2) note(step.c, s);
-      if (count > 3) note(step.d, s);
-    }
-    if (result_used_ && result_.is_tile) last[static_cast<std::size_t>(result_.at)] = steps;
-
-    bound_.resize(tile_types_.size(), -1);
-    std::vector<int> place(tile_types_.size(), -1);
-    std::vector<int> free_tiles;
-    int tiles = 0;
-    const auto take = [&](int tile) {
-      if (bound_[static_cast<std::size_t>(tile)] >= 0) {
-        place[static_cast<std::size_t>(tile)] = bound_[static_cast<std::size_t>(tile)];
-        return;
-      }
-      int chosen = tiles;
-      if (free_tiles.empty()) {
-        ++tiles;
-      } else {
-        chosen = free_tiles.back();
-        free_tiles.pop_back();
-      }
-      place[static_cast<std::size_t>(tile)] = kTileBase + chosen;
-    };
-    const auto release = [&](std::uint16_t operand, int s) {
-      if (operand < kTileBase) return;
-      const auto tile = static_cast<std::size_t>(operand - kTileBase);
-      if (last[tile] != s || place[tile] < kTileBase) return;
-      free_tiles.push_back(place[tile] - kTileBase);
-      last[tile] = -2;
-    };
-    for (TileGather& gather : program_.gathers) take(gather.slot);
-    for (int s = 0; s < steps; ++s) {
-      const TileStep& step = program_.steps[static_cast<std::size_t>(s)];
-      const int count = arities_[static_cast<std::size_t>(s)];
-      const int target = step.target;
-      // The target may take the place of an argument that ends here, unless their elements differ
-      // in size: then a later element would be overwritten before it is read.
-      const bool mixes = target >= kTileBase && mixes_sizes(step, count);
-      if (mixes && target >= kTileBase) take(target - kTileBase);
-      release(step.a, s);
-      if (count > 1) release(step.b, s);
-      if (count > 2) release(step.c, s);
-      if (count > 3) release(step.d, s);
-      if (!mixes && target >= kTileBase) take(target - kTileBase);
-      // A result nobody reads.
-      if (target >= kTileBase) release(step.target, s);
-    }
-
-    program_.first_tile = next_single_;
-    program_.slots = program_.first_tile + tiles;
-    const auto final_slot = [&](std::uint16_t operand) -> std::uint16_t {
-      if (operand < kTileBase) return operand;
-      const int where = place[operand - kTileBase];
-      return static_cast<std::uint16_t>(
-          where < kTileBase ? where : program_.first_tile + where - kTileBase);
-    };
-    std::int64_t widest = 4;
-    for (const ComputeClass type : tile_types_) widest = std::max(widest, size_of(type));
-    for (int s = 0; s < steps; ++s) {
-      TileStep& step = program_.steps[static_cast<std::size_t>(s)];
-      const int count = arities_[static_cast<std::size_t>(s)];
-      step.target = final_slot(step.target);
-      step.a = final_slot(step.a);
-      step.b = final_slot(step.b);
-      step.c = final_slot(step.c);
-      step.d = final_slot(step.d);
-      step.spills = step.target >= program_.first_tile;
-      const auto safe = [&](std::uint16_t slot) { return slot >= program_.first_single; };
-      // Operands of stride 0 are single values: reading them is no matter of length.
-      const auto reads_ahead = [&](std::uint16_t slot) {
-        return !safe(slot) && !(slot < inputs_ && is_single_operand(slot));
-      };
-      step.whole = step.spills && !reads_ahead(step.a) && !(count > 1 && reads_ahead(step.b)) &&
-                   !(count > 2 && reads_ahead(step.c)) && !(count > 3 && reads_ahead(step.d));
-    }
-    for (TileGather& gather : program_.gathers) {
-      gather.slot = program_.first_tile + place[static_cast<std::size_t>(gather.slot)] - kTileBase;
-    }
-    if (result_used_) {
-      program_.result_slot = final_slot(static_cast<std::uint16_t>(code(result_)));
-    }
-
-    std::int64_t tile = program_.tile;
-    // Memory that does not fit a cache comes best in short bursts from each operand.
-    if (streamed_) tile = std::min<std::int64_t>(tile, kTileElements / 2);
-    while (tile > 128 && tiles * (tile * widest + 64) > kScratchTarget && tiles > 0) tile /= 2;
-    if (program_.length < tile) {
-      tile = program_.length;
-    } else if (tile == kTileElements) {
-      // Even tiles rather than full ones and a remnant.
-      const std::int64_t parts = (program_.length + tile - 1) / tile;
-      const std::int64_t even = (program_.length + parts - 1) / parts;
-      if (parts < 8) tile = std::min(tile, (even + 63) / 64 * 64);
-    }
-    program_.tile = std::max<std::int64_t>(tile, 1);
-    const std::int64_t padded = (program_.tile + kTileQuantum - 1) / kTileQuantum * kTileQuantum;
-    // Tiles must not lie a multiple of 4 KiB apart: loads would wait for unrelated stores.
-    program_.tile_bytes = (padded * widest + 127) / 64 * 64;
-    program_.scratch_bytes = program_.tile_bytes * tiles;
-  }
-
-  bool is_single_operand(std::uint16_t slot) const {
-    const TileOperand& operand = program_.operands[slot];
-    return !operand.uneven && operand.line_stride == 0 && program_.length > 1;
-  }
-  bool mixes_sizes(const TileStep& step, int count) const {
-    const std::int64_t size = size_of(tile_types_[step.target - kTileBase]);
-    const auto differs = [&](std::uint16_t operand) {
-      return operand >= kTileBase && size_of(tile_types_[operand - kTileBase]) != size;
-    };
-    return differs(step.a) || (count > 1 && differs(step.b)) || (count > 2 && differs(step.c));
+    draft_.program.cost += 0.03;
   }
 
   const LoweredRegion& lowered_;
@@ -595,20 +465,12 @@ class Compiler {
   const TileTable& table_;
   const bool careful_;
   const DType reduced_;
-  int inputs_ = 0;
-  int next_single_ = 0;
-  TileProgram program_;
+  TileDraft draft_;
   std::vector<Value> values_;
   std::vector<TileOp> ops_;           // of each instruction
   std::vector<bool> done_elsewhere_;  // by another instruction's step, or not at all
   std::vector<int> second_;           // the product that is added, done in the same step, or -1
   std::vector<int> negated_;          // the other half of a negated product, or -1
-  std::vector<ComputeClass> tile_types_;
-  std::vector<int> arities_;
-  std::vector<int> bound_;  // the output slot a tile was given, or -1
-  Value result_;
-  bool result_used_ = false;
-  bool streamed_ = false;
 };
 
 }  // namespace
