@@ -123,6 +123,14 @@ kernel void times(device const T* x, device T* y, uint i [[thread_position_in_gr
   }
 }
 
+TEST_F(UserKernels, NumbersHaveTheDtypeOfTheResult) {
+  const Values x = {1, 2, 3, 4}, expected = {5, 8, 11, 14};
+  for (const DType dtype : {DType::f16, DType::bf16, DType::i32, DType::u8}) {
+    const Array a = to_device(check::array(x, {4}, dtype), gpu_);
+    EXPECT_EQ(axpy()({3, a, full_like(a, 2)}).to_doubles(), expected) << dtype;
+  }
+}
+
 TEST_F(UserKernels, OneEntryPointForEachDtype) {
   const CustomOp op({.name = "test.by_dtype", .kernel = kMetal + R"(
 kernel void of_floats(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
