@@ -51,31 +51,36 @@ std::vector<TensorType> result_types(const UserOp& op, std::span<const Array> in
   return types;
 }
 
+DeviceImpl& device_of(std::span<const Array> inputs) {
+  for (const Array& input : inputs) {
+    if (input.defined() && input.node()->device != nullptr) return *input.node()->device;
+  }
+  return Device().impl();
+}
+
 // Where nothing could run the op, and where its kernel is wrong, the caller's line says so.
 void check_runs(const UserOp& op, std::span<const Array> inputs,
                 const std::vector<TensorType>& results) {
-  DeviceImpl* device = &Device().impl();
+  DeviceImpl& device = device_of(inputs);
+  const bool runs_kernels = device.driver() != nullptr;
+  if (runs_kernels ? !op.kernels.is_defined() : op.host_implementation == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                std::string(op.spec.name) + (runs_kernels ? ": no kernel" : ": no host function") +
+                    "; got a call on " + Device(&device).name() + ", expected CustomOpSpec::" +
+                    (runs_kernels ? "kernel, or inputs on the CPU"
+                                  : "compute, or inputs on a GPU, which runs the kernel"));
+  }
+  if (!runs_kernels) return;
   gpu::OperandTypes types{{}, {}, results};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) continue;
     const Node& node = *inputs[i].node();
-    if (node.device != nullptr) device = node.device;
     const bool is_weak = is_scalar(node) && node.weak;
     types.inputs.push_back(
         {is_weak ? results.front().dtype : inputs[i].dtype(), inputs[i].shape()});
     types.numbers.push_back(static_cast<int>(i));
   }
-  const std::string on = Device(device).name();
-  if (device->driver() != nullptr) {
-    if (op.kernels.is_defined()) return op.kernels.compile(types, *device);
-    throw Error(ErrorCode::unsupported,
-                std::string(op.spec.name) + ": no kernel; got a call on " + on +
-                    ", expected CustomOpSpec::kernel, or inputs on the CPU");
-  }
-  if (op.host_implementation != nullptr) return;
-  throw Error(ErrorCode::unsupported,
-              std::string(op.spec.name) + ": no host function; got a call on " + on +
-                  ", expected CustomOpSpec::compute, or inputs on a GPU, which runs the kernel");
+  op.kernels.compile(types, device);
 }
 
 void infer_user_op(Inference& inference) {
