@@ -27,7 +27,7 @@ void expect_parts(const std::string& message, std::initializer_list<const char*>
   for (const char* part : parts) EXPECT_TRUE(contains(message, part)) << message;
 }
 
-class UserKernelErrors : public ::testing::Test {
+class WrongUserKernels : public ::testing::Test {
  protected:
   // Of calling the op.
   std::string failed(ErrorCode code, const CustomOp& op, std::initializer_list<Array> inputs) {
@@ -39,7 +39,7 @@ class UserKernelErrors : public ::testing::Test {
   const Array host_ = Array::from_data(std::vector<float>{1, 2, 3}, {3}, Device::cpu());
 };
 
-TEST_F(UserKernelErrors, ATextThatDoesNotCompile) {
+TEST_F(WrongUserKernels, ATextThatDoesNotCompile) {
   const CustomOp op({.name = "test.typo", .kernel = R"(
 kernel void typo(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
   y[i] = no_such_thing(x[i]);
@@ -48,13 +48,13 @@ kernel void typo(device const float* x, device float* y, uint i [[thread_positio
   const Array other = add(x_, 1.0);
   for (int attempt = 0; attempt < 2; ++attempt) {
     expect_parts(failed(ErrorCode::device, op, {x_}),
-                 {"test.typo: no kernel for ", "typo:", "no_such_thing"});
+                 {"test.typo: no kernel for ", "no_such_thing"});
   }
   // Nothing else that is recorded is touched.
   EXPECT_EQ(other.to_vector<float>(), (std::vector<float>{2, 3, 4}));
 }
 
-TEST_F(UserKernelErrors, ATextWithoutTheEntryPoint) {
+TEST_F(WrongUserKernels, ATextWithoutTheEntryPoint) {
   EXPECT_EQ(refused({.name = "test.no_entry", .kernel = "void f(device float* x) {}"}),
             "custom_op: test.no_entry: no entry point; got a text without kernel void f(...), "
             "expected one");
@@ -68,7 +68,7 @@ TEST_F(UserKernelErrors, ATextWithoutTheEntryPoint) {
       "template's arguments are types, or its instances");
 }
 
-TEST_F(UserKernelErrors, ParametersThatCannotBeTheOperands) {
+TEST_F(WrongUserKernels, ParametersThatCannotBeTheOperands) {
   EXPECT_EQ(refused({.name = "test.two_inputs", .min_inputs = 2, .max_inputs = 2, .kernel = kCopy}),
             "custom_op: test.two_inputs: copy: no parameter takes input 1; got (device const "
             "float* x, device float* y), expected 2 of device const T* or constant T&");
@@ -89,7 +89,7 @@ kernel void f(device const float* x, device const float* w, device float* y) { y
                {"custom_op: test.texture: ", "a parameter cannot be passed", "texture2d"});
 }
 
-TEST_F(UserKernelErrors, ParametersThatAreNotTheOperands) {
+TEST_F(WrongUserKernels, ParametersThatAreNotTheOperands) {
   const CustomOp some({.name = "test.some_inputs", .max_inputs = 3, .kernel = kCopy});
   EXPECT_EQ(failed(ErrorCode::invalid_argument, some, {x_, x_}),
             "test.some_inputs: no kernel for (f32, f32) -> (f32); copy: no parameter takes input "
@@ -111,7 +111,7 @@ TEST_F(UserKernelErrors, ParametersThatAreNotTheOperands) {
             "constant T& for it");
 }
 
-TEST_F(UserKernelErrors, DtypesThatNoKernelHas) {
+TEST_F(WrongUserKernels, DtypesThatNoKernelHas) {
   const CustomOp op({.name = "test.floats_only", .kernel = kCopy});
   EXPECT_EQ(failed(ErrorCode::dtype, op, {cast(x_, DType::f16)}),
             "test.floats_only: no kernel for (f16) -> (f16); copy: input 0 has another dtype than "
@@ -126,7 +126,7 @@ kernel void f(device const float4* x, device float4* y, uint i [[thread_position
             "number's; got device const float4* x for input 0 of f32, expected float and its like");
 }
 
-TEST_F(UserKernelErrors, NumbersAreOneElement) {
+TEST_F(WrongUserKernels, NumbersAreOneElement) {
   const CustomOp op({.name = "test.numbers", .min_inputs = 2, .max_inputs = 2, .kernel = R"(
 kernel void f(device const float* x, constant float& a, device float* y,
               uint i [[thread_position_in_grid]]) { y[i] = a * x[i]; }
@@ -137,7 +137,7 @@ kernel void f(device const float* x, constant float& a, device float* y,
   EXPECT_EQ(op(x_, 2).to_vector<float>(), (std::vector<float>{2, 4, 6}));
 }
 
-TEST_F(UserKernelErrors, ConstantsThatTheirTypesDoNotHold) {
+TEST_F(WrongUserKernels, ConstantsThatTheirTypesDoNotHold) {
   const std::string text = R"(
 kernel void f(device const float* x, constant uchar& n, device float* y,
               uint i [[thread_position_in_grid]]) { y[i] = x[i] + n; }
@@ -165,7 +165,7 @@ kernel void f(device const float* x, constant uchar& n, device float* y,
   EXPECT_EQ(right(x_).to_vector<float>(), (std::vector<float>{256, 257, 258}));
 }
 
-TEST_F(UserKernelErrors, LaunchesThatCannotBe) {
+TEST_F(WrongUserKernels, LaunchesThatCannotBe) {
   const auto op = [](const char* name, auto launch) {
     return CustomOp({.name = name, .kernel = kCopy, .launch = launch});
   };
@@ -190,7 +190,7 @@ TEST_F(UserKernelErrors, LaunchesThatCannotBe) {
       "size for parts, expected a parameter threadgroup T* of that name");
 }
 
-TEST_F(UserKernelErrors, DevicesThatHaveNothingToRun) {
+TEST_F(WrongUserKernels, DevicesThatHaveNothingToRun) {
   const CustomOp kernel_only({.name = "test.kernel_only", .kernel = kCopy});
   EXPECT_EQ(failed(ErrorCode::unsupported, kernel_only, {host_}),
             "test.kernel_only: no host function; got a call on cpu:0, expected "
@@ -209,7 +209,7 @@ TEST_F(UserKernelErrors, DevicesThatHaveNothingToRun) {
   EXPECT_EQ(host_only(host_).to_vector<float>(), (std::vector<float>{-1, -2, -3}));
 }
 
-TEST_F(UserKernelErrors, SpecsThatSayTwoThings) {
+TEST_F(WrongUserKernels, SpecsThatSayTwoThings) {
   EXPECT_EQ(refused({.name = "test.nothing"}),
             "custom_op: test.nothing: incomplete; expected compute, kernel or both");
   EXPECT_EQ(
