@@ -38,8 +38,8 @@ PUBLIC_LAYER = {
     "error": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "device": "runtime", "runtime": "runtime",
     "array": "graph", "numerics": "graph", "stats": "graph",
-    "ops": "ops", "random": "ops", "custom_op": "ops",
-    "grad": "autodiff", "tensor": "autodiff",
+    "ops": "ops", "random": "ops",
+    "grad": "autodiff", "tensor": "autodiff", "custom_op": "kernels",
     "nn": "nn", "optim": "optim", "io": "io",
     "hearth": "models", "c_api": "models",
 }

@@ -1,21 +1,35 @@
-// Ops of your own: recorded, planned, replayed and differentiated like the built-in ones.
+// Ops of your own: recorded, planned, replayed and differentiated like the built-in ones. The CPU
+// runs a function, every GPU a kernel.
 //
-//   const CustomOp scaled_sum({
-//       .name = "my_lib.scaled_sum",
-//       .min_inputs = 2,
-//       .max_inputs = 2,
-//       .infer = [](std::span<const Array> in) { return TensorType{DType::f32, in[0].shape()}; },
+//   const CustomOp square({
+//       .name = "my_lib.square",
 //       .compute = [](std::span<const HostTensor> in, HostTensor out) { ... },
+//       .kernel = R"(kernel void square(device const float* x, device float* y,
+//                                       uint i [[thread_position_in_grid]]) {
+//                      y[i] = x[i] * x[i];
+//                    })",
 //   });
-//   Array y = scaled_sum({a, b});
+//   Array y = square(x);
+//
+// A number beside arrays is an input like any other: a HostTensor of rank 0, `constant float& a` in
+// a kernel. It has the dtype of the first result, and changing it never rebuilds a plan.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/runtime.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -31,7 +45,38 @@ struct HostTensor {
   std::byte* data = nullptr;
   DType dtype = DType::f32;
   Shape shape;
-  Strides strides;  // in elements; inputs may be any view, the output is dense row-major
+  Strides strides;  // in elements; inputs may be any view, outputs are dense row-major
+};
+
+// What a kernel's parameter `constant T&` gets, by the parameter's name: a number that T holds, or
+// a struct that has T's layout.
+struct KernelConstant {
+  template <class T>
+  KernelConstant(std::string parameter, const T& given) : name(std::move(parameter)) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if constexpr (std::is_floating_point_v<T>) {
+      value = static_cast<double>(given);
+    } else if constexpr (std::is_integral_v<T>) {
+      value = static_cast<std::int64_t>(given);
+    } else {
+      std::vector<std::byte> bytes(sizeof(T));
+      std::memcpy(bytes.data(), &given, sizeof(T));
+      value = std::move(bytes);
+    }
+  }
+
+  std::string name;
+  std::variant<std::int64_t, double, std::vector<std::byte>> value;
+};
+
+// How a kernel is launched.
+struct KernelLaunch {
+  // Threads in all; without it, one for each element of the first result.
+  std::optional<runtime::Size3> grid = {};
+  runtime::Size3 threads = {256};  // of a threadgroup: a multiple of 32, up to 1024
+  std::vector<KernelConstant> constants = {};
+  // Bytes of parameters `threadgroup T*`, by name.
+  std::map<std::string, std::int64_t> threadgroup_bytes = {};
 };
 
 struct CustomOpSpec {
@@ -40,35 +85,94 @@ struct CustomOpSpec {
   const char* summary = "";
   int min_inputs = 1;
   int max_inputs = 1;
-  // The type of the result, of which there is one; throws Error for inputs it does not take. Called
-  // when the op is recorded.
+  int outputs = 1;  // results, up to 8
+  // The type of the result, or of all results; throws Error for inputs it does not take. Called
+  // when the op is recorded, and may not ask for values. Neither: each result has the dtype and
+  // shape of the first input with an axis, or, where none has one, of the first array.
   TensorType (*infer)(std::span<const Array> inputs) = nullptr;
-  // Fills `output`. Runs on the thread that evaluates; must not touch Arrays and must not throw
-  // anything but Error. Deterministic functions only: results may be shared.
+  std::vector<TensorType> (*infer_outputs)(std::span<const Array> inputs) = nullptr;
+  // What the CPU runs: fills `output`, or all of `outputs`. Runs on the thread that evaluates; must
+  // not touch Arrays and must not throw anything but Error. Deterministic functions only: results
+  // may be shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
+  void (*compute_outputs)(std::span<const HostTensor> inputs,
+                          std::span<const HostTensor> outputs) = nullptr;
+  // What GPUs run: a text in Metal's own form, as runtime::metal_kernel() takes it. What a kernel
+  // reads (`device const T*`, and `constant T&` that `launch` gives no value) are the inputs that
+  // were given, in order; what it writes (`device T*`) are the results. All are dense row-major,
+  // and results are uninitialised. Of several entry points the first that has the operands' dtypes
+  // runs; the types of a template's arguments follow from them. Compiled when the op is first
+  // recorded on a device: Error{device} with the compiler's messages.
+  std::string kernel = {};
+  // The only entry point to consider: "square", "tiled<float, 4>".
+  std::string kernel_entry = {};
+  // Instead of a text: kernels of the dialect, of metal_kernel(), or both, of which the first that
+  // has the operands' dtypes runs. A launch of the dialect's is of whole threadgroups.
+  std::vector<runtime::KernelSource> kernels = {};
+  // Names of the kernel's parameters for the inputs and results, which then may stand in any order.
+  std::vector<std::string> input_names = {};
+  std::vector<std::string> output_names = {};
+  // How the kernel is launched for operands of these types; depends on nothing else. Inputs that
+  // were not given are left out. Null: KernelLaunch{}.
+  KernelLaunch (*launch)(std::span<const TensorType> inputs,
+                         std::span<const TensorType> outputs) = nullptr;
   // One gradient per input, of its shape and dtype, undefined where there is none; else backward()
-  // throws Error{invalid_argument}. Records ordinary ops. Null: the op has no gradient, and
-  // backward() throws Error{unsupported} where it comes through the op to an array of
-  // require_grad(), unless the op is a constant or its result passes detach().
+  // throws Error{invalid_argument}. Records ordinary ops. The second form is for ops of several
+  // results: gradients of those that nothing depends on are zeros, of integers undefined. Neither:
+  // the op has no gradient, and backward() throws Error{unsupported} where it comes through the op
+  // to an array of require_grad(), unless the op is a constant or its result passes detach().
   std::vector<Array> (*vjp)(std::span<const Array> inputs, const Array& output,
                             const Array& grad) = nullptr;
-  // Instead of vjp: the result depends on no input as far as backward() goes, as that of sign() or
-  // of a comparison.
+  std::vector<Array> (*vjp_outputs)(std::span<const Array> inputs, std::span<const Array> outputs,
+                                    std::span<const Array> grads) = nullptr;
+  // Instead of a vjp: the result depends on no input as far as backward() goes, as that of sign()
+  // or of a comparison.
   bool is_constant = false;
 };
 
 // A registered op. Define it once, at namespace scope or in a function-local static. Thread-safe.
+// Calls throw what infer() throws; Error{unsupported} on the CPU without a function, and on a GPU
+// without a kernel; Error{dtype} where no kernel has the operands' dtypes; Error{invalid_argument}
+// where a kernel's parameters are not the op's inputs and results.
 class HEARTH_API CustomOp {
  public:
-  // Throws Error{invalid_argument} when the name is taken, infer or compute is missing, a constant
-  // has a vjp, or max_inputs is less than min_inputs.
+  // Throws Error{invalid_argument} when the name is taken, there is neither function nor kernel, a
+  // kernel's parameters cannot be the op's inputs and results, both forms of a function are given
+  // or the wrong one for the number of results, a constant has a vjp, or max_inputs is less than
+  // min_inputs.
   explicit CustomOp(const CustomOpSpec& spec);
+  // The first result.
   Array operator()(std::span<const Array> inputs) const;
   Array operator()(std::initializer_list<Array> inputs) const {
     return (*this)(std::span<const Array>(inputs.begin(), inputs.size()));
   }
+  template <class... Rest>
+    requires(std::is_convertible_v<const Rest&, Array> && ...)
+  Array operator()(const Array& first, const Rest&... rest) const {
+    return (*this)({first, Array(rest)...});
+  }
+  // Of typed tensors and numbers: the result has rank and kind of the first tensor.
+  template <class First, class... Rest>
+    requires requires(const First& first) { First(first.array()); }
+  First operator()(const First& first, const Rest&... rest) const {
+    return First((*this)({first.array(), array_of(rest)...}));
+  }
+  // All results.
+  std::vector<Array> outputs(std::span<const Array> inputs) const;
+  std::vector<Array> outputs(std::initializer_list<Array> inputs) const {
+    return outputs(std::span<const Array>(inputs.begin(), inputs.size()));
+  }
 
  private:
+  template <class T>
+  static Array array_of(const T& value) {
+    if constexpr (requires { value.array(); }) {
+      return value.array();
+    } else {
+      return value;
+    }
+  }
+
   const void* op_;
 };
 

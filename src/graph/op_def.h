@@ -225,8 +225,9 @@ struct OpDef {
   // that input's value and changes part of it. Of several outputs the first. -1: none.
   int overwrites = -1;
   bool differentiable = true;
-  // Works on host memory and comes with the op, for ops registered at run time.
+  // What comes with an op that is registered at run time: works on host memory; encodes kernels.
   const Implementation* host_implementation = nullptr;
+  const Implementation* device_implementation = nullptr;
   bool (*accepts_dtype)(DType) = nullptr;  // of the first input, for tests and docs; null: all
   std::vector<SampleCase> (*samples)() = nullptr;
 };

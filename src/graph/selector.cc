@@ -160,7 +160,8 @@ const SelectionRule* Selector::rule_for(const Signature& signature, const List& 
 const Implementation* Selector::find(const Signature& signature) const {
   const auto at = by_op_.find(signature.op);
   if (at == by_op_.end()) {
-    return options_.host_memory ? signature.op->host_implementation : nullptr;
+    return options_.host_memory ? signature.op->host_implementation
+                                : signature.op->device_implementation;
   }
   const SelectionRule* const rule = rule_for(signature, at->second);
   for (const Implementation* each : at->second) {

@@ -20,8 +20,10 @@ struct SelectorOptions {
   runtime::DeviceTraits traits = {};
   std::vector<Family> families = {};  // an op's implementations are in the order in which these are
   RegionImplementation region = {};
-  bool host_memory = false;  // implementations get host pointers: an op's own host function may run
-  std::string rules = {};    // as HEARTH_CHOICES
+  // Implementations get host pointers: of those that come with an op, the host's runs. Else the
+  // device's.
+  bool host_memory = false;
+  std::string rules = {};  // as HEARTH_CHOICES
   // Makes a step that is tuned among several candidates. Null: the first is taken.
   Prepared (*measured)(const OpDef&, TuningClass, std::vector<Candidate>) = nullptr;
 };

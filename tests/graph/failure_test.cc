@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "graph/counted.h"
+#include "graph/op_def.h"
 #include "hearth/custom_op.h"
 #include "hearth/ops.h"
 
@@ -137,11 +138,22 @@ TEST(Failure, EachFailureHasItsOwnError) {
   EXPECT_THROW(both.eval(), Error);
 }
 
-// A user's op runs in memory of the host: the simulator has no kernel for it, as no GPU has.
+constinit const OpDef homeless = {
+    .name = "test.homeless",
+    .infer =
+        [](Inference& inference) {
+          inference.shape = inference.input(0).shape();
+          inference.dtype = inference.input(0).dtype();
+        },
+};
+
+// An op that no device has an implementation of. (A call of a user's op says so at once.)
 TEST(Failure, WhatADeviceHasNoKernelForFailsAlone) {
   const Device sim = Device::named("sim");
   Array x = iota({4}, sim).eval();
-  const Array bad = unlucky()({x});
+  EXPECT_EQ(code_of([&] { unlucky()({x}); }), ErrorCode::unsupported);
+  const Array* const inputs[] = {&x};
+  const Array bad = record(homeless, inputs, Params());
   const Array after = add(bad, x);
   x = add(x, 1.0);
   submit();

@@ -171,15 +171,23 @@ const MetalEntry& entry_of(const MetalText& text, const KernelSource& source) {
   return *entry;
 }
 
+// Whether a `constant T&` of the entry is passed as memory, whose first element it is.
+bool is_in_memory(const KernelSource& source, const MetalParameter& parameter) {
+  return std::any_of(source.parameters.begin(), source.parameters.end(), [&](const auto& passed) {
+    return passed.name == parameter.name && passed.kind == runtime::KernelParameter::Kind::read;
+  });
+}
+
 // What the call passes for a parameter of the entry, whose number is `i`.
-std::string argument(const MetalParameter& parameter, std::size_t i) {
+std::string argument(const KernelSource& source, const MetalParameter& parameter, std::size_t i) {
   const std::string type = joined("hearth_type_", i);
   switch (parameter.kind) {
     case MetalParameter::Kind::memory:
       if (parameter.is_absent) return joined("static_cast<", type, "*>(nullptr)");
       return (parameter.is_reference ? "*" : "") + parameter.name;
     case MetalParameter::Kind::constant:
-      return parameter.is_absent ? type + "()" : parameter.name;
+      if (parameter.is_absent) return type + "()";
+      return (is_in_memory(source, parameter) ? "*" : "") + parameter.name;
     case MetalParameter::Kind::threadgroup:
       return joined(parameter.is_reference ? "*" : "", "reinterpret_cast<", type, "*>(",
                     parameter.name, ")");
@@ -196,7 +204,7 @@ std::string callee(const KernelSource& source, const MetalText& text) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     line(made, "using hearth_type_", i, " = entry_value<", i, ", decltype(", source.function,
          ")>;");
-    arguments += (i == 0 ? "" : ",\n      ") + argument(parameters[i], i);
+    arguments += (i == 0 ? "" : ",\n      ") + argument(source, parameters[i], i);
   }
   std::string declared;
   for (const runtime::KernelParameter& parameter : source.parameters) {

@@ -26,8 +26,9 @@ runtime::Argument argument_of(const StepArgument& from, const Launch& launch, co
     case StepArgument::From::constants:
       break;
   }
-  return {nullptr, static_cast<std::int64_t>(step.constants.size() * sizeof(std::int64_t)),
-          step.constants.data()};
+  const std::span<const std::byte> all = std::as_bytes(std::span(step.constants));
+  return {nullptr, from.bytes == 0 ? static_cast<std::int64_t>(all.size()) : from.bytes,
+          all.data() + from.offset};
 }
 
 bool is_aligned(const Step& step, const Launch& launch) {

@@ -23,9 +23,9 @@ using Kind = runtime::KernelParameter::Kind;
 struct StepArgument {
   enum class From : std::uint8_t { operand, workspace, dynamics, constants };
   From from = From::operand;
-  int operand = 0;          // of the launch: inputs, then the output
-  std::int64_t offset = 0;  // bytes
-  std::int64_t bytes = 0;
+  int operand = 0;             // of the launch: inputs, then the output
+  std::int64_t offset = 0;     // bytes
+  std::int64_t bytes = 0;      // of constants: 0 is all of them
   std::int64_t alignment = 1;  // bytes, of the address of an operand: see Step::unaligned_variant
 };
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/value_types.h"
 #include "devices/sim/sim_driver.h"
 #include "tools/check/kernel_values.h"
-#include "tools/check/value_types.h"
 #endif
 
 namespace hearth::tools {
@@ -48,7 +48,7 @@ bool is_written(ParameterKind kind) {
 
 std::vector<Value> values_for(const runtime::KernelSource& source, const KernelLaunch& launch) {
   std::vector<Value> all;
-  const std::map<std::string, std::string> types = value_types(source);
+  const std::map<std::string, std::string> types = gpu::value_types(source);
   for (const runtime::KernelParameter& parameter : source.parameters) {
     if (parameter.kind == ParameterKind::threadgroup) continue;
     const auto found = types.find(parameter.name);
@@ -66,7 +66,7 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
     } else if (parameter.kind == ParameterKind::constant) {
       refuse("a constant of " + source.name + " has no value; got none for " + parameter.name +
              ", expected one, such as --value " + parameter.name + "=" +
-             std::string(name(dtype_of(type).value_or(DType::u32))) + ":" +
+             std::string(name(gpu::named_dtype(type).value_or(DType::u32))) + ":" +
              std::to_string(launch.grid.x));
     } else {
       value.bytes =

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string_view>
 
+#include "codegen/value_types.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 #include "io/file.h"
-#include "tools/check/value_types.h"
 
 namespace hearth::tools {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 class Values {
  public:
   Values(const std::string& argument, const std::string& type)
-      : argument_(argument), type_(type), expected_(dtype_of(type)) {}
+      : argument_(argument), type_(type), expected_(gpu::named_dtype(type)) {}
 
   void add(std::string_view part) {
     const std::size_t colon = part.find(':');
@@ -45,7 +45,7 @@ class Values {
     } catch (const Error&) {
       refuse(part);
     }
-    if (expected_ && !holds(*expected_, dtype)) {
+    if (expected_ && !gpu::holds(*expected_, dtype)) {
       throw Error(ErrorCode::invalid_argument, "check-kernel: the value of " + argument_ +
                                                    " has another dtype; got \"" +
                                                    std::string(part) + "\" for " + type_ +

@@ -1,4 +1,4 @@
-#include "tools/check/value_types.h"
+#include "codegen/value_types.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "codegen/msl/parameters.h"
 #include "codegen/msl/token_runs.h"
 
-namespace hearth::tools {
+namespace hearth::gpu {
 namespace {
 
 constexpr std::pair<std::string_view, DType> kOtherNames[] = {
@@ -35,29 +35,29 @@ void take_extents(std::string_view& type) {
 }
 
 // "T" and "float" for "template <typename T> ..." of "f<float>".
-std::map<std::string, std::string> template_arguments(const gpu::MetalEntry& entry,
+std::map<std::string, std::string> template_arguments(const MetalEntry& entry,
                                                       const std::string& function) {
   std::map<std::string, std::string> all;
-  const std::vector<gpu::Token> text = gpu::tokens_of(entry.text);
-  const std::vector<gpu::Token> call = gpu::tokens_of(function);
-  const auto begins = [](gpu::Tokens tokens) {
+  const std::vector<Token> text = tokens_of(entry.text);
+  const std::vector<Token> call = tokens_of(function);
+  const auto begins = [](Tokens tokens) {
     const auto at = std::find_if(tokens.begin(), tokens.end(),
-                                 [](const gpu::Token& token) { return token.text == "<"; });
+                                 [](const Token& token) { return token.text == "<"; });
     return static_cast<std::size_t>(at - tokens.begin());
   };
-  const auto list = [&](gpu::Tokens tokens) {
-    const std::size_t from = begins(tokens), to = gpu::after_template(tokens, from);
-    return to < from + 2 ? std::vector<gpu::Tokens>()
-                         : gpu::separated(tokens.subspan(from + 1, to - from - 2));
+  const auto list = [&](Tokens tokens) {
+    const std::size_t from = begins(tokens), to = after_template(tokens, from);
+    return to < from + 2 ? std::vector<Tokens>()
+                         : separated(tokens.subspan(from + 1, to - from - 2));
   };
-  if (!gpu::is(text, 0, "template") || begins(call) == call.size()) return all;
-  const std::vector<gpu::Tokens> names = list(text), values = list(call);
+  if (!is(text, 0, "template") || begins(call) == call.size()) return all;
+  const std::vector<Tokens> names = list(text), values = list(call);
   for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
-    gpu::Tokens name = names[i];
+    Tokens name = names[i];
     for (std::size_t j = 0; j < name.size(); ++j) {
       if (name[j].text == "=") name = name.first(j);
     }
-    if (!name.empty()) all.emplace(name.back().text, gpu::source_of(values[i]));
+    if (!name.empty()) all.emplace(name.back().text, source_of(values[i]));
   }
   return all;
 }
@@ -72,19 +72,18 @@ std::map<std::string, std::string> value_types(const runtime::KernelSource& sour
     }
     return all;
   }
-  const gpu::MetalText text(source.text);
-  const gpu::MetalEntry* const entry =
-      text.entry(source.function.substr(0, source.function.find('<')));
+  const MetalText text(source.text);
+  const MetalEntry* const entry = text.entry(source.function.substr(0, source.function.find('<')));
   if (entry == nullptr) return all;
   const std::map<std::string, std::string> arguments = template_arguments(*entry, source.function);
-  for (const gpu::MetalParameter& parameter : gpu::parameters_of(text, *entry)) {
+  for (const MetalParameter& parameter : parameters_of(text, *entry)) {
     const auto argument = arguments.find(parameter.type);
     all.emplace(parameter.name, argument == arguments.end() ? parameter.type : argument->second);
   }
   return all;
 }
 
-std::optional<DType> dtype_of(std::string_view type) {
+std::optional<DType> named_dtype(std::string_view type) {
   take_prefix(type, "metal::");
   if (type.starts_with("atomic<") && type.ends_with('>')) {
     type.remove_prefix(7);
@@ -95,7 +94,7 @@ std::optional<DType> dtype_of(std::string_view type) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
-      if (dtype != DType::bool_ && type == gpu::dialect_type(dtype)) return dtype;
+      if (dtype != DType::bool_ && type == dialect_type(dtype)) return dtype;
     }
     for (const auto& [name, dtype] : kOtherNames) {
       if (type == name) return dtype;
@@ -110,4 +109,4 @@ bool holds(DType type, DType given) {
   return size_of(type) == size_of(given);
 }
 
-}  // namespace hearth::tools
+}  // namespace hearth::gpu

@@ -9,7 +9,7 @@
 #include "hearth/dtype.h"
 #include "hearth/runtime.h"
 
-namespace hearth::tools {
+namespace hearth::gpu {
 
 // The types of a kernel's buffers and constants, by the parameter's name: "float4", with template
 // arguments in their places. Throws Error as runtime::metal_kernel() does.
@@ -17,9 +17,9 @@ std::map<std::string, std::string> value_types(const runtime::KernelSource& sour
 
 // The dtype of the numbers that a type is made of, such as u32 of atomic_uint and f16 of half4;
 // nothing for structs and names of the text's own.
-std::optional<DType> dtype_of(std::string_view type);
+std::optional<DType> named_dtype(std::string_view type);
 
 // Whether numbers of this dtype are what the type holds. Integers of one size have the same bits.
 bool holds(DType type, DType given);
 
-}  // namespace hearth::tools
+}  // namespace hearth::gpu

@@ -1,0 +1,265 @@
+#include "kernels/user/kernel_formals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "codegen/msl/parameters.h"
+#include "codegen/value_types.h"
+
+namespace hearth::gpu {
+namespace {
+
+std::string declared(const Formal& formal) {
+  if (formal.is_value) return "constant " + formal.type + "& " + formal.name;
+  return (formal.is_written ? "device " : "device const ") + formal.type + "* " + formal.name;
+}
+
+std::string all_declared(std::span<const Formal> formals) {
+  std::string all;
+  for (const Formal& each : formals) all += (all.empty() ? "" : ", ") + declared(each);
+  return "(" + all + ")";
+}
+
+std::string called(std::span<const std::string> names, int number, const char* what) {
+  const auto at = static_cast<std::size_t>(number);
+  return std::string(what) + " " + std::to_string(number) +
+         (at < names.size() ? " ('" + names[at] + "')" : "");
+}
+
+// Hands out inputs, or results: by name, or one after the other.
+class Operands {
+ public:
+  Operands(std::span<const std::string> names, std::span<const int> numbers, const char* what,
+           const char* form)
+      : names_(names), numbers_(numbers), what_(what), form_(form), taken_(numbers.size(), false) {}
+
+  int take(const Formal& formal) {
+    std::size_t at = 0;
+    if (names_.empty()) {
+      at = next_++;
+    } else {
+      while (at < numbers_.size() && name_of(at) != formal.name) ++at;
+    }
+    if (at >= numbers_.size()) {
+      refuse("a parameter gets nothing; got " + declared(formal) + " and " +
+             std::to_string(numbers_.size()) + " " + what_ + (numbers_.size() == 1 ? "" : "s") +
+             ", expected " + (names_.empty() ? "one more" : "one of that name") +
+             (formal.is_value ? ", or a constant of KernelLaunch" : ""));
+    }
+    if (taken_[at]) refuse("two parameters are called " + formal.name);
+    taken_[at] = true;
+    return static_cast<int>(at);
+  }
+  void check_all_are_taken(std::span<const Formal> formals) const {
+    const auto left = std::find(taken_.begin(), taken_.end(), false);
+    if (left == taken_.end()) return;
+    const auto at = static_cast<std::size_t>(left - taken_.begin());
+    refuse("no parameter takes " + called(names_, numbers_[at], what_) + "; got " +
+           all_declared(formals) + ", expected " + form_ + " for it");
+  }
+
+ private:
+  const std::string& name_of(std::size_t at) const {
+    static const std::string kNone;
+    const auto number = static_cast<std::size_t>(numbers_[at]);
+    return number < names_.size() ? names_[number] : kNone;
+  }
+
+  std::span<const std::string> names_;
+  std::span<const int> numbers_;
+  const char* what_;
+  const char* form_;
+  std::vector<bool> taken_;
+  std::size_t next_ = 0;
+};
+
+std::vector<int> counting(std::size_t count) {
+  std::vector<int> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = static_cast<int>(i);
+  return numbers;
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const T& value) {
+  std::vector<std::byte> bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+// An integer of `bytes` bytes; fails beyond the dtype's range.
+std::vector<std::byte> integer_bytes(const Formal& formal, DType dtype, std::int64_t value) {
+  const auto bits = static_cast<int>(size_of(dtype) * 8);
+  const bool is_signed = info(dtype).is_signed;
+  const std::int64_t high = is_bool(dtype) ? 1
+                            : bits == 64   ? std::numeric_limits<std::int64_t>::max()
+                                           : (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+  const std::int64_t low = is_signed ? -high - 1 : 0;
+  if (value < low || value > high) {
+    refuse("a constant is out of range; got " + std::to_string(value) + ", expected what " +
+           declared(formal) + " holds");
+  }
+  std::vector<std::byte> bytes = bytes_of(value);
+  bytes.resize(static_cast<std::size_t>(size_of(dtype)));  // little-endian
+  return bytes;
+}
+
+std::vector<std::byte> float_bytes(DType dtype, double value) {
+  if (dtype == DType::f64) return bytes_of(value);
+  const auto narrow = static_cast<float>(value);
+  if (dtype == DType::f16) return bytes_of(float16(narrow));
+  if (dtype == DType::bf16) return bytes_of(bfloat16(narrow));
+  return bytes_of(narrow);
+}
+
+// The dtype of a parameter that is a plain number: vectors are none.
+std::optional<DType> plain_dtype(const std::string& type) {
+  const bool is_vector = !type.empty() && type.back() >= '2' && type.back() <= '4';
+  return is_vector ? std::nullopt : named_dtype(type);
+}
+
+}  // namespace
+
+void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
+
+std::vector<Formal> formals_of(const MetalText& text, const MetalEntry& entry) {
+  std::vector<MetalParameter> passed = parameters_of(text, entry);
+  std::erase_if(passed, [](const MetalParameter& parameter) {
+    return parameter.kind == MetalParameter::Kind::position ||
+           parameter.kind == MetalParameter::Kind::threadgroup || parameter.is_absent;
+  });
+  std::sort(passed.begin(), passed.end(),
+            [](const auto& a, const auto& b) { return a.index < b.index; });
+  std::vector<Formal> all;
+  for (const MetalParameter& each : passed) {
+    all.push_back(
+        {each.name, each.type, !each.is_const, each.kind == MetalParameter::Kind::constant});
+  }
+  return all;
+}
+
+std::vector<Formal> formals_of(const runtime::KernelSource& source) {
+  using Kind = runtime::KernelParameter::Kind;
+  const auto types = value_types(source);
+  std::vector<Formal> all;
+  for (const runtime::KernelParameter& each : source.parameters) {
+    const auto type = types.find(each.name);
+    if (each.kind == Kind::threadgroup || type == types.end()) continue;  // hearth_grid has none
+    all.push_back({each.name, type->second,
+                   each.kind == Kind::write || each.kind == Kind::read_write,
+                   each.kind == Kind::constant});
+  }
+  return all;
+}
+
+std::vector<Slot> slots_of(const CustomOpSpec& spec, std::span<const Formal> formals,
+                           const OperandTypes& types, const KernelLaunch& launch) {
+  const std::vector<int> results = counting(types.outputs.size());
+  Operands inputs(spec.input_names, types.numbers, "input", "device const T* or constant T&");
+  Operands outputs(spec.output_names, results, "result", "device T*");
+  std::vector<bool> used(launch.constants.size(), false);
+  std::vector<Slot> slots;
+  for (const Formal& formal : formals) {
+    const auto constant =
+        std::find_if(launch.constants.begin(), launch.constants.end(),
+                     [&](const KernelConstant& each) { return each.name == formal.name; });
+    if (formal.is_value && constant != launch.constants.end()) {
+      const auto at = static_cast<std::size_t>(constant - launch.constants.begin());
+      used[at] = true;
+      slots.push_back({Slot::From::constant, static_cast<int>(at)});
+    } else if (formal.is_written) {
+      slots.push_back({Slot::From::output, outputs.take(formal)});
+    } else {
+      slots.push_back({Slot::From::input, inputs.take(formal)});
+    }
+  }
+  inputs.check_all_are_taken(formals);
+  outputs.check_all_are_taken(formals);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) continue;
+    refuse("no parameter takes a constant of KernelLaunch; got '" + launch.constants[i].name +
+           "' and " + all_declared(formals) + ", expected constant T& for it");
+  }
+  return slots;
+}
+
+void check_formals(const CustomOpSpec& spec, std::span<const Formal> formals) {
+  const auto count = [&](auto is_wanted) {
+    return static_cast<int>(std::count_if(formals.begin(), formals.end(), is_wanted));
+  };
+  const int written = count([](const Formal& each) { return each.is_written; });
+  const int values = count([](const Formal& each) { return each.is_value; });
+  const int read = static_cast<int>(formals.size()) - written - values;
+  const std::string got = "; got " + all_declared(formals) + ", expected ";
+  if (written != spec.outputs) {
+    refuse("a kernel writes each result" + got + std::to_string(spec.outputs) + " of device T*");
+  }
+  if (read + values < spec.min_inputs) {
+    refuse("no parameter takes " + called(spec.input_names, read + values, "input") + got +
+           std::to_string(spec.min_inputs) + " of device const T* or constant T&");
+  }
+  // Constants of the launch are known when it is.
+  const int inputs = spec.launch == nullptr ? read + values : read;
+  if (spec.max_inputs >= 0 && inputs > spec.max_inputs) {
+    refuse("more parameters are read than the op has inputs" + got + "at most " +
+           std::to_string(spec.max_inputs) + " of device const T* or constant T&");
+  }
+}
+
+void check_types(std::span<const Formal> formals, std::span<const Slot> slots,
+                 const OperandTypes& types) {
+  for (std::size_t i = 0; i < formals.size(); ++i) {
+    const Slot& slot = slots[i];
+    if (slot.from == Slot::From::constant) continue;
+    const auto at = static_cast<std::size_t>(slot.number);
+    const bool is_input = slot.from == Slot::From::input;
+    const TensorType& operand = is_input ? types.inputs[at] : types.outputs[at];
+    const std::string what = is_input ? "input " + std::to_string(types.numbers[at])
+                                      : "result " + std::to_string(slot.number);
+    const std::optional<DType> dtype = plain_dtype(formals[i].type);
+    if (!dtype) {
+      refuse("the type of a parameter is no number's; got " + declared(formals[i]) + " for " +
+             what + " of " + std::string(name(operand.dtype)) + ", expected float and its like");
+    }
+    if (!holds(*dtype, operand.dtype)) {
+      throw Error(ErrorCode::dtype, what + " has another dtype than its parameter; got " +
+                                        std::string(name(operand.dtype)) + ", expected " +
+                                        std::string(name(*dtype)) + " for " + declared(formals[i]));
+    }
+    if (formals[i].is_value && element_count(operand.shape) != 1) {
+      throw Error(ErrorCode::shape, what + " is more than a number; got " +
+                                        to_string(operand.shape) + ", expected one element for " +
+                                        declared(formals[i]));
+    }
+  }
+}
+
+std::vector<std::byte> constant_bytes(const Formal& formal, const KernelConstant& constant) {
+  if (const auto* bytes = std::get_if<std::vector<std::byte>>(&constant.value)) {
+    if (const auto dtype = plain_dtype(formal.type);
+        dtype && size_of(*dtype) != static_cast<std::int64_t>(bytes->size())) {
+      refuse("a constant has another size; got " + std::to_string(bytes->size()) +
+             " bytes, expected " + std::to_string(size_of(*dtype)) + " for " + declared(formal));
+    }
+    return *bytes;
+  }
+  const std::optional<DType> dtype = plain_dtype(formal.type);
+  if (!dtype) {
+    refuse("a constant is no number; got one for " + declared(formal) +
+           ", expected a struct of its layout");
+  }
+  const auto* whole = std::get_if<std::int64_t>(&constant.value);
+  const double value =
+      whole != nullptr ? static_cast<double>(*whole) : std::get<double>(constant.value);
+  if (is_float(*dtype)) return float_bytes(*dtype, value);
+  if (whole != nullptr) return integer_bytes(formal, *dtype, *whole);
+  if (!(std::fabs(value) < 0x1p62) || value != std::trunc(value)) {
+    refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +
+           declared(formal));
+  }
+  return integer_bytes(formal, *dtype, static_cast<std::int64_t>(value));
+}
+
+}  // namespace hearth::gpu

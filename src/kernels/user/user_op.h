@@ -1,0 +1,79 @@
+// A user's op as the graph knows it: an OpDef that carries its spec, and its kernel, if it has one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/implementation.h"
+#include "graph/op_def.h"
+#include "kernels/user/kernel_entries.h"
+
+namespace hearth::gpu {
+
+// A kernel that was chosen for operands, and how it is launched for them.
+struct BoundKernel {
+  runtime::KernelSource source;
+  runtime::Size3 groups, threads;
+  struct Argument {
+    enum class From : std::uint8_t { input, output, constant };
+    From from = From::input;
+    int number = 0;           // among all inputs of the op, or its results
+    std::int64_t offset = 0;  // of a constant's bytes in `constants`
+    std::int64_t bytes = 0;
+  };
+  std::vector<Argument> arguments;  // of the source's parameters that are no threadgroup memory
+  std::vector<std::int64_t> constants;
+};
+
+// The kernels of an op. Thread-safe.
+class UserKernel {
+ public:
+  // Throws Error{invalid_argument} for a text that cannot be read, and for parameters that no call
+  // of the op could fill.
+  explicit UserKernel(const CustomOpSpec& spec);
+  bool is_defined() const noexcept { return text_ != nullptr || !spec_.kernels.empty(); }
+
+  // The kernel for these operands. Throws what is wrong with each that there is.
+  std::shared_ptr<const BoundKernel> bind(const OperandTypes& types) {
+    return known(types)->kernel;
+  }
+  // bind(), and the device compiles what it gives, unless it has before. Throws Error{device} with
+  // the compiler's messages.
+  void compile(const OperandTypes& types, DeviceImpl& device);
+
+ private:
+  struct Known {
+    std::shared_ptr<const BoundKernel> kernel;
+    std::set<std::string> devices;  // that have compiled it, by name
+  };
+  static constexpr std::size_t kMaxKnown = 1024;
+
+  KernelLaunch launch_for(const OperandTypes& types) const;
+  std::shared_ptr<const BoundKernel> choose(const OperandTypes& types) const;
+  std::shared_ptr<Known> known(const OperandTypes& types);
+
+  const CustomOpSpec& spec_;
+  std::unique_ptr<const UserText> text_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Known>> known_;  // by dtypes and shapes
+};
+
+struct UserOp : OpDef {
+  UserOp(OpDef definition, CustomOpSpec given)
+      : OpDef(std::move(definition)), spec(std::move(given)), kernels(spec) {}
+
+  const CustomOpSpec spec;
+  mutable UserKernel kernels;
+  Implementation host, device;  // those of OpDef, where the op has them
+};
+
+inline const UserOp& user(const OpDef& op) { return static_cast<const UserOp&>(op); }
+
+// Implementation::prepare of a user's kernel.
+Prepared prepare_user_kernel(const Signature& signature);
+
+}  // namespace hearth::gpu
