@@ -32,8 +32,14 @@
 namespace hearth {
 inline namespace v0 {
 
-// A parameter of a module that lives elsewhere.
+// A parameter that lives elsewhere: of a module, by its name there, or a loose one.
 struct Parameter {
+  Parameter(std::string its_name, Array* its_array) : name(std::move(its_name)), array(its_array) {}
+  Parameter(Array& loose) : array(&loose) {}  // NOLINT(google-explicit-constructor)
+  template <int Rank, TensorKind K>
+  Parameter(Tensor<Rank, K>& loose)  // NOLINT(google-explicit-constructor)
+      : array(&tensor_detail::Access::array(loose)) {}
+
   std::string name;
   Array* array;
 };
@@ -52,6 +58,14 @@ concept MaybeMember = !std::is_array_v<Member> && requires(Member& member) {
   *member;
   static_cast<bool>(member);
 };
+
+// Whether a type is a range of arrays or tensors themselves.
+template <class Range>
+inline constexpr bool kHoldsTensors =
+    !tensor_detail::kIsTensor<std::remove_cvref_t<Range>> && requires(Range& range) {
+      requires std::is_same_v<std::remove_cvref_t<decltype(*std::begin(range))>, Array> ||
+                   tensor_detail::kIsTensor<std::remove_cvref_t<decltype(*std::begin(range))>>;
+    };
 
 template <class F>
 struct Walk {

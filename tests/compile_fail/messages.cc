@@ -38,5 +38,12 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   x = x > 0;
 #elif MISTAKE == 14  // says: write a & b for each element
   auto both = b && b;
+#elif MISTAKE == 15  // says: a range of tensors holds copies
+  std::vector<Tensor<1>> copies{v, v};
+  optim::Sgd().step(copies, Gradients(), 0.1);
+#elif MISTAKE == 16  // says: a range of tensors holds copies
+  optim::Sgd().step(std::vector<Array>{v.array()}, Gradients(), 0.1);
+#elif MISTAKE == 17  // says: a temporary module is dropped
+  optim::Sgd().step(nn::Linear(1, 1), Gradients(), 0.1);
 #endif
 }
