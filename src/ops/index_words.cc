@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/throw_as.h"
 #include "hearth/indexing.h"
 
 namespace hearth {
@@ -90,13 +91,15 @@ Shape shape_of_index(const Indexed& indexed, const Shape& part) {
 
 }  // namespace
 
-Array index(const Array& x, std::initializer_list<IndexWord> words) {
+Array index(const Array& x, std::initializer_list<IndexWord> words) try {
   const Indexed indexed = resolve("index", x.shape(), words);
   const Array part = slice(x, indexed.slices);
   return reshape(part, shape_of_index(indexed, part.shape()));
+} catch (const Error& error) {
+  throw_as("index", error);
 }
 
-Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const Array& value) {
+Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const Array& value) try {
   const Indexed indexed = resolve("index_assign", x.shape(), words);
   if (value.is_scalar()) return slice_assign(x, indexed.slices, value);
   const Shape part = slice(x, indexed.slices).shape();
@@ -104,6 +107,8 @@ Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const
   Shape shape = value.shape();
   while (shape.rank() > wanted.rank() && shape[0] == 1) shape.erase(0);
   return slice_assign(x, indexed.slices, reshape(expand(reshape(value, shape), wanted), part));
+} catch (const Error& error) {
+  throw_as("index_assign", error);
 }
 
 }  // namespace v0
