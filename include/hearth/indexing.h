@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include "hearth/array.h"
@@ -74,6 +75,20 @@ HEARTH_API Array index(const Array& x, std::initializer_list<IndexWord> words);
 // front of those of the part are dropped.
 HEARTH_API Array index_assign(const Array& x, std::initializer_list<IndexWord> words,
                               const Array& value);
+
+// What typed tensors call; errors name their methods.
+namespace tensor_detail {
+
+// The elements of the first axis at `positions`, which may count from the end.
+HEARTH_API Array elements(const Array& x, std::span<const std::int64_t> positions);
+// x with `value`, which broadcasts, in place of index(x, words) or of elements(x, positions), where
+// the last of equal positions stays.
+HEARTH_API Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& value);
+HEARTH_API Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value);
+// x with `value` where `mask` (bool) is true. Both broadcast to the shape of x, or Error{shape}.
+HEARTH_API Array set_where(const char* op, const Array& x, const Array& mask, const Array& value);
+
+}  // namespace tensor_detail
 
 }  // namespace v0
 }  // namespace hearth

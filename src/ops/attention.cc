@@ -47,15 +47,6 @@ std::string shapes(const Inference& inference, int first) {
          to_string(inference.input(first + 2).shape());
 }
 
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  if (from.rank() > to.rank()) return false;
-  const int extra = to.rank() - from.rank();
-  for (int i = 0; i < from.rank(); ++i) {
-    if (from[i] != 1 && from[i] != to[i + extra]) return false;
-  }
-  return true;
-}
-
 void check_added(const Inference& inference, int input, const char* what, const Shape& scores) {
   if (!inference.has(input) || broadcasts_to(inference.input(input).shape(), scores)) return;
   inference.fail(ErrorCode::shape, std::string(what) + " does not fit; got " +

@@ -45,5 +45,9 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   optim::Sgd().step(std::vector<Array>{v.array()}, Gradients(), 0.1);
 #elif MISTAKE == 17  // says: a temporary module is dropped
   optim::Sgd().step(nn::Linear(1, 1), Gradients(), 0.1);
+#elif MISTAKE == 18  // says: set() takes one list of positions
+  x = x.set({{0, 1}, {1, 0}}, 0.0);
+#elif MISTAKE == 19  // says: select_assign() adds at the positions of a tensor
+  x = x.set(i[0], 0.0);
 #endif
 }

@@ -164,6 +164,57 @@ TEST(Tensor, IndexedByWords) {
   EXPECT_EQ(sums, (Values{6, 15}));
 }
 
+template <class Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Tensor, ListsOfIntegersArePositions) {
+  const Tensor<2> x{{1, 2}, {3, 4}, {5, 6}};
+  EXPECT_EQ(values(x[{2, 0}]), (Values{5, 6, 1, 2}));
+  EXPECT_EQ(values(x[{-1}]), (Values{5, 6}));
+  EXPECT_EQ(values(x.set({{0, 1}}, 9)), (Values{9, 9, 9, 9, 5, 6}));
+  EXPECT_EQ(values(x.set({{1, -1}}, Tensor<1>{7, 8})), (Values{1, 2, 7, 8, 7, 8}));
+  EXPECT_EQ(values(x.set({{1, 1}}, Tensor<2>{{7, 8}, {0, 9}})), (Values{1, 2, 0, 9, 5, 6}));
+  const Tensor<1> v{1, 2, 3};
+  EXPECT_EQ(values(v.set({{0, 1}}, 9)), (Values{9, 9, 3}));
+  EXPECT_EQ(values(v.set({{0, 1}}, Tensor<1>{7, 8})), (Values{7, 8, 3}));
+  EXPECT_EQ(values(v.set({{true, false, true}}, 9)), (Values{9, 2, 9}));
+  const Tensor<1> w = v.require_grad();
+  EXPECT_EQ(values(w.set({{0, 2}}, 9).square().sum().backward().at(w)), (Values{0, 4, 0}));
+  EXPECT_EQ(error_of([&] { (void)x[{0, 3}]; }),
+            "index: position out of range; got 3 of axis 0, expected one of 3 elements");
+  EXPECT_EQ(error_of([&] { (void)x.set({{0, -4}}, 1); }),
+            "set: position out of range; got -4 of axis 0, expected one of 3 elements");
+  EXPECT_EQ(error_of([&] { (void)x.set({{0, 1}}, Tensor<2>::ones({3, 2})); }).rfind("set: ", 0),
+            0u);
+}
+
+TEST(Tensor, MasksAndValuesDoNotEnlargeWhatTheyChange) {
+  const Tensor<2> x{{1, 2, 3}};
+  const Tensor<2, Bool> large{{true, false, true}, {false, true, false}};
+  const Tensor<2> two = Tensor<2>::zeros({2, 3});
+  const Tensor<2, Bool> row = x > 1;
+  const std::string mask =
+      ": mask does not broadcast to the tensor; got [2, 3] for [1, 3], "
+      "expected equal extents or 1";
+  const std::string value =
+      ": value does not broadcast to the tensor; got [2, 3] for [1, 3], "
+      "expected equal extents or 1";
+  EXPECT_EQ(error_of([&] { (void)x.set(large, 0); }), "set" + mask);
+  EXPECT_EQ(error_of([&] { (void)x.set(large, -x); }), "set" + mask);
+  EXPECT_EQ(error_of([&] { (void)x.mask_fill(large, 0); }), "mask_fill" + mask);
+  EXPECT_EQ(error_of([&] { (void)x.mask_where(large, -x); }), "mask_where" + mask);
+  EXPECT_EQ(error_of([&] { (void)x.set(row, two); }), "set" + value);
+  EXPECT_EQ(values(two.set(row, -x)), (Values{0, -2, -3, 0, -2, -3}));
+  EXPECT_EQ(values(two.set(Tensor<2, Bool>{{true}, {false}}, 5)), (Values{5, 5, 5, 0, 0, 0}));
+}
+
 TEST(Tensor, HabitsOfOtherLibraries) {
   const Tensor<2> x{{1, 2, 3}, {4, 5, 6}};
   EXPECT_EQ(x.reshape(3, 2).dims(), (std::array<std::int64_t, 2>{3, 2}));
