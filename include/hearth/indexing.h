@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "hearth/array.h"
 #include "hearth/ops.h"
@@ -47,17 +48,14 @@ class IndexWord {
   constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
   template <std::integral I>
   constexpr IndexWord(I position)  // NOLINT(google-explicit-constructor)
-      : IndexWord(At{position > I{0} && static_cast<std::uint64_t>(position) > kHighest
-                         ? static_cast<std::int64_t>(kHighest)
-                         : static_cast<std::int64_t>(position)}) {}
+      : IndexWord(At{std::in_range<std::int64_t>(+position) ? static_cast<std::int64_t>(position)
+                                                            : INT64_MAX}) {}
 
   constexpr Kind kind() const noexcept { return kind_; }
   constexpr const Slice& slice() const noexcept { return slice_; }
   constexpr std::int64_t position() const noexcept { return slice_.start; }
 
  private:
-  static constexpr std::uint64_t kHighest = INT64_MAX;
-
   Kind kind_ = Kind::slice;
   Slice slice_;
 };

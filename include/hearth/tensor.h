@@ -34,7 +34,7 @@
 namespace hearth {
 inline namespace v0 {
 
-template <int Rank, TensorKind K = Float>
+template <int Rank, TensorKind K>
 class Tensor : public tensor_detail::Methods<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 

@@ -49,5 +49,13 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   x = x.set({{0, 1}, {1, 0}}, 0.0);
 #elif MISTAKE == 19  // says: select_assign() adds at the positions of a tensor
   x = x.set(i[0], 0.0);
+#elif MISTAKE == 20  // says: a number of another kind than the tensor
+  (void)(i + 0.5);
+#elif MISTAKE == 21  // says: a number of another kind than the tensor
+  (void)(0.5 < i);
+#elif MISTAKE == 22  // says: no such operator for this kind
+  (void)(b + b);
+#elif MISTAKE == 23  // says: no such operator for this kind
+  (void)(x & x);
 #endif
 }
