@@ -35,7 +35,7 @@ namespace hearth {
 inline namespace v0 {
 
 template <int Rank, TensorKind K>
-class Tensor : public tensor_detail::Methods<Rank, K> {
+class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 
  public:
@@ -700,7 +700,7 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   bool is_require_grad() const noexcept { return array_.is_require_grad(); }
   Tensor detach() const { return Tensor(array_.detach()); }
   // Gradients of this tensor's one element with respect to all leaves.
-  Gradients backward(const BackwardOptions& options = {}) const
+  [[nodiscard]] Gradients backward(const BackwardOptions& options = {}) const
     requires std::same_as<K, Float>
   {
     return hearth::backward(array_, options);
