@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 #include "hearth/array.h"
 #include "hearth/ops.h"
@@ -46,17 +48,14 @@ class IndexWord {
   constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
   template <std::integral I>
   constexpr IndexWord(I position)  // NOLINT(google-explicit-constructor)
-      : IndexWord(At{position > I{0} && static_cast<std::uint64_t>(position) > kHighest
-                         ? static_cast<std::int64_t>(kHighest)
-                         : static_cast<std::int64_t>(position)}) {}
+      : IndexWord(At{std::in_range<std::int64_t>(+position) ? static_cast<std::int64_t>(position)
+                                                            : INT64_MAX}) {}
 
   constexpr Kind kind() const noexcept { return kind_; }
   constexpr const Slice& slice() const noexcept { return slice_; }
   constexpr std::int64_t position() const noexcept { return slice_.start; }
 
  private:
-  static constexpr std::uint64_t kHighest = INT64_MAX;
-
   Kind kind_ = Kind::slice;
   Slice slice_;
 };
@@ -74,6 +73,20 @@ HEARTH_API Array index(const Array& x, std::initializer_list<IndexWord> words);
 // front of those of the part are dropped.
 HEARTH_API Array index_assign(const Array& x, std::initializer_list<IndexWord> words,
                               const Array& value);
+
+// What typed tensors call; errors name their methods.
+namespace tensor_detail {
+
+// The elements of the first axis at `positions`, which may count from the end.
+HEARTH_API Array elements(const Array& x, std::span<const std::int64_t> positions);
+// x with `value`, which broadcasts, in place of index(x, words) or of elements(x, positions), where
+// the last of equal positions stays.
+HEARTH_API Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& value);
+HEARTH_API Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value);
+// x with `value` where `mask` (bool) is true. Both broadcast to the shape of x, or Error{shape}.
+HEARTH_API Array set_where(const char* op, const Array& x, const Array& mask, const Array& value);
+
+}  // namespace tensor_detail
 
 }  // namespace v0
 }  // namespace hearth

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,7 +29,9 @@ namespace hearth {
 inline namespace v0 {
 namespace optim {
 
-// What all optimizers share: arrays of state for the parameters, and a count of steps.
+// What all optimizers share: arrays of state for the parameters, and a count of steps. State
+// belongs to the leaf that a parameter is (gradient_id()), whatever its name and wherever it is
+// stepped; checkpoints know it by name.
 class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();
@@ -40,29 +43,40 @@ class HEARTH_API Optimizer {
   // array in several places (tied weights: equal ids) is updated once, with the state of its first
   // name, and all places get the new value. Gradients that are moved in need no memory of their own
   // past the plan. Throws Error{shape} for a gradient or an array of state that does not fit its
-  // parameter, Error{invalid_argument} for two parameters of one name; then nothing has changed.
+  // parameter; then nothing has changed.
+  //
+  // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
             const StepOptions& options);
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate) {
     step(parameters, std::move(gradients), learning_rate, StepOptions());
   }
   template <class Module>
-    requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
-  void step(Module& module, Gradients gradients, double learning_rate, const StepOptions& options) {
+    requires(!std::is_same_v<std::remove_cvref_t<Module>, std::vector<Parameter>>)
+  void step(Module&& module, Gradients gradients, double learning_rate,
+            const StepOptions& options) {
+    static_assert(!parameter_detail::kHoldsTensors<Module>,
+                  "a range of tensors holds copies, and stepping those changes no other: write "
+                  "step({w, b}, ...), or pass a module that has the tensors");
+    static_assert(std::is_lvalue_reference_v<Module>,
+                  "a temporary module is dropped with its new values: step one that stays");
     step(parameters(module), std::move(gradients), learning_rate, options);
   }
   template <class Module>
-    requires(!std::is_same_v<std::remove_const_t<Module>, std::vector<Parameter>>)
-  void step(Module& module, Gradients gradients, double learning_rate) {
-    step(parameters(module), std::move(gradients), learning_rate, StepOptions());
+    requires(!std::is_same_v<std::remove_cvref_t<Module>, std::vector<Parameter>>)
+  void step(Module&& module, Gradients gradients, double learning_rate) {
+    step(std::forward<Module>(module), std::move(gradients), learning_rate, StepOptions());
   }
 
   std::int64_t steps() const noexcept { return steps_; }
 
   // The state for a checkpoint: "<parameter>.<array>" and "steps" (i64 [1]), in order of names.
+  // Parameters without a name have their number instead, counted from 0 in the order of their first
+  // steps. Throws Error{invalid_argument} for two parameters of one name.
   NamedArrays state_dict() const;
-  // The inverse. Throws Error{invalid_argument} for names that this optimizer does not keep, for a
-  // parameter whose arrays are not all there, and for steps that are no count.
+  // The inverse: a parameter takes the state of its name when it is first stepped after. Throws
+  // Error{invalid_argument} for names that this optimizer does not keep, for a parameter whose
+  // arrays are not all there, and for steps that are no count.
   void load_state_dict(const NamedArrays& state);
 
  protected:
@@ -81,16 +95,23 @@ class HEARTH_API Optimizer {
   virtual Array update(const Update& at) const = 0;
 
  private:
+  using Slots = std::vector<Array>;  // one for each slot name, once the parameter has been updated
   struct State {
-    std::vector<Array> slots;  // one for each slot name, once the parameter has been updated
-    std::int64_t checked = 0;  // by the check() of this number
+    std::string name;                   // of the first step
+    std::int64_t order = 0;             // of the first step, among all states
+    std::shared_ptr<const Array> leaf;  // the parameter without its value
+    Slots slots;
   };
 
   std::vector<State*> check(const std::vector<Parameter>& parameters, const Gradients& gradients);
+  State& state_of(const Parameter& parameter);
+  Slots slots_for(const std::string& name);
+  std::map<std::string, const Slots*> by_name() const;
 
   std::vector<std::string> slot_names_;
-  std::map<std::string, State> states_;  // by parameter
-  std::int64_t checks_ = 0;
+  std::map<std::uint64_t, State> states_;  // by the parameter's gradient_id()
+  std::map<std::string, Slots> loaded_;    // by name, until a parameter takes it
+  std::int64_t created_ = 0;               // states so far
   std::int64_t steps_ = 0;
 };
 

@@ -32,8 +32,14 @@
 namespace hearth {
 inline namespace v0 {
 
-// A parameter of a module that lives elsewhere.
+// A parameter that lives elsewhere: of a module, by its name there, or a loose one.
 struct Parameter {
+  Parameter(std::string its_name, Array* its_array) : name(std::move(its_name)), array(its_array) {}
+  Parameter(Array& loose) : array(&loose) {}  // NOLINT(google-explicit-constructor)
+  template <int Rank, TensorKind K>
+  Parameter(Tensor<Rank, K>& loose)  // NOLINT(google-explicit-constructor)
+      : array(&tensor_detail::Access::array(loose)) {}
+
   std::string name;
   Array* array;
 };
@@ -52,6 +58,14 @@ concept MaybeMember = !std::is_array_v<Member> && requires(Member& member) {
   *member;
   static_cast<bool>(member);
 };
+
+// Whether a type is a range of arrays or tensors themselves.
+template <class Range>
+inline constexpr bool kHoldsTensors =
+    !tensor_detail::kIsTensor<std::remove_cvref_t<Range>> && requires(Range& range) {
+      requires std::is_same_v<std::remove_cvref_t<decltype(*std::begin(range))>, Array> ||
+                   tensor_detail::kIsTensor<std::remove_cvref_t<decltype(*std::begin(range))>>;
+    };
 
 template <class F>
 struct Walk {
@@ -108,14 +122,6 @@ std::vector<Parameter> parameters(Module& module) {
   return out;
 }
 
-// The number of elements of all parameters.
-template <class Module>
-std::int64_t parameter_count(const Module& module) {
-  std::int64_t count = 0;
-  visit(module, [&](const std::string&, const Array& array) { count += array.size(); });
-  return count;
-}
-
 // The values by name, cut off from differentiation.
 template <class Module>
 NamedArrays state_dict(const Module& module) {
@@ -126,8 +132,17 @@ NamedArrays state_dict(const Module& module) {
   return out;
 }
 
-// A line for each parameter (name, dtype, shape, elements) and one for all of them.
+// The number of elements of all parameters. One value under several names (tied weights) counts
+// once.
+HEARTH_API std::int64_t parameter_count(const NamedArrays& parameters);
+// A line for each parameter (name, dtype, shape, elements) and one for all of them; of tied ones,
+// those after the first say which that is.
 HEARTH_API std::string summary(const NamedArrays& parameters);
+template <class Module>
+  requires(!std::is_same_v<Module, NamedArrays>)
+std::int64_t parameter_count(const Module& module) {
+  return parameter_count(state_dict(module));
+}
 template <class Module>
   requires(!std::is_same_v<Module, NamedArrays>)
 std::string summary(const Module& module) {
@@ -144,14 +159,17 @@ void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexp
   load_state_dict(parameters(module), values, allow_unexpected);
 }
 
-// Takes the parameters out of training and back in; unfrozen parameters have new ids.
+// Takes the parameters out of training and back in: those of a float dtype, and with new ids where
+// they were out. Tied ones stay tied.
+HEARTH_API void unfreeze(const std::vector<Parameter>& parameters);
 template <class Module>
 void freeze(Module& module) {
   visit(module, [](const std::string&, Array& array) { array = array.detach(); });
 }
 template <class Module>
+  requires(!std::is_same_v<Module, std::vector<Parameter>>)
 void unfreeze(Module& module) {
-  visit(module, [](const std::string&, Array& array) { array = array.require_grad(); });
+  unfreeze(parameters(module));
 }
 
 }  // namespace v0

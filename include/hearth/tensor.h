@@ -34,8 +34,8 @@
 namespace hearth {
 inline namespace v0 {
 
-template <int Rank, TensorKind K = Float>
-class Tensor : public tensor_detail::Methods<Rank, K> {
+template <int Rank, TensorKind K>
+class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 
  public:
@@ -357,13 +357,14 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
 
   // ---- Comparison and logic
 
-  // `value` where the mask is true, this tensor elsewhere.
+  // `value` where the mask is true, this tensor elsewhere: mask and value broadcast to its shape.
   Tensor mask_where(const Tensor<Rank, Bool>& mask, const Tensor& value) const {
-    return Tensor(hearth::where(mask.array(), value.array_, array_));
+    return Tensor(tensor_detail::set_where("mask_where", array_, mask.array(), value.array_));
   }
   template <ScalarOf<K> N>
   Tensor mask_fill(const Tensor<Rank, Bool>& mask, N value) const {
-    return Tensor(hearth::where(mask.array(), tensor_detail::scalar(value), array_));
+    return Tensor(
+        tensor_detail::set_where("mask_fill", array_, mask.array(), tensor_detail::scalar(value)));
   }
 
   // ---- Reductions
@@ -542,6 +543,12 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor operator[](const Slice& part) const { return Tensor(hearth::index(array_, {part})); }
   // The elements of the first axis that `positions` name, which are not counted from the end.
   Tensor operator[](const Tensor<1, Int>& positions) const { return select(0, positions); }
+  // The same of a list, x[{2, 0, -1}], where negative ones are counted from the end.
+  template <std::integral I, std::size_t N>
+    requires(!std::same_as<I, bool>)
+  Tensor operator[](const I (&positions)[N]) const {
+    return Tensor(tensor_detail::elements(array_, listed(positions)));
+  }
   // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis). Where no
   // axis is left the result is a tensor of one element.
   template <class... W>
@@ -554,23 +561,44 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
       return Tensor<kLeft, K>(hearth::index(array_, {IndexWord(words)...}));
     }
   }
-  // This tensor with `value`, which broadcasts, in the part that the words name; a mask: where it
-  // is true. x = x.set({at(0), from(2)}, y) reuses x's memory where nothing else holds it.
+  // This tensor with `value`, which broadcasts, in the part that the words name.
+  // x = x.set({at(0), from(2)}, y) reuses x's memory where nothing else holds it.
   template <int R>
     requires(R <= Rank)
   Tensor set(std::initializer_list<IndexWord> words, const Tensor<R, K>& value) const {
-    return Tensor(hearth::index_assign(array_, words, value.array()));
+    return Tensor(tensor_detail::set(array_, words, value.array()));
   }
   template <ScalarOf<K> N>
   Tensor set(std::initializer_list<IndexWord> words, N value) const {
-    return Tensor(hearth::index_assign(array_, words, tensor_detail::scalar(value)));
+    return Tensor(tensor_detail::set(array_, words, tensor_detail::scalar(value)));
   }
+  // x.set({{2, 0, -1}}, value): in the elements of the first axis at a list of positions, one after
+  // the other.
+  template <std::integral I, std::size_t Lists, std::size_t N, int R>
+    requires(!std::same_as<I, bool> && R <= Rank)
+  Tensor set(const I (&positions)[Lists][N], const Tensor<R, K>& value) const {
+    return Tensor(tensor_detail::set(array_, only_list(positions), value.array()));
+  }
+  template <std::integral I, std::size_t Lists, std::size_t N, ScalarOf<K> Number>
+    requires(!std::same_as<I, bool>)
+  Tensor set(const I (&positions)[Lists][N], Number value) const {
+    return Tensor(tensor_detail::set(array_, only_list(positions), tensor_detail::scalar(value)));
+  }
+  // Where a mask is true: mask and value broadcast to the shape of this tensor.
   Tensor set(const Tensor<Rank, Bool>& mask, const Tensor& value) const {
-    return mask_where(mask, value);
+    return Tensor(tensor_detail::set_where("set", array_, mask.array(), value.array_));
   }
   template <ScalarOf<K> N>
   Tensor set(const Tensor<Rank, Bool>& mask, N value) const {
-    return mask_fill(mask, value);
+    return Tensor(
+        tensor_detail::set_where("set", array_, mask.array(), tensor_detail::scalar(value)));
+  }
+  template <int R, class Value>
+  Tensor set(const Tensor<R, Int>&, const Value&) const {
+    static_assert(tensor_detail::kNever<Value>,
+                  "set() takes words, a list of positions such as {{2, 0}}, or a mask: "
+                  "select_assign() adds at the positions of a tensor");
+    return *this;
   }
   // Over the first axis: for (const auto& row : x).
   auto begin() const { return tensor_detail::Elements<Tensor>{*this, 0}; }
@@ -672,7 +700,7 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
   bool is_require_grad() const noexcept { return array_.is_require_grad(); }
   Tensor detach() const { return Tensor(array_.detach()); }
   // Gradients of this tensor's one element with respect to all leaves.
-  Gradients backward(const BackwardOptions& options = {}) const
+  [[nodiscard]] Gradients backward(const BackwardOptions& options = {}) const
     requires std::same_as<K, Float>
   {
     return hearth::backward(array_, options);
@@ -736,6 +764,19 @@ class Tensor : public tensor_detail::Methods<Rank, K> {
     std::vector<Slice> slices(static_cast<std::size_t>(normalize_axis(op, dim, Rank)) + 1);
     slices.back() = part;
     return slices;
+  }
+  template <class I, std::size_t N>
+  static std::array<std::int64_t, N> listed(const I (&positions)[N]) {
+    std::array<std::int64_t, N> out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = static_cast<std::int64_t>(positions[i]);
+    return out;
+  }
+  template <class I, std::size_t Lists, std::size_t N>
+  static auto only_list(const I (&positions)[Lists][N]) {
+    static_assert(Lists == 1,
+                  "set() takes one list of positions, those along the first axis; a mask is a "
+                  "tensor of bool, made by a comparison or of lists of true and false");
+    return listed(positions[0]);
   }
   static std::vector<Tensor> typed(std::vector<Array> arrays) {
     std::vector<Tensor> out;

@@ -8,30 +8,44 @@
 namespace hearth {
 inline namespace v0 {
 
-#define HEARTH_TENSOR_OPERATOR(symbol, method, function, kinds, result)                      \
-  template <int Rank, kinds K>                                                               \
-  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) { \
-    return a.method(b);                                                                      \
-  }                                                                                          \
-  template <int Rank, kinds K, ScalarOf<K> N>                                                \
-  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, N b) {                      \
-    return a.method(b);                                                                      \
-  }                                                                                          \
-  template <int Rank, kinds K, ScalarOf<K> N>                                                \
-  Tensor<Rank, result> operator symbol(N a, const Tensor<Rank, K>& b) {                      \
-    return Tensor<Rank, result>(hearth::function(tensor_detail::scalar(a), b.array()));      \
-  }                                                                                          \
-  HEARTH_TENSOR_MISTAKES(symbol)
-// Two ranks, two kinds.
-#define HEARTH_TENSOR_MISTAKES(symbol)                                                       \
-  template <int A, int B, TensorKind K, TensorKind L>                                        \
-    requires(A != B || !std::same_as<K, L>)                                                  \
-  Tensor<A, K> operator symbol(const Tensor<A, K>& a, const Tensor<B, L>&) {                 \
-    static_assert(A == B,                                                                    \
-                  "tensors of different ranks: add axes by unsqueeze_dim(), or drop them");  \
-    static_assert(std::same_as<K, L>,                                                        \
-                  "tensors of different kinds: convert one by float_(), int_() or bool_()"); \
-    return a;                                                                                \
+#define HEARTH_TENSOR_OPERATOR(symbol, method, function, kinds, result)                          \
+  template <int Rank, kinds K>                                                                   \
+  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) {     \
+    return a.method(b);                                                                          \
+  }                                                                                              \
+  template <int Rank, kinds K, ScalarOf<K> N>                                                    \
+  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, N b) {                          \
+    return a.method(b);                                                                          \
+  }                                                                                              \
+  template <int Rank, kinds K, ScalarOf<K> N>                                                    \
+  Tensor<Rank, result> operator symbol(N a, const Tensor<Rank, K>& b) {                          \
+    return Tensor<Rank, result>(hearth::function(tensor_detail::scalar(a), b.array()));          \
+  }                                                                                              \
+  /* Two ranks, two kinds, a kind or a number that the operator does not take. */                \
+  template <int A, int B, TensorKind K, TensorKind L>                                            \
+    requires(A != B || !std::same_as<K, L> || !kinds<K>)                                         \
+  Tensor<A, K> operator symbol(const Tensor<A, K>& a, const Tensor<B, L>&) {                     \
+    static_assert(A == B,                                                                        \
+                  "tensors of different ranks: add axes by unsqueeze_dim(), or drop them");      \
+    static_assert(std::same_as<K, L>,                                                            \
+                  "tensors of different kinds: convert one by float_(), int_() or bool_()");     \
+    static_assert(kinds<K>,                                                                      \
+                  "no such operator for this kind: convert by float_() or int_(), or "           \
+                  "by a comparison such as x != 0");                                             \
+    return a;                                                                                    \
+  }                                                                                              \
+  template <int Rank, TensorKind K, class N>                                                     \
+    requires(std::is_arithmetic_v<N> && !ScalarOf<N, K>)                                         \
+  Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, N) {                                 \
+    static_assert(tensor_detail::kNever<N>,                                                      \
+                  "a number of another kind than the tensor: convert the tensor by float_() or " \
+                  "int_(), or write a whole number, true or false");                             \
+    return a;                                                                                    \
+  }                                                                                              \
+  template <int Rank, TensorKind K, class N>                                                     \
+    requires(std::is_arithmetic_v<N> && !ScalarOf<N, K>)                                         \
+  Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                               \
+    return b symbol a;                                                                           \
   }
 HEARTH_TENSOR_OPERATOR(+, add, add, NumericKind, K)
 HEARTH_TENSOR_OPERATOR(-, sub, sub, NumericKind, K)
@@ -44,29 +58,16 @@ HEARTH_TENSOR_OPERATOR(<, lower, less, TensorKind, Bool)
 HEARTH_TENSOR_OPERATOR(<=, lower_equal, less_equal, TensorKind, Bool)
 HEARTH_TENSOR_OPERATOR(>, greater, greater, TensorKind, Bool)
 HEARTH_TENSOR_OPERATOR(>=, greater_equal, greater_equal, TensorKind, Bool)
+HEARTH_TENSOR_OPERATOR(&, bool_and, logical_and, BoolKind, Bool)
+HEARTH_TENSOR_OPERATOR(|, bool_or, logical_or, BoolKind, Bool)
+HEARTH_TENSOR_OPERATOR(^, bool_xor, logical_xor, BoolKind, Bool)
 #undef HEARTH_TENSOR_OPERATOR
-HEARTH_TENSOR_MISTAKES(&)
-HEARTH_TENSOR_MISTAKES(|)
-HEARTH_TENSOR_MISTAKES(^)
-#undef HEARTH_TENSOR_MISTAKES
 
 template <int Rank, NumericKind K>
 Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
   return x.neg();
 }
 
-template <int Rank>
-Tensor<Rank, Bool> operator&(const Tensor<Rank, Bool>& a, const Tensor<Rank, Bool>& b) {
-  return a.bool_and(b);
-}
-template <int Rank>
-Tensor<Rank, Bool> operator|(const Tensor<Rank, Bool>& a, const Tensor<Rank, Bool>& b) {
-  return a.bool_or(b);
-}
-template <int Rank>
-Tensor<Rank, Bool> operator^(const Tensor<Rank, Bool>& a, const Tensor<Rank, Bool>& b) {
-  return a.bool_xor(b);
-}
 template <int Rank>
 Tensor<Rank, Bool> operator!(const Tensor<Rank, Bool>& x) {
   return x.bool_not();

@@ -38,6 +38,8 @@ template <class K>
 concept TensorKind = std::same_as<K, Float> || std::same_as<K, Int> || std::same_as<K, Bool>;
 template <class K>
 concept NumericKind = std::same_as<K, Float> || std::same_as<K, Int>;
+template <class K>
+concept BoolKind = std::same_as<K, Bool>;
 
 // A number that may stand beside a tensor of kind K: a fraction beside Int does not compile.
 template <class T, class K>
@@ -85,7 +87,7 @@ struct TensorOptions {
   Device device;
 };
 
-template <int Rank, TensorKind K>
+template <int Rank, TensorKind K = Float>
 class Tensor;
 
 namespace tensor_detail {
@@ -172,7 +174,7 @@ Array scalar(N value) {
   if constexpr (std::same_as<N, bool>) {
     return Array(value);
   } else if constexpr (std::integral<N>) {
-    if (value > N{0} && static_cast<std::uint64_t>(value) > INT64_MAX) {
+    if (!std::in_range<std::int64_t>(+value)) {
       throw Error(ErrorCode::dtype, "number out of range; got " + std::to_string(value) +
                                         ", expected one that i64 holds");
     }

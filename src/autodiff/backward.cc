@@ -47,6 +47,10 @@ std::uint64_t gradient_id(const Array& array) noexcept {
   return array.grad() != nullptr && array.grad()->op == nullptr ? array.grad()->leaf_id : 0;
 }
 
+bool is_shared_leaf(const Array& leaf) noexcept {
+  return gradient_id(leaf) != 0 && leaf.grad()->references.load(std::memory_order_acquire) > 1;
+}
+
 Gradients backward(const Array& loss, const BackwardOptions& options) {
   check_loss("backward", loss);
   if (loss.grad() == nullptr) {

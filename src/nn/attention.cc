@@ -1,5 +1,6 @@
 #include <string>
 
+#include "core/throw_as.h"
 #include "hearth/nn.h"
 
 namespace hearth {
@@ -61,7 +62,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
   o_proj = Linear(heads * head_dim, dim, outer);
 }
 
-Array MultiHeadAttention::forward(const Array& x, const Call& call) const {
+Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   if (x.rank() != 3) {
     throw Error(ErrorCode::shape, "multi_head_attention: input of wrong rank; got " +
                                       to_string(x.shape()) + ", expected [batch, rows, dim]");
@@ -94,6 +95,8 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const {
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
   return reshape(out, {batch, rows, out.shape(1)});
+} catch (const Error& error) {
+  throw_as("multi_head_attention", error);
 }
 
 }  // namespace nn

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "core/throw_as.h"
 #include "hearth/nn.h"
 
 namespace hearth {
@@ -7,9 +8,10 @@ inline namespace v0 {
 namespace nn {
 namespace {
 
-// A parameter in the dtype of the activations; undefined stays undefined.
+// A parameter in the dtype of the activations, where both have a value: the op that gets them
+// refuses what has none.
 Array as_dtype_of(const Array& parameter, const Array& x) {
-  return parameter.defined() ? cast(parameter, x.dtype()) : parameter;
+  return parameter.defined() && x.defined() ? cast(parameter, x.dtype()) : parameter;
 }
 
 void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
@@ -109,7 +111,7 @@ FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& o
   down_proj = Linear(hidden, dim, outer);
 }
 
-Array FeedForward::forward(const Array& x) const {
+Array FeedForward::forward(const Array& x) const try {
   // One row a token: that way the projections share what they read.
   const Array tokens = x.rank() > 2 ? flatten(x, 0, -2) : x;
   const Array out =
@@ -118,6 +120,8 @@ Array FeedForward::forward(const Array& x) const {
   Shape shape = x.shape();
   shape[x.rank() - 1] = out.shape(1);
   return reshape(out, shape);
+} catch (const Error& error) {
+  throw_as("feed_forward", error);
 }
 
 }  // namespace nn

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hearth/parameter.h"
 
@@ -26,6 +27,15 @@ std::string padded(std::string text, std::size_t width) {
 
 }  // namespace
 
+std::int64_t parameter_count(const NamedArrays& parameters) {
+  std::unordered_set<const Node*> values;
+  std::int64_t count = 0;
+  for (const NamedArray& each : parameters) {
+    if (values.insert(each.array.node()).second) count += each.array.size();
+  }
+  return count;
+}
+
 std::string summary(const NamedArrays& parameters) {
   std::size_t widest = 5, widest_shape = 2;
   for (const NamedArray& each : parameters) {
@@ -33,16 +43,29 @@ std::string summary(const NamedArrays& parameters) {
     widest_shape = std::max(widest_shape, to_string(each.array.shape()).size());
   }
   std::string text;
-  std::int64_t elements = 0, bytes = 0;
+  std::int64_t bytes = 0;
+  std::unordered_map<const Node*, const std::string*> first_names;
   for (const auto& [label, array] : parameters) {
-    elements += array.size();
-    bytes += array.size() * size_of(array.dtype());
+    const auto [first, is_new] = first_names.try_emplace(array.node(), &label);
+    if (is_new) bytes += array.size() * size_of(array.dtype());
     text += padded(label, widest) + "  " + padded(std::string(name(array.dtype())), 4) + "  " +
-            padded(to_string(array.shape()), widest_shape) + "  " + std::to_string(array.size()) +
-            "\n";
+            padded(to_string(array.shape()), widest_shape) + "  " +
+            (is_new ? std::to_string(array.size()) : "tied to " + *first->second) + "\n";
   }
-  return text + padded("total", widest) + "  " + std::to_string(parameters.size()) + " arrays, " +
-         std::to_string(elements) + " elements, " + std::to_string(bytes) + " bytes\n";
+  return text + padded("total", widest) + "  " + std::to_string(first_names.size()) + " arrays, " +
+         std::to_string(parameter_count(parameters)) + " elements, " + std::to_string(bytes) +
+         " bytes\n";
+}
+
+void unfreeze(const std::vector<Parameter>& parameters) {
+  std::unordered_map<const Node*, Array> leaves;
+  for (const Parameter& parameter : parameters) {
+    Array& array = *parameter.array;
+    if (!is_float(array.dtype())) continue;
+    const auto [leaf, is_new] = leaves.try_emplace(array.node());
+    if (is_new) leaf->second = array.is_require_grad() ? array : array.require_grad();
+    array = leaf->second;
+  }
 }
 
 void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -381,11 +382,15 @@ Array lerp(const Array& a, const Array& b, const Array& t) {
   return record(defs::lerp_op, inputs, kNoParams);
 }
 // maximum would share the gradient of a tie; integers have none.
-Array clamp_min(const Array& x, const Array& low) {
+Array clamp_min(const Array& x, const Array& low) try {
   return is_real(x, low) ? clamp(x, low, kInfinity) : maximum(x, low);
+} catch (const Error& error) {
+  throw_as("clamp_min", error);
 }
-Array clamp_max(const Array& x, const Array& high) {
+Array clamp_max(const Array& x, const Array& high) try {
   return is_real(x, high) ? clamp(x, -kInfinity, high) : minimum(x, high);
+} catch (const Error& error) {
+  throw_as("clamp_max", error);
 }
 
 }  // namespace v0

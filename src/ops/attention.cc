@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -44,15 +45,6 @@ std::string shapes(const Inference& inference, int first) {
   return "q " + to_string(inference.input(first).shape()) + ", k " +
          to_string(inference.input(first + 1).shape()) + ", v " +
          to_string(inference.input(first + 2).shape());
-}
-
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  if (from.rank() > to.rank()) return false;
-  const int extra = to.rank() - from.rank();
-  for (int i = 0; i < from.rank(); ++i) {
-    if (from[i] != 1 && from[i] != to[i + extra]) return false;
-  }
-  return true;
 }
 
 void check_added(const Inference& inference, int input, const char* what, const Shape& scores) {
@@ -607,7 +599,8 @@ constinit const OpDef defs::causal_softmax_op = {
 
 inline namespace v0 {
 
-Array attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
+Array attention(const Array& q, const Array& k, const Array& v,
+                const AttentionOptions& options) try {
   const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
   const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
@@ -615,6 +608,8 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionO
               attention_params(scale, options.softcap, options.causal, length,
                                options.kv_length.has_value()),
               {&q, &k, &v, optional_input(options.mask), optional_input(options.bias)});
+} catch (const Error& error) {
+  throw_as("attention", error);
 }
 
 }  // namespace v0

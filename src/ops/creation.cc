@@ -1,6 +1,7 @@
 // Arrays from nothing but parameters.
 #include <cstdint>
 
+#include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
@@ -69,7 +70,7 @@ constinit const OpDef arange_op = {
 
 inline namespace v0 {
 
-Array full(const Shape& shape, const Array& value, DType dtype, Device device) {
+Array full(const Shape& shape, const Array& value, DType dtype, Device device) try {
   if (!value.defined()) {
     throw Error(ErrorCode::invalid_argument, "full: no value; got an undefined array");
   }
@@ -82,19 +83,35 @@ Array full(const Shape& shape, const Array& value, DType dtype, Device device) {
                            : make_scalar(static_cast<std::int64_t>(node.scalar), dtype);
   const Array* const inputs[] = {&scalar};
   return record(defs::expand_op, inputs, Params().list(shape), &device);
+} catch (const Error& error) {
+  throw_as("full", error);
 }
 
-Array zeros(const Shape& shape, DType dtype, Device device) {
+Array zeros(const Shape& shape, DType dtype, Device device) try {
   return full(shape, std::int64_t{0}, dtype, device);
+} catch (const Error& error) {
+  throw_as("zeros", error);
 }
-Array ones(const Shape& shape, DType dtype, Device device) {
+Array ones(const Shape& shape, DType dtype, Device device) try {
   return full(shape, std::int64_t{1}, dtype, device);
+} catch (const Error& error) {
+  throw_as("ones", error);
 }
-Array full_like(const Array& x, const Array& value) {
+Array full_like(const Array& x, const Array& value) try {
   return full(x.shape(), value, x.dtype(), x.device());
+} catch (const Error& error) {
+  throw_as("full_like", error);
 }
-Array zeros_like(const Array& x) { return full_like(x, std::int64_t{0}); }
-Array ones_like(const Array& x) { return full_like(x, std::int64_t{1}); }
+Array zeros_like(const Array& x) try {
+  return full_like(x, std::int64_t{0});
+} catch (const Error& error) {
+  throw_as("zeros_like", error);
+}
+Array ones_like(const Array& x) try {
+  return full_like(x, std::int64_t{1});
+} catch (const Error& error) {
+  throw_as("ones_like", error);
+}
 
 Array arange(std::int64_t start, std::int64_t end, std::int64_t step, DType dtype, Device device) {
   if (step == 0) {

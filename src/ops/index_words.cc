@@ -1,8 +1,11 @@
-// index() and index_assign(): words are slices and a change of shape.
+// index() and index_assign(): words are slices and a change of shape. Lists of positions and masks.
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/throw_as.h"
 #include "hearth/indexing.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -90,13 +93,15 @@ Shape shape_of_index(const Indexed& indexed, const Shape& part) {
 
 }  // namespace
 
-Array index(const Array& x, std::initializer_list<IndexWord> words) {
+Array index(const Array& x, std::initializer_list<IndexWord> words) try {
   const Indexed indexed = resolve("index", x.shape(), words);
   const Array part = slice(x, indexed.slices);
   return reshape(part, shape_of_index(indexed, part.shape()));
+} catch (const Error& error) {
+  throw_as("index", error);
 }
 
-Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const Array& value) {
+Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const Array& value) try {
   const Indexed indexed = resolve("index_assign", x.shape(), words);
   if (value.is_scalar()) return slice_assign(x, indexed.slices, value);
   const Shape part = slice(x, indexed.slices).shape();
@@ -104,7 +109,71 @@ Array index_assign(const Array& x, std::initializer_list<IndexWord> words, const
   Shape shape = value.shape();
   while (shape.rank() > wanted.rank() && shape[0] == 1) shape.erase(0);
   return slice_assign(x, indexed.slices, reshape(expand(reshape(value, shape), wanted), part));
+} catch (const Error& error) {
+  throw_as("index_assign", error);
 }
 
+namespace tensor_detail {
+namespace {
+
+// Positions counted from the start.
+std::vector<std::int64_t> positions_in(const char* op, const Shape& shape,
+                                       std::span<const std::int64_t> positions) {
+  std::vector<std::int64_t> out;
+  for (const std::int64_t position : positions) {
+    out.push_back(element(op, position, 0, shape[0]).start);
+  }
+  return out;
+}
+
+void require_inside(const char* op, const char* what, const Array& operand, const Array& x) {
+  if (operand.is_scalar() || broadcasts_to(operand.shape(), x.shape())) return;
+  throw Error(ErrorCode::shape, std::string(op) + ": " + what + " does not broadcast to the " +
+                                    "tensor; got " + to_string(operand.shape()) + " for " +
+                                    to_string(x.shape()) + ", expected equal extents or 1");
+}
+
+}  // namespace
+
+Array elements(const Array& x, std::span<const std::int64_t> positions) {
+  const std::vector<std::int64_t> at = positions_in("index", x.shape(), positions);
+  const Shape shape = {static_cast<std::int64_t>(at.size())};
+  return select(x, Array::from_data(at, shape, x.device()), 0);
+}
+
+Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& value) try {
+  return index_assign(x, words, value);
+} catch (const Error& error) {
+  throw_as("set", error);
+}
+
+Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value) try {
+  const std::vector<std::int64_t> at = positions_in("set", x.shape(), positions);
+  Array values = value;
+  if (!value.is_scalar()) {
+    Shape shape = x.shape();
+    shape[0] = static_cast<std::int64_t>(at.size());
+    values = expand(value, shape);
+  }
+  Array out = x;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    out = slice_assign(out, {{at[i], at[i] + 1}},
+                       value.is_scalar() ? value : narrow(values, 0, row, 1));
+  }
+  return out;
+} catch (const Error& error) {
+  throw_as("set", error);
+}
+
+Array set_where(const char* op, const Array& x, const Array& mask, const Array& value) try {
+  require_inside(op, "mask", mask, x);
+  require_inside(op, "value", value, x);
+  return where(mask, value, x);
+} catch (const Error& error) {
+  throw_as(op, error);
+}
+
+}  // namespace tensor_detail
 }  // namespace v0
 }  // namespace hearth

@@ -1,5 +1,6 @@
 // Reading and writing parts of arrays: by region (slice_assign) and by index arrays.
 
+#include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -180,19 +181,23 @@ void infer_select_add(Inference& inference) {
   set_result(inference, inference.input(0).shape());
 }
 
-Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64_t axis) {
+Array by_index(const OpDef& op, const Array& x, const Array& indices, std::int64_t axis) try {
   const int along = normalize_axis(op.name.text, axis, x.rank());
   Array result = call(op, Params().i64(along), {&x, &indices});
   require_indices(op, indices, x.shape()[along]);
   return result;
+} catch (const Error& error) {
+  throw_as(op.name.text, error);
 }
 
 Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
-               std::int64_t axis) {
+               std::int64_t axis) try {
   const int along = normalize_axis(op.name.text, axis, x.rank());
   Array result = call(op, Params().i64(along), {&x, &indices, &values});
   require_indices(op, indices, x.shape()[along]);
   return result;
+} catch (const Error& error) {
+  throw_as(op.name.text, error);
 }
 
 // Of a reading op: the gradient is added where it was read.
@@ -356,7 +361,7 @@ constinit const OpDef defs::select_add_op = {
 
 inline namespace v0 {
 
-Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array& value) {
+Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array& value) try {
   const SliceRegion region = resolve_slices("slice_assign", x.shape(), slices);
   const Array part = value.is_scalar() ? full(region.sizes, value, x.dtype(), x.device())
                                        : expand(value, region.sizes);
@@ -367,10 +372,14 @@ Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array
                                       std::string(name(part.dtype())) + ", expected one dtype");
   }
   return assign(x, part, region.starts, region.steps);
+} catch (const Error& error) {
+  throw_as("slice_assign", error);
 }
 
-Array dynamic_slice_assign(const Array& x, const Dims& starts, const Array& value) {
+Array dynamic_slice_assign(const Array& x, const Dims& starts, const Array& value) try {
   return assign(x, value, starts, Dims::filled(starts.rank(), 1));
+} catch (const Error& error) {
+  throw_as("dynamic_slice_assign", error);
 }
 
 Array gather(const Array& x, const Array& indices, std::int64_t axis) {
@@ -389,7 +398,7 @@ Array select_add(const Array& x, const Array& indices, const Array& values, std:
   return by_index(defs::select_add_op, x, indices, values, axis);
 }
 
-Array embedding(const Array& weight, const Array& indices) {
+Array embedding(const Array& weight, const Array& indices) try {
   if (weight.rank() != 2) {
     throw Error(ErrorCode::shape, "embedding: weight is no table; got " +
                                       to_string(weight.shape()) + ", expected [entries, dim]");
@@ -398,9 +407,11 @@ Array embedding(const Array& weight, const Array& indices) {
   shape.push_back(weight.shape()[1]);
   const Array rows = select(weight, reshape(indices, {indices.size()}), 0);
   return indices.rank() == 1 ? rows : reshape(rows, shape);
+} catch (const Error& error) {
+  throw_as("embedding", error);
 }
 
-Array one_hot(const Array& indices, std::int64_t classes, DType dtype) {
+Array one_hot(const Array& indices, std::int64_t classes, DType dtype) try {
   if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
     throw Error(ErrorCode::dtype, "one_hot: indices are no index array; got " +
                                       std::string(name(indices.dtype())) + ", expected i64 or i32");
@@ -414,6 +425,8 @@ Array one_hot(const Array& indices, std::int64_t classes, DType dtype) {
   check_shape("one_hot", shape);
   const Array ids = unsqueeze(cast(indices, DType::i64), {-1});
   return cast(equal(ids, arange(0, classes, 1, DType::i64, indices.device())), dtype);
+} catch (const Error& error) {
+  throw_as("one_hot", error);
 }
 
 }  // namespace v0

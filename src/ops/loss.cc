@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/throw_as.h"
 #include "graph/switches.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
@@ -162,7 +163,7 @@ constinit const OpDef defs::cross_entropy_backward_op = {
 inline namespace v0 {
 
 Array cross_entropy(const Array& logits, const Array& targets, Reduction reduction,
-                    std::int64_t ignore_index, double label_smoothing) {
+                    std::int64_t ignore_index, double label_smoothing) try {
   const Shape& shape = targets.shape();
   if (logits.rank() < 1 || logits.rank() != shape.rank() + 1) {
     throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
@@ -205,6 +206,8 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
       break;
   }
   return div(sum(loss), sum(cast(counts, loss.dtype())));
+} catch (const Error& error) {
+  throw_as("cross_entropy", error);
 }
 
 }  // namespace v0

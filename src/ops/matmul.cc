@@ -1,5 +1,6 @@
 // matmul and what is built from it.
 
+#include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -209,7 +210,7 @@ constinit const OpDef defs::linear_op = {
 
 inline namespace v0 {
 
-Array matmul(const Array& a, const Array& b) {
+Array matmul(const Array& a, const Array& b) try {
   if (a.rank() == 0 || b.rank() == 0) return multiply(a, b);
   const bool row = a.rank() == 1;
   const bool column = b.rank() == 1;
@@ -229,6 +230,8 @@ Array matmul(const Array& a, const Array& b) {
   if (row) product = squeeze(product, {-2});
   if (column) product = squeeze(product, {-1});
   return product;
+} catch (const Error& error) {
+  throw_as("matmul", error);
 }
 
 Array linear(const Array& x, const Array& weight, const Array& bias) {

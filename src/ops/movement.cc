@@ -61,12 +61,7 @@ void infer_expand(Inference& inference) {
   const Shape& shape = inference.input(0).node()->shape;
   inference.shape = statics_of(inference).list();
   check_shape("expand", inference.shape);
-  const int extra = inference.shape.rank() - shape.rank();
-  bool fits = extra >= 0;
-  for (int i = 0; fits && i < shape.rank(); ++i) {
-    fits = shape[i] == 1 || shape[i] == inference.shape[i + extra];
-  }
-  if (!fits) {
+  if (!broadcasts_to(shape, inference.shape)) {
     inference.fail(ErrorCode::shape, "does not broadcast; got " + to_string(shape) + " and " +
                                          to_string(inference.shape) +
                                          ", expected equal extents or 1, aligned at the end");

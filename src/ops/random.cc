@@ -1,6 +1,7 @@
 // Counter-based random numbers; the kernels follow include/hearth/random.h.
 
 #include "hearth/random.h"
+#include "core/throw_as.h"
 
 #include <atomic>
 #include <charconv>
@@ -382,7 +383,7 @@ Array random_bits(const Shape& shape, DType dtype, Device device, Generator* sou
   return draw(defs::random_bits_op, shape, dtype, device, source, [](Params&) {});
 }
 
-Array dropout(const Array& x, double probability, bool training, Generator* source) {
+Array dropout(const Array& x, double probability, bool training, Generator* source) try {
   if (!(probability >= 0 && probability <= 1)) {
     throw Error(ErrorCode::invalid_argument, "dropout: probability out of range; got " +
                                                  std::to_string(probability) +
@@ -397,6 +398,8 @@ Array dropout(const Array& x, double probability, bool training, Generator* sour
   const Array kept = random_bernoulli(x.shape(), keep, DType::bool_, x.device(), source);
   // Where nothing is kept there is nothing to scale, and 1 / 0 would spoil the gradient.
   return where(kept, keep > 0 ? mul(x, 1 / keep) : x, 0.0);
+} catch (const Error& error) {
+  throw_as("dropout", error);
 }
 
 }  // namespace v0

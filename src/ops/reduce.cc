@@ -2,6 +2,7 @@
 // indices, and what is made of them.
 #include <vector>
 
+#include "core/throw_as.h"
 #include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
@@ -520,13 +521,17 @@ Array all(const Array& x, const AllAxes& axes, bool keepdim) {
   return axes.axes ? reduce(defs::all_op, x, *axes.axes, keepdim) : reduce(defs::all_op, x);
 }
 
-Array mean(const Array& x) {
+Array mean(const Array& x) try {
   const Shape& shape = shape_of(defs::sum_op, x);
   return mean_over(x, (1u << shape.rank()) - 1, false);
+} catch (const Error& error) {
+  throw_as("mean", error);
 }
-Array mean(const Array& x, const Dims& axes, bool keepdim) {
+Array mean(const Array& x, const Dims& axes, bool keepdim) try {
   const Shape& shape = shape_of(defs::sum_op, x);
   return mean_over(x, axis_bits("mean", axes, shape.rank()), keepdim);
+} catch (const Error& error) {
+  throw_as("mean", error);
 }
 
 Array argmax(const Array& x, std::int64_t axis, bool keepdim, DType dtype) {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -224,19 +225,25 @@ constinit const OpDef defs::logsumexp_op = {
 
 inline namespace v0 {
 
-Array softmax(const Array& x, std::int64_t axis) {
+Array softmax(const Array& x, std::int64_t axis) try {
   const int at = normalize_axis("softmax", axis, x.rank());
   return call(defs::softmax_op, Params().i64(at), {&x});
+} catch (const Error& error) {
+  throw_as("softmax", error);
 }
 
-Array log_softmax(const Array& x, std::int64_t axis) {
+Array log_softmax(const Array& x, std::int64_t axis) try {
   const int at = normalize_axis("log_softmax", axis, x.rank());
   return call(defs::log_softmax_op, Params().i64(at), {&x});
+} catch (const Error& error) {
+  throw_as("log_softmax", error);
 }
 
-Array logsumexp(const Array& x, std::int64_t axis, bool keepdim) {
+Array logsumexp(const Array& x, std::int64_t axis, bool keepdim) try {
   const int at = normalize_axis("logsumexp", axis, x.rank());
   return call(defs::logsumexp_op, Params().i64(at).boolean(keepdim), {&x});
+} catch (const Error& error) {
+  throw_as("logsumexp", error);
 }
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // The public functions that look at arrays in another way, and those made of them.
 #include <algorithm>
 
+#include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
@@ -113,7 +114,11 @@ Array expand(const Array& x, const Shape& shape) {
   return call(defs::expand_op, Params().list(to), {&x});
 }
 
-Array broadcast_to(const Array& x, const Shape& shape) { return expand(x, shape); }
+Array broadcast_to(const Array& x, const Shape& shape) try {
+  return expand(x, shape);
+} catch (const Error& error) {
+  throw_as("broadcast_to", error);
+}
 
 Array squeeze(const Array& x) {
   const Shape& from = shape_of("squeeze", x);
@@ -140,7 +145,7 @@ Array squeeze(const Array& x, const Dims& axes) {
   return reshape(x, to);
 }
 
-Array unsqueeze(const Array& x, const Dims& axes) {
+Array unsqueeze(const Array& x, const Dims& axes) try {
   const Shape& from = shape_of("unsqueeze", x);
   Shape to;
   to.resize(from.rank() + axes.rank());
@@ -148,6 +153,8 @@ Array unsqueeze(const Array& x, const Dims& axes) {
   int next = 0;
   for (int i = 0; i < to.rank(); ++i) to[i] = (bits >> i & 1u) != 0 ? 1 : from[next++];
   return reshape(x, to);
+} catch (const Error& error) {
+  throw_as("unsqueeze", error);
 }
 
 Array flatten(const Array& x, std::int64_t first, std::int64_t last) {
@@ -242,7 +249,7 @@ Array cat(const std::vector<Array>& arrays, std::int64_t axis) {
   return cat(std::span<const Array>(arrays), axis);
 }
 
-Array stack(const std::vector<Array>& arrays, std::int64_t axis) {
+Array stack(const std::vector<Array>& arrays, std::int64_t axis) try {
   if (arrays.empty()) {
     fail(ErrorCode::invalid_argument, "stack",
          "nothing to join; got no arrays, expected one or more");
@@ -260,6 +267,8 @@ Array stack(const std::vector<Array>& arrays, std::int64_t axis) {
     rows.push_back(unsqueeze(array, {at}));
   }
   return cat(rows, at);
+} catch (const Error& error) {
+  throw_as("stack", error);
 }
 
 std::vector<Array> split(const Array& x, const std::vector<std::int64_t>& sizes,

@@ -12,6 +12,9 @@ void right(const Tensor<2>& x, const Tensor<2, Int>& i, const Tensor<2, Bool>& b
   const Tensor<2> converted = i.float_();
   const Tensor<2, Bool> both = b.bool_and(larger);
   const Tensor<2, Int> best = x.argmax(1);
+  const Tensor<2> shorter = exp(x);
+  const Tensor<2, Bool> smaller = less(i, 2);
+  const Tensor<1> total = sum(x);
 }
 
 void wrong(const Tensor<2>& x, const Tensor<2, Int>& i, const Tensor<2, Bool>& b) {
@@ -55,6 +58,10 @@ void wrong(const Tensor<2>& x, const Tensor<2, Int>& i, const Tensor<2, Bool>& b
 #elif MISTAKE == 19
   i.clamp(0.5, 1.5);
 #elif MISTAKE == 20
-  exp(x);
+  exp(i);
+#elif MISTAKE == 21
+  where(x, x, x);
+#elif MISTAKE == 22
+  maximum(x, i);
 #endif
 }

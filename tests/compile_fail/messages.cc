@@ -38,5 +38,24 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   x = x > 0;
 #elif MISTAKE == 14  // says: write a & b for each element
   auto both = b && b;
+#elif MISTAKE == 15  // says: a range of tensors holds copies
+  std::vector<Tensor<1>> copies{v, v};
+  optim::Sgd().step(copies, Gradients(), 0.1);
+#elif MISTAKE == 16  // says: a range of tensors holds copies
+  optim::Sgd().step(std::vector<Array>{v.array()}, Gradients(), 0.1);
+#elif MISTAKE == 17  // says: a temporary module is dropped
+  optim::Sgd().step(nn::Linear(1, 1), Gradients(), 0.1);
+#elif MISTAKE == 18  // says: set() takes one list of positions
+  x = x.set({{0, 1}, {1, 0}}, 0.0);
+#elif MISTAKE == 19  // says: select_assign() adds at the positions of a tensor
+  x = x.set(i[0], 0.0);
+#elif MISTAKE == 20  // says: a number of another kind than the tensor
+  (void)(i + 0.5);
+#elif MISTAKE == 21  // says: a number of another kind than the tensor
+  (void)(0.5 < i);
+#elif MISTAKE == 22  // says: no such operator for this kind
+  (void)(b + b);
+#elif MISTAKE == 23  // says: no such operator for this kind
+  (void)(x & x);
 #endif
 }

@@ -83,6 +83,52 @@ TEST(Parameters, AreSummedUp) {
       << text;
 }
 
+struct TiedTable {
+  nn::Embedding table{5, 4};
+  nn::Linear head{4, 5, {.bias = false}};
+  Tensor<1, Int> steps = Tensor<1, Int>::zeros({1});
+  Tensor<1, Bool> seen = Tensor<1, Bool>::zeros({2});
+  TiedTable() { head.weight = table.weight; }
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("table", self.table);
+    visitor("head", self.head);
+    visitor("steps", self.steps);
+    visitor("seen", self.seen);
+  }
+};
+
+TEST(Parameters, TiedOnesCountOnce) {
+  TiedTable model;
+  EXPECT_EQ(parameter_count(model), 5 * 4 + 1 + 2);
+  const auto expect_tied = [&] {
+    const std::string text = summary(model);
+    EXPECT_NE(text.find("table.weight  f32   [5, 4]  20\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("head.weight   f32   [5, 4]  tied to table.weight\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("total         3 arrays, 23 elements, 90 bytes\n"), std::string::npos)
+        << text;
+  };
+  expect_tied();
+  optim::Sgd().step(model, backward(sum(model.table.weight) + sum(model.head.weight)), 0.5);
+  expect_tied();
+}
+
+TEST(Parameters, UnfreezeSkipsWhatHasNoGradientAndKeepsTies) {
+  TiedTable model;
+  const std::uint64_t before = gradient_id(model.table.weight);
+  unfreeze(model);
+  EXPECT_EQ(gradient_id(model.table.weight), before) << "it was never frozen";
+  freeze(model);
+  EXPECT_FALSE(model.table.weight.is_require_grad());
+  unfreeze(model);
+  EXPECT_TRUE(model.table.weight.is_require_grad());
+  EXPECT_EQ(gradient_id(model.table.weight), gradient_id(model.head.weight));
+  EXPECT_FALSE(model.steps.is_require_grad());
+  EXPECT_FALSE(model.seen.is_require_grad());
+}
+
 TEST(Layers, AreTyped) {
   const nn::Embedding table(5, 4);
   const Tensor<2> rows = table.forward(Tensor<1, Int>{1, 2, 3});

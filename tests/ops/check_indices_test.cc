@@ -36,7 +36,7 @@ TEST_F(CheckedIndices, NameTheOpAndTheIndex) {
   EXPECT_EQ(error_of([&] { select(x, ids({0, 7}), 0); }),
             "select: index out of range; got 7, expected 0 to 3");
   EXPECT_EQ(error_of([&] { embedding(x, ids({-1})); }),
-            "select: index out of range; got -1, expected 0 to 3");
+            "embedding: index out of range; got -1, expected 0 to 3");
   EXPECT_NE(error_of([&] { gather(x, full({1, 2}, std::int64_t{4}, DType::i64), 0); }), "");
   EXPECT_NE(error_of([&] { select_add(x, ids({4}), ones({1, 2}), 0); }), "");
   EXPECT_NE(error_of([&] { cross_entropy(x, ids({0, 1, 2, 0})); }), "");

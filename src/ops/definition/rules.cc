@@ -28,6 +28,15 @@ void require_accepted(const Inference& inference, DType dtype) {
                                        ", expected one of " + expected);
 }
 
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  const int extra = to.rank() - from.rank();
+  if (extra < 0) return false;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (from[i] != 1 && from[i] != to[i + extra]) return false;
+  }
+  return true;
+}
+
 DType operand_dtype(const Inference& inference, int first, int last) {
   const DType dtype = common_dtype(inference, first, last);
   const auto accepts = inference.op.accepts_dtype;

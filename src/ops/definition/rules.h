@@ -29,6 +29,9 @@ void require_number_fits(const char* op, const Node& number, DType dtype);
 // Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
 void require_accepted(const Inference& inference, DType dtype);
 
+// Whether `from` stretches to `to`: aligned at the last axis, extents are equal or 1.
+bool broadcasts_to(const Shape& from, const Shape& to);
+
 // The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers
 // in an op of floats are f32.
 DType operand_dtype(const Inference& inference, int first, int last);

@@ -1,0 +1,268 @@
+// Whatever a function of ops.h or a layer is given, an Error that it throws names that function,
+// not an op that it is made of.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hearth/hearth.h"
+
+namespace hearth {
+namespace {
+
+struct Function {
+  const char* name;
+  std::function<void(const Array& a, const Array& b, const Array& c, std::int64_t n)> call;
+};
+
+#define OF_ONE(f)                                                                    \
+  Function {                                                                         \
+    #f, [](const Array& a, const Array&, const Array&, std::int64_t) { (void)f(a); } \
+  }
+#define OF_TWO(f)                                                                         \
+  Function {                                                                              \
+    #f, [](const Array& a, const Array& b, const Array&, std::int64_t) { (void)f(a, b); } \
+  }
+#define OF_THREE(f)                                                                            \
+  Function {                                                                                   \
+    #f, [](const Array& a, const Array& b, const Array& c, std::int64_t) { (void)f(a, b, c); } \
+  }
+#define OF_AXIS(f)                                                                        \
+  Function {                                                                              \
+    #f, [](const Array& a, const Array&, const Array&, std::int64_t n) { (void)f(a, n); } \
+  }
+#define OF_AXES(f)                                                                          \
+  Function {                                                                                \
+    #f, [](const Array& a, const Array&, const Array&, std::int64_t n) { (void)f(a, {n}); } \
+  }
+#define OF_INDICES(f)                                                                          \
+  Function {                                                                                   \
+    #f, [](const Array& a, const Array& b, const Array&, std::int64_t n) { (void)f(a, b, n); } \
+  }
+#define OF_VALUES(f)                                                         \
+  Function {                                                                 \
+    #f, [](const Array& a, const Array& b, const Array& c, std::int64_t n) { \
+      (void)f(a, b, c, n);                                                   \
+    }                                                                        \
+  }
+#define FUNCTION(name, expression)                                             \
+  Function {                                                                   \
+    name, [](const Array& a, const Array& b, const Array& c, std::int64_t n) { \
+      (void)a, (void)b, (void)c, (void)n, (void)(expression);                  \
+    }                                                                          \
+  }
+
+const std::vector<Function>& functions() {
+  static const nn::Linear linear_layer(3, 2);
+  static const nn::Embedding table(4, 3);
+  static const nn::LayerNorm centred(3);
+  static const nn::RmsNorm scaled(3);
+  static const nn::FeedForward gated(3, 4);
+  static const nn::MultiHeadAttention heads(4, 2, {});
+  static const std::vector<Function> list = {
+      OF_TWO(add),
+      OF_TWO(sub),
+      OF_TWO(mul),
+      OF_TWO(div),
+      OF_TWO(remainder),
+      OF_TWO(pow),
+      OF_TWO(maximum),
+      OF_TWO(minimum),
+      OF_ONE(neg),
+      OF_ONE(abs),
+      OF_ONE(sign),
+      OF_ONE(square),
+      OF_ONE(sqrt),
+      OF_ONE(rsqrt),
+      OF_ONE(recip),
+      OF_ONE(exp),
+      OF_ONE(expm1),
+      OF_ONE(log),
+      OF_ONE(log1p),
+      OF_ONE(tanh),
+      OF_ONE(sigmoid),
+      OF_ONE(erf),
+      OF_ONE(sin),
+      OF_ONE(cos),
+      OF_ONE(floor),
+      OF_ONE(ceil),
+      OF_ONE(round),
+      OF_ONE(relu),
+      OF_ONE(gelu),
+      OF_ONE(silu),
+      OF_TWO(equal),
+      OF_TWO(not_equal),
+      OF_TWO(less),
+      OF_TWO(less_equal),
+      OF_TWO(greater),
+      OF_TWO(greater_equal),
+      OF_TWO(logical_and),
+      OF_TWO(logical_or),
+      OF_TWO(logical_xor),
+      OF_ONE(logical_not),
+      OF_ONE(is_nan),
+      OF_THREE(where),
+      OF_THREE(clamp),
+      OF_TWO(clamp_min),
+      OF_TWO(clamp_max),
+      OF_THREE(lerp),
+      FUNCTION("cast", cast(a, DType::f32)),
+      FUNCTION("to_device", to_device(a, Device::cpu())),
+      OF_ONE(sum),
+      OF_AXES(sum),
+      OF_ONE(mean),
+      OF_AXES(mean),
+      OF_ONE(prod),
+      OF_AXES(prod),
+      OF_ONE(max),
+      OF_AXES(max),
+      OF_ONE(min),
+      OF_AXES(min),
+      OF_ONE(any),
+      OF_AXES(any),
+      OF_ONE(all),
+      OF_AXES(all),
+      OF_AXIS(argmax),
+      OF_AXIS(argmin),
+      OF_AXIS(max_with_indices),
+      OF_AXIS(min_with_indices),
+      OF_AXIS(softmax),
+      OF_AXIS(log_softmax),
+      OF_AXIS(logsumexp),
+      FUNCTION("reshape", reshape(a, {n, 2})),
+      OF_AXES(permute),
+      OF_ONE(transpose),
+      FUNCTION("swap_axes", swap_axes(a, n, 0)),
+      FUNCTION("expand", expand(a, {n, 3})),
+      FUNCTION("broadcast_to", broadcast_to(a, {n, 3})),
+      OF_ONE(squeeze),
+      OF_AXES(squeeze),
+      OF_AXES(unsqueeze),
+      FUNCTION("flatten", flatten(a, n, -1)),
+      FUNCTION("slice", slice(a, {{0, 2, n}, {}, {}})),
+      FUNCTION("narrow", narrow(a, n, 1, 2)),
+      FUNCTION("narrow", narrow(a, 0, n, 2)),
+      FUNCTION("dynamic_slice", dynamic_slice(a, {n, 0}, {1, 1})),
+      OF_AXES(flip),
+      OF_ONE(contiguous),
+      FUNCTION("cat", cat({a, b}, n)),
+      FUNCTION("cat", cat(std::vector<Array>(), n)),
+      FUNCTION("stack", stack({a, b}, n)),
+      FUNCTION("stack", stack(std::vector<Array>(), n)),
+      FUNCTION("split", split(a, {1, 2}, n)),
+      FUNCTION("split", split(a, {n, 2}, 0)),
+      FUNCTION("chunk", chunk(a, 2, n)),
+      FUNCTION("chunk", chunk(a, n, 0)),
+      FUNCTION("repeat", repeat(a, {n, 1})),
+      FUNCTION("slice_assign", slice_assign(a, {{0, 2, n}}, b)),
+      FUNCTION("dynamic_slice_assign", dynamic_slice_assign(a, {n, 0}, b)),
+      OF_INDICES(gather),
+      OF_VALUES(scatter_add),
+      OF_INDICES(select),
+      OF_VALUES(select_add),
+      OF_TWO(embedding),
+      OF_AXIS(one_hot),
+      OF_TWO(matmul),
+      OF_THREE(linear),
+      OF_THREE(layer_norm),
+      OF_TWO(rms_norm),
+      OF_ONE(rope),
+      OF_THREE(attention),
+      OF_TWO(cross_entropy),
+      FUNCTION("full", full({n, 2}, a)),
+      FUNCTION("full", full({2}, a, DType::u8)),
+      FUNCTION("zeros", zeros({n, 2})),
+      FUNCTION("ones", ones({n, 2})),
+      OF_TWO(full_like),
+      OF_ONE(zeros_like),
+      OF_ONE(ones_like),
+      FUNCTION("arange", arange(0, 5, n, DType::bool_)),
+      FUNCTION("linear_ramp", linear_ramp(n, 0, 1, DType::i64)),
+      FUNCTION("linear_ramp", linear_ramp(n, 0, 1)),
+      FUNCTION("eye", eye(n)),
+      FUNCTION("triu_mask", triu_mask(n, 2)),
+      FUNCTION("tril_mask", tril_mask(2, n)),
+      FUNCTION("triu", triu(a, n)),
+      FUNCTION("tril", tril(a, n)),
+      FUNCTION("index", index(a, {n})),
+      FUNCTION("index", index(a, {0, range(0, 2, n), new_axis})),
+      FUNCTION("index_assign", index_assign(a, {n}, b)),
+      FUNCTION("index_assign", index_assign(a, {range(0, 2, n)}, b)),
+      FUNCTION("dropout", dropout(a, static_cast<double>(n) / 2)),
+      FUNCTION("random_uniform", random_uniform({n}, 0, 1)),
+      FUNCTION("random_normal", random_normal({n, 2}, 0, 1, DType::i32)),
+      FUNCTION("random_bernoulli", random_bernoulli({2}, static_cast<double>(n))),
+      FUNCTION("random_integers", random_integers({n}, 0, 5)),
+      FUNCTION("random_bits", random_bits({n}, DType::u32)),
+      FUNCTION("linear", linear_layer.forward(a)),
+      FUNCTION("embedding", table.forward(a)),
+      FUNCTION("layer_norm", centred.forward(a)),
+      FUNCTION("rms_norm", scaled.forward(a)),
+      FUNCTION("feed_forward", gated.forward(a)),
+      FUNCTION("multi_head_attention", heads.forward(a)),
+      FUNCTION("multi_head_attention", heads.forward(ones({1, 2, 4}), {.mask = a})),
+  };
+  return list;
+}
+
+TEST(ErrorNames, AreThoseOfTheFunctionThatWasCalled) {
+  const std::vector<Array> arrays = {
+      Array(),
+      Array(0.5),
+      Array(std::int64_t{1}),
+      ones({3}),
+      ones({2, 3}),
+      ones({3, 2}),
+      ones({2, 3}, DType::f64),
+      ones({2, 3}, DType::i64),
+      zeros({2}, DType::i64),
+      ones({2, 3}, DType::bool_),
+      ones({2, 3}, DType::bf16),
+      zeros({0, 3}),
+      zeros({1, 1, 1, 1, 1, 1, 1, 1}),
+  };
+  std::set<std::string> found;
+  std::set<std::string> silent;
+  for (const Function& function : functions()) silent.insert(function.name);
+  for (const Function& function : functions()) {
+    for (const Array& a : arrays) {
+      for (const Array& b : arrays) {
+        for (const Array& c : {Array(), ones({3}), ones({2, 3}, DType::f64)}) {
+          for (const std::int64_t n : {-9, -1, 0, 1, 9}) {
+            try {
+              function.call(a, b, c, n);
+            } catch (const Error& error) {
+              silent.erase(function.name);
+              const std::string text = error.what();
+              const std::string start = std::string(function.name) + ": ";
+              if (text.compare(0, start.size(), start) != 0) {
+                found.insert(start + "throws `" + text + "`");
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  std::string all_of_them;
+  for (const std::string& each : found) all_of_them += each + "\n";
+  EXPECT_EQ(all_of_them, "");
+  EXPECT_EQ(silent, std::set<std::string>()) << "these never refuse anything";
+}
+
+TEST(ErrorNames, OfArraysOnDifferentDevices) {
+  const Array table = ones({4, 2}, DType::f32, Device::named("hostile"));
+  try {
+    (void)embedding(table, zeros({3}, DType::i64));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_EQ(std::string(error.what()).rfind("embedding: inputs on different devices; got", 0), 0u)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace hearth
