@@ -35,7 +35,7 @@ MAY_INCLUDE = {
 # The layer that implements a public header. A header not named here may be included by every layer
 # above ops; public headers include each other freely.
 PUBLIC_LAYER = {
-    "error": "core", "dtype": "core", "shape": "core", "host_view": "core",
+    "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "device": "runtime", "runtime": "runtime",
     "array": "graph", "numerics": "graph", "stats": "graph",
     "ops": "ops", "random": "ops", "custom_op": "ops",

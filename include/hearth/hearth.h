@@ -15,6 +15,7 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
+#include "hearth/place.h"
 #include "hearth/random.h"
 #include "hearth/runtime.h"
 #include "hearth/shape.h"

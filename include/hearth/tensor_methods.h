@@ -3,13 +3,14 @@
 //
 // `other` has the tensor's rank, and extents of 1 stretch; a number may stand in its place. The
 // forms ending in _scalar and _elem are Burn's names for numbers. Reductions: over everything to
-// one element, over `dim` or `dims`, which stay with extent 1.
+// one element, over `dim` or `dims`, which stay with extent 1. `place` is the caller's line.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
 #include "hearth/ops.h"
+#include "hearth/place.h"
 #include "hearth/tensor_types.h"
 
 namespace hearth {
@@ -25,430 +26,439 @@ class Methods {
   using Total = Tensor<Rank * 0 + 1, Result>;
 
   // -x.
-  Tensor<Rank, K> neg() const
+  Tensor<Rank, K> neg(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::neg(array()));
+    return placed(place, [&] { return typed<K>(hearth::neg(array())); });
   }
   // |x|; the least signed integer stays.
-  Tensor<Rank, K> abs() const
+  Tensor<Rank, K> abs(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::abs(array()));
+    return placed(place, [&] { return typed<K>(hearth::abs(array())); });
   }
   // -1, +0 or 1; 0 for NaN.
-  Tensor<Rank, K> sign() const
+  Tensor<Rank, K> sign(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::sign(array()));
+    return placed(place, [&] { return typed<K>(hearth::sign(array())); });
   }
   // x * x.
-  Tensor<Rank, K> square() const
+  Tensor<Rank, K> square(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::square(array()));
+    return placed(place, [&] { return typed<K>(hearth::square(array())); });
   }
   // The square root.
-  Tensor<Rank, K> sqrt() const
+  Tensor<Rank, K> sqrt(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::sqrt(array()));
+    return placed(place, [&] { return typed<K>(hearth::sqrt(array())); });
   }
   // 1 / sqrt(x).
-  Tensor<Rank, K> rsqrt() const
+  Tensor<Rank, K> rsqrt(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::rsqrt(array()));
+    return placed(place, [&] { return typed<K>(hearth::rsqrt(array())); });
   }
   // 1 / x.
-  Tensor<Rank, K> recip() const
+  Tensor<Rank, K> recip(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::recip(array()));
+    return placed(place, [&] { return typed<K>(hearth::recip(array())); });
   }
   // e^x.
-  Tensor<Rank, K> exp() const
+  Tensor<Rank, K> exp(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::exp(array()));
+    return placed(place, [&] { return typed<K>(hearth::exp(array())); });
   }
   // e^x - 1, exact near 0.
-  Tensor<Rank, K> expm1() const
+  Tensor<Rank, K> expm1(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::expm1(array()));
+    return placed(place, [&] { return typed<K>(hearth::expm1(array())); });
   }
   // The natural logarithm.
-  Tensor<Rank, K> log() const
+  Tensor<Rank, K> log(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::log(array()));
+    return placed(place, [&] { return typed<K>(hearth::log(array())); });
   }
   // log(1 + x), exact near 0.
-  Tensor<Rank, K> log1p() const
+  Tensor<Rank, K> log1p(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::log1p(array()));
+    return placed(place, [&] { return typed<K>(hearth::log1p(array())); });
   }
   // The hyperbolic tangent.
-  Tensor<Rank, K> tanh() const
+  Tensor<Rank, K> tanh(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::tanh(array()));
+    return placed(place, [&] { return typed<K>(hearth::tanh(array())); });
   }
   // 1 / (1 + e^-x), without overflow.
-  Tensor<Rank, K> sigmoid() const
+  Tensor<Rank, K> sigmoid(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::sigmoid(array()));
+    return placed(place, [&] { return typed<K>(hearth::sigmoid(array())); });
   }
   // The error function.
-  Tensor<Rank, K> erf() const
+  Tensor<Rank, K> erf(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::erf(array()));
+    return placed(place, [&] { return typed<K>(hearth::erf(array())); });
   }
   // The sine of x in radians.
-  Tensor<Rank, K> sin() const
+  Tensor<Rank, K> sin(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::sin(array()));
+    return placed(place, [&] { return typed<K>(hearth::sin(array())); });
   }
   // The cosine of x in radians.
-  Tensor<Rank, K> cos() const
+  Tensor<Rank, K> cos(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::cos(array()));
+    return placed(place, [&] { return typed<K>(hearth::cos(array())); });
   }
   // The largest whole number not above x.
-  Tensor<Rank, K> floor() const
+  Tensor<Rank, K> floor(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::floor(array()));
+    return placed(place, [&] { return typed<K>(hearth::floor(array())); });
   }
   // The smallest whole number not below x.
-  Tensor<Rank, K> ceil() const
+  Tensor<Rank, K> ceil(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::ceil(array()));
+    return placed(place, [&] { return typed<K>(hearth::ceil(array())); });
   }
   // The nearest whole number; ties to even.
-  Tensor<Rank, K> round() const
+  Tensor<Rank, K> round(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::round(array()));
+    return placed(place, [&] { return typed<K>(hearth::round(array())); });
   }
   // x where x > 0, else 0; NaN stays.
-  Tensor<Rank, K> relu() const
+  Tensor<Rank, K> relu(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::relu(array()));
+    return placed(place, [&] { return typed<K>(hearth::relu(array())); });
   }
   // x * (1 + erf(x / sqrt(2))) / 2.
-  Tensor<Rank, K> gelu() const
+  Tensor<Rank, K> gelu(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::gelu(array()));
+    return placed(place, [&] { return typed<K>(hearth::gelu(array())); });
   }
   // x * sigmoid(x).
-  Tensor<Rank, K> silu() const
+  Tensor<Rank, K> silu(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<K>(hearth::silu(array()));
+    return placed(place, [&] { return typed<K>(hearth::silu(array())); });
   }
   // a + b.
-  Tensor<Rank, K> add(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> add(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::add(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::add(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> add(N number) const {
-    return typed<K>(hearth::add(array(), scalar(number)));
+  Tensor<Rank, K> add(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::add(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> add_scalar(N number) const {
-    return add(number);
+  Tensor<Rank, K> add_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return add(number); });
   }
   // a - b.
-  Tensor<Rank, K> sub(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> sub(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::sub(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::sub(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> sub(N number) const {
-    return typed<K>(hearth::sub(array(), scalar(number)));
+  Tensor<Rank, K> sub(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::sub(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> sub_scalar(N number) const {
-    return sub(number);
+  Tensor<Rank, K> sub_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return sub(number); });
   }
   // a * b.
-  Tensor<Rank, K> mul(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> mul(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::mul(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::mul(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> mul(N number) const {
-    return typed<K>(hearth::mul(array(), scalar(number)));
+  Tensor<Rank, K> mul(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::mul(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> mul_scalar(N number) const {
-    return mul(number);
+  Tensor<Rank, K> mul_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return mul(number); });
   }
   // a / b; integers truncate, and give 0 for b = 0.
-  Tensor<Rank, K> div(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> div(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::div(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::div(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> div(N number) const {
-    return typed<K>(hearth::div(array(), scalar(number)));
+  Tensor<Rank, K> div(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::div(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> div_scalar(N number) const {
-    return div(number);
+  Tensor<Rank, K> div_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return div(number); });
   }
   // a - b * floor(a / b): the sign of b. Integers give 0 for b = 0.
-  Tensor<Rank, K> remainder(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> remainder(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::remainder(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::remainder(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> remainder(N number) const {
-    return typed<K>(hearth::remainder(array(), scalar(number)));
+  Tensor<Rank, K> remainder(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::remainder(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> remainder_scalar(N number) const {
-    return remainder(number);
+  Tensor<Rank, K> remainder_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return remainder(number); });
   }
   // The larger of a and b; NaN if either is.
-  Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::maximum(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::maximum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> max_pair(N number) const {
-    return typed<K>(hearth::maximum(array(), scalar(number)));
+  Tensor<Rank, K> max_pair(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::maximum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> max_pair_scalar(N number) const {
-    return max_pair(number);
+  Tensor<Rank, K> max_pair_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return max_pair(number); });
   }
   // The smaller of a and b; NaN if either is.
-  Tensor<Rank, K> min_pair(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> min_pair(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::minimum(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::minimum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> min_pair(N number) const {
-    return typed<K>(hearth::minimum(array(), scalar(number)));
+  Tensor<Rank, K> min_pair(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<K>(hearth::minimum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> min_pair_scalar(N number) const {
-    return min_pair(number);
+  Tensor<Rank, K> min_pair_scalar(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return min_pair(number); });
   }
   // Whether a = b; false for NaN.
-  Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::equal(array(), other.array()));
+  Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> equal(N number) const {
-    return typed<Bool>(hearth::equal(array(), scalar(number)));
+  Tensor<Rank, Bool> equal(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> equal_elem(N number) const {
-    return equal(number);
+  Tensor<Rank, Bool> equal_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return equal(number); });
   }
   // Whether a differs from b; true for NaN.
-  Tensor<Rank, Bool> not_equal(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::not_equal(array(), other.array()));
+  Tensor<Rank, Bool> not_equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::not_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> not_equal(N number) const {
-    return typed<Bool>(hearth::not_equal(array(), scalar(number)));
+  Tensor<Rank, Bool> not_equal(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::not_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> not_equal_elem(N number) const {
-    return not_equal(number);
+  Tensor<Rank, Bool> not_equal_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return not_equal(number); });
   }
   // Whether a < b; false for NaN.
-  Tensor<Rank, Bool> lower(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::less(array(), other.array()));
+  Tensor<Rank, Bool> lower(const Tensor<Rank, K>& other, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::less(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower(N number) const {
-    return typed<Bool>(hearth::less(array(), scalar(number)));
+  Tensor<Rank, Bool> lower(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::less(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_elem(N number) const {
-    return lower(number);
+  Tensor<Rank, Bool> lower_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return lower(number); });
   }
   // Whether a <= b; false for NaN.
-  Tensor<Rank, Bool> lower_equal(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::less_equal(array(), other.array()));
+  Tensor<Rank, Bool> lower_equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::less_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_equal(N number) const {
-    return typed<Bool>(hearth::less_equal(array(), scalar(number)));
+  Tensor<Rank, Bool> lower_equal(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::less_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_equal_elem(N number) const {
-    return lower_equal(number);
+  Tensor<Rank, Bool> lower_equal_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return lower_equal(number); });
   }
   // Whether a > b; false for NaN.
-  Tensor<Rank, Bool> greater(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::greater(array(), other.array()));
+  Tensor<Rank, Bool> greater(const Tensor<Rank, K>& other, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::greater(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater(N number) const {
-    return typed<Bool>(hearth::greater(array(), scalar(number)));
+  Tensor<Rank, Bool> greater(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::greater(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_elem(N number) const {
-    return greater(number);
+  Tensor<Rank, Bool> greater_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return greater(number); });
   }
   // Whether a >= b; false for NaN.
-  Tensor<Rank, Bool> greater_equal(const Tensor<Rank, K>& other) const {
-    return typed<Bool>(hearth::greater_equal(array(), other.array()));
+  Tensor<Rank, Bool> greater_equal(const Tensor<Rank, K>& other,
+                                   Place place = Place::here()) const {
+    return placed(place,
+                  [&] { return typed<Bool>(hearth::greater_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_equal(N number) const {
-    return typed<Bool>(hearth::greater_equal(array(), scalar(number)));
+  Tensor<Rank, Bool> greater_equal(N number, Place place = Place::here()) const {
+    return placed(place,
+                  [&] { return typed<Bool>(hearth::greater_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_equal_elem(N number) const {
-    return greater_equal(number);
+  Tensor<Rank, Bool> greater_equal_elem(N number, Place place = Place::here()) const {
+    return placed(place, [&] { return greater_equal(number); });
   }
   // Whether a and b.
-  Tensor<Rank, K> bool_and(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> bool_and(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires std::same_as<K, Bool>
   {
-    return typed<K>(hearth::logical_and(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::logical_and(array(), other.array())); });
   }
   // Whether a or b.
-  Tensor<Rank, K> bool_or(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> bool_or(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires std::same_as<K, Bool>
   {
-    return typed<K>(hearth::logical_or(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::logical_or(array(), other.array())); });
   }
   // Whether a or b but not both.
-  Tensor<Rank, K> bool_xor(const Tensor<Rank, K>& other) const
+  Tensor<Rank, K> bool_xor(const Tensor<Rank, K>& other, Place place = Place::here()) const
     requires std::same_as<K, Bool>
   {
-    return typed<K>(hearth::logical_xor(array(), other.array()));
+    return placed(place, [&] { return typed<K>(hearth::logical_xor(array(), other.array())); });
   }
   // Whether x is false.
-  Tensor<Rank, K> bool_not() const
+  Tensor<Rank, K> bool_not(Place place = Place::here()) const
     requires std::same_as<K, Bool>
   {
-    return typed<K>(hearth::logical_not(array()));
+    return placed(place, [&] { return typed<K>(hearth::logical_not(array())); });
   }
   // Whether x is not a number.
-  Tensor<Rank, Bool> is_nan() const
+  Tensor<Rank, Bool> is_nan(Place place = Place::here()) const
     requires std::same_as<K, Float>
   {
-    return typed<Bool>(hearth::is_nan(array()));
+    return placed(place, [&] { return typed<Bool>(hearth::is_nan(array())); });
   }
   // The sum over axes; integers keep their dtype and wrap.
-  Total<K> sum() const
+  Total<K> sum(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1}));
+    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1})); });
   }
-  Tensor<Rank, K> sum_dim(std::int64_t dim) const
+  Tensor<Rank, K> sum_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::sum(array(), {dim}, true));
+    return placed(place, [&] { return typed<K>(hearth::sum(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> sum_dims(const Dims& dims) const
+  Tensor<Rank, K> sum_dims(const Dims& dims, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::sum(array(), dims, true));
+    return placed(place, [&] { return typed<K>(hearth::sum(array(), dims, true)); });
   }
   // The product over axes.
-  Total<K> prod() const
+  Total<K> prod(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1}));
+    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1})); });
   }
-  Tensor<Rank, K> prod_dim(std::int64_t dim) const
+  Tensor<Rank, K> prod_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::prod(array(), {dim}, true));
+    return placed(place, [&] { return typed<K>(hearth::prod(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> prod_dims(const Dims& dims) const
+  Tensor<Rank, K> prod_dims(const Dims& dims, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::prod(array(), dims, true));
+    return placed(place, [&] { return typed<K>(hearth::prod(array(), dims, true)); });
   }
   // The largest element over axes; NaN wins.
-  Total<K> max() const
+  Total<K> max(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K, 1>(hearth::reshape(hearth::max(array()), {1}));
+    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::max(array()), {1})); });
   }
-  Tensor<Rank, K> max_dim(std::int64_t dim) const
+  Tensor<Rank, K> max_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::max(array(), {dim}, true));
+    return placed(place, [&] { return typed<K>(hearth::max(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> max_dims(const Dims& dims) const
+  Tensor<Rank, K> max_dims(const Dims& dims, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::max(array(), dims, true));
+    return placed(place, [&] { return typed<K>(hearth::max(array(), dims, true)); });
   }
   // The smallest element over axes; NaN wins.
-  Total<K> min() const
+  Total<K> min(Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K, 1>(hearth::reshape(hearth::min(array()), {1}));
+    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::min(array()), {1})); });
   }
-  Tensor<Rank, K> min_dim(std::int64_t dim) const
+  Tensor<Rank, K> min_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::min(array(), {dim}, true));
+    return placed(place, [&] { return typed<K>(hearth::min(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> min_dims(const Dims& dims) const
+  Tensor<Rank, K> min_dims(const Dims& dims, Place place = Place::here()) const
     requires NumericKind<K>
   {
-    return typed<K>(hearth::min(array(), dims, true));
+    return placed(place, [&] { return typed<K>(hearth::min(array(), dims, true)); });
   }
   // Whether any element over axes is not 0.
-  Total<Bool> any() const { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); }
-  Tensor<Rank, Bool> any_dim(std::int64_t dim) const {
-    return typed<Bool>(hearth::any(array(), {dim}, true));
+  Total<Bool> any(Place place = Place::here()) const {
+    return placed(place,
+                  [&] { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); });
   }
-  Tensor<Rank, Bool> any_dims(const Dims& dims) const {
-    return typed<Bool>(hearth::any(array(), dims, true));
+  Tensor<Rank, Bool> any_dim(std::int64_t dim, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
+  }
+  Tensor<Rank, Bool> any_dims(const Dims& dims, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::any(array(), dims, true)); });
   }
   // Whether all elements over axes are not 0.
-  Total<Bool> all() const { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); }
-  Tensor<Rank, Bool> all_dim(std::int64_t dim) const {
-    return typed<Bool>(hearth::all(array(), {dim}, true));
+  Total<Bool> all(Place place = Place::here()) const {
+    return placed(place,
+                  [&] { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); });
   }
-  Tensor<Rank, Bool> all_dims(const Dims& dims) const {
-    return typed<Bool>(hearth::all(array(), dims, true));
+  Tensor<Rank, Bool> all_dim(std::int64_t dim, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });
+  }
+  Tensor<Rank, Bool> all_dims(const Dims& dims, Place place = Place::here()) const {
+    return placed(place, [&] { return typed<Bool>(hearth::all(array(), dims, true)); });
   }
 
  private:
