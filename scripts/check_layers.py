@@ -37,7 +37,7 @@ MAY_INCLUDE = {
 PUBLIC_LAYER = {
     "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "device": "runtime", "runtime": "runtime",
-    "array": "graph", "numerics": "graph", "stats": "graph",
+    "array": "graph", "numerics": "graph", "print": "graph", "stats": "graph",
     "ops": "ops", "random": "ops", "custom_op": "ops",
     "grad": "autodiff", "tensor": "autodiff",
     "nn": "nn", "optim": "optim", "io": "io",

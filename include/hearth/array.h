@@ -132,7 +132,7 @@ template <>
 HEARTH_API std::vector<bool> Array::to_vector<bool>() const;
 
 // Dtype and shape, then the elements as nested rows: `Array f32 [3] [1, 2.5, nan]`. Of more than
-// 1000 elements three are shown at each end of an axis, and no others are read. Evaluates.
+// 1000 elements three are shown at each end of an axis (print.h), and only those read. Evaluates.
 HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.

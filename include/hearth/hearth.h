@@ -16,6 +16,7 @@
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
 #include "hearth/place.h"
+#include "hearth/print.h"
 #include "hearth/random.h"
 #include "hearth/runtime.h"
 #include "hearth/shape.h"
