@@ -32,6 +32,8 @@ std::string here(unsigned line) {
 
 class Place : public testing::Test {
  protected:
+  void TearDown() override { submit(); }  // nothing is left on the tape for the next test
+
   const Tensor<2> x_ = Tensor<2>::ones({2, 3});
   const Tensor<2> y_ = Tensor<2>::ones({4, 3});
   const Tensor<1> row_ = Tensor<1>::ones({3});
