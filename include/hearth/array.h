@@ -22,6 +22,7 @@ namespace hearth {
 
 struct Node;
 struct GradRecord;
+struct ArrayAccess;
 
 inline namespace v0 {
 
@@ -116,12 +117,9 @@ class HEARTH_API Array {
   // it.
   void assign(Array value) noexcept { std::swap(node_, value.node_); }
 
-  // For Hearth itself.
-  Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}  // takes over a handle
-  Node* node() const noexcept { return node_; }
-  GradRecord* grad() const noexcept { return grad_; }
-
  private:
+  friend struct hearth::ArrayAccess;
+  Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}
   void let_go() noexcept;
 
   Node* node_ = nullptr;

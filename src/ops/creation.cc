@@ -74,7 +74,7 @@ Array full(const Shape& shape, const Array& value, DType dtype, Device device) {
     throw Error(ErrorCode::invalid_argument, "full: no value; got an undefined array");
   }
   check_shape("full", shape);
-  const Node& node = *value.node();
+  const Node& node = *node_of(value);
   if (node.device != nullptr) return expand(cast(value, dtype), shape);
   require_number_fits("full", node, dtype);
   const Array scalar = is_float(node.dtype)

@@ -23,14 +23,14 @@ ParamReader statics_of(const Inference& inference) {
 }
 
 void keep_dtype(Inference& inference) {
-  inference.dtype = inference.scalar_dtype = inference.input(0).node()->dtype;
+  inference.dtype = inference.scalar_dtype = node_of(inference.input(0))->dtype;
 }
 
 // ---- What each op gives
 
 void infer_reshape(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   check_shape("reshape", inference.shape);
   if (element_count(inference.shape) != element_count(shape)) {
@@ -41,7 +41,7 @@ void infer_reshape(Inference& inference) {
 
 void infer_permute(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   const Dims axes = statics_of(inference).list();
   std::uint32_t seen = 0;
   for (const std::int64_t axis : axes) {
@@ -58,7 +58,7 @@ void infer_permute(Inference& inference) {
 
 void infer_expand(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   check_shape("expand", inference.shape);
   const int extra = inference.shape.rank() - shape.rank();
@@ -75,7 +75,7 @@ void infer_expand(Inference& inference) {
 
 void infer_slice(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   ParamReader statics = statics_of(inference);
   const Dims starts = statics.list();
   const Dims sizes = statics.list();
@@ -101,7 +101,7 @@ void infer_slice(Inference& inference) {
 
 void infer_dynamic_slice(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   const auto& starts = inference.params.dynamics();
   bool fits = inference.shape.rank() == shape.rank() && starts.size() == shape.rank();
@@ -121,7 +121,7 @@ void infer_dynamic_slice(Inference& inference) {
 
 void infer_contiguous(Inference& inference) {
   keep_dtype(inference);
-  inference.shape = inference.input(0).node()->shape;
+  inference.shape = node_of(inference.input(0))->shape;
 }
 
 void infer_cat(Inference& inference) {

@@ -168,7 +168,7 @@ Array products_of_others(const Array& x, const Dims& reduced) {
 Grads prod_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Dims axes = v.statics().list();
-  if (grad_enabled() && x.grad() != nullptr && x.size() > 0) {
+  if (grad_enabled() && grad_of(x) != nullptr && x.size() > 0) {
     return grads(mul(kept(v, v.grad), products_of_others(x, axes)));
   }
   const Array zero = equal(x, 0.0);

@@ -90,7 +90,7 @@ class Rows {
   // `indent`: the column in which the text begins.
   Rows(std::ostream& out, const Array& array, const PrintOptions& options, std::int64_t indent)
       : out_(out),
-        node_(*array.node()),
+        node_(*node_of(array)),
         options_(options),
         indent_(indent),
         whole_(array.size() <= options.threshold),
@@ -178,7 +178,7 @@ inline namespace v0 {
 
 std::ostream& operator<<(std::ostream& out, const Array& array) {
   if (!array.defined()) return out << "Array undefined";
-  const Node& node = *array.node();
+  const Node& node = *node_of(array);
   const std::string head =
       "Array " + std::string(hearth::name(node.dtype)) + " " + to_string(node.shape);
   const bool is_row = node.shape.rank() <= 1;
