@@ -9,10 +9,11 @@
 namespace hearth {
 namespace {
 
-constexpr ParamSpec kArangeParams[] = {{.name = "length", .type = ParamType::i64},
-                                       {.name = "dtype", .type = ParamType::dtype},
-                                       {.name = "start", .type = ParamType::f64, .dynamic = true},
-                                       {.name = "step", .type = ParamType::f64, .dynamic = true}};
+constexpr ParamSpec kArangeParams[] = {
+    {.name = "length", .type = ParamType::i64, .range = "[0, 2^60)"},
+    {.name = "dtype", .type = ParamType::dtype},
+    {.name = "start", .type = ParamType::f64, .dynamic = true},
+    {.name = "step", .type = ParamType::f64, .dynamic = true}};
 
 void infer_arange(Inference& inference) {
   ParamReader statics(inference.params.statics().span());
@@ -56,6 +57,7 @@ namespace defs {
 constinit const OpDef arange_op = {
     .name = "arange",
     .summary = "start + i * step.",
+    .shapes = "-> [length]",
     .kind = OpKind::opaque,
     .params = kArangeParams,
     .min_inputs = 0,

@@ -8,9 +8,12 @@
 namespace hearth {
 namespace {
 
-constexpr ParamSpec kShapeParams[] = {{.name = "shape", .type = ParamType::i64_list}};
-constexpr ParamSpec kAxesParams[] = {{.name = "axes", .type = ParamType::i64_list}};
-constexpr ParamSpec kAxisParams[] = {{.name = "axis", .type = ParamType::i64}};
+constexpr ParamSpec kShapeParams[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"}};
+constexpr ParamSpec kAxesParams[] = {
+    {.name = "axes", .type = ParamType::i64_list, .range = "each of [0, rank) once"}};
+constexpr ParamSpec kAxisParams[] = {
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"}};
 constexpr ParamSpec kSliceParams[] = {{.name = "starts", .type = ParamType::i64_list},
                                       {.name = "sizes", .type = ParamType::i64_list},
                                       {.name = "steps", .type = ParamType::i64_list}};
@@ -356,6 +359,7 @@ namespace defs {
 constinit const OpDef reshape_op = {
     .name = "reshape",
     .summary = "The same elements in row-major order under another shape.",
+    .shapes = "x [...] -> [shape]",
     .kind = OpKind::view,
     .params = kShapeParams,
     .infer = infer_reshape,
@@ -367,6 +371,7 @@ constinit const OpDef reshape_op = {
 constinit const OpDef permute_op = {
     .name = "permute",
     .summary = "Axes in another order.",
+    .shapes = "x [...] -> [extent of x at each of axes]",
     .kind = OpKind::view,
     .params = kAxesParams,
     .infer = infer_permute,
@@ -378,6 +383,7 @@ constinit const OpDef permute_op = {
 constinit const OpDef expand_op = {
     .name = "expand",
     .summary = "Extents of 1 stretched and axes added in front.",
+    .shapes = "x [...] -> [shape]",
     .kind = OpKind::view,
     .params = kShapeParams,
     .infer = infer_expand,
@@ -389,6 +395,7 @@ constinit const OpDef expand_op = {
 constinit const OpDef slice_op = {
     .name = "slice",
     .summary = "Element i along an axis is start + i * step.",
+    .shapes = "x [...] -> [sizes]",
     .kind = OpKind::view,
     .params = kSliceParams,
     .infer = infer_slice,
@@ -400,6 +407,7 @@ constinit const OpDef slice_op = {
 constinit const OpDef dynamic_slice_op = {
     .name = "dynamic_slice",
     .summary = "A part of fixed sizes whose start may change without a new plan.",
+    .shapes = "x [...] -> [sizes]",
     .kind = OpKind::view,
     .params = kDynamicSliceParams,
     .infer = infer_dynamic_slice,
@@ -412,6 +420,7 @@ constinit const OpDef dynamic_slice_op = {
 constinit const OpDef contiguous_op = {
     .name = "contiguous",
     .summary = "The same values in dense row-major memory.",
+    .shapes = "x [...] -> [...]",
     .kind = OpKind::view,
     .infer = infer_contiguous,
     .vjp = [](const Vjp& v) { return grads(v.grad); },
@@ -422,6 +431,7 @@ constinit const OpDef contiguous_op = {
 constinit const OpDef cat_op = {
     .name = "cat",
     .summary = "Arrays joined along an axis.",
+    .shapes = "x [..., n, ...], any number of them -> [..., sum of n, ...], n at axis",
     .kind = OpKind::opaque,
     .params = kAxisParams,
     .max_inputs = -1,

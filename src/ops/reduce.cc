@@ -12,18 +12,19 @@ namespace hearth {
 namespace {
 
 constexpr ParamSpec kReduceParams[] = {
-    {.name = "axes", .type = ParamType::i64_list},
+    {.name = "axes", .type = ParamType::i64_list, .range = "of [0, rank), none twice"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 constexpr ParamSpec kArgParams[] = {
-    {.name = "axis", .type = ParamType::i64},
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true},
     {.name = "dtype",
      .type = ParamType::dtype,
      .optional = true,
-     .default_value = static_cast<double>(DType::i64)}};
+     .default_value = static_cast<double>(DType::i64),
+     .range = "integers that hold each index"}};
 
 constexpr ParamSpec kExtremeParams[] = {
-    {.name = "axis", .type = ParamType::i64},
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
 Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdim) {
@@ -443,6 +444,7 @@ constinit const OpDef all_op = {
 constinit const OpDef argmax_op = {
     .name = "argmax",
     .summary = "The lowest index of the largest element along an axis; NaN wins.",
+    .shapes = "x [...] -> [... without axis, or 1 there with keepdim]",
     .kind = OpKind::opaque,
     .params = kArgParams,
     .infer = infer_arg,
@@ -456,6 +458,7 @@ constinit const OpDef argmax_op = {
 constinit const OpDef argmin_op = {
     .name = "argmin",
     .summary = "The lowest index of the smallest element along an axis; NaN wins.",
+    .shapes = "x [...] -> [... without axis, or 1 there with keepdim]",
     .kind = OpKind::opaque,
     .params = kArgParams,
     .infer = infer_arg,
@@ -469,6 +472,7 @@ constinit const OpDef argmin_op = {
 constinit const OpDef max_with_indices_op = {
     .name = "max_with_indices",
     .summary = "The largest element along an axis and its lowest index; NaN wins.",
+    .shapes = "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
     .params = kExtremeParams,
     .outputs = 2,
     .infer = infer_with_indices,
@@ -482,6 +486,7 @@ constinit const OpDef max_with_indices_op = {
 constinit const OpDef min_with_indices_op = {
     .name = "min_with_indices",
     .summary = "The smallest element along an axis and its lowest index; NaN wins.",
+    .shapes = "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
     .params = kExtremeParams,
     .outputs = 2,
     .infer = infer_with_indices,
