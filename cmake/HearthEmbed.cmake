@@ -1,16 +1,17 @@
-# Builds text files into the library: hearth_embed(target folder file...) gives `target` a source
-# that defines hearth::gpu::embedded_texts() (codegen/embedded_texts.h), with each file's path
-# below `folder`. Also the script that writes that source: cmake -DOUTPUT= -DFOLDER= -DFILES= -P.
+# Builds text files into a target: hearth_embed(target namespace folder file...) gives `target` a
+# source that defines hearth::namespace::embedded_texts() (codegen/embedded_texts.h), with each file's
+# path below `folder`. Also the script that writes that source:
+# cmake -DOUTPUT= -DNAMESPACE= -DFOLDER= -DFILES= -P.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include_guard()
   set(_hearth_embed_script "${CMAKE_CURRENT_LIST_FILE}")
 
-  function(hearth_embed target folder)
+  function(hearth_embed target namespace folder)
     set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_texts.cc")
     list(JOIN ARGN "|" files)
     add_custom_command(OUTPUT "${output}"
-      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DFOLDER=${folder}" "-DFILES=${files}"
-        -P "${_hearth_embed_script}"
+      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DNAMESPACE=${namespace}" "-DFOLDER=${folder}"
+        "-DFILES=${files}" -P "${_hearth_embed_script}"
       DEPENDS ${ARGN} "${_hearth_embed_script}"
       COMMENT "Embedding the texts of ${folder}" VERBATIM)
     target_sources(${target} PRIVATE "${output}")
@@ -27,14 +28,14 @@ foreach(file IN LISTS FILES)
 endforeach()
 file(WRITE "${OUTPUT}" "#include \"codegen/embedded_texts.h\"
 
-namespace hearth::gpu {
+namespace hearth::${NAMESPACE} {
 
-std::span<const EmbeddedText> embedded_texts() noexcept {
+std::span<const gpu::EmbeddedText> embedded_texts() noexcept {
   using namespace std::string_view_literals;  // their lengths are not counted while compiling
-  static constexpr EmbeddedText kTexts[] = {
+  static constexpr gpu::EmbeddedText kTexts[] = {
 ${texts}  };
   return kTexts;
 }
 
-}  // namespace hearth::gpu
+}  // namespace hearth::${NAMESPACE}
 ")

@@ -35,9 +35,9 @@ MAY_INCLUDE = {
 # The layer that implements a public header. A header not named here may be included by every layer
 # above ops; public headers include each other freely.
 PUBLIC_LAYER = {
-    "error": "core", "dtype": "core", "shape": "core", "host_view": "core",
+    "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "device": "runtime", "runtime": "runtime",
-    "array": "graph", "numerics": "graph", "stats": "graph",
+    "array": "graph", "numerics": "graph", "print": "graph", "stats": "graph",
     "ops": "ops", "random": "ops",
     "grad": "autodiff", "tensor": "autodiff", "custom_op": "kernels",
     "nn": "nn", "optim": "optim", "io": "io",

@@ -22,6 +22,7 @@ namespace hearth {
 
 struct Node;
 struct GradRecord;
+struct ArrayAccess;
 
 inline namespace v0 {
 
@@ -116,12 +117,9 @@ class HEARTH_API Array {
   // it.
   void assign(Array value) noexcept { std::swap(node_, value.node_); }
 
-  // For Hearth itself.
-  Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}  // takes over a handle
-  Node* node() const noexcept { return node_; }
-  GradRecord* grad() const noexcept { return grad_; }
-
  private:
+  friend struct hearth::ArrayAccess;
+  Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}
   void let_go() noexcept;
 
   Node* node_ = nullptr;
@@ -132,7 +130,7 @@ template <>
 HEARTH_API std::vector<bool> Array::to_vector<bool>() const;
 
 // Dtype and shape, then the elements as nested rows: `Array f32 [3] [1, 2.5, nan]`. Of more than
-// 1000 elements three are shown at each end of an axis, and no others are read. Evaluates.
+// 1000 elements three are shown at each end of an axis (print.h), and only those read. Evaluates.
 HEARTH_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 // Evaluates several arrays with one wait.

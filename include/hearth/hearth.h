@@ -15,6 +15,8 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
+#include "hearth/place.h"
+#include "hearth/print.h"
 #include "hearth/random.h"
 #include "hearth/runtime.h"
 #include "hearth/shape.h"

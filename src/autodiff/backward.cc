@@ -44,7 +44,7 @@ void Gradients::set(const Array& leaf, Array gradient) {
 }
 
 std::uint64_t gradient_id(const Array& array) noexcept {
-  return array.grad() != nullptr && array.grad()->op == nullptr ? array.grad()->leaf_id : 0;
+  return grad_of(array) != nullptr && grad_of(array)->op == nullptr ? grad_of(array)->leaf_id : 0;
 }
 
 bool is_shared_leaf(const Array& leaf) noexcept {
@@ -53,7 +53,7 @@ bool is_shared_leaf(const Array& leaf) noexcept {
 
 Gradients backward(const Array& loss, const BackwardOptions& options) {
   check_loss("backward", loss);
-  if (loss.grad() == nullptr) {
+  if (grad_of(loss) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: nothing to differentiate; got a loss that depends on no array of "
                 "require_grad(), expected one that does");

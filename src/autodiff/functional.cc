@@ -14,14 +14,14 @@ namespace {
 // A stand-in for `x` with a record of its own, at which a walk can stop. It passes on what
 // gradients of gradients depend on: a tracked x stays its parent.
 Array stand_in(const Array& x) {
-  if (x.grad() != nullptr) return call(defs::reshape_op, Params().list(x.shape()), {&x});
+  if (grad_of(x) != nullptr) return call(defs::reshape_op, Params().list(x.shape()), {&x});
   return x.require_grad();
 }
 
 // Whether `result` depends on tracked arrays beyond the records from `floor` on.
 bool depends_on_older(const Array& result, std::uint64_t floor) {
-  std::vector<GradRecord*> open{result.grad()};
-  std::unordered_set<GradRecord*> seen{result.grad()};
+  std::vector<GradRecord*> open{grad_of(result)};
+  std::unordered_set<GradRecord*> seen{grad_of(result)};
   while (!open.empty()) {
     const GradRecord* record = open.back();
     open.pop_back();
@@ -49,14 +49,14 @@ std::pair<Array, std::vector<Array>> differentiate(const FunctionOfMany& f,
   check_loss("grad", value);
   std::vector<Array> gradients(at.size());
   bool create_graph = false;
-  if (value.grad() != nullptr) {
+  if (grad_of(value) != nullptr) {
     create_graph = outer && depends_on_older(value, floor);
     Walk walk({.retain = false, .create_graph = create_graph, .floor = floor});
-    for (const Array& argument : arguments) walk.collect_at(argument.grad());
+    for (const Array& argument : arguments) walk.collect_at(grad_of(argument));
     Gradients others;
     walk.run(value, ones_like(value), others);
     for (std::size_t i = 0; i < at.size(); ++i) {
-      gradients[i] = walk.collected(arguments[i].grad());
+      gradients[i] = walk.collected(grad_of(arguments[i]));
     }
   }
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -121,14 +121,14 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
     for (const Array& input : inputs) {
       GradInput& kept = record->inputs.emplace_back();
       kept.saved = input;
-      if (input.grad() != nullptr) retain(input.grad());
-      kept.parent = input.grad();
+      if (grad_of(input) != nullptr) retain(grad_of(input));
+      kept.parent = grad_of(input);
       if (!input.defined()) continue;
       kept.is_given = true;
       kept.shape = input.shape();
       kept.dtype = input.dtype();
     }
-    record->device = value.node()->device;
+    record->device = node_of(value)->device;
     record->replay = [shared, before](const GradRecord& self) {
       struct Restore {
         Generator state = generator();
@@ -140,8 +140,8 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
       for (const GradInput& input : self.inputs) arguments.push_back(input.saved);
       return (*shared)(arguments);
     };
-    retain_handle(value.node());
-    return Array(value.node(), record.release());
+    retain_handle(node_of(value));
+    return array_of(node_of(value), record.release());
   };
 }
 

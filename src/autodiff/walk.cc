@@ -68,10 +68,10 @@ void Walk::step_composed(GradRecord& record, const Array& gradient, const MoreGr
   bool any = false;
   for (std::size_t i = 0; i < again.size(); ++i) {
     const Array& arrived = i == 0 ? gradient : i <= more.size() ? more[i - 1] : Array();
-    if (again[i].grad() == nullptr || !arrived.defined() || arrived.size() == 0) continue;
-    held_.push_back(again[i].grad());
-    retain(again[i].grad());
-    accumulate(again[i].grad(), arrived);
+    if (grad_of(again[i]) == nullptr || !arrived.defined() || arrived.size() == 0) continue;
+    held_.push_back(grad_of(again[i]));
+    retain(grad_of(again[i]));
+    accumulate(grad_of(again[i]), arrived);
     any = true;
   }
   if (any) return;
@@ -130,7 +130,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
 
 void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
   const GradMode mode(options_.create_graph);
-  GradRecord* const root = result.grad();
+  GradRecord* const root = grad_of(result);
   accumulate(root, gradient);
   while (!queue_.empty()) {
     GradRecord* const record = queue_.top().record;

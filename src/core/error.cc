@@ -1,6 +1,16 @@
 #include "hearth/error.h"
 
+#include <string_view>
+
+#include "hearth/place.h"
+
 namespace hearth {
+namespace {
+
+std::string_view directory(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
+
+}  // namespace
+
 inline namespace v0 {
 
 const char* name(ErrorCode code) noexcept {
@@ -25,6 +35,12 @@ const char* name(ErrorCode code) noexcept {
       return "internal";
   }
   return "unknown";
+}
+
+void throw_at(const Error& error, Place place, const char* header) {
+  if (directory(place.file) == directory(header)) throw;
+  throw Error(error.code(),
+              error.what() + (" at " + std::string(place.file)) + ":" + std::to_string(place.line));
 }
 
 }  // namespace v0

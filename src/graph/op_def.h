@@ -188,6 +188,9 @@ struct OpDef {
   OpName name;
   int revision = 1;
   const char* summary = "";
+  // Inputs by name and what infer() makes of their shapes: "a [..., m, k], b [..., k, n] -> [...,
+  // m, n]". Null: of an elementwise op or a reduction, which follow a rule of their own.
+  const char* shapes = nullptr;
   // What typed tensors call it: Burn's name. Null: the op's own; empty: Tensor has a form of its
   // own.
   const char* method = nullptr;

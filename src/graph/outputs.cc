@@ -17,8 +17,8 @@ constinit const OpDef output_op = {
 };
 
 Array tracked_output(const Array& value, GradRecord* record, int output) {
-  retain_handle(value.node());
-  if (!is_float(value.dtype())) return Array(value.node(), nullptr);
+  retain_handle(node_of(value));
+  if (!is_float(value.dtype())) return array_of(node_of(value), nullptr);
   GradRecord* own = record;
   if (output > 0) {
     own = new_grad_record();
@@ -30,7 +30,7 @@ Array tracked_output(const Array& value, GradRecord* record, int output) {
     from.is_given = true;
   }
   retain(record);
-  return Array(value.node(), own);
+  return array_of(node_of(value), own);
 }
 
 int output_of(const GradRecord& record) {

@@ -24,6 +24,7 @@ struct ParamSpec {
   bool dynamic = false;
   bool optional = false;
   double default_value = 0;
+  const char* range = nullptr;  // of values that the op takes: "[0, rank)"; null: any of the type
 };
 
 // Words held in place up to a few, on the heap beyond.

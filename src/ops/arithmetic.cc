@@ -18,14 +18,14 @@ Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
   return v.needs(input) ? rule(v) : Array();
 }
 
-bool is_number(const Array& x) { return x.defined() && x.node()->weak; }
+bool is_number(const Array& x) { return x.defined() && node_of(x)->weak; }
 
 // b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
 // an op on two numbers would pick a dtype.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);
-  const Array less_one = is_number(b) ? Array(scalar_as_double(*b.node()) - 1) : sub(b, 1.0);
+  const Array less_one = is_number(b) ? Array(scalar_as_double(*node_of(b)) - 1) : sub(b, 1.0);
   return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, less_one))));
 }
 
@@ -33,7 +33,7 @@ Array pow_base_gradient(const Vjp& v) {
 Array pow_exponent_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array at_zero = logical_and(equal(a, 0.0), greater_equal(v.input(1), 0.0));
-  const Array log_a = is_number(a) ? Array(std::log(scalar_as_double(*a.node()))) : log(a);
+  const Array log_a = is_number(a) ? Array(std::log(scalar_as_double(*node_of(a)))) : log(a);
   return mul(v.grad, where(at_zero, 0.0, mul(v.out, log_a)));
 }
 
@@ -72,7 +72,7 @@ Grads lerp_gradient(const Vjp& v) {
 
 void infer_where(Inference& inference) {
   for (int i = 0; i < 3; ++i) require_input(inference, i);
-  const Node& condition = *inference.input(0).node();
+  const Node& condition = *node_of(inference.input(0));
   if (!is_bool(condition.dtype)) {
     inference.fail(ErrorCode::dtype, "condition is not bool; got " +
                                          std::string(name(condition.dtype)) + ", expected bool");
@@ -81,8 +81,8 @@ void infer_where(Inference& inference) {
   inference.scalar_dtype = inference.dtype;
   inference.shape = condition.shape;
   for (int i = 1; i < 3; ++i) {
-    require_number_fits("where", *inference.input(i).node(), inference.dtype);
-    const Shape& shape = inference.input(i).node()->shape;
+    require_number_fits("where", *node_of(inference.input(i)), inference.dtype);
+    const Shape& shape = node_of(inference.input(i))->shape;
     if (shape.rank() != 0 && shape != inference.shape) {
       inference.shape = broadcast_shapes("where", inference.shape, shape);
     }
@@ -292,6 +292,7 @@ HEARTH_BOOL_OP(logical_xor, "bool_xor", "Whether a or b but not both.", logic, i
 constinit const OpDef where_op = elementwise({
     .name = "where",
     .summary = "a where the condition is true, else b.",
+    .shapes = "condition [...], a [...], b [...] -> [...], all broadcast",
     .min_inputs = 3,
     .infer = infer_where,
     .formula = Formula::choice,
@@ -310,6 +311,7 @@ constinit const OpDef where_op = elementwise({
 constinit const OpDef clamp_op = elementwise({
     .name = "clamp",
     .summary = "x limited to [low, high]; low wins; NaN stays.",
+    .shapes = "x [...], low [...], high [...] -> [...], all broadcast",
     .min_inputs = 3,
     .may_wrap = false,
     .vjp = clamp_gradient,
@@ -321,6 +323,7 @@ constinit const OpDef clamp_op = elementwise({
 constinit const OpDef lerp_op = elementwise({
     .name = "lerp",
     .summary = "a + (b - a) * t.",
+    .shapes = "a [...], b [...], t [...] -> [...], all broadcast",
     .min_inputs = 3,
     .vjp = lerp_gradient,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
@@ -340,13 +343,13 @@ Array maximum(const Array& a, const Array& b) { return binary(defs::maximum_op, 
 Array minimum(const Array& a, const Array& b) { return binary(defs::minimum_op, a, b); }
 
 Array pow(const Array& a, const Array& b) {
-  if (is_number(b) && a.defined() && a.node()->device != nullptr &&
-      numeric_dtype(a.node()->dtype)) {
-    const double exponent = scalar_as_double(*b.node());
+  if (is_number(b) && a.defined() && node_of(a)->device != nullptr &&
+      numeric_dtype(node_of(a)->dtype)) {
+    const double exponent = scalar_as_double(*node_of(b));
     if (exponent == 1) return a;
     if (exponent == 2) return square(a);
     if (exponent == 3) return mul(square(a), a);
-    if (is_float(a.node()->dtype)) {
+    if (is_float(node_of(a)->dtype)) {
       if (exponent == -1) return recip(a);
       if (exponent == -2) return div(recip(a), a);  // a^2 overflows before its reciprocal is 0
     }
@@ -365,7 +368,7 @@ Array logical_or(const Array& a, const Array& b) { return binary(defs::logical_o
 Array logical_xor(const Array& a, const Array& b) { return binary(defs::logical_xor_op, a, b); }
 
 Array where(const Array& condition, const Array& a, const Array& b) {
-  if (condition.defined() && condition.node()->device == nullptr) {
+  if (condition.defined() && node_of(condition)->device == nullptr) {
     // A scalar operand takes the dtype of a and b; a condition must not.
     return where(cast(condition, DType::bool_), a, b);
   }

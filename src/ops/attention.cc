@@ -13,15 +13,15 @@ namespace hearth {
 
 namespace {
 
-constexpr ParamSpec kWeights[] = {{"scale", ParamType::f64},
+constexpr ParamSpec kWeights[] = {{.name = "scale", .type = ParamType::f64, .range = "finite"},
                                   {.name = "causal", .type = ParamType::boolean, .optional = true}};
 
 constexpr ParamSpec kAttention[] = {
-    {"scale", ParamType::f64},
-    {.name = "softcap", .type = ParamType::f64, .optional = true},
+    {.name = "scale", .type = ParamType::f64, .range = "finite"},
+    {.name = "softcap", .type = ParamType::f64, .optional = true, .range = "[0, inf)"},
     {.name = "causal", .type = ParamType::boolean, .optional = true},
     {.name = "bounded", .type = ParamType::boolean, .optional = true},
-    {.name = "kv_length", .type = ParamType::i64, .dynamic = true}};
+    {.name = "kv_length", .type = ParamType::i64, .dynamic = true, .range = "[0, length]"}};
 
 struct Settings {
   double scale;
@@ -543,6 +543,10 @@ constinit const OpDef defs::attention_op = {
     .name = "attention",
     .revision = 2,
     .summary = "softmax(q k^T * scale) v, with softcap, mask, causal order and bias.",
+    .shapes =
+        "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
+        "dv], mask, bias -> [batch, heads, rows, dv]; mask and bias broadcast to [batch, heads, "
+        "rows, length]",
     .params = kAttention,
     .min_inputs = 3,
     .max_inputs = 5,
@@ -559,6 +563,10 @@ constinit const OpDef defs::attention_with_lse_op = {
     .name = "attention_with_lse",
     .revision = 2,
     .summary = "attention, and the logarithm of each row's sum of e^score, 0 where it sees no key.",
+    .shapes =
+        "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
+        "dv], mask, bias -> [batch, heads, rows, dv] and log sums [batch, heads, rows]; mask and "
+        "bias broadcast to [batch, heads, rows, length]",
     .params = kAttention,
     .min_inputs = 3,
     .max_inputs = 5,
@@ -575,6 +583,10 @@ constinit const OpDef defs::attention_backward_op = {
     .name = "attention_backward",
     .revision = 3,
     .summary = "Gradients of attention for q, k and v.",
+    .shapes =
+        "grad [batch, heads, rows, dv], out [batch, heads, rows, dv], q [batch, heads, rows, d], k "
+        "[batch, kv_heads, length, d], v [batch, kv_heads, length, dv], mask, bias, log_sums "
+        "[batch * heads * rows] -> gradients of q, k and v in their shapes",
     .params = kAttention,
     .min_inputs = 5,
     .max_inputs = 8,
@@ -588,6 +600,7 @@ constinit const OpDef defs::attention_backward_op = {
 constinit const OpDef defs::causal_softmax_op = {
     .name = "causal_softmax",
     .summary = "softmax(x * scale) over keys, causal if asked; 0 for rows that see no key.",
+    .shapes = "scores [..., rows, keys] -> [..., rows, keys]",
     .params = kWeights,
     .infer = infer_weights,
     .vjp = causal_softmax_vjp,

@@ -10,10 +10,11 @@
 namespace hearth {
 namespace {
 
-constexpr ParamSpec kArangeParams[] = {{.name = "length", .type = ParamType::i64},
-                                       {.name = "dtype", .type = ParamType::dtype},
-                                       {.name = "start", .type = ParamType::f64, .dynamic = true},
-                                       {.name = "step", .type = ParamType::f64, .dynamic = true}};
+constexpr ParamSpec kArangeParams[] = {
+    {.name = "length", .type = ParamType::i64, .range = "[0, 2^60)"},
+    {.name = "dtype", .type = ParamType::dtype},
+    {.name = "start", .type = ParamType::f64, .dynamic = true},
+    {.name = "step", .type = ParamType::f64, .dynamic = true}};
 
 void infer_arange(Inference& inference) {
   ParamReader statics(inference.params.statics().span());
@@ -57,6 +58,7 @@ namespace defs {
 constinit const OpDef arange_op = {
     .name = "arange",
     .summary = "start + i * step.",
+    .shapes = "-> [length]",
     .kind = OpKind::opaque,
     .params = kArangeParams,
     .min_inputs = 0,
@@ -75,7 +77,7 @@ Array full(const Shape& shape, const Array& value, DType dtype, Device device) t
     throw Error(ErrorCode::invalid_argument, "full: no value; got an undefined array");
   }
   check_shape("full", shape);
-  const Node& node = *value.node();
+  const Node& node = *node_of(value);
   if (node.device != nullptr) return expand(cast(value, dtype), shape);
   require_number_fits("full", node, dtype);
   const Array scalar = is_float(node.dtype)

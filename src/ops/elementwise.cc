@@ -43,7 +43,7 @@ Grads silu_gradient(const Vjp& v) {
 
 void infer_cast(Inference& inference) {
   require_input(inference, 0);
-  const Node& x = *inference.input(0).node();
+  const Node& x = *node_of(inference.input(0));
   inference.shape = x.shape;
   inference.dtype = ParamReader(inference.params.statics().span()).dtype();
   // A number is converted when it is recorded, so that no device needs the wider dtype.
@@ -344,7 +344,7 @@ Array is_nan(const Array& x) { return unary(defs::is_nan_op, x); }
 
 Array cast(const Array& x, DType dtype) {
   if (x.defined()) {
-    const Node& node = *x.node();
+    const Node& node = *node_of(x);
     if (node.device != nullptr) {
       if (node.dtype == dtype) return x;
     } else if (is_int(dtype) && is_float(node.dtype)) {

@@ -135,6 +135,7 @@ std::vector<SampleCase> cross_entropy_backward_samples() {
 constinit const OpDef defs::cross_entropy_op = {
     .name = "cross_entropy",
     .summary = "-log softmax(logits)[target] of each row.",
+    .shapes = "logits [rows, classes], targets [rows] -> [rows]",
     .params = kIgnore,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -151,6 +152,8 @@ constinit const OpDef defs::cross_entropy_backward_op = {
     .summary =
         "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad; the loss, where "
         "it is given, saves a pass.",
+    .shapes =
+        "grad [rows], logits [rows, classes], targets [rows], log_sums [rows] -> [rows, classes]",
     .params = kIgnore,
     .min_inputs = 3,
     .max_inputs = 4,

@@ -183,6 +183,7 @@ std::vector<SampleCase> linear_samples() {
 constinit const OpDef defs::matmul_op = {
     .name = "matmul",
     .summary = "Matrix product of the last two axes; leading axes broadcast.",
+    .shapes = "a [..., m, k], b [..., k, n] -> [..., m, n], leading axes broadcast",
     .kind = OpKind::contraction,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -197,6 +198,7 @@ constinit const OpDef defs::matmul_op = {
 constinit const OpDef defs::linear_op = {
     .name = "linear",
     .summary = "x weight^T + bias over the last axis of x, with weight [out, in].",
+    .shapes = "x [..., in], weight [out, in], bias [out] -> [..., out]",
     .min_inputs = 2,
     .max_inputs = 3,
     .infer = infer_linear,

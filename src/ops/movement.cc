@@ -8,9 +8,12 @@
 namespace hearth {
 namespace {
 
-constexpr ParamSpec kShapeParams[] = {{.name = "shape", .type = ParamType::i64_list}};
-constexpr ParamSpec kAxesParams[] = {{.name = "axes", .type = ParamType::i64_list}};
-constexpr ParamSpec kAxisParams[] = {{.name = "axis", .type = ParamType::i64}};
+constexpr ParamSpec kShapeParams[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"}};
+constexpr ParamSpec kAxesParams[] = {
+    {.name = "axes", .type = ParamType::i64_list, .range = "each of [0, rank) once"}};
+constexpr ParamSpec kAxisParams[] = {
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"}};
 constexpr ParamSpec kSliceParams[] = {{.name = "starts", .type = ParamType::i64_list},
                                       {.name = "sizes", .type = ParamType::i64_list},
                                       {.name = "steps", .type = ParamType::i64_list}};
@@ -23,14 +26,14 @@ ParamReader statics_of(const Inference& inference) {
 }
 
 void keep_dtype(Inference& inference) {
-  inference.dtype = inference.scalar_dtype = inference.input(0).node()->dtype;
+  inference.dtype = inference.scalar_dtype = node_of(inference.input(0))->dtype;
 }
 
 // ---- What each op gives
 
 void infer_reshape(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   check_shape("reshape", inference.shape);
   if (element_count(inference.shape) != element_count(shape)) {
@@ -41,7 +44,7 @@ void infer_reshape(Inference& inference) {
 
 void infer_permute(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   const Dims axes = statics_of(inference).list();
   std::uint32_t seen = 0;
   for (const std::int64_t axis : axes) {
@@ -58,7 +61,7 @@ void infer_permute(Inference& inference) {
 
 void infer_expand(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   check_shape("expand", inference.shape);
   if (!broadcasts_to(shape, inference.shape)) {
@@ -70,7 +73,7 @@ void infer_expand(Inference& inference) {
 
 void infer_slice(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   ParamReader statics = statics_of(inference);
   const Dims starts = statics.list();
   const Dims sizes = statics.list();
@@ -96,7 +99,7 @@ void infer_slice(Inference& inference) {
 
 void infer_dynamic_slice(Inference& inference) {
   keep_dtype(inference);
-  const Shape& shape = inference.input(0).node()->shape;
+  const Shape& shape = node_of(inference.input(0))->shape;
   inference.shape = statics_of(inference).list();
   const auto& starts = inference.params.dynamics();
   bool fits = inference.shape.rank() == shape.rank() && starts.size() == shape.rank();
@@ -116,7 +119,7 @@ void infer_dynamic_slice(Inference& inference) {
 
 void infer_contiguous(Inference& inference) {
   keep_dtype(inference);
-  inference.shape = inference.input(0).node()->shape;
+  inference.shape = node_of(inference.input(0))->shape;
 }
 
 void infer_cat(Inference& inference) {
@@ -351,6 +354,7 @@ namespace defs {
 constinit const OpDef reshape_op = {
     .name = "reshape",
     .summary = "The same elements in row-major order under another shape.",
+    .shapes = "x [...] -> [shape]",
     .kind = OpKind::view,
     .params = kShapeParams,
     .infer = infer_reshape,
@@ -362,6 +366,7 @@ constinit const OpDef reshape_op = {
 constinit const OpDef permute_op = {
     .name = "permute",
     .summary = "Axes in another order.",
+    .shapes = "x [...] -> [extent of x at each of axes]",
     .kind = OpKind::view,
     .params = kAxesParams,
     .infer = infer_permute,
@@ -373,6 +378,7 @@ constinit const OpDef permute_op = {
 constinit const OpDef expand_op = {
     .name = "expand",
     .summary = "Extents of 1 stretched and axes added in front.",
+    .shapes = "x [...] -> [shape]",
     .kind = OpKind::view,
     .params = kShapeParams,
     .infer = infer_expand,
@@ -384,6 +390,7 @@ constinit const OpDef expand_op = {
 constinit const OpDef slice_op = {
     .name = "slice",
     .summary = "Element i along an axis is start + i * step.",
+    .shapes = "x [...] -> [sizes]",
     .kind = OpKind::view,
     .params = kSliceParams,
     .infer = infer_slice,
@@ -395,6 +402,7 @@ constinit const OpDef slice_op = {
 constinit const OpDef dynamic_slice_op = {
     .name = "dynamic_slice",
     .summary = "A part of fixed sizes whose start may change without a new plan.",
+    .shapes = "x [...] -> [sizes]",
     .kind = OpKind::view,
     .params = kDynamicSliceParams,
     .infer = infer_dynamic_slice,
@@ -407,6 +415,7 @@ constinit const OpDef dynamic_slice_op = {
 constinit const OpDef contiguous_op = {
     .name = "contiguous",
     .summary = "The same values in dense row-major memory.",
+    .shapes = "x [...] -> [...]",
     .kind = OpKind::view,
     .infer = infer_contiguous,
     .vjp = [](const Vjp& v) { return grads(v.grad); },
@@ -417,6 +426,7 @@ constinit const OpDef contiguous_op = {
 constinit const OpDef cat_op = {
     .name = "cat",
     .summary = "Arrays joined along an axis.",
+    .shapes = "x [..., n, ...], any number of them -> [..., sum of n, ...], n at axis",
     .kind = OpKind::opaque,
     .params = kAxisParams,
     .max_inputs = -1,

@@ -10,10 +10,17 @@ namespace hearth {
 
 namespace {
 
-constexpr ParamSpec kEpsilon[] = {
-    {.name = "epsilon", .type = ParamType::f64, .optional = true, .default_value = 1e-5}};
+constexpr ParamSpec kEpsilon[] = {{.name = "epsilon",
+                                   .type = ParamType::f64,
+                                   .optional = true,
+                                   .default_value = 1e-5,
+                                   .range = "[0, inf]"}};
 constexpr ParamSpec kRope[] = {
-    {.name = "base", .type = ParamType::f64, .optional = true, .default_value = 10000},
+    {.name = "base",
+     .type = ParamType::f64,
+     .optional = true,
+     .default_value = 10000,
+     .range = "(0, inf)"},
     {.name = "interleaved", .type = ParamType::boolean, .optional = true},
     {.name = "inverse", .type = ParamType::boolean, .optional = true},
     {.name = "offset", .type = ParamType::i64, .dynamic = true, .optional = true}};
@@ -249,6 +256,7 @@ std::vector<SampleCase> rope_samples() {
 constinit const OpDef defs::layer_norm_op = {
     .name = "layer_norm",
     .summary = "(x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis.",
+    .shapes = "x [..., dim], weight [dim], bias [dim] -> [..., dim]",
     .params = kEpsilon,
     .min_inputs = 1,
     .max_inputs = 3,
@@ -264,6 +272,9 @@ constinit const OpDef defs::layer_norm_backward_op = {
     .name = "layer_norm_backward",
     .revision = 2,
     .summary = "Gradients of layer_norm for x, weight and bias.",
+    .shapes =
+        "grad [..., dim], x [..., dim], weight [dim] -> gradients of x [..., dim], weight [dim] "
+        "and bias [dim]",
     .params = kEpsilon,
     .min_inputs = 2,
     .max_inputs = 3,
@@ -277,6 +288,7 @@ constinit const OpDef defs::layer_norm_backward_op = {
 constinit const OpDef defs::rms_norm_op = {
     .name = "rms_norm",
     .summary = "x / sqrt(mean(x^2) + epsilon) * weight over the last axis.",
+    .shapes = "x [..., dim], weight [dim] -> [..., dim]",
     .params = kEpsilon,
     .min_inputs = 1,
     .max_inputs = 2,
@@ -292,6 +304,8 @@ constinit const OpDef defs::rms_norm_backward_op = {
     .name = "rms_norm_backward",
     .revision = 2,
     .summary = "Gradients of rms_norm for x and weight.",
+    .shapes =
+        "grad [..., dim], x [..., dim], weight [dim] -> gradients of x [..., dim] and weight [dim]",
     .params = kEpsilon,
     .min_inputs = 2,
     .max_inputs = 3,
@@ -305,6 +319,7 @@ constinit const OpDef defs::rms_norm_backward_op = {
 constinit const OpDef defs::rope_op = {
     .name = "rope",
     .summary = "Rotary position embedding of [.., sequence, dim].",
+    .shapes = "x [..., sequence, dim] -> [..., sequence, dim]",
     .params = kRope,
     .infer = infer_rope,
     .vjp = rope_vjp,

@@ -18,34 +18,37 @@ namespace hearth {
 
 namespace {
 
-constexpr ParamSpec kBits[] = {{"shape", ParamType::i64_list},
+constexpr ParamSpec kBits[] = {{.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"},
                                {"dtype", ParamType::dtype},
                                {.name = "seed", .type = ParamType::i64, .dynamic = true},
                                {.name = "counter", .type = ParamType::i64, .dynamic = true}};
-constexpr ParamSpec kUniform[] = {{"shape", ParamType::i64_list},
-                                  {"dtype", ParamType::dtype},
-                                  {.name = "seed", .type = ParamType::i64, .dynamic = true},
-                                  {.name = "counter", .type = ParamType::i64, .dynamic = true},
-                                  {.name = "low", .type = ParamType::f64, .dynamic = true},
-                                  {.name = "high", .type = ParamType::f64, .dynamic = true}};
-constexpr ParamSpec kNormal[] = {{"shape", ParamType::i64_list},
-                                 {"dtype", ParamType::dtype},
-                                 {.name = "seed", .type = ParamType::i64, .dynamic = true},
-                                 {.name = "counter", .type = ParamType::i64, .dynamic = true},
-                                 {.name = "mean", .type = ParamType::f64, .dynamic = true},
-                                 {.name = "deviation", .type = ParamType::f64, .dynamic = true}};
-constexpr ParamSpec kBernoulli[] = {
-    {"shape", ParamType::i64_list},
+constexpr ParamSpec kUniform[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"},
     {"dtype", ParamType::dtype},
     {.name = "seed", .type = ParamType::i64, .dynamic = true},
     {.name = "counter", .type = ParamType::i64, .dynamic = true},
-    {.name = "probability", .type = ParamType::f64, .dynamic = true}};
-constexpr ParamSpec kIntegers[] = {{"shape", ParamType::i64_list},
-                                   {"dtype", ParamType::dtype},
-                                   {.name = "seed", .type = ParamType::i64, .dynamic = true},
-                                   {.name = "counter", .type = ParamType::i64, .dynamic = true},
-                                   {.name = "low", .type = ParamType::i64, .dynamic = true},
-                                   {.name = "high", .type = ParamType::i64, .dynamic = true}};
+    {.name = "low", .type = ParamType::f64, .dynamic = true, .range = "finite"},
+    {.name = "high", .type = ParamType::f64, .dynamic = true, .range = "[low, inf)"}};
+constexpr ParamSpec kNormal[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"},
+    {"dtype", ParamType::dtype},
+    {.name = "seed", .type = ParamType::i64, .dynamic = true},
+    {.name = "counter", .type = ParamType::i64, .dynamic = true},
+    {.name = "mean", .type = ParamType::f64, .dynamic = true, .range = "finite"},
+    {.name = "deviation", .type = ParamType::f64, .dynamic = true, .range = "[0, inf)"}};
+constexpr ParamSpec kBernoulli[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"},
+    {"dtype", ParamType::dtype},
+    {.name = "seed", .type = ParamType::i64, .dynamic = true},
+    {.name = "counter", .type = ParamType::i64, .dynamic = true},
+    {.name = "probability", .type = ParamType::f64, .dynamic = true, .range = "[0, 1]"}};
+constexpr ParamSpec kIntegers[] = {
+    {.name = "shape", .type = ParamType::i64_list, .range = "[0, 2^60)"},
+    {"dtype", ParamType::dtype},
+    {.name = "seed", .type = ParamType::i64, .dynamic = true},
+    {.name = "counter", .type = ParamType::i64, .dynamic = true},
+    {.name = "low", .type = ParamType::i64, .dynamic = true},
+    {.name = "high", .type = ParamType::i64, .dynamic = true, .range = "(low, 2^63)"}};
 
 // The words after seed and counter.
 constexpr int kFirstWord = 2;
@@ -269,6 +272,7 @@ std::vector<SampleCase> integers_samples() {
 constinit const OpDef defs::random_bits_op = {
     .name = "random_bits",
     .summary = "Raw words of Philox4x32-10.",
+    .shapes = "-> [shape]",
     .kind = OpKind::random,
     .params = kBits,
     .min_inputs = 0,
@@ -282,6 +286,7 @@ constinit const OpDef defs::random_bits_op = {
 constinit const OpDef defs::random_uniform_op = {
     .name = "random_uniform",
     .summary = "Uniform numbers in [low, high).",
+    .shapes = "-> [shape]",
     .kind = OpKind::random,
     .params = kUniform,
     .min_inputs = 0,
@@ -295,6 +300,7 @@ constinit const OpDef defs::random_uniform_op = {
 constinit const OpDef defs::random_normal_op = {
     .name = "random_normal",
     .summary = "Normally distributed numbers.",
+    .shapes = "-> [shape]",
     .kind = OpKind::random,
     .params = kNormal,
     .min_inputs = 0,
@@ -309,6 +315,7 @@ constinit const OpDef defs::random_bernoulli_op = {
     .name = "random_bernoulli",
     .revision = 2,
     .summary = "1 with a probability, else 0.",
+    .shapes = "-> [shape]",
     .kind = OpKind::random,
     .params = kBernoulli,
     .min_inputs = 0,
@@ -322,6 +329,7 @@ constinit const OpDef defs::random_bernoulli_op = {
 constinit const OpDef defs::random_integers_op = {
     .name = "random_integers",
     .summary = "Uniform integers in [low, high).",
+    .shapes = "-> [shape]",
     .kind = OpKind::random,
     .params = kIntegers,
     .min_inputs = 0,

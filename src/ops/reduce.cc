@@ -13,18 +13,19 @@ namespace hearth {
 namespace {
 
 constexpr ParamSpec kReduceParams[] = {
-    {.name = "axes", .type = ParamType::i64_list},
+    {.name = "axes", .type = ParamType::i64_list, .range = "of [0, rank), none twice"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 constexpr ParamSpec kArgParams[] = {
-    {.name = "axis", .type = ParamType::i64},
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true},
     {.name = "dtype",
      .type = ParamType::dtype,
      .optional = true,
-     .default_value = static_cast<double>(DType::i64)}};
+     .default_value = static_cast<double>(DType::i64),
+     .range = "integers that hold each index"}};
 
 constexpr ParamSpec kExtremeParams[] = {
-    {.name = "axis", .type = ParamType::i64},
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
     {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
 Shape reduced_shape(const Shape& shape, std::uint32_t axes, bool keepdim) {
@@ -169,7 +170,7 @@ Array products_of_others(const Array& x, const Dims& reduced) {
 Grads prod_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Dims axes = v.statics().list();
-  if (grad_enabled() && x.grad() != nullptr && x.size() > 0) {
+  if (grad_enabled() && grad_of(x) != nullptr && x.size() > 0) {
     return grads(mul(kept(v, v.grad), products_of_others(x, axes)));
   }
   const Array zero = equal(x, 0.0);
@@ -444,6 +445,7 @@ constinit const OpDef all_op = {
 constinit const OpDef argmax_op = {
     .name = "argmax",
     .summary = "The lowest index of the largest element along an axis; NaN wins.",
+    .shapes = "x [...] -> [... without axis, or 1 there with keepdim]",
     .kind = OpKind::opaque,
     .params = kArgParams,
     .infer = infer_arg,
@@ -457,6 +459,7 @@ constinit const OpDef argmax_op = {
 constinit const OpDef argmin_op = {
     .name = "argmin",
     .summary = "The lowest index of the smallest element along an axis; NaN wins.",
+    .shapes = "x [...] -> [... without axis, or 1 there with keepdim]",
     .kind = OpKind::opaque,
     .params = kArgParams,
     .infer = infer_arg,
@@ -470,6 +473,7 @@ constinit const OpDef argmin_op = {
 constinit const OpDef max_with_indices_op = {
     .name = "max_with_indices",
     .summary = "The largest element along an axis and its lowest index; NaN wins.",
+    .shapes = "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
     .params = kExtremeParams,
     .outputs = 2,
     .infer = infer_with_indices,
@@ -483,6 +487,7 @@ constinit const OpDef max_with_indices_op = {
 constinit const OpDef min_with_indices_op = {
     .name = "min_with_indices",
     .summary = "The smallest element along an axis and its lowest index; NaN wins.",
+    .shapes = "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
     .params = kExtremeParams,
     .outputs = 2,
     .infer = infer_with_indices,

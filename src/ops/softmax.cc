@@ -14,7 +14,8 @@ namespace hearth {
 namespace {
 
 constexpr ParamSpec kAxisKeepdim[] = {
-    {"axis", ParamType::i64}, {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
+    {.name = "keepdim", .type = ParamType::boolean, .optional = true}};
 
 void infer_along_axis(Inference& inference) {
   require_float(inference, 0, "x");
@@ -166,6 +167,7 @@ std::vector<SampleCase> logsumexp_samples() {
 constinit const OpDef defs::softmax_op = {
     .name = "softmax",
     .summary = "e^x / sum(e^x) along an axis.",
+    .shapes = "x [...] -> [...]",
     .params = kAxis,
     .infer = infer_along_axis,
     .vjp = softmax_vjp,
@@ -178,6 +180,7 @@ constinit const OpDef defs::softmax_op = {
 constinit const OpDef defs::log_softmax_op = {
     .name = "log_softmax",
     .summary = "x - logsumexp(x) along an axis.",
+    .shapes = "x [...] -> [...]",
     .params = kAxis,
     .infer = infer_along_axis,
     .vjp = log_softmax_vjp,
@@ -190,6 +193,7 @@ constinit const OpDef defs::log_softmax_op = {
 constinit const OpDef defs::softmax_backward_op = {
     .name = "softmax_backward",
     .summary = "Gradient of softmax from its output: out * (grad - sum(grad * out)).",
+    .shapes = "grad [...], out [...] -> [...]",
     .params = kAxis,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -202,6 +206,7 @@ constinit const OpDef defs::softmax_backward_op = {
 constinit const OpDef defs::log_softmax_backward_op = {
     .name = "log_softmax_backward",
     .summary = "Gradient of log_softmax from its output: grad - e^out * sum(grad).",
+    .shapes = "grad [...], out [...] -> [...]",
     .params = kAxis,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -214,6 +219,7 @@ constinit const OpDef defs::log_softmax_backward_op = {
 constinit const OpDef defs::logsumexp_op = {
     .name = "logsumexp",
     .summary = "log(sum(e^x)) along an axis.",
+    .shapes = "x [...] -> [... without axis, or 1 there with keepdim]",
     .params = kAxisKeepdim,
     .infer = infer_logsumexp,
     .vjp = logsumexp_vjp,

@@ -16,7 +16,7 @@ const Shape& shape_of(const char* op, const Array& x) {
     throw Error(ErrorCode::invalid_argument,
                 std::string(op) + ": no value; got an undefined array");
   }
-  return x.node()->shape;
+  return node_of(x)->shape;
 }
 
 [[noreturn]] void fail(ErrorCode code, const char* op, const std::string& text) {
@@ -24,7 +24,7 @@ const Shape& shape_of(const char* op, const Array& x) {
 }
 
 Array sliced(const Array& x, const Dims& starts, const Dims& sizes, Dims steps) {
-  const Shape& shape = x.node()->shape;
+  const Shape& shape = node_of(x)->shape;
   bool whole = sizes == shape;
   for (int i = 0; i < shape.rank(); ++i) {
     if (sizes[i] <= 1) steps[i] = 1;

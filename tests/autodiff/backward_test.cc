@@ -77,7 +77,7 @@ TEST(Backward, ASecondCallNeedsRetain) {
 TEST(Backward, ReleasesSavedValues) {
   const Array x = leaf({1, 2});
   const Array loss = sum(exp(x));
-  const GradRecord* record = loss.grad()->inputs[0].parent;
+  const GradRecord* record = grad_of(loss)->inputs[0].parent;
   EXPECT_TRUE(record->output.defined());
   backward(loss);
   EXPECT_FALSE(record->output.defined());
@@ -87,8 +87,8 @@ TEST(Backward, KeepsOnlyTheFactorThatIsRead) {
   const Array x = leaf({1, 2});
   const Array constant = array({3, 4}, {2});
   const Array y = x * constant;
-  EXPECT_FALSE(y.grad()->inputs[0].saved.defined());
-  EXPECT_TRUE(y.grad()->inputs[1].saved.defined());
+  EXPECT_FALSE(grad_of(y)->inputs[0].saved.defined());
+  EXPECT_TRUE(grad_of(y)->inputs[1].saved.defined());
 }
 
 TEST(Backward, RecordsAreRecycledEmpty) {
@@ -97,21 +97,21 @@ TEST(Backward, RecordsAreRecycledEmpty) {
   const GradRecord* used = nullptr;
   {
     const Array y = checkpoint([](std::span<const Array> in) { return exp(in[0]); })(at);
-    used = y.grad();
+    used = grad_of(y);
     backward(sum(y));
   }
   std::vector<Array> fresh;
-  while (fresh.empty() || (fresh.back().grad() != used && fresh.size() < 10000)) {
+  while (fresh.empty() || (grad_of(fresh.back()) != used && fresh.size() < 10000)) {
     fresh.push_back(x * 2.0);
   }
-  ASSERT_EQ(fresh.back().grad(), used);
+  ASSERT_EQ(grad_of(fresh.back()), used);
   EXPECT_FALSE(used->released);
   EXPECT_FALSE(used->replay);
   EXPECT_FALSE(used->output.defined());
   ASSERT_EQ(used->inputs.size(), 2u);
-  EXPECT_EQ(used->inputs[0].parent, x.grad());
+  EXPECT_EQ(used->inputs[0].parent, grad_of(x));
   EXPECT_EQ(used->inputs[1].parent, nullptr);
-  EXPECT_GT(used->sequence, fresh.front().grad()->sequence - 1);
+  EXPECT_GT(used->sequence, grad_of(fresh.front())->sequence - 1);
 }
 
 TEST(Backward, ALeafItself) {
@@ -297,9 +297,9 @@ TEST(Checkpoint, KeepsOnlyItsArguments) {
   const Array x = leaf({1, 2, 3});
   const std::vector<Array> at = {x};
   const Array y = checkpoint([](std::span<const Array> in) { return exp(exp(in[0])); })(at);
-  ASSERT_EQ(y.grad()->inputs.size(), 1u);
-  EXPECT_EQ(y.grad()->inputs[0].saved.node(), x.node());
-  EXPECT_EQ(y.grad()->inputs[0].parent, x.grad());
+  ASSERT_EQ(grad_of(y)->inputs.size(), 1u);
+  EXPECT_EQ(node_of(grad_of(y)->inputs[0].saved), node_of(x));
+  EXPECT_EQ(grad_of(y)->inputs[0].parent, grad_of(x));
 }
 
 TEST(Checkpoint, RepeatsRandomNumbersAndNests) {

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "graph/op_def.h"
+#include "graph/record/grad_record.h"
 #include "hearth/grad.h"
 #include "ops/definition/defs.h"
 
@@ -30,7 +31,7 @@ TEST(OutputGradients, OfTheValueGoToItsElement) {
   const Array x =
       Array::from_data(std::vector<double>{1, 5, 2, 7, 7, 3}, {2, 3}, Device::cpu()).require_grad();
   const auto [values, at] = max_with_indices(x, 1);
-  EXPECT_EQ(at.grad(), nullptr) << "integers have none";
+  EXPECT_EQ(grad_of(at), nullptr) << "integers have none";
   const Array weights = Array::from_data(std::vector<double>{10, 20}, {2}, Device::cpu());
   const Gradients gradients = backward(sum(mul(values, weights)));
   EXPECT_EQ(gradients.get(x).to_doubles(), (std::vector<double>{0, 10, 0, 20, 0, 0}));
@@ -97,9 +98,9 @@ TEST(OutputGradients, ReleaseTheirOp) {
 
 TEST(OutputGradients, AreNotTrackedWithoutNeed) {
   const Array x = at_random({4, 3}, 8);
-  EXPECT_EQ(max_with_indices(x, 0).first.grad(), nullptr);
+  EXPECT_EQ(grad_of(max_with_indices(x, 0).first), nullptr);
   const NoGrad none;
-  EXPECT_EQ(max_with_indices(x.require_grad(), 0).first.grad(), nullptr);
+  EXPECT_EQ(grad_of(max_with_indices(x.require_grad(), 0).first), nullptr);
 }
 
 // Attention by way of its op with sums, as a device with a kernel for that records it.

@@ -92,10 +92,10 @@ TEST(Memory, EscapingViewsShareStorage) {
     const Array row = slice(sum_of, {{3, 4}});
     const Array turned = transpose(sum_of);
     sum_of.eval();
-    EXPECT_EQ(row.node()->storage, sum_of.node()->storage);
-    EXPECT_EQ(turned.node()->storage, sum_of.node()->storage);
+    EXPECT_EQ(node_of(row)->storage, node_of(sum_of)->storage);
+    EXPECT_EQ(node_of(turned)->storage, node_of(sum_of)->storage);
     const Array outside = reshape(slice(a, {{2, 4}}), {60}).eval();
-    EXPECT_EQ(outside.node()->storage, a.node()->storage);
+    EXPECT_EQ(node_of(outside)->storage, node_of(a)->storage);
     EXPECT_EQ(row.to_vector<float>()[0], 91);
     EXPECT_EQ(turned.to_vector<float>()[1], 31);
     EXPECT_EQ(outside.to_vector<float>()[0], 60);

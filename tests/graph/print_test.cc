@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iomanip>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "hearth/array.h"
 #include "hearth/ops.h"
+#include "hearth/print.h"
 #include "hearth/tensor.h"
 
 namespace hearth {
@@ -58,6 +61,97 @@ TEST(Print, OfManyElementsAFewAreShown) {
       "Array f32 [100, 100]\n[[1, 1, 1, ..., 1, 1, 1],\n [1, 1, 1, ..., 1, 1, 1],\n [1, 1, 1, "
       "..., 1, 1, 1],\n ...,\n [1, 1, 1, ..., 1, 1, 1],\n [1, 1, 1, ..., 1, 1, 1],\n [1, 1, "
       "1, ..., 1, 1, 1]]");
+}
+
+TEST(Print, TheStreamSaysHowNumbersLook) {
+  const Array x = array<double>({1.0 / 3, 1e10}, {2});
+  std::ostringstream out;
+  out << std::setprecision(3) << x << " ";
+  EXPECT_EQ(out.str(), "Array f64 [2] [0.333, 1e+10] ");
+  out.str("");
+  out << std::fixed << std::setprecision(1) << x;
+  EXPECT_EQ(out.str(), "Array f64 [2] [0.3, 10000000000.0]");
+  out.str("");
+  out << std::hex << array<std::int32_t>({255}, {1});
+  EXPECT_EQ(out.str(), "Array i32 [1] [ff]");
+}
+
+TEST(PrintOptions, PrecisionIsOfDigitsAfterThePoint) {
+  const Array x = array<float>({1.0F / 3, 0.1F, 2, 12345.678F, -0.5F, 0, 1e-5F, 3e20F}, {8});
+  const WithPrintOptions options({.precision = 3, .line_width = 200});
+  EXPECT_EQ(printed(x), "Array f32 [8] [0.333, 0.1, 2, 12345.678, -0.5, 0, 1e-05, 3e+20]");
+  const WithPrintOptions more({.precision = 8, .line_width = 200});
+  EXPECT_EQ(printed(x), "Array f32 [8] [0.33333334, 0.1, 2, 12345.678, -0.5, 0, 1e-05, 3e+20]");
+  const WithPrintOptions none({.precision = 0, .line_width = 200});
+  EXPECT_EQ(printed(x), "Array f32 [8] [0, 0, 2, 12346, -0, 0, 1e-05, 3e+20]");
+  const WithPrintOptions all({.precision = 100, .line_width = 1000});
+  EXPECT_EQ(printed(array<double>({1.0 / 3, -1e15, NAN, -INFINITY}, {4})),
+            "Array f64 [4] [0.3333333333333333, -1000000000000000, nan, -inf]");
+}
+
+TEST(PrintOptions, ScientificIsWithAnExponent) {
+  const Array x = array<float>({1.0F / 3, 0, 1500}, {3});
+  const WithPrintOptions options({.scientific = true});
+  EXPECT_EQ(printed(x), "Array f32 [3] [3.3333334e-01, 0e+00, 1.5e+03]");
+  const WithPrintOptions fewer({.precision = 2, .scientific = true});
+  EXPECT_EQ(printed(x), "Array f32 [3] [3.33e-01, 0e+00, 1.5e+03]");
+  EXPECT_EQ(printed(array<std::int32_t>({1500}, {1})), "Array i32 [1] [1500]");
+}
+
+TEST(PrintOptions, OfMoreThanTheThresholdTheEdgesAreShown) {
+  const WithPrintOptions options({.threshold = 5, .edge_items = 1});
+  EXPECT_EQ(printed(arange(0, 5)), "Array i64 [5] [0, 1, 2, 3, 4]");
+  EXPECT_EQ(printed(arange(0, 6)), "Array i64 [6] [0, ..., 5]");
+  EXPECT_EQ(printed(reshape(arange(0, 6), {3, 2})), "Array i64 [3, 2]\n[[0, 1],\n ...,\n [4, 5]]");
+  const WithPrintOptions wide({.threshold = 0, .edge_items = 1000});
+  EXPECT_EQ(printed(arange(0, 4)), "Array i64 [4] [0, 1, 2, 3]");
+}
+
+TEST(PrintOptions, ALineEndsAtItsWidth) {
+  const WithPrintOptions options({.line_width = 12});
+  EXPECT_EQ(printed(reshape(arange(0, 12), {2, 6})),
+            "Array i64 [2, 6]\n[[0, 1, 2,\n  3, 4, 5],\n [6, 7, 8,\n  9, 10,\n  11]]");
+  const WithPrintOptions narrow({.line_width = 1});
+  EXPECT_EQ(printed(arange(8, 11)), "Array i64 [3] [8,\n               9,\n               10]");
+  const WithPrintOptions usual({});
+  const std::string text = printed(reshape(arange(0, 900), {9, 100}));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 75U) << line;
+  EXPECT_NE(text.find(" 899]]"), std::string::npos);
+}
+
+TEST(PrintOptions, AThreadHasItsOwnWithinAScope) {
+  const Array x = array<double>({0.125}, {1});
+  const WithPrintOptions mine({.precision = 1});
+  std::string other;
+  std::thread([&] {
+    const WithPrintOptions its({.precision = 2});
+    other = printed(x);
+  }).join();
+  EXPECT_EQ(other, "Array f64 [1] [0.12]");
+  EXPECT_EQ(printed(x), "Array f64 [1] [0.1]");
+}
+
+TEST(PrintOptions, SetForAllThreads) {
+  const PrintOptions before = print_options();
+  set_print_options({.precision = 1});
+  std::string other;
+  std::thread([&] { other = printed(array<double>({0.125}, {1})); }).join();
+  set_print_options(before);
+  EXPECT_EQ(other, "Array f64 [1] [0.1]");
+  EXPECT_EQ(print_options(), before);
+  EXPECT_EQ(printed(array<double>({0.125}, {1})), "Array f64 [1] [0.125]");
+}
+
+TEST(PrintOptions, WhatHasNoMeaningIsAnError) {
+  for (const PrintOptions& wrong : {PrintOptions{.precision = -1}, PrintOptions{.precision = 101},
+                                    PrintOptions{.threshold = -1}, PrintOptions{.edge_items = 0},
+                                    PrintOptions{.line_width = 0}}) {
+    const PrintOptions before = print_options();
+    EXPECT_THROW(set_print_options(wrong), Error);
+    EXPECT_THROW(const WithPrintOptions scope(wrong), Error);
+    EXPECT_EQ(print_options(), before);
+  }
 }
 
 TEST(Item, IntegersAreExact) {

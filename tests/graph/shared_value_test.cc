@@ -30,7 +30,7 @@ TEST(SharedValue, IsMadeOnceARecording) {
     const Array first = numbers(device, kKey, &made);
     const Array second = numbers(device, kKey, &made);
     EXPECT_EQ(made, 1);
-    EXPECT_EQ(first.node(), second.node());
+    EXPECT_EQ(node_of(first), node_of(second));
     SharedKey other = kKey;
     other[2] = 7;
     const Array third = numbers(device, other, &made);
@@ -40,7 +40,7 @@ TEST(SharedValue, IsMadeOnceARecording) {
     // What was read is submitted: the next recording has its own.
     const Array again = numbers(device, kKey, &made);
     EXPECT_EQ(made, 3);
-    EXPECT_NE(again.node(), first.node());
+    EXPECT_NE(node_of(again), node_of(first));
     EXPECT_EQ(again.to_vector<std::int64_t>(), first.to_vector<std::int64_t>());
   }
 }
@@ -65,7 +65,7 @@ TEST(SharedValue, BelongsToAThread) {
   const Array mine = numbers(device, kKey, &made);
   std::thread([&] {
     const Array theirs = numbers(device, kKey, &made);
-    EXPECT_NE(theirs.node(), mine.node());
+    EXPECT_NE(node_of(theirs), node_of(mine));
     EXPECT_EQ(add(mine, theirs).to_vector<std::int64_t>(),
               (std::vector<std::int64_t>{0, 2, 4, 6, 8}));
   }).join();

@@ -21,7 +21,7 @@ class Hostile : public ::testing::Test {
 
 TEST_F(Hostile, HostAccessFaults) {
   const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}, hostile());
-  const auto* address = reinterpret_cast<const volatile float*>(x.node()->storage->address);
+  const auto* address = reinterpret_cast<const volatile float*>(node_of(x)->storage->address);
   EXPECT_DEATH(
       {
         const float value = *address;

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "devices_under_test.h"
+#include "graph/record/array_access.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
@@ -37,7 +38,7 @@ TEST_F(ToDevice, EveryDtypeAndLayout) {
 
 TEST_F(ToDevice, WhatIsThereStays) {
   const Array x = Array::from_data(kValues, {6}, near_);
-  EXPECT_EQ(to_device(x, near_).node(), x.node());
+  EXPECT_EQ(node_of(to_device(x, near_)), node_of(x));
   EXPECT_TRUE(to_device(Array(2.0), far_).is_scalar());
   EXPECT_EQ(to_device(zeros({0, 3}, DType::f32, near_), far_).shape(), Shape({0, 3}));
   expect_error(ErrorCode::invalid_argument, [&] { to_device(Array(), far_); });

@@ -337,8 +337,8 @@ void fail_readers_of_failed(DeviceImpl& device, Recording& recording, FailedValu
   const Array number = make_ready(device, nothing, DType::f32, Shape());
   for (Node*& external : externals) {
     if (!has_failed(external)) continue;
-    number.node()->counts.fetch_add(kReference, std::memory_order_relaxed);
-    release(std::exchange(external, number.node()), kReference);
+    node_of(number)->counts.fetch_add(kReference, std::memory_order_relaxed);
+    release(std::exchange(external, node_of(number)), kReference);
   }
 }
 

@@ -16,11 +16,11 @@ namespace hearth {
 namespace {
 
 Node& node_of(const Array& array, const char* op) {
-  if (array.node() == nullptr) {
+  if (node_of(array) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 std::string(op) + ": no value; got an undefined Array, expected a defined one");
   }
-  return *array.node();
+  return *node_of(array);
 }
 
 void settle(Node& node) {
@@ -299,7 +299,7 @@ Array Array::detach() const {
 void eval(std::span<const Array> arrays) {
   for (const Array& array : arrays) settle(node_of(array, "eval"));
   for (const Array& array : arrays) {
-    if (array.node()->device != nullptr) array.node()->device->synchronize();
+    if (node_of(array)->device != nullptr) node_of(array)->device->synchronize();
   }
 }
 

@@ -72,11 +72,11 @@ GradRecord* new_grad_record() {
 
 void track_saved(GradRecord& record) noexcept {
   for (GradInput& input : record.inputs) {
-    Node* const node = input.saved.node();
-    if (node == nullptr || input.parent == nullptr || input.saved.grad() != nullptr) continue;
+    Node* const node = node_of(input.saved);
+    if (node == nullptr || input.parent == nullptr || grad_of(input.saved) != nullptr) continue;
     retain_handle(node);
     retain(input.parent);
-    input.saved = Array(node, input.parent);
+    input.saved = array_of(node, input.parent);
   }
 }
 

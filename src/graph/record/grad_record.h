@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "graph/record/array_access.h"
 
 namespace hearth {
 

@@ -154,7 +154,7 @@ Array scalar_array(std::uint64_t word, DType dtype, bool weak) {
   node->weak = weak;
   node->scalar = word;
   node->state.store(NodeState::scalar, std::memory_order_release);
-  return Array(node, nullptr);
+  return array_of(node, nullptr);
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ DType common_dtype(const Inference& inference, int first, int last) {
   const Node* weakest = nullptr;  // the widest weak scalar: float over int over bool
   for (int i = first; i <= last; ++i) {
     if (!inference.has(i)) continue;
-    const Node& node = *inference.input(i).node();
+    const Node& node = *node_of(inference.input(i));
     if (node.weak) {
       if (weakest == nullptr || node.dtype < weakest->dtype) weakest = &node;
     } else if (chosen == nullptr) {
@@ -242,7 +242,7 @@ Array make_ready(DeviceImpl& device, Storage* storage, DType dtype, const Shape&
   node->layout.offset = 0;
   node->layout.strides = contiguous_strides(shape);
   node->state.store(NodeState::ready, std::memory_order_release);
-  return Array(node, nullptr);
+  return array_of(node, nullptr);
 }
 
 Array make_adopted(DeviceImpl& device, std::shared_ptr<const AdoptedMemory> memory,
@@ -260,7 +260,7 @@ Array make_failed(DeviceImpl& device, DType dtype, const Shape& shape, Failure* 
   failure->references.fetch_add(1, std::memory_order_relaxed);
   node->failure = failure;
   node->state.store(NodeState::failed, std::memory_order_release);
-  return Array(node, nullptr);
+  return array_of(node, nullptr);
 }
 
 bool is_dense(const Shape& shape, const Strides& strides) noexcept {

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "graph/op_def.h"
+#include "graph/record/array_access.h"
 #include "hearth/array.h"
 #include "runtime/device/device_spec.h"
 #include "runtime/memory/adopted_memory.h"

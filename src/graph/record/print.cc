@@ -1,6 +1,12 @@
 // An array as text: dtype and shape, then its elements as nested rows.
+#include "hearth/print.h"
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <ostream>
+#include <sstream>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -11,30 +17,84 @@
 namespace hearth {
 namespace {
 
-// Of an array of more than kWhole elements, this many at each end of an axis.
-constexpr std::int64_t kEdge = 3;
-constexpr std::int64_t kWhole = 1000;
-
-void print_element(std::ostream& out, const std::byte* at, DType dtype) {
-  with_element(at, dtype, [&]<class T>(T value) {
-    if (is_bool(dtype)) {
-      out << (value != 0 ? "true" : "false");
-    } else if constexpr (!std::is_floating_point_v<T>) {
-      out << +value;  // bytes are numbers
-    } else if (std::isnan(value)) {
-      out << "nan";  // its sign says nothing
-    } else {
-      out << static_cast<double>(value);
-    }
-  });
+// A number of T with the fewest digits that name it, and with `precision` of them after the point
+// where those are fewer.
+template <class T>
+std::string shortest(T value, std::chars_format format, std::optional<int> precision) {
+  char text[512];  // the longest: 309 digits, a point and 100 more
+  const auto written = [&](const std::to_chars_result& result) {
+    return std::string(text, result.ptr);
+  };
+  const std::string all = written(std::to_chars(text, std::end(text), value, format));
+  const std::size_t end = std::min(all.find('e'), all.size());
+  const std::size_t point = all.find('.');
+  if (!precision || point == std::string::npos ||
+      end - point - 1 <= static_cast<std::size_t>(*precision)) {
+    return all;
+  }
+  std::string fewer = written(std::to_chars(text, std::end(text), value, format, *precision));
+  const std::size_t exponent = std::min(fewer.find('e'), fewer.size());
+  if (fewer.find('.') == std::string::npos) return fewer;
+  std::size_t digits = fewer.find_last_not_of('0', exponent - 1) + 1;
+  if (fewer[digits - 1] == '.') --digits;
+  return fewer.erase(digits, exponent - digits);
 }
+
+// What an element looks like.
+class Words {
+ public:
+  Words(const std::ostream& out, const PrintOptions& options, DType dtype)
+      : options_(options), dtype_(dtype) {
+    stream_.copyfmt(out);
+    stream_.width(0);
+  }
+
+  std::string word(const std::byte* at) {
+    stream_.str("");
+    with_element(at, dtype_, [&]<class T>(T value) {
+      if constexpr (std::is_floating_point_v<T>) {
+        write_real(value, std::is_same_v<T, double>);
+      } else if (is_bool(dtype_)) {
+        stream_ << (value != 0 ? "true" : "false");
+      } else {
+        stream_ << +value;  // bytes are numbers
+      }
+    });
+    return stream_.str();
+  }
+
+ private:
+  void write_real(double value, bool is_double) {
+    if (std::isnan(value)) {
+      stream_ << "nan";  // its sign says nothing
+    } else if (std::isinf(value) || !(options_.precision || options_.scientific)) {
+      stream_ << value;
+    } else {
+      const double size = std::abs(value);
+      const bool is_plain = !options_.scientific && (size == 0 || (size >= 1e-4 && size < 1e16));
+      const auto format = is_plain ? std::chars_format::fixed : std::chars_format::scientific;
+      stream_ << (is_double ? shortest(value, format, options_.precision)
+                            : shortest(static_cast<float>(value), format, options_.precision));
+    }
+  }
+
+  const PrintOptions& options_;
+  const DType dtype_;
+  std::ostringstream stream_;
+};
 
 // Writes the elements of an array that is evaluated. Few are read together, of many only those
 // shown.
 class Rows {
  public:
-  Rows(std::ostream& out, const Array& array)
-      : out_(out), node_(*array.node()), whole_(array.size() <= kWhole) {
+  // `indent`: the column in which the text begins.
+  Rows(std::ostream& out, const Array& array, const PrintOptions& options, std::int64_t indent)
+      : out_(out),
+        node_(*node_of(array)),
+        options_(options),
+        indent_(indent),
+        whole_(array.size() <= options.threshold),
+        words_(out, options, node_.dtype) {
     if (!whole_) return;
     strides_ = contiguous_strides(node_.shape);
     elements_.resize(static_cast<std::size_t>(array.size() * size_of(node_.dtype)));
@@ -45,44 +105,69 @@ class Rows {
 
  private:
   void print(int axis, std::int64_t offset) {
-    if (axis == node_.shape.rank()) return print_at(offset);
+    if (axis == node_.shape.rank()) {
+      out_ << word_at(offset);
+      return;
+    }
     const std::int64_t extent = node_.shape[axis];
+    const std::int64_t stride = (whole_ ? strides_ : node_.layout.strides)[axis];
     const bool last = axis + 1 == node_.shape.rank();
+    std::int64_t column = indent_ + axis + 1;  // within a row of elements
     out_ << "[";
     for (std::int64_t i = 0; i < extent; ++i) {
-      if (i > 0) separate(axis, last);
-      if (!whole_ && extent > 2 * kEdge && i == kEdge) {
-        out_ << "...";
-        separate(axis, last);
-        i = extent - kEdge;
+      const bool skips = !whole_ && i == options_.edge_items && extent - i > options_.edge_items;
+      if (skips) i = extent - options_.edge_items - 1;
+      if (last) {
+        print_word(skips ? "..." : word_at(offset + i * stride), axis, i == 0, i + 1 == extent,
+                   &column);
+        continue;
       }
-      print(axis + 1, offset + i * (whole_ ? strides_ : node_.layout.strides)[axis]);
+      if (i > 0) separate(axis);
+      if (skips) {
+        out_ << "...";
+      } else {
+        print(axis + 1, offset + i * stride);
+      }
     }
     out_ << "]";
   }
 
-  // A line for each row, and an empty one between matrices.
-  void separate(int axis, bool last) {
-    if (last) {
+  // In the next line where this one is full. What follows the word, a comma or brackets, counts.
+  void print_word(const std::string& word, int axis, bool is_first, bool is_last,
+                  std::int64_t* column) {
+    const std::int64_t length = static_cast<std::int64_t>(word.size()) + (is_last ? axis + 1 : 1);
+    if (!is_first && *column + 1 + length > options_.line_width) {
+      *column = indent_ + axis + 1;
+      out_ << ",\n" << std::string(static_cast<std::size_t>(*column), ' ');
+    } else if (!is_first) {
       out_ << ", ";
-      return;
+      ++*column;
     }
-    out_ << ",";
-    for (int i = axis + 1; i < node_.shape.rank(); ++i) out_ << "\n";
-    for (int i = 0; i <= axis; ++i) out_ << " ";
+    out_ << word;
+    *column += static_cast<std::int64_t>(word.size()) + 1;
   }
 
-  void print_at(std::int64_t offset) {
+  // A line for each row, and an empty one between matrices.
+  void separate(int axis) {
+    out_ << ",";
+    for (int i = axis + 1; i < node_.shape.rank(); ++i) out_ << "\n";
+    out_ << std::string(static_cast<std::size_t>(axis + 1), ' ');
+  }
+
+  std::string word_at(std::int64_t offset) {
     const std::int64_t size = size_of(node_.dtype);
-    if (whole_) return print_element(out_, elements_.data() + offset * size, node_.dtype);
+    if (whole_) return words_.word(elements_.data() + offset * size);
     std::byte bytes[8];
     node_.device->copy_to_host(bytes, node_.storage->address + offset * size, size);
-    print_element(out_, bytes, node_.dtype);
+    return words_.word(bytes);
   }
 
   std::ostream& out_;
   const Node& node_;
+  const PrintOptions& options_;
+  const std::int64_t indent_;
   const bool whole_;
+  Words words_;
   Strides strides_;  // of elements_
   std::vector<std::byte> elements_;
 };
@@ -93,12 +178,15 @@ inline namespace v0 {
 
 std::ostream& operator<<(std::ostream& out, const Array& array) {
   if (!array.defined()) return out << "Array undefined";
-  const Node& node = *array.node();
-  out << "Array " << hearth::name(node.dtype) << " " << to_string(node.shape)
-      << (node.shape.rank() > 1 ? "\n" : " ");
+  const Node& node = *node_of(array);
+  const std::string head =
+      "Array " + std::string(hearth::name(node.dtype)) + " " + to_string(node.shape);
+  const bool is_row = node.shape.rank() <= 1;
+  out << head << (is_row ? " " : "\n");
   array.eval();
   if (array.size() == 0) return out << "[]";
-  Rows(out, array).print();
+  const PrintOptions options = print_options();
+  Rows(out, array, options, is_row ? static_cast<std::int64_t>(head.size()) + 1 : 0).print();
   return out;
 }
 

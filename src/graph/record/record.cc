@@ -25,7 +25,7 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
   DeviceImpl* device = asked != nullptr ? &asked->impl() : nullptr;
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
-    DeviceImpl* own = input->node()->device;
+    DeviceImpl* own = node_of(*input)->device;
     if (own == nullptr || own == device) continue;
     if (device != nullptr) {
       throw Error(ErrorCode::device, std::string(op.name.text) +
@@ -117,7 +117,7 @@ Saves wanted_saves(const Inference& inference) {
   std::uint32_t needs = 0;
   for (std::size_t i = 0; i < inference.inputs.size() && i < 32; ++i) {
     const Array* input = inference.inputs[i];
-    if (is_given(input) && input->grad() != nullptr) needs |= 1u << i;
+    if (is_given(input) && grad_of(*input) != nullptr) needs |= 1u << i;
   }
   return op.saves_for != nullptr ? op.saves_for(needs) : op.saves;
 }
@@ -136,21 +136,21 @@ GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) 
     GradInput& kept = record->inputs[i];
     kept.is_given = true;
     kept.shape = input.shape();
-    kept.dtype = is_scalar(*input.node()) ? inference.scalar_dtype : input.dtype();
-    if (input.grad() != nullptr) {
-      retain(input.grad());
-      kept.parent = input.grad();
+    kept.dtype = is_scalar(*node_of(input)) ? inference.scalar_dtype : input.dtype();
+    if (grad_of(input) != nullptr) {
+      retain(grad_of(input));
+      kept.parent = grad_of(input);
     }
     const auto bit = static_cast<Saves>(1u << (i < 15 ? i : 15));
     const bool saves = op.vjp == nullptr || has(wanted, bit);
     if (saves) {
-      retain_handle(input.node());
-      kept.saved = Array(input.node(), nullptr);
+      retain_handle(node_of(input));
+      kept.saved = array_of(node_of(input), nullptr);
     }
   }
   if (has(wanted, Saves::output)) {
     retain_handle(output);
-    record->output = Array(output, nullptr);
+    record->output = array_of(output, nullptr);
   }
   record->device = &device;
   return record;
@@ -175,13 +175,13 @@ bool any_is_float(const Inference& inference) {
 // All results as results of one record: returns the first, and puts the others back into `more`.
 Array track_outputs(const Inference& inference, DeviceImpl& device, const Array& first,
                     std::span<Array> more) {
-  GradRecord* const record = track(inference, device, first.node());
+  GradRecord* const record = track(inference, device, node_of(first));
   const Saves saves = wanted_saves(inference);
   for (std::size_t i = 0; i < more.size(); ++i) {
     const auto bit = static_cast<Saves>(static_cast<std::uint32_t>(Saves::output1) << i);
-    Node* const kept = has(saves, bit) ? more[i].node() : nullptr;
+    Node* const kept = has(saves, bit) ? node_of(more[i]) : nullptr;
     if (kept != nullptr) retain_handle(kept);
-    record->more_outputs.push_back(Array(kept, nullptr));
+    record->more_outputs.push_back(array_of(kept, nullptr));
   }
   for (std::size_t i = 0; i < more.size(); ++i) {
     more[i] = tracked_output(more[i], record, static_cast<int>(i) + 1);
@@ -262,8 +262,8 @@ template <bool kSeveral>
   Tape& tape = Tape::of(device);
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
-    tracked |= input->grad() != nullptr;
-    const Node& node = *input->node();
+    tracked |= grad_of(*input) != nullptr;
+    const Node& node = *node_of(*input);
     NodeState state = node.state.load(std::memory_order_acquire);
     if (state == NodeState::pending && node.tape != &tape) {  // of another thread
       node.tape->submit();
@@ -297,23 +297,23 @@ template <bool kSeveral>
     }();
     if (!tracked) return result;
     if constexpr (kSeveral) return track_outputs(inference, device, result, more);
-    GradRecord* record = track(inference, device, result.node());
-    retain_handle(result.node());
-    return Array(result.node(), record);
+    GradRecord* record = track(inference, device, node_of(result));
+    retain_handle(node_of(result));
+    return array_of(node_of(result), record);
   }
 
   // Kernels read memory only: scalars become arrays of rank 0.
   const bool takes_scalars = op.kind == OpKind::elementwise || op.kind == OpKind::view;
   if (!takes_scalars) {
     bool any = false;
-    for (const Array* input : inputs) any |= is_given(input) && is_scalar(*input->node());
+    for (const Array* input : inputs) any |= is_given(input) && is_scalar(*node_of(*input));
     if (any) {
       std::vector<Array> arrays(inputs.size());
       std::vector<const Array*> pointers(inputs.size());
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         pointers[i] = inputs[i];
-        if (!is_given(inputs[i]) || !is_scalar(*inputs[i]->node())) continue;
-        const DType dtype = inputs[i]->node()->weak ? inference.scalar_dtype : inputs[i]->dtype();
+        if (!is_given(inputs[i]) || !is_scalar(*node_of(*inputs[i]))) continue;
+        const DType dtype = node_of(*inputs[i])->weak ? inference.scalar_dtype : inputs[i]->dtype();
         const Device on(&device);
         arrays[i] = record(as_array_op, {&inputs[i], 1}, Params().dtype(dtype), &on);
         pointers[i] = &arrays[i];
@@ -327,17 +327,18 @@ template <bool kSeveral>
 
   if constexpr (kSeveral) {
     Node* nodes[kMaxOutputs - 1];
-    const Array first(tape.append_outputs(inference, std::span(nodes).first(more.size())), nullptr);
-    for (std::size_t i = 0; i < more.size(); ++i) more[i] = Array(nodes[i], nullptr);
+    const Array first =
+        array_of(tape.append_outputs(inference, std::span(nodes).first(more.size())), nullptr);
+    for (std::size_t i = 0; i < more.size(); ++i) more[i] = array_of(nodes[i], nullptr);
     return tracked ? track_outputs(inference, device, first, more) : first;
   }
   Node* node =
       tape.append(op, inputs, params, inference.shape, inference.dtype, inference.scalar_dtype);
-  Array result(node, nullptr);
+  Array result = array_of(node, nullptr);
   if (!tracked) return result;
   GradRecord* record = track(inference, device, node);
   retain_handle(node);
-  return Array(node, record);
+  return array_of(node, record);
 }
 
 }  // namespace
@@ -358,12 +359,12 @@ std::vector<Array> record_outputs(const OpDef& op, std::span<const Array* const>
 }
 
 Array track_made(const OpDef& op, const Array& input, const Params& params, Array made) {
-  if (input.grad() == nullptr || !grad_enabled() || !is_float(made.dtype())) return made;
+  if (grad_of(input) == nullptr || !grad_enabled() || !is_float(made.dtype())) return made;
   const Array* const inputs[] = {&input};
   const Inference inference{op, inputs, params, made.shape(), made.dtype(), made.dtype()};
-  Node* const node = made.node();
+  Node* const node = node_of(made);
   retain_handle(node);
-  return Array(node, track(inference, *node->device, node));
+  return array_of(node, track(inference, *node->device, node));
 }
 
 }  // namespace hearth

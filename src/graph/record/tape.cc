@@ -174,7 +174,7 @@ Node* Tape::append_nodes(const OpDef& op, std::span<const Array* const> inputs,
   if (!is_float(scalar_dtype)) {
     for (const Array* input : inputs) {  // throws before anything has changed
       if (input == nullptr || !input->defined()) continue;
-      const Node& operand = *input->node();
+      const Node& operand = *node_of(*input);
       if (is_scalar(operand) && operand.weak) scalar_word(op.name.text, operand, scalar_dtype);
     }
   }
@@ -210,7 +210,7 @@ Node* Tape::append_nodes(const OpDef& op, std::span<const Array* const> inputs,
   for (std::uint32_t i = 0; i < input_count; ++i) {
     OperandRef ref = OperandRef::make(OperandRef::absent, 0);
     if (inputs[i] != nullptr && inputs[i]->defined()) {
-      Node* input = inputs[i]->node();
+      Node* input = node_of(*inputs[i]);
       if (is_scalar(*input)) {
         const DType to = input->weak ? scalar_dtype : input->dtype;
         ref = OperandRef::make(OperandRef::scalar, static_cast<std::uint32_t>(to));
@@ -261,7 +261,7 @@ Array Tape::shared(const SharedKey& key) noexcept {
   for (const auto& [known, node] : recording_.shared) {
     if (known != key) continue;
     retain_handle(node);
-    found = Array(node, nullptr);
+    found = array_of(node, nullptr);
     break;
   }
   lock_.unlock_as_owner();
@@ -270,7 +270,7 @@ Array Tape::shared(const SharedKey& key) noexcept {
 
 void Tape::share(const SharedKey& key, const Array& value) {
   lock_.lock_as_owner();
-  Node* const node = value.node();
+  Node* const node = node_of(value);
   // Somebody else may have submitted the tape meanwhile.
   const bool is_here = node->tape == this && node->index < recording_.nodes.size() &&
                        recording_.nodes[node->index] == node;

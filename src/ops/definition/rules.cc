@@ -42,7 +42,7 @@ DType operand_dtype(const Inference& inference, int first, int last) {
   const auto accepts = inference.op.accepts_dtype;
   if (accepts == nullptr || accepts(dtype) || !is_int(dtype)) return dtype;
   for (int i = first; i <= last; ++i) {
-    if (inference.has(i) && !inference.input(i).node()->weak) return dtype;
+    if (inference.has(i) && !node_of(inference.input(i))->weak) return dtype;
   }
   return accepts(DType::f32) ? DType::f32 : dtype;
 }
@@ -81,10 +81,10 @@ DType infer_broadcast(Inference& inference) {
   const auto inputs = inference.inputs;
   const int count = static_cast<int>(inputs.size());
   bool same = true;  // all are arrays of one dtype and shape
-  const Node* first = count > 0 && inputs[0] != nullptr ? inputs[0]->node() : nullptr;
+  const Node* first = count > 0 && inputs[0] != nullptr ? node_of(*inputs[0]) : nullptr;
   for (int i = 0; i < count; ++i) {
     const Node* node = inputs[static_cast<std::size_t>(i)] != nullptr
-                           ? inputs[static_cast<std::size_t>(i)]->node()
+                           ? node_of(*inputs[static_cast<std::size_t>(i)])
                            : nullptr;
     if (node == nullptr) require_input(inference, i);
     same = same && node->device != nullptr && node->dtype == first->dtype &&
@@ -98,12 +98,12 @@ DType infer_broadcast(Inference& inference) {
     dtype = operand_dtype(inference, 0, count - 1);
     if (is_int(dtype)) {
       for (int i = 0; i < count; ++i) {
-        require_number_fits(inference.op.name.text, *inference.input(i).node(), dtype);
+        require_number_fits(inference.op.name.text, *node_of(inference.input(i)), dtype);
       }
     }
     inference.shape = first->shape;
     for (int i = 1; i < count; ++i) {
-      const Shape& shape = inputs[static_cast<std::size_t>(i)]->node()->shape;
+      const Shape& shape = node_of(*inputs[static_cast<std::size_t>(i)])->shape;
       if (shape.rank() != 0 && shape != inference.shape) {
         inference.shape = broadcast_shapes(inference.op.name.text, inference.shape, shape);
       }

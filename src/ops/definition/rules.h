@@ -14,7 +14,8 @@ namespace hearth {
 // The parameters of ops without any.
 inline const Params kNoParams{};
 // Those of ops along one axis.
-inline constexpr ParamSpec kAxis[] = {{"axis", ParamType::i64}};
+inline constexpr ParamSpec kAxis[] = {
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"}};
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -1,0 +1,51 @@
+// How arrays and tensors are written to streams: set_print_options({.precision = 3}).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "hearth/error.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// Names and defaults are NumPy's but for `precision`, which a stream has already.
+struct PrintOptions {
+  // Digits after the point, at most; fewer where they say as much. Unset, floats are what the
+  // stream makes of a double: std::setprecision, std::fixed and std::scientific hold, as for
+  // item().
+  std::optional<int> precision = std::nullopt;
+  // Of arrays of more elements than this, only `edge_items` at each end of an axis are shown and
+  // read.
+  std::int64_t threshold = 1000;
+  std::int64_t edge_items = 3;
+  // Columns after which a row goes on in the next line.
+  std::int64_t line_width = 75;
+  // Floats with an exponent, always. Otherwise those set by `precision` have one from 1e16 on and
+  // below 1e-4.
+  bool scientific = false;
+
+  friend bool operator==(const PrintOptions&, const PrintOptions&) = default;
+};
+
+// Of all threads, but for those within WithPrintOptions. Throws Error{invalid_argument} for a
+// precision that is not in [0, 100], or a number below 0 (threshold) or 1 (the others).
+// Thread-safe.
+HEARTH_API void set_print_options(const PrintOptions& options);
+// Those of the calling thread.
+HEARTH_API PrintOptions print_options();
+
+// Options of the calling thread for a scope. Throws what set_print_options() throws.
+class [[nodiscard]] WithPrintOptions {
+ public:
+  HEARTH_API explicit WithPrintOptions(const PrintOptions& options);
+  HEARTH_API ~WithPrintOptions();
+  WithPrintOptions(const WithPrintOptions&) = delete;
+  WithPrintOptions& operator=(const WithPrintOptions&) = delete;
+
+ private:
+  const std::optional<PrintOptions> before_;
+};
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hearth/tensor.h"
+
+namespace hearth {
+namespace {
+
+std::string error_of(const std::function<void()>& program) {
+  try {
+    program();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string here(unsigned line) {
+  return " at " + std::string(__FILE__) + ":" + std::to_string(line);
+}
+
+// The text ends in the line of the macro, and in no other place before it.
+#define EXPECT_PLACED(expression)                                                     \
+  do {                                                                                \
+    const std::string text = error_of([&] { static_cast<void>(expression); });        \
+    EXPECT_TRUE(text.ends_with(here(__LINE__))) << text;                              \
+    EXPECT_EQ(text.find(" at " + std::string(__FILE__)), text.rfind(" at ")) << text; \
+  } while (false)
+
+class Place : public testing::Test {
+ protected:
+  void TearDown() override { submit(); }  // nothing is left on the tape for the next test
+
+  const Tensor<2> x_ = Tensor<2>::ones({2, 3});
+  const Tensor<2> y_ = Tensor<2>::ones({4, 3});
+  const Tensor<1> row_ = Tensor<1>::ones({3});
+};
+
+TEST_F(Place, AMethodFromTheTableSaysItsCallersLine) {
+  EXPECT_PLACED(Tensor<2>().relu());
+  EXPECT_PLACED(x_.add(y_));
+  EXPECT_PLACED(Tensor<2>().add(1.0));
+  EXPECT_PLACED(Tensor<2>().mul_scalar(2));
+  EXPECT_PLACED(x_.lower(y_));
+  EXPECT_PLACED(Tensor<2>().sum());
+  EXPECT_PLACED(x_.max_dim(2));
+  EXPECT_PLACED(x_.sum_dims({0, 0}));
+}
+
+TEST_F(Place, AMethodOfItsOwnSaysItsCallersLine) {
+  EXPECT_PLACED(x_.matmul(y_));
+  EXPECT_PLACED(x_.reshape({4, 2}));
+  EXPECT_PLACED(x_.reshape(4, 2));
+  EXPECT_PLACED(Tensor<2>::cat({x_, y_}, 1));
+  EXPECT_PLACED(x_.select(0, Tensor<1, Int>()));
+  EXPECT_PLACED(x_.argmax(5));
+  EXPECT_PLACED(x_.max_dim_with_indices(5));
+  EXPECT_PLACED(x_.split(0, 1));
+  EXPECT_PLACED(Tensor<2>::zeros({2, -1}));
+  EXPECT_PLACED(Tensor<2>(row_.array()));
+  EXPECT_PLACED((Tensor<2>{{1, 2}, {3}}));
+  EXPECT_PLACED(x_.item());
+  EXPECT_PLACED(x_.backward());
+}
+
+TEST_F(Place, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
+  EXPECT_PLACED(row_.dot(Tensor<1>::ones({2})));
+  EXPECT_PLACED(x_.t().squeeze(0));
+  EXPECT_PLACED(x_.set(Tensor<2, Bool>(), 1.0));
+}
+
+TEST_F(Place, TheTextBeforeItIsTheArraysOwn) {
+  const std::string text = error_of([&] { static_cast<void>(x_.matmul(y_)); });
+  const std::string own = error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); });
+  EXPECT_EQ(text.substr(0, text.rfind(" at ")), own);
+}
+
+TEST_F(Place, TheCodeStaysTheErrors) {
+  try {
+    static_cast<void>(x_.matmul(y_));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::shape);
+  }
+}
+
+// An operator has no room for a place, and that of a header would mislead.
+TEST_F(Place, AnOperatorSaysItsOpOnly) {
+  for (const std::string& text :
+       {error_of([&] { static_cast<void>(x_ + y_); }), error_of([&] { static_cast<void>(x_[2]); }),
+        error_of([&] { static_cast<void>(x_.slice(at(7))); })}) {
+    EXPECT_NE(text, "no error");
+    EXPECT_EQ(text.find(".cc:"), std::string::npos) << text;
+    EXPECT_EQ(text.find(".h:"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace hearth
