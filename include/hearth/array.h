@@ -71,6 +71,8 @@ class HEARTH_API Array {
   DType dtype() const;
   Device device() const;            // of a scalar: the default device
   bool is_scalar() const noexcept;  // a scalar without a device, made from a number
+  // Equal for handles to one value, as copies and tied parameters are; null where undefined.
+  const void* identity() const noexcept { return node_; }
 
   // Submits everything recorded so far by this array's thread and waits until this value exists.
   // Throws the Error that this value, or one that it is made of, has failed with; see submit().

@@ -48,7 +48,7 @@ std::uint64_t gradient_id(const Array& array) noexcept {
 }
 
 bool is_shared_leaf(const Array& leaf) noexcept {
-  return gradient_id(leaf) != 0 && leaf.grad()->references.load(std::memory_order_acquire) > 1;
+  return gradient_id(leaf) != 0 && grad_of(leaf)->references.load(std::memory_order_acquire) > 1;
 }
 
 Gradients backward(const Array& loss, const BackwardOptions& options) {

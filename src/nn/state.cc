@@ -28,10 +28,10 @@ std::string padded(std::string text, std::size_t width) {
 }  // namespace
 
 std::int64_t parameter_count(const NamedArrays& parameters) {
-  std::unordered_set<const Node*> values;
+  std::unordered_set<const void*> values;
   std::int64_t count = 0;
   for (const NamedArray& each : parameters) {
-    if (values.insert(each.array.node()).second) count += each.array.size();
+    if (values.insert(each.array.identity()).second) count += each.array.size();
   }
   return count;
 }
@@ -44,9 +44,9 @@ std::string summary(const NamedArrays& parameters) {
   }
   std::string text;
   std::int64_t bytes = 0;
-  std::unordered_map<const Node*, const std::string*> first_names;
+  std::unordered_map<const void*, const std::string*> first_names;
   for (const auto& [label, array] : parameters) {
-    const auto [first, is_new] = first_names.try_emplace(array.node(), &label);
+    const auto [first, is_new] = first_names.try_emplace(array.identity(), &label);
     if (is_new) bytes += array.size() * size_of(array.dtype());
     text += padded(label, widest) + "  " + padded(std::string(name(array.dtype())), 4) + "  " +
             padded(to_string(array.shape()), widest_shape) + "  " +
@@ -58,11 +58,11 @@ std::string summary(const NamedArrays& parameters) {
 }
 
 void unfreeze(const std::vector<Parameter>& parameters) {
-  std::unordered_map<const Node*, Array> leaves;
+  std::unordered_map<const void*, Array> leaves;
   for (const Parameter& parameter : parameters) {
     Array& array = *parameter.array;
     if (!is_float(array.dtype())) continue;
-    const auto [leaf, is_new] = leaves.try_emplace(array.node());
+    const auto [leaf, is_new] = leaves.try_emplace(array.identity());
     if (is_new) leaf->second = array.is_require_grad() ? array : array.require_grad();
     array = leaf->second;
   }

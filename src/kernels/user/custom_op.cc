@@ -53,7 +53,7 @@ std::vector<TensorType> result_types(const UserOp& op, std::span<const Array> in
 
 DeviceImpl& device_of(std::span<const Array> inputs) {
   for (const Array& input : inputs) {
-    if (input.defined() && input.node()->device != nullptr) return *input.node()->device;
+    if (input.defined() && node_of(input)->device != nullptr) return *node_of(input)->device;
   }
   return Device().impl();
 }
@@ -74,7 +74,7 @@ void check_runs(const UserOp& op, std::span<const Array> inputs,
   gpu::OperandTypes types{{}, {}, results};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) continue;
-    const Node& node = *inputs[i].node();
+    const Node& node = *node_of(inputs[i]);
     const bool is_weak = is_scalar(node) && node.weak;
     types.inputs.push_back(
         {is_weak ? results.front().dtype : inputs[i].dtype(), inputs[i].shape()});
