@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "hearth/ops.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/sample_signature.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
@@ -95,18 +95,8 @@ std::string result_dtype(const OpDef& op) {
   if (valid == samples.end() || valid->inputs.empty()) return "other";
   std::set<std::string> results;
   for (const DType dtype : accepted_dtypes(op)) {
-    std::vector<Array> arrays;
-    for (const SampleInput& input : valid->inputs) {
-      arrays.push_back(
-          zeros(input.shape, input.dtype >= 0 ? static_cast<DType>(input.dtype) : dtype));
-    }
-    std::vector<const Array*> inputs;
-    for (const Array& array : arrays) inputs.push_back(&array);
-    Inference inference{op, inputs, valid->params, Shape(), DType::f32, DType::f32};
-    std::vector<OutputType> more(static_cast<std::size_t>(op.outputs - 1));
-    inference.more_outputs = more;
-    op.infer(inference);
-    results.insert(inference.dtype == dtype ? "input" : std::string(name(inference.dtype)));
+    const DType result = sample_signature(op, *valid, dtype).output.dtype;
+    results.insert(result == dtype ? "input" : std::string(name(result)));
   }
   // A bool result of bool inputs is bool all the same.
   if (results.size() == 2 && results.contains("bool") && results.erase("input") > 0) return "bool";
