@@ -13,6 +13,7 @@
 #include "codegen/msl/text.h"
 #include "codegen/text/declared_functions.h"
 #include "codegen/text/tokens.h"
+#include "codegen/used_vocabulary.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -23,7 +24,7 @@ using runtime::KernelSource;
 
 constexpr std::string_view kFolder = "kernels/";
 // Raised where assemble() makes other text of the same sources.
-constexpr std::uint64_t kAssembly = 2;
+constexpr std::uint64_t kAssembly = 3;
 
 // A name with template arguments: "vec<half, 4>".
 bool is_template_id(std::string_view text) {
@@ -290,7 +291,8 @@ std::string assemble(const KernelSource& source, Target target) {
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");
   assembly.append("}\n}\n");
-  return assembly.take();
+  const bool is_read_slowly = target == Target::cuda && !source.metal;
+  return is_read_slowly ? with_used_vocabulary(assembly.take()) : assembly.take();
 }
 
 std::string assemble_together(std::span<const KernelSource* const> sources) {
@@ -339,7 +341,7 @@ std::string assemble_together(std::span<const KernelSource* const> sources) {
     assembly.end_kernel(kernel.name);
   }
   assembly.append("}\n}\n");
-  return assembly.take();
+  return with_used_vocabulary(assembly.take());
 }
 
 }  // namespace hearth::gpu

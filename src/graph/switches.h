@@ -1,4 +1,5 @@
-// Options that change how plans are built. They are part of every plan's key.
+// Options that change how plans are built, and are part of every plan's key, or what is recorded,
+// of which a key is made.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,11 @@ struct Switches {
   bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS=1: sums of f32 are kept in twice its digits
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
+  // What is recorded.
   bool check_indices = false;  // HEARTH_CHECK_INDICES=1: indices are read and checked when recorded
   bool composites = false;     // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
 
+  // Of those for plans.
   std::uint64_t word() const noexcept {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
            (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u) |

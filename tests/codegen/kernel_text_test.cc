@@ -50,6 +50,33 @@ TEST(KernelText, CudaEntry) {
   expect_once(text, "  scale<half>(x, shared, y, count, p, current_ctx());");
 }
 
+// NVRTC reads the prelude for longer than a small kernel.
+TEST(KernelText, CudaHasTheFunctionsThatAreNamed) {
+  const auto with = [](const std::string& body) {
+    KernelSource kernel{.name = "f",
+                        .text = "inline void f(device float* x, Ctx ctx) { " + body + " }\n",
+                        .function = "f",
+                        .parameters = {{Kind::read_write, "float", "x"}}};
+    return assemble(kernel, Target::cuda);
+  };
+  const std::string tanh = "HEARTH_UNARY(tanh, tanh)", atan2 = "HEARTH_BINARY(atan2, atan2)",
+                    quad = "HEARTH_QUAD_REDUCTION(quad_max, ";
+  const std::string least = with("x[0] = 1.0f;");
+  for (const std::string& each : {tanh, atan2, quad}) EXPECT_EQ(count(least, each), 0u) << each;
+  const std::string named = with("x[0] = metal::precise::tanh(x[0]);");
+  expect_once(named, tanh);
+  EXPECT_EQ(count(named, atan2), 0u);
+  EXPECT_EQ(count(named, "\n"), count(least, "\n"));
+  const std::string reduced = with("x[0] = quad_max(x[0]);");
+  expect_once(reduced, quad);
+  expect_once(reduced, "HEARTH_BINARY(max, fmax)");
+  // Names that are made of parts.
+  const std::string pasted = with("\n#define ARC(name) a##name\nx[0] = ARC(tan2)(x[0], 1.0f);\n");
+  for (const std::string& each : {tanh, atan2, quad}) expect_once(pasted, each);
+  // The simulator reads all of it.
+  expect_once(assemble(source(), Target::host), tanh);
+}
+
 TEST(KernelText, HostEntry) {
   const std::string text = entry(Target::host);
   expect_once(text, "void scale_half(void* const* hearth_arguments, void* const* hearth_arrays,");

@@ -9,12 +9,10 @@
 #include "hearth/device.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
-#include "sample_signature.h"
+#include "ops/definition/sample_signature.h"
 
 namespace hearth {
 namespace {
-
-using testing::sample_signature;
 
 // The same with inputs whose rows begin `gap` elements after the end of the one before, whose
 // elements lie `step` apart, or whose axes lie the other way round.

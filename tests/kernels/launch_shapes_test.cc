@@ -325,11 +325,13 @@ TEST(LaunchShapes, SumsInThreadgroupMemory) {
   }
 }
 
-// Workspace for the sums that all registers hold, twice as much where results are few.
+// Workspace for the sums that all registers hold, twice as much where results are few; never less
+// than cuBLASLt's maker recommends, nor else more than a 256th of the memory.
 TEST(LaunchShapes, WorkspaceOfLibraries) {
-  const auto mebibytes = [](const Card& card, std::int64_t m, std::int64_t n, std::int64_t k) {
-    runtime::DeviceTraits traits = card.traits;
-    traits.libraries.matmul = {.exists = true, .strided = true};
+  const auto mebibytes = [](runtime::DeviceTraits traits, std::int64_t m, std::int64_t n,
+                            std::int64_t k, std::int64_t recommended = 0) {
+    traits.libraries.matmul = {
+        .exists = true, .strided = true, .workspace_bytes = recommended << 20};
     Signature product;
     product.op = &defs::matmul_op;
     product.inputs = {dense(DType::bf16, {m, k}), dense(DType::bf16, {k, n})};
@@ -339,11 +341,28 @@ TEST(LaunchShapes, WorkspaceOfLibraries) {
   };
   std::map<std::string, std::vector<std::int64_t>> all;
   for (const Card& card : cards()) {
-    all[card.name] = {mebibytes(card, 8192, 8192, 8192), mebibytes(card, 1024, 1024, 65536)};
+    all[card.name] = {mebibytes(card.traits, 8192, 8192, 8192),
+                      mebibytes(card.traits, 1024, 1024, 65536)};
   }
   EXPECT_EQ(all["H200"], (std::vector<std::int64_t>{32, 64}));
   EXPECT_EQ(all["L4"], (std::vector<std::int64_t>{8, 16}));
   EXPECT_EQ(all["RTX 4060"], (std::vector<std::int64_t>{4, 4}));
+  struct Small {
+    int processors, threads;
+    std::int64_t gibibytes, recommended, large, few;
+  };
+  // RTX 4060, L4, GeForce MX450, the processors of an L4 with 2 and 1 GiB, H20.
+  for (const Small& card : {Small{24, 1536, 8, 4, 4, 4}, Small{58, 1536, 24, 4, 8, 16},
+                            Small{14, 1024, 2, 4, 4, 4}, Small{58, 1536, 2, 4, 8, 8},
+                            Small{58, 1536, 1, 4, 4, 4}, Small{78, 2048, 96, 32, 32, 32}}) {
+    runtime::DeviceTraits traits = nvidia(card.processors, card.threads, 100, 24);
+    traits.memory = card.gibibytes << 30;
+    EXPECT_EQ(mebibytes(traits, 8192, 8192, 8192, card.recommended), card.large);
+    EXPECT_EQ(mebibytes(traits, 1024, 1024, 65536, card.recommended), card.few);
+  }
+  // A product that has no use for more takes no more.
+  runtime::DeviceTraits least = nvidia(14, 1024, 100, 1);
+  EXPECT_EQ(mebibytes(least, 64, 64, 32, 4), 0);
 }
 
 // The heads of a deterministic gradient by a library: as many a call as the device has memory for.
@@ -357,16 +376,25 @@ TEST(LaunchShapes, CallsOfAGradientOfAttention) {
   gradient.inputs[5].absent = gradient.inputs[6].absent = true;
   gradient.output = rows;
   gradient.more_outputs = {rows, rows};
-  const auto calls = [&](std::int64_t memory) {
+  const auto prepared = [&](std::int64_t gibibytes) {
     runtime::DeviceTraits traits = cards().back().traits;
-    traits.memory = memory;
+    traits.memory = gibibytes << 30;
     gradient.device = &traits;
-    const Prepared prepared = prepare_library_attention_backward(gradient);
-    return static_cast<const StepPlan*>(prepared.state.get())->steps().size();
+    return prepare_library_attention_backward(gradient);
   };
-  EXPECT_EQ(calls(std::int64_t{150'000} << 20), 2u);  // an H200's
-  EXPECT_EQ(calls(std::int64_t{8} << 30), 32u);
+  const auto calls = [&](std::int64_t gibibytes) {
+    const Prepared made = prepared(gibibytes);
+    return static_cast<const StepPlan*>(made.state.get())->steps().size();
+  };
+  EXPECT_EQ(calls(140), 2u);  // an H200's
+  EXPECT_EQ(calls(24), 16u);  // an L4's
+  EXPECT_EQ(calls(8), 32u);   // an RTX 4060's
+  EXPECT_EQ(calls(2), 64u);   // a head a call, which is the least
   EXPECT_EQ(calls(0), 64u);
+  // Whatever the memory, scores take little of it.
+  for (const std::int64_t gibibytes : {2, 8, 24, 140}) {
+    EXPECT_LE(prepared(gibibytes).workspace_bytes, (gibibytes << 30) / 32) << gibibytes;
+  }
 }
 
 // Tiles of attention: those that fit a device's memory and registers, in the order of its clocks.

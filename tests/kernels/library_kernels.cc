@@ -16,7 +16,7 @@
 #include "kernels/launch/step_plan.h"
 #include "kernels/sample_kernels.h"
 #include "ops/definition/defs.h"
-#include "sample_signature.h"
+#include "ops/definition/sample_signature.h"
 
 namespace hearth::gpu_test {
 namespace {
@@ -127,7 +127,7 @@ std::vector<Signature> signatures_of(const OpDef& op) {
     for (const DType dtype : kDTypes) {
       if (op.accepts_dtype != nullptr && !op.accepts_dtype(dtype)) continue;
       try {
-        all.push_back(testing::sample_signature(op, named, dtype));
+        all.push_back(sample_signature(op, named, dtype));
       } catch (const Error&) {
         continue;  // extents that depend on each other, or on parameters
       }

@@ -298,6 +298,28 @@ TEST_F(CheckKernel, ChecksTextsOfTheDialect) {
             std::string::npos)
       << check.report;
 }
+
+// What sleeps there could not be interrupted, and what ends the process would end the check.
+TEST_F(CheckKernel, RefusesFunctionsOfTheSystem) {
+  const auto report_of = [&](const std::string& declared, const std::string& call) {
+    const KernelFile text(file(declared +
+                               "kernel void calls(device float* y,\n"
+                               "                  uint i [[thread_position_in_grid]]) {\n  " +
+                               call + ";\n  y[i] = 1.0f;\n}\n"));
+    const KernelCheck check = check_kernel(text.source("calls"), KernelLaunch());
+    EXPECT_FALSE(check.passed) << call;
+    EXPECT_NE(check.report.find("kernel 'calls' does not compile"), std::string::npos)
+        << check.report;
+    return check.report;
+  };
+  const std::string sleeps = report_of("extern \"C\" uint sleep(uint);\n", "sleep(100)");
+  EXPECT_NE(sleeps.find("calls:4: undefined reference to `sleep'"), std::string::npos) << sleeps;
+  const std::string exits = report_of("extern \"C\" void exit(int);\n", "exit(0)");
+  EXPECT_NE(exits.find("undefined reference to `exit'"), std::string::npos) << exits;
+  const std::string absent = report_of("uint absent(uint);\n", "absent(1)");
+  EXPECT_NE(absent.find("absent(unsigned int)'"), std::string::npos) << absent;
+  report_of("", "__builtin_exit(0)");
+}
 #endif
 
 #if HEARTH_HAS_SIMULATOR && defined(HEARTH_TOOL)

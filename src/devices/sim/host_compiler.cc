@@ -30,6 +30,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 
+// What compilers call by themselves is left to the process; of the rest a library has to have all
+// (-z defs), so that no kernel calls the system's functions, which nothing could interrupt.
+constexpr std::string_view kLeftToTheProcess =
+    "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
+
 // A folder that is gone when the object is.
 class TemporaryFolder {
  public:
@@ -146,7 +151,7 @@ std::vector<std::string> options(HostOptions asked) {
       "-std=c++20", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fwrapv",
       "-fsigned-char", "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fno-math-errno",
       // Large frames touch the page below the stack.
-      "-fstack-clash-protection"};
+      "-fstack-clash-protection", "-Wl,-z,defs"};
 #if defined(__x86_64__)
   // An fma is one instruction, with the same result as the function.
   if (__builtin_cpu_supports("fma")) words.push_back("-mfma");
@@ -197,7 +202,7 @@ const std::string& hooks_object() {
     const TemporaryFolder folder;
     const std::string source = folder.file("hooks.cc");
     const std::string made = folder.file("hooks.o");
-    write_file(source, kAccessHooks);
+    write_file(source, std::string(kLeftToTheProcess) + kAccessHooks);
     std::vector<std::string> words = options({true, false});
     words.insert(words.end(), {"-c", "-o", made, source});
     try {
@@ -221,7 +226,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   const TemporaryFolder folder;
   const std::string source = folder.file(kernel.substr(0, kMaxName) + ".cc");
   const std::string library = folder.file("kernel.so");
-  write_file(source, text);
+  write_file(source, std::string(kLeftToTheProcess) + text);
   std::vector<std::string> words = options(asked);
   words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});
   if (asked.checked) {

@@ -91,8 +91,19 @@ const PlanNode* Planner::only_reader(std::uint32_t index, std::uint32_t* at) con
   return nullptr;
 }
 
+// Whether an operand is a number of the recording, as it is or broadcast.
+bool Planner::is_scalar(OperandRef ref) const {
+  while (ref.tag() == OperandRef::local) {
+    const PlanNode& from = nodes_[ref.payload()];
+    if (from.op->kind != OpKind::view) return false;
+    ref = refs_[from.first_ref];
+  }
+  return ref.tag() == OperandRef::scalar;
+}
+
 // What takes the kernel's epilogue, whose last step is node `index`. A rule may be for a class with
-// more steps after it: they are looked at as if what they read were dense.
+// more steps after it, as far as they can join: what they read and is not traced yet is taken for
+// dense, and where it is not, the kernel that the rule names applies the steps before.
 const Implementation* Planner::fusing_kernel(std::uint32_t index, const PlanItem& kernel) const {
   const Selector& selector = device_.selector();
   const Implementation& chosen = *kernel.implementation;
@@ -103,14 +114,20 @@ const Implementation* Planner::fusing_kernel(std::uint32_t index, const PlanItem
   while (later.epilogue.size() < kMaxEpilogue) {
     std::uint32_t result = 0;
     const PlanNode* const node = only_reader(index, &result);
-    if (node == nullptr || node->op->kind != OpKind::elementwise || node->ref_count > 2) break;
+    if (node == nullptr || node->op->kind != OpKind::elementwise || node->ref_count > 2 ||
+        node->shape != nodes_[index].shape) {
+      break;
+    }
     Epilogue step{node->op, -1, result == 1};
     if (node->ref_count == 2) {
-      const Shape& other = operand_shape(*node, 1 - result);
+      const std::uint32_t i = 1 - result;
+      if (is_scalar(refs_[node->first_ref + i])) break;
+      const PlanValue other = operand(*node, i);
+      const Shape& shape = operand_shape(*node, i);
+      const Strides strides = other.root < 0 ? contiguous_strides(shape) : other.layout.strides;
       step.input = static_cast<int>(later.inputs.size());
-      later.inputs.push_back({operand_dtype(*node, 1 - result), node->shape,
-                              broadcast_strides(other, contiguous_strides(other), node->shape),
-                              false});
+      later.inputs.push_back({operand_dtype(*node, i), node->shape,
+                              broadcast_strides(shape, strides, node->shape), false});
     }
     later.epilogue.push_back(step);
     later.output.dtype = node->dtype;

@@ -119,6 +119,7 @@ class Planner {
   bool join_epilogue(std::uint32_t index, std::uint32_t result, int item);
   const PlanNode* only_reader(std::uint32_t index, std::uint32_t* at) const;
   const Implementation* fusing_kernel(std::uint32_t index, const PlanItem& kernel) const;
+  bool is_scalar(OperandRef ref) const;
 
   // graph/plan/row_pitch.cc
   void find_padded();

@@ -102,6 +102,7 @@ void segmented_sum(device const uint* keys, device const uint* rows,
   ulong row = ulong(p.vectors) * uint(kWidth);
   values += long(walk.outer) * p.value_outer + long(walk.column) * kWidth;
   output += long(walk.outer) * p.output_outer + long(walk.column) * kWidth;
+  pieces += piece_at<kWidth>(walk, walk.block, 0u, p);
   uint first = walk.block * kBlock;
   uint end = metal::min(first + kBlock, uint(p.count));
   uint before = first > 0u ? keys[first - 1u] : ~0u;
@@ -135,7 +136,7 @@ void segmented_sum(device const uint* keys, device const uint* rows,
         }
         sums.add(in[u]);
         ended = key[u] != key[u + 1];
-        if (ended && carried) sums.write_piece(pieces + piece_at<kWidth>(walk, walk.block, 0u, p));
+        if (ended && carried) sums.write_piece(pieces);
         if (ended && !carried) sums.write(output + ulong(key[u]) * row);
         carried = carried && !ended;
       }
@@ -143,7 +144,7 @@ void segmented_sum(device const uint* keys, device const uint* rows,
     before = key[kAhead - 1];
   }
   if (!ended) {
-    sums.write_piece(pieces + piece_at<kWidth>(walk, walk.block, carried ? 0u : 1u, p));
+    sums.write_piece(carried ? pieces : pieces + row);
   }
 }
 

@@ -18,6 +18,9 @@ using Matrix = MatmulProblem::Matrix;
 
 // Products that are one each because their batch axes are no axis of even steps.
 constexpr std::int64_t kMaxCalls = 64;
+// A workspace takes at most 1 / kWorkspaceOfMemory of a device's memory, or what the library's
+// maker recommends where that is more.
+constexpr std::int64_t kWorkspaceOfMemory = 256;
 // What a library notes in its workspace beside sums.
 constexpr std::int64_t kMinWorkspace = std::int64_t{64} << 10;
 // Parts, and elements of one: small results of long sums are cut into hundreds.
@@ -132,7 +135,8 @@ StepArgument matrix_argument(int operand, DType dtype, const Matrix& matrix, con
           (first + lines.first * matrix.stride + line.first) * item, span * item};
 }
 
-// For the sums of parts of k that the library computes side by side: as many as all registers hold.
+// For the sums of parts of k that the library computes side by side: as many as all registers hold,
+// or what the library's maker recommends where that is more.
 std::int64_t workspace_bytes(const runtime::DeviceTraits& device, const MatmulProblem& problem) {
   const std::int64_t results = problem.batches * problem.m * problem.n;
   const DType sum = static_cast<DType>(problem.dtype) == DType::f64 ? DType::f64 : DType::f32;
@@ -140,8 +144,10 @@ std::int64_t workspace_bytes(const runtime::DeviceTraits& device, const MatmulPr
       std::clamp<std::int64_t>(problem.k / kMinLibraryPart, 1, kMaxLibraryParts);
   const std::int64_t held =
       floor_power_of_two(processors(device) * device.processor_registers * size_of(DType::f32));
-  const std::int64_t most = (results <= kFewResults * resident_threads(device) ? 2 : 1) * held;
-  return std::min(parts * results * size_of(sum) + kMinWorkspace, std::max(most, kMinWorkspace));
+  std::int64_t most = (results <= kFewResults * resident_threads(device) ? 2 : 1) * held;
+  if (device.memory > 0) most = std::min(most, device.memory / kWorkspaceOfMemory);
+  most = std::max({most, device.libraries.matmul.workspace_bytes, kMinWorkspace});
+  return std::min(parts * results * size_of(sum) + kMinWorkspace, most);
 }
 
 // Of a product that is no batch.

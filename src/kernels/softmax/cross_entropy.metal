@@ -19,15 +19,14 @@ void cross_entropy_rows(device const typename D::memory* x, device const I* targ
   RowPlace place = row_place(p.split, ctx);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
   long target = long(targets[p.target_base + long(place.row) * p.target_step]);
-  bool valid = target >= 0 && target < p.split.length && target != p.ignored;
+  bool ignored = target == p.ignored, valid = !ignored && target >= 0 && target < p.split.length;
+  V score = valid ? D::load(from[target]) : V(NAN);
   int from_shift = InPacket<D>::shift(from), shift = p.split.shifted != 0 ? from_shift : 0;
   OnlineSoftmax<V> all =
       weigh<D, kHold, false>(from, shift, from_shift == shift, valid ? place.length : 0, place.lane,
                              uint(p.split.lanes), shared, ctx);
   if (!place.inside || place.lane != 0u) return;
-  V result = V(target == p.ignored ? 0.0f : NAN);
-  if (valid) result = (all.top - D::load(from[target])) + metal::log(all.sum);
-  loss[place.row] = result;
+  loss[place.row] = ignored ? V(0) : (all.top - score) + metal::log(all.sum);
 }
 
 // G is the dtype of g. Without kLoss `losses` is not read.

@@ -20,6 +20,7 @@ struct LibraryTraits {
     bool strided = false;
     // Runs only where a user's rule names it.
     bool on_request = false;
+    std::int64_t workspace_bytes = 0;  // for one product: what its maker recommends
   };
   // Attention of 16-bit floats; with a bias, bounded, with the logarithms of the rows' sums, and
   // its gradient.

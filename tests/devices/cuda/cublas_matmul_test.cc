@@ -179,6 +179,17 @@ class CudaCublasMatmul : public FakeCard {
   int calls_ = 0;
 };
 
+TEST_F(CudaCublasMatmul, RecommendedWorkspaceFollowsTheCard) {
+  for (const auto& [major, minor, mebibytes] :
+       {std::array{6, 1, 4}, {7, 5, 4}, {8, 9, 4}, {9, 0, 32}, {12, 0, 32}}) {
+    fake_->major = major;
+    fake_->minor = minor;
+    const runtime::LibraryTraits::Matmul matmul = driver_->libraries().matmul;
+    EXPECT_TRUE(matmul.exists && matmul.strided);
+    EXPECT_EQ(matmul.workspace_bytes, std::int64_t{mebibytes} << 20) << major << minor;
+  }
+}
+
 TEST_F(CudaCublasMatmul, RowByRowAndTransposed) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     check(operand({5, 3}, {3, 1}), operand({3, 4}, {4, 1}), {5, 4}, dtype);
@@ -354,6 +365,9 @@ TEST_F(CudaCublasMatmul, LongSumsAreSplitWhereTheCardIsIdleOtherwise) {
 }
 
 TEST_F(CudaCublasMatmul, WorkspaceHoldsSumsOfPartsOfLongSums) {
+  stop();
+  fake_->memory = std::size_t{24} << 30;  // of which a workspace takes a small part
+  start();
   const auto workspace = [this](DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
     Signature signature;
     signature.op = &defs::matmul_op;

@@ -23,6 +23,33 @@ TEST_F(CudaDriverLogic, TakesTheCardWhenItIsFirstUsed) {
   EXPECT_EQ(fake_->calls["cuStreamCreate"], 1);
 }
 
+// CUDA C++ Programming Guide, throughput of native arithmetic instructions, for every capability
+// since Maxwell.
+TEST_F(CudaDriverLogic, MultiplyAddsFollowTheCard) {
+  for (const auto& [major, minor, lanes] : {std::array{5, 0, 128},
+                                            {5, 2, 128},
+                                            {5, 3, 128},
+                                            {6, 0, 64},
+                                            {6, 1, 128},
+                                            {6, 2, 128},
+                                            {7, 0, 64},
+                                            {7, 2, 64},
+                                            {7, 5, 64},
+                                            {8, 0, 64},
+                                            {8, 6, 128},
+                                            {8, 7, 128},
+                                            {8, 9, 128},
+                                            {9, 0, 128},
+                                            {10, 0, 128},
+                                            {12, 0, 128}}) {
+    fake_->major = major;
+    fake_->minor = minor;
+    const runtime::Properties properties = card_properties(*api_, 0);
+    EXPECT_EQ(properties.per_clock.multiply_adds, lanes) << properties.architecture;
+    EXPECT_EQ(properties.has_tile_products, major >= 8) << properties.architecture;
+  }
+}
+
 TEST_F(CudaDriverLogic, LeavesTheCurrentContextAsItWas) {
   driver_->free(driver_->allocate(1));
   EXPECT_EQ(fake_->calls["cuCtxPushCurrent_v2"], fake_->calls["cuCtxPopCurrent_v2"]);

@@ -10,6 +10,7 @@
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/hearth.h"
+#include "ran.h"
 
 namespace hearth {
 namespace {
@@ -68,6 +69,21 @@ TEST_F(EpilogueRules, ReachKernelsThatApplyNone) {
   EXPECT_EQ(run(rule("* bias", "tiles"), biased).first, 1);
   EXPECT_EQ(run(rule("* bias relu", "tiles"), biased).first, run(none, biased).first);
   EXPECT_EQ(run(rule("* bias relu", "tiles"), plain).first, run(none, plain).first);
+  // A class whose last step cannot join: it makes more results, or reads a column.
+  const std::function<Array(Device)> repeated = [&](const Device& device) {
+    return biased(device) + on(device, {4, 1, 512}, 4);
+  };
+  const std::function<Array(Device)> strided = [&](const Device& device) {
+    const Array column = transpose(narrow(on(device, {512, 2}, 4), 1, 0, 1));
+    return biased(device) + column;
+  };
+  for (const auto& make : {repeated, strided}) {
+    testing::expect_ran("matvec", [&] { run(rule("* residual", "tiles"), make); });
+  }
+  const std::function<Array(Device)> dense = [&](const Device& device) {
+    return biased(device) + on(device, {1, 512}, 4);
+  };
+  EXPECT_EQ(run(rule("* bias residual", "tiles"), dense).first, 1);
   // What takes no epilogue is left out, as one that does not take a signature is.
   EXPECT_EQ(run(rule("* relu", "skinny"), plain).first, run(none, plain).first);
 }

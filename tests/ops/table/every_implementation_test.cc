@@ -13,9 +13,9 @@
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
 #include "kernels/families.h"
+#include "ops/definition/sample_signature.h"
 #include "ops/table/difference.h"
 #include "ops/table/op_case.h"
-#include "sample_signature.h"
 
 namespace hearth::testing {
 namespace {

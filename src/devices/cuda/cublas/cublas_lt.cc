@@ -1,10 +1,20 @@
 #include "devices/cuda/cublas/cublas_lt.h"
 
 #include "devices/cuda/cublas/cublas_matmul.h"
+#include "devices/cuda/driver/cuda_driver.h"
 #include "hearth/error.h"
 #include "kernels/matmul/problem.h"
 
 namespace hearth::cuda {
+namespace {
+
+// cuBLAS Library, cublasSetWorkspace: 32 MiB on Hopper, 4 MiB on cards before it. Newer ones are
+// taken for large, as their processors are.
+std::int64_t recommended_workspace(int capability) {
+  return std::int64_t{capability >= 90 ? 32 : 4} << 20;
+}
+
+}  // namespace
 
 CublasLt::~CublasLt() {
   if (handle_ == nullptr || !context_.drain()) return;
@@ -17,7 +27,9 @@ CublasLt::~CublasLt() {
 }
 
 void CublasLt::add_to(runtime::LibraryTraits& traits) const {
-  traits.matmul = {.exists = true, .strided = true};
+  const int capability = compute_capability(context_.api(), context_.card());
+  traits.matmul = {
+      .exists = true, .strided = true, .workspace_bytes = recommended_workspace(capability)};
 }
 
 std::unique_ptr<LibraryFunction> CublasLt::function(const runtime::LibraryCall& call,

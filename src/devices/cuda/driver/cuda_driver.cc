@@ -56,7 +56,9 @@ int compute_capability(const DriverApi& api, Card card) {
 // CUDA C++ Programming Guide, compute capabilities and arithmetic instructions.
 constexpr int kThreadRegisters = 255;
 constexpr int kBankBytes = 32 * 4;
-bool is_half_wide(int capability) { return capability <= 80; }
+bool is_half_wide(int capability) {
+  return capability == 60 || (capability >= 70 && capability <= 80);
+}
 
 runtime::Properties card_properties(const DriverApi& api, Card card) {
   runtime::Properties properties;

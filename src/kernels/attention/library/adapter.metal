@@ -95,12 +95,16 @@ template <typename D, bool kMask, bool kBias>
 inline void attention_row(device const typename D::memory* q, device const typename D::memory* k,
                           device const typename D::memory* v, device const uchar* mask,
                           device const typename D::memory* bias, device typename D::memory* out,
-                          device float* sums, long line, uint writer, long length,
+                          device float* sums, uint line, uint writer, long length,
                           constant LibraryAttentionParams& p, thread const Ctx& ctx) {
   const int kHeld = 8;
   constant AttentionParams& a = p.attention;
-  long row = line % a.rows, head = line / a.rows % p.heads, item = line / a.rows / p.heads;
+  uint matrix = line / uint(a.rows), row = line - matrix * uint(a.rows);
+  uint item = matrix / uint(p.heads), head = matrix - item * uint(p.heads);
   long kv_head = head / (a.heads / a.kv_heads), visible = visible_keys(row, length, a);
+  q += place_of(a.q, item, head, row);
+  k += place_of(a.k, item, kv_head, 0);
+  v += place_of(a.v, item, kv_head, 0);
   ScoreScale<float> scale(a);
   float top = -INFINITY, total = 0.0f, held[kHeld];
 #pragma unroll
@@ -116,10 +120,8 @@ inline void attention_row(device const typename D::memory* q, device const typen
     float score = -INFINITY;
     if (sees) {
       float slope;
-      score = score_of<D, false, false, kBias>(
-          product_of<D>(q + place_of(a.q, item, head, row), k + place_of(a.k, item, kv_head, key),
-                        a.d),
-          scale, mask, bias, item, head, row, key, a, slope);
+      score = score_of<D, false, false, kBias>(product_of<D>(q, k + key * a.k.row, a.d), scale,
+                                               mask, bias, item, head, row, key, a, slope);
     }
     float best = score;
 #pragma unroll
@@ -140,7 +142,7 @@ inline void attention_row(device const typename D::memory* q, device const typen
     for (uint i = 0; i < 32u; ++i) {
       float share = simd_shuffle(weight, ushort(i));
       if (share == 0.0f) continue;
-      device const typename D::memory* values = v + place_of(a.v, item, kv_head, first + long(i));
+      device const typename D::memory* values = v + (first + long(i)) * a.v.row;
 #pragma unroll
       for (int u = 0; u < kHeld; ++u) {
         long column = long(u) * 32 + long(ctx.lane);
@@ -152,7 +154,8 @@ inline void attention_row(device const typename D::memory* q, device const typen
 #pragma unroll
   for (int u = 0; u < kHeld; ++u) {
     long column = long(u) * 32 + long(ctx.lane);
-    if (column < a.dv) out[line * a.dv + column] = D::store(is_blind ? 0.0f : held[u] / total);
+    if (column < a.dv)
+      out[long(line) * a.dv + column] = D::store(is_blind ? 0.0f : held[u] / total);
   }
   if (ctx.lane == writer) {
     sums[line] = is_blind ? 0.0f : top / scale.log2e + metal::log(total);
@@ -166,13 +169,14 @@ void attention_odd_rows(device const typename D::memory* q, device const typenam
                         device typename D::memory* out, device float* sums,
                         constant LibraryAttentionParams& p, Ctx ctx) {
   constant AttentionParams& a = p.attention;
-  long lines = p.items * p.heads * a.rows, mine = long(ctx.gid.x);
-  bool is_odd = mine < lines && !(metal::fabs(sums[mine]) < -0.5f * LeastBias<F16>::value());
+  uint mine = ctx.gid.x;
+  bool is_odd = long(mine) < p.items * p.heads * a.rows &&
+                !(metal::fabs(sums[mine]) < -0.5f * LeastBias<F16>::value());
   if (!simd_any(is_odd)) return;
   long length = existing_keys(dynamics, a);
   for (uint i = 0; i < 32u; ++i) {
     if (simd_shuffle(is_odd ? 1u : 0u, ushort(i)) == 0u) continue;
-    attention_row<D, kMask, kBias>(q, k, v, mask, bias, out, sums, mine - long(ctx.lane) + long(i),
-                                   i, length, p, ctx);
+    attention_row<D, kMask, kBias>(q, k, v, mask, bias, out, sums, mine - ctx.lane + i, i, length,
+                                   p, ctx);
   }
 }

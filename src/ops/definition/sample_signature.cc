@@ -1,16 +1,12 @@
-// A valid sample of an op as implementations see it, of dense arrays.
-#pragma once
+#include "ops/definition/sample_signature.h"
 
 #include <vector>
 
-#include "graph/implementation.h"
-#include "graph/op_def.h"
 #include "hearth/ops.h"
 
-namespace hearth::testing {
+namespace hearth {
 
-// Names what `sample` holds, which outlives it.
-inline Signature sample_signature(const OpDef& op, const SampleCase& sample, DType dtype) {
+Signature sample_signature(const OpDef& op, const SampleCase& sample, DType dtype) {
   std::vector<Array> arrays;
   for (const SampleInput& input : sample.inputs) {
     arrays.push_back(
@@ -37,4 +33,4 @@ inline Signature sample_signature(const OpDef& op, const SampleCase& sample, DTy
   return signature;
 }
 
-}  // namespace hearth::testing
+}  // namespace hearth
