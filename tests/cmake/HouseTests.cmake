@@ -39,7 +39,7 @@ hearth_test(consumer ${CMAKE_COMMAND}
   -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/consumer.cmake")
 
 # A project with this checkout as a part of it, with no build type, as a shared library: its first run
-# compiles all of the library, later ones what has changed.
+# compiles all of the library, without optimising it, later ones what has changed.
 list(JOIN CMAKE_CXX_COMPILER_LAUNCHER "|" launcher)
 hearth_test(fetched ${CMAKE_COMMAND}
   "-DHEARTH_FETCH=${PROJECT_SOURCE_DIR}" "-DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR}/consumer"
