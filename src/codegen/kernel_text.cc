@@ -100,6 +100,11 @@ std::string_view included_path(std::string_view line) {
 // Of these, a translation unit of several kernels has one copy; other files belong to a kernel.
 bool is_header(std::string_view path) { return path.ends_with(".h"); }
 
+// Inside metal, so that its names hide the compiler's; without names, so that kernels of one
+// library do not meet and only the entry is emitted.
+constexpr std::string_view kOpenNamespaces =
+    "namespace metal {\nnamespace kernel_text {\nnamespace {\n";
+
 // Puts texts one after the other, with the files they include, each once. Texts live as long as
 // it.
 class Assembly {
@@ -133,9 +138,9 @@ class Assembly {
     }
   }
   // The headers that a text of a kernel includes; those of the kernel's other files too. Notes in
-  // `functions` what the text declares.
-  void add_headers_of(std::string_view text, std::set<std::string_view>* functions) {
-    functions->merge(declared_functions(text));
+  // `functions`, if there is one, what the text declares.
+  void add_headers_of(std::string_view text, std::set<std::string_view>* functions = nullptr) {
+    if (functions != nullptr) functions->merge(declared_functions(text));
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size() - 1);
       const std::string_view path = below_kernels(included_path(text.substr(0, end + 1)));
@@ -272,8 +277,6 @@ std::string assemble(const KernelSource& source, Target target) {
     assembly.add(stub, source.name + " (entry)");
     return assembly.take();
   }
-  // Inside metal, so that its names hide the compiler's; without names, so that kernels of one
-  // library do not meet and only the entry is emitted.
   assembly.append("namespace metal {\n");
   if (source.metal) {
     for (const std::string_view part :
@@ -287,6 +290,12 @@ std::string assemble(const KernelSource& source, Target target) {
   if (source.metal) assembly.add_file("prelude/msl/entry.h");
   const std::string own = source.metal ? plain_text(source, target) : source.text;
   const std::string text = f64 ? own : with_float_literals(own);
+  if (target == Target::host) {
+    assembly.add_headers_of(text);
+    assembly.append("}\n}\n}\n");
+    assembly.append(kOwnText);
+    assembly.append(kOpenNamespaces);
+  }
   assembly.add(text, source.name);
   assembly.append("}\n");
   assembly.add(stub, source.name + " (entry)");
@@ -303,7 +312,7 @@ std::string assemble_together(std::span<const KernelSource* const> sources) {
   Assembly assembly;
   assembly.add("#define HEARTH_HAS_F64 1\n", "program");
   assembly.add_file("prelude/cuda.h");
-  assembly.append("namespace metal {\nnamespace kernel_text {\nnamespace {\n");
+  assembly.append(kOpenNamespaces);
   const std::string_view overloads = embedded_text("prelude/overloads.h");
   assembly.append(overloads);
   struct Kernel {

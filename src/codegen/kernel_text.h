@@ -23,6 +23,10 @@ enum class Target : std::uint8_t {
   metal,  // for Apple's compiler
 };
 
+// Where the text of Target::host goes from what many kernels have in common, the prelude and the
+// headers, to the kernel's own. What stands before it is complete, and can be precompiled.
+inline constexpr std::string_view kOwnText = "// The kernel's own text.\n";
+
 // The whole translation unit. Depends on nothing but its arguments. Throws Error{invalid_argument}
 // for a source that no entry point can be made of (names that are no identifiers, arrays of no
 // elements, unknown includes), Error{unsupported} for an f64 kernel and Metal.

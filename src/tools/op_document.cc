@@ -78,19 +78,9 @@ JsonArray result_dtypes(const OpDef& op) {
   std::vector<std::vector<DType>> results(outputs);
   const std::vector<DType> accepted = accepted_dtypes(op);
   for (const DType dtype : accepted) {
-    std::vector<Array> arrays;
-    for (const SampleInput& input : valid->inputs) {
-      arrays.push_back(
-          zeros(input.shape, input.dtype >= 0 ? static_cast<DType>(input.dtype) : dtype));
-    }
-    std::vector<const Array*> inputs;
-    for (const Array& array : arrays) inputs.push_back(&array);
-    Inference inference{op, inputs, valid->params, Shape(), DType::f32, DType::f32};
-    std::vector<OutputType> more(outputs - 1);
-    inference.more_outputs = more;
-    op.infer(inference);
+    const Signature signature = sample_signature(op, *valid, dtype);
     for (std::size_t i = 0; i < outputs; ++i) {
-      results[i].push_back(i == 0 ? inference.dtype : more[i - 1].dtype);
+      results[i].push_back(signature.output_at(static_cast<int>(i)).dtype);
     }
   }
   std::vector<DType> computed;

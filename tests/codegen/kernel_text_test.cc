@@ -144,6 +144,25 @@ TEST(KernelText, IncludesAreResolvedEachOnce) {
   expect_once(assemble(source(), Target::metal), "#include <metal_stdlib>");
 }
 
+// Kernels with the same headers have all before their own text in common.
+TEST(KernelText, HostTextsBeginAlike) {
+  const auto beginning = [](const KernelSource& kernel) {
+    const std::string text = assemble(kernel, Target::host);
+    EXPECT_EQ(count(text, std::string(kOwnText)), 1u);
+    return text.substr(0, text.find(kOwnText));
+  };
+  KernelSource other = source();
+  other.name = "other";
+  other.text = "struct P { double factor; };\nfloat more();\n";
+  EXPECT_EQ(beginning(source()), beginning(other));
+  KernelSource first = source();
+  first.text = "#include \"kernels/formulas/formulas.h\"\n" + first.text;
+  other.text += "#include \"kernels/formulas/formulas.h\"\n";
+  EXPECT_EQ(beginning(first), beginning(other));
+  expect_once(beginning(first), "HEARTH_FN T log1p(T x) {\n  auto huge = x > T(8.0e37f);");
+  EXPECT_NE(beginning(first), beginning(source()));
+}
+
 TEST(KernelText, F64IsWhereItIsSaid) {
   const auto has_f64 = [](const KernelSource& kernel, Target target) {
     return assemble(kernel, target).find("#define HEARTH_HAS_F64 1") != std::string::npos;

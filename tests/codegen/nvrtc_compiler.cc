@@ -49,6 +49,13 @@ const Compiler& compiler() {
   return loaded;
 }
 
+// From the first to the second, which may be missing; empty without the first.
+std::string between(const std::string& text, const std::string& first, const std::string& second) {
+  const std::size_t begin = text.find(first);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find(second, begin + first.size()) - begin);
+}
+
 }  // namespace
 
 const std::string& nvrtc_missing() { return compiler().missing; }
@@ -75,6 +82,15 @@ CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture
     api.nvrtcGetPTX(program, build.ptx.data());
   }
   api.nvrtcDestroyProgram(&program);
+  return build;
+}
+
+CudaBuild kernel_of(const CudaBuild& program, const std::string& name) {
+  const std::string compiling = "Compiling entry function '";
+  CudaBuild build;
+  build.log = between(program.log, compiling + name + "'", compiling);
+  build.ptx = between(program.ptx, ".entry " + name + "(", "\n}\n");
+  build.ok = program.ok && !build.log.empty() && !build.ptx.empty();
   return build;
 }
 

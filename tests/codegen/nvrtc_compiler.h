@@ -18,4 +18,8 @@ const std::string& nvrtc_missing();
 // Compiles for `architecture` ("sm_90"): to PTX, and by ptxas to machine code.
 CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture);
 
+// Of a program of several kernels (gpu::assemble_together), what is said of one: whether it is
+// there, the assembler's messages and the PTX.
+CudaBuild kernel_of(const CudaBuild& program, const std::string& name);
+
 }  // namespace hearth::gpu_test

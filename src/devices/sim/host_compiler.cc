@@ -1,27 +1,21 @@
 #include "devices/sim/host_compiler.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
+#include <map>
+#include <mutex>
 #include <sstream>
 #include <string_view>
 
+#include "codegen/kernel_text.h"
 #include "devices/sim/checker/access_hooks.h"
+#include "devices/sim/host_process.h"
 #include "devices/sim/threads/fiber.h"
 #include "hearth/error.h"
 #include "runtime/device/environment.h"
-
-extern char** environ;
 
 namespace hearth::sim {
 namespace {
@@ -35,60 +29,6 @@ constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 constexpr std::string_view kLeftToTheProcess =
     "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
 
-// A folder that is gone when the object is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (fs::temp_directory_path() / "hearth_sim_XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) {
-      throw Error(ErrorCode::io, "sim: no temporary folder; got " + path);
-    }
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_file(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!out) throw Error(ErrorCode::io, "sim: cannot write " + path);
-}
-
-// Runs a program with its output in a file; its exit status, or -1.
-int run(const std::vector<std::string>& words, const std::string& output) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return -1;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 struct Compiler {
   std::string command;
   std::string version;                    // the first line that it says of itself
@@ -99,7 +39,7 @@ struct Compiler {
 std::string version_of(const std::string& command) {
   const TemporaryFolder folder;
   const std::string output = folder.file("version");
-  if (run({command, "--version"}, output) != 0) return {};
+  if (run_program({command, "--version"}, output) != 0) return {};
   const std::string text = read_file(output);
   return text.substr(0, text.find('\n'));
 }
@@ -115,8 +55,8 @@ std::vector<std::string> float16_options(const Compiler& compiler) {
   write_file(source, "_Float16 sum(_Float16 a, float b) { return a + b; }\n");
   const std::string option =
       is_clang(compiler) ? "-ffloat16-excess-precision=none" : "-fexcess-precision=16";
-  if (run({compiler.command, "-std=c++20", option, "-fsyntax-only", source},
-          folder.file("messages")) != 0) {
+  if (run_program({compiler.command, "-std=c++20", option, "-fsyntax-only", source},
+                  folder.file("messages")) != 0) {
     return {};
   }
   return {option, "-DHEARTH_HAS_FLOAT16=1"};
@@ -191,7 +131,7 @@ void compile(const std::string& kernel, std::vector<std::string> words,
     words.insert(words.begin(), limited.begin(), limited.end());
   }
   const std::string messages = folder.file("messages");
-  if (run(words, messages) == 0) return;
+  if (run_program(words, messages) == 0) return;
   throw Error(ErrorCode::device,
               "sim: kernel '" + kernel + "' does not compile: " + read_file(messages));
 }
@@ -219,6 +159,32 @@ const std::string& hooks_object() {
   return object;
 }
 
+// A file to be included for what a text says before its own (codegen/kernel_text.h), compiled when
+// the third text of this process begins so, since it takes as long as two; until then, and where it
+// does not compile, empty: texts are then compiled as they are.
+std::string precompiled_beginning(std::string_view beginning, HostOptions asked) {
+  constexpr int kUses = 3;
+  struct Beginning {
+    int uses = 0;
+    std::string file;
+  };
+  if (is_clang(compiler()) || asked.debug) return {};
+  static const TemporaryFolder folder;
+  static std::mutex mutex;
+  static std::map<std::pair<bool, std::string>, Beginning> beginnings;
+  const std::lock_guard lock(mutex);
+  Beginning& known = beginnings[{asked.checked, std::string(beginning)}];
+  if (++known.uses != kUses) return known.file;
+  static int count = 0;
+  const std::string file = folder.file("beginning" + std::to_string(++count) + ".h");
+  write_file(file, beginning);
+  std::vector<std::string> words = {compiler().command};
+  for (std::string& option : options(asked)) words.push_back(std::move(option));
+  words.insert(words.end(), {"-x", "c++-header", "-o", file + ".gch", file});
+  if (run_program(words, folder.file("messages")) == 0) known.file = file;
+  return known.file;
+}
+
 }  // namespace
 
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
@@ -226,8 +192,16 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   const TemporaryFolder folder;
   const std::string source = folder.file(kernel.substr(0, kMaxName) + ".cc");
   const std::string library = folder.file("kernel.so");
-  write_file(source, std::string(kLeftToTheProcess) + text);
   std::vector<std::string> words = options(asked);
+  const std::size_t own = text.find(gpu::kOwnText);
+  const std::string beginning =
+      own == text.npos ? "" : precompiled_beginning(std::string_view(text).substr(0, own), asked);
+  if (beginning.empty()) {
+    write_file(source, std::string(kLeftToTheProcess) + text);
+  } else {
+    write_file(source, std::string(kLeftToTheProcess).append(text, own));
+    words.insert(words.end(), {"-include", beginning});
+  }
   words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});
   if (asked.checked) {
     words.push_back(folder.file("hooks.o"));
@@ -255,7 +229,7 @@ std::string source_line(std::span<const std::byte> library, std::uintptr_t offse
   write_file(file, {reinterpret_cast<const char*>(library.data()), library.size()});
   std::ostringstream address;
   address << std::hex << offset;
-  if (run({"addr2line", "-i", "-e", file, address.str()}, output) != 0) return {};
+  if (run_program({"addr2line", "-i", "-e", file, address.str()}, output) != 0) return {};
   std::error_code ignored;
   const std::string here = fs::current_path(ignored).string() + "/";
   std::ifstream lines(output);

@@ -23,10 +23,10 @@ constexpr int kTrap = SIGILL;  // of __builtin_trap()
 #else
 constexpr int kTrap = SIGTRAP;
 #endif
-thread_local Threadgroup::MemoryFault fault;
+thread_local Threadgroup::MemoryFault last_fault;
 
 // Runs in place of the kernel.
-[[noreturn]] void land() { Threadgroup::report_fault(fault); }
+[[noreturn]] void land() { Threadgroup::report_fault(last_fault); }
 
 #if defined(__x86_64__)
 // Whether the instruction needs its operand in memory aligned: moves of whole vectors that say so,
@@ -89,16 +89,17 @@ void handle(int signal, siginfo_t* info, void* context) {
     return;
   }
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
-  fault = {};
-  fault.address = info->si_addr;
-  fault.instruction = instruction_of(machine);
-  fault.divides_by_zero = signal == SIGFPE;
-  fault.traps = signal == kTrap;
+  last_fault = {};
+  last_fault.address = info->si_addr;
+  last_fault.instruction = instruction_of(machine);
+  last_fault.divides_by_zero = signal == SIGFPE;
+  last_fault.traps = signal == kTrap;
 #if defined(__x86_64__)
-  fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL && info->si_addr == nullptr &&
-                     needs_alignment(static_cast<const std::uint8_t*>(fault.instruction));
+  last_fault.misaligned = signal == SIGSEGV && info->si_code == SI_KERNEL &&
+                          info->si_addr == nullptr &&
+                          needs_alignment(static_cast<const std::uint8_t*>(last_fault.instruction));
 #elif defined(__aarch64__)
-  fault.misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
+  last_fault.misaligned = signal == SIGBUS && info->si_code == BUS_ADRALN;
 #endif
   continue_with_land(machine);
 }
@@ -107,9 +108,9 @@ void handle_interrupt(int, siginfo_t*, void* context) {
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   const void* const instruction = instruction_of(machine);
   if (!Threadgroup::interrupt() || !Threadgroup::is_in_kernel(instruction)) return;
-  fault = {};
-  fault.instruction = instruction;
-  fault.timed_out = true;
+  last_fault = {};
+  last_fault.instruction = instruction;
+  last_fault.timed_out = true;
   continue_with_land(machine);
 }
 

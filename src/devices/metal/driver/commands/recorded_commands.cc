@@ -4,13 +4,13 @@ namespace hearth::metal {
 
 RecordedCommands::RecordedCommands(std::span<const runtime::Command> commands)
     : commands_(commands.begin(), commands.end()) {
-  constexpr std::size_t kAlign = 16;
+  constexpr std::size_t kConstantAlign = 16;
   for (const runtime::Command& command : commands) {
     arguments_.insert(arguments_.end(), command.arguments.begin(), command.arguments.end());
   }
   std::vector<std::size_t> places;
   for (const runtime::Argument& argument : arguments_) {
-    constants_.resize((constants_.size() + kAlign - 1) / kAlign * kAlign);
+    constants_.resize((constants_.size() + kConstantAlign - 1) / kConstantAlign * kConstantAlign);
     places.push_back(constants_.size());
     if (argument.constant == nullptr) continue;
     const auto* const bytes = static_cast<const std::byte*>(argument.constant);
