@@ -63,6 +63,7 @@ HEARTH_API Array sigmoid(const Array& x);
 HEARTH_API Array erf(const Array& x);
 HEARTH_API Array sin(const Array& x);
 HEARTH_API Array cos(const Array& x);
+HEARTH_API Array tan(const Array& x);
 HEARTH_API Array floor(const Array& x);  // gradient 0, as of ceil and round
 HEARTH_API Array ceil(const Array& x);
 HEARTH_API Array round(const Array& x);  // ties to even
@@ -114,6 +115,14 @@ HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
 // nothing is NaN; of integers, Error{invalid_argument}.
 HEARTH_API Array mean(const Array& x);
 HEARTH_API Array mean(const Array& x, const Dims& axes, bool keepdim = false);
+// Mean of squared distances from the mean, by count - correction: 1 is Bessel's, 0 that of a whole
+// population; NaN where that is not positive. Float dtypes. std is its root, of gradient 0 at 0.
+HEARTH_API Array var(const Array& x);
+HEARTH_API Array var(const Array& x, const Dims& axes, bool keepdim = false,
+                     std::int64_t correction = 1);
+HEARTH_API Array std(const Array& x);
+HEARTH_API Array std(const Array& x, const Dims& axes, bool keepdim = false,
+                     std::int64_t correction = 1);
 HEARTH_API Array prod(const Array& x);
 HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);
 // NaN wins. Over nothing: Error{invalid_argument}. Equal extremes share the gradient evenly.

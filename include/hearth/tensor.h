@@ -441,6 +441,28 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
     return placed(place, [&] { return Tensor(hearth::mean(array_, dims, true)); });
   }
 
+  // Over the whole tensor, or over `dim`, which stays with extent 1: divided by count - correction.
+  Tensor<1, K> var(Place place = Place::here()) const
+    requires std::same_as<K, Float>
+  {
+    return placed(place, [&] { return Tensor<1, K>(hearth::reshape(hearth::var(array_), {1})); });
+  }
+  Tensor var(std::int64_t dim, std::int64_t correction = 1, Place place = Place::here()) const
+    requires std::same_as<K, Float>
+  {
+    return placed(place, [&] { return Tensor(hearth::var(array_, {dim}, true, correction)); });
+  }
+  Tensor<1, K> std(Place place = Place::here()) const
+    requires std::same_as<K, Float>
+  {
+    return placed(place, [&] { return Tensor<1, K>(hearth::reshape(hearth::std(array_), {1})); });
+  }
+  Tensor std(std::int64_t dim, std::int64_t correction = 1, Place place = Place::here()) const
+    requires std::same_as<K, Float>
+  {
+    return placed(place, [&] { return Tensor(hearth::std(array_, {dim}, true, correction)); });
+  }
+
   // The largest (smallest) along `dim` and where it is; the lowest index of equals.
   std::pair<Tensor, Tensor<Rank, Int>> max_dim_with_indices(std::int64_t dim,
                                                             Place place = Place::here()) const

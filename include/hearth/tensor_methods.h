@@ -122,6 +122,12 @@ class Methods {
   {
     return placed(place, [&] { return typed<K>(hearth::cos(array())); });
   }
+  // The tangent of x in radians.
+  Tensor<Rank, K> tan(Place place = Place::here()) const
+    requires std::same_as<K, Float>
+  {
+    return placed(place, [&] { return typed<K>(hearth::tan(array())); });
+  }
   // The largest whole number not above x.
   Tensor<Rank, K> floor(Place place = Place::here()) const
     requires std::same_as<K, Float>

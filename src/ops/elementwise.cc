@@ -228,6 +228,15 @@ constinit const OpDef cos_op = elementwise({
     .accepts_dtype = is_float,
 });
 
+constinit const OpDef tan_op = elementwise({
+    .name = "tan",
+    .summary = "The tangent of x in radians.",
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, add(square(v.out), 1.0))); },
+    .saves = Saves::output,
+    .accepts_dtype = is_float,
+    .samples = elementwise_samples<1, -12, 12>,
+});
+
 constinit const OpDef floor_op = elementwise({
     .name = "floor",
     .summary = "The largest whole number not above x.",
@@ -331,6 +340,7 @@ Array sigmoid(const Array& x) { return unary(defs::sigmoid_op, x); }
 Array erf(const Array& x) { return unary(defs::erf_op, x); }
 Array sin(const Array& x) { return unary(defs::sin_op, x); }
 Array cos(const Array& x) { return unary(defs::cos_op, x); }
+Array tan(const Array& x) { return unary(defs::tan_op, x); }
 Array floor(const Array& x) { return unary(defs::floor_op, x); }
 Array ceil(const Array& x) { return unary(defs::ceil_op, x); }
 Array round(const Array& x) { return unary(defs::round_op, x); }

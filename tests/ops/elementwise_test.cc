@@ -233,6 +233,7 @@ TEST(Elementwise, FunctionsAgreeWithThePlatform) {
       {erf, std::erf, -4, 4},
       {sin, std::sin, -30, 30},
       {cos, std::cos, -30, 30},
+      {tan, std::tan, -1.5, 1.5},
       {sqrt, std::sqrt, 0, 100},
       {abs, std::fabs, -3, 3},
       {floor, std::floor, -9, 9},

@@ -86,6 +86,10 @@ HEARTH_FN T silu(T x) {
          (where(a < T(0.0f), e, T(1.0f)) / (T(1.0f) + e));  // exact, for the product rounds again
 }
 template <HEARTH_REAL(T)>
+HEARTH_FN T tan(T x) {
+  return sin(x) / cos(x);
+}
+template <HEARTH_REAL(T)>
 HEARTH_FN T round(T x) {
   return rint(x);
 }

@@ -40,6 +40,7 @@ const Function kFunctions[] = {
     {&erf_def, [](Wide x) { return std::erf(x); }, 2, 2},
     {&sin_def, [](Wide x) { return std::sin(x); }, 2.5, 2},
     {&cos_def, [](Wide x) { return std::cos(x); }, 2.5, 2},
+    {&tan_def, [](Wide x) { return std::tan(x); }, 5, 4},
     {&rsqrt_def, [](Wide x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
     {&sqrt_def, [](Wide x) { return std::sqrt(x); }, 0.51, 0.51},
     // e^x is subnormal at the end of the tail, and has few bits there.
@@ -231,6 +232,8 @@ void check_specials() {
       {&cos_def, 0, 1},
       {&sqrt_def, -1, nan},
       {&sqrt_def, T(-0.0), T(-0.0)},
+      {&tan_def, T(-0.0), T(-0.0)},
+      {&tan_def, inf, nan},
       {&rsqrt_def, 0, inf},
       {&rsqrt_def, inf, 0},
       {&recip_def, T(-0.0), -inf},

@@ -36,7 +36,7 @@ bool takes_integers(const OpDef& op) {
 // Its last bits are the platform's far from zero, or everywhere.
 bool is_platforms(const OpDef& op) {
   const std::string name = op.name.text;
-  return name == "sin" || name == "cos" || name == "pow" || name == "remainder";
+  return name == "sin" || name == "cos" || name == "tan" || name == "pow" || name == "remainder";
 }
 
 // A region with one output for each instruction.

@@ -56,6 +56,7 @@ Scalar1 host_unary(std::string_view op, DType) {
       {"erf", [](double x) { return std::erf(x); }},
       {"sin", [](double x) { return std::sin(x); }},
       {"cos", [](double x) { return std::cos(x); }},
+      {"tan", [](double x) { return std::tan(x); }},
       {"floor", [](double x) { return std::floor(x); }},
       {"ceil", [](double x) { return std::ceil(x); }},
       {"round", [](double x) { return std::nearbyint(x); }},
