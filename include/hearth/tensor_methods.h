@@ -560,6 +560,10 @@ Tensor<R> cos(const Tensor<R>& x, Place place = Place::here()) {
   return x.cos(place);
 }
 template <int R>
+Tensor<R> tan(const Tensor<R>& x, Place place = Place::here()) {
+  return x.tan(place);
+}
+template <int R>
 Tensor<R> floor(const Tensor<R>& x, Place place = Place::here()) {
   return x.floor(place);
 }

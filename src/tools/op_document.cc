@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/sample_signature.h"
 #include "tools/declarations.h"
 
 namespace hearth::tools {
