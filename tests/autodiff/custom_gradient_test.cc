@@ -26,6 +26,11 @@ void copy_first(std::span<const HostTensor> inputs, HostTensor output) {
   }
 }
 
+// Where the ops of this file can run, whatever the default device is.
+Array on_cpu(const std::vector<float>& values) {
+  return Array::from_data(values, {static_cast<std::int64_t>(values.size())}, Device::cpu());
+}
+
 using Rule = std::vector<Array> (*)(std::span<const Array>, const Array&, const Array&);
 
 std::string failure(const char* name, Rule vjp) {
@@ -35,8 +40,8 @@ std::string failure(const char* name, Rule vjp) {
                      .infer = like_first,
                      .compute = copy_first,
                      .vjp = vjp});
-  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
-  const Array y = Array::from_data(std::vector<float>{4, 5, 6}, {3}).require_grad();
+  const Array x = on_cpu({1, 2, 3}).require_grad();
+  const Array y = on_cpu({4, 5, 6}).require_grad();
   return error_of(ErrorCode::invalid_argument, [&] { backward(sum(op({x, y}))); });
 }
 
@@ -64,8 +69,8 @@ TEST(CustomGradients, HaveTheShapeAndDtypeOfTheirInput) {
 // A gradient that stops without a word would train nothing.
 TEST(CustomGradients, AreMissedWhereBackwardNeedsThem) {
   const CustomOp op({.name = "test.no_gradient", .infer = like_first, .compute = copy_first});
-  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
-  const Array plain = Array::from_data(std::vector<float>{1, 2, 3}, {3});
+  const Array x = on_cpu({1, 2, 3}).require_grad();
+  const Array plain = on_cpu({1, 2, 3});
   const char* const expected =
       "backward: test.no_gradient has no gradient; got an op of a CustomOpSpec without vjp between "
       "the loss and an array of require_grad(), expected a vjp, is_constant, or detach() of the "
@@ -90,7 +95,7 @@ TEST(CustomGradients, AreMissedWhereBackwardNeedsThem) {
 TEST(CustomGradients, MayBeDeclaredToBeNone) {
   const CustomOp op(
       {.name = "test.constant", .infer = like_first, .compute = copy_first, .is_constant = true});
-  const Array x = Array::from_data(std::vector<float>{1, 2, 3}, {3}).require_grad();
+  const Array x = on_cpu({1, 2, 3}).require_grad();
   EXPECT_EQ(backward(sum(mul(x, op({x})))).get(x).to_vector<float>(),
             (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(error_of(ErrorCode::invalid_argument,
