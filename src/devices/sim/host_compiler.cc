@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 
-// What compilers call by themselves is left to the process; of the rest a library has to have all
-// (-z defs), so that no kernel calls the system's functions, which nothing could interrupt.
+// What compilers call by themselves comes from the process. Any other function that a library does
+// not define is an error (-z defs): nothing could interrupt a call of the system's.
 constexpr std::string_view kLeftToTheProcess =
     "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
 
@@ -91,7 +91,7 @@ std::vector<std::string> options(HostOptions asked) {
       "-std=c++20", "-O1", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fwrapv",
       "-fsigned-char", "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fno-math-errno",
       // Large frames touch the page below the stack.
-      "-fstack-clash-protection", "-Wl,-z,defs"};
+      "-fstack-clash-protection"};
 #if defined(__x86_64__)
   // An fma is one instruction, with the same result as the function.
   if (__builtin_cpu_supports("fma")) words.push_back("-mfma");
@@ -202,7 +202,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     write_file(source, std::string(kLeftToTheProcess).append(text, own));
     words.insert(words.end(), {"-include", beginning});
   }
-  words.insert(words.end(), {"-shared", "-nostdlib", "-o", library, source});
+  words.insert(words.end(), {"-shared", "-nostdlib", "-Wl,-z,defs", "-o", library, source});
   if (asked.checked) {
     words.push_back(folder.file("hooks.o"));
     write_file(words.back(), hooks_object());
