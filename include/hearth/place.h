@@ -11,14 +11,20 @@ inline namespace v0 {
 
 // The last parameter of a function, `Place place = Place::here()`: two constants of the caller,
 // which nothing reads until an Error is thrown.
-struct Place {
+class Place {
+ public:
+  static constexpr Place here(const char* file = __builtin_FILE(),
+                              unsigned line = __builtin_LINE()) noexcept {
+    return Place(file, line);
+  }
+
   const char* file;
   unsigned line;
 
-  static constexpr Place here(const char* file = __builtin_FILE(),
-                              unsigned line = __builtin_LINE()) noexcept {
-    return {file, line};
-  }
+ private:
+  // No aggregate: sum({0}) does not pass one.
+  constexpr Place(const char* its_file, unsigned its_line) noexcept
+      : file(its_file), line(its_line) {}
 };
 
 // An extent and the caller's place, where more extents follow and no parameter can.

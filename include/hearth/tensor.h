@@ -302,14 +302,23 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
 
   // ---- Arithmetic
 
-  Tensor& operator+=(const auto& other) & { return *this = *this + other; }
-  Tensor& operator-=(const auto& other) & { return *this = *this - other; }
-  Tensor& operator*=(const auto& other) & { return *this = *this * other; }
-  Tensor& operator/=(const auto& other) & { return *this = *this / other; }
-  Tensor& operator%=(const auto& other) & { return *this = *this % other; }
-  Tensor& operator&=(const auto& other) & { return *this = *this & other; }
-  Tensor& operator|=(const auto& other) & { return *this = *this | other; }
-  Tensor& operator^=(const auto& other) & { return *this = *this ^ other; }
+#define HEARTH_TENSOR_COMPOUND(symbol)                                                  \
+  Tensor& operator symbol##=(const auto& other)& { return *this = *this symbol other; } \
+  template <class T>                                                                    \
+  void operator symbol##=(const T&)&& {                                                 \
+    static_assert(tensor_detail::kNever<T>,                                             \
+                  "this changes a copy that is dropped at once: of a part, write "      \
+                  "x = x.set({i}, x[i] " #symbol " v)");                                \
+  }
+  HEARTH_TENSOR_COMPOUND(+)
+  HEARTH_TENSOR_COMPOUND(-)
+  HEARTH_TENSOR_COMPOUND(*)
+  HEARTH_TENSOR_COMPOUND(/)
+  HEARTH_TENSOR_COMPOUND(%)
+  HEARTH_TENSOR_COMPOUND(&)
+  HEARTH_TENSOR_COMPOUND(|)
+  HEARTH_TENSOR_COMPOUND(^)
+#undef HEARTH_TENSOR_COMPOUND
 
   // To the power of whole numbers; powf() takes any.
   Tensor powi(const Tensor& exponent, Place place = Place::here()) const
@@ -425,10 +434,21 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
 
   // ---- Reductions
 
+  // Of integers: an integer, the quotient without its fraction.
   Tensor<1, K> mean(Place place = Place::here()) const
     requires NumericKind<K>
   {
     return placed(place, [&] { return Tensor<1, K>(hearth::reshape(hearth::mean(array_), {1})); });
+  }
+  template <std::integral D>
+  Tensor<1, K> mean(D) const {
+    static_assert(tensor_detail::kNever<D>,
+                  "mean() is over everything: write mean_dim(1) or mean_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Tensor<1, K> mean(std::initializer_list<D>) const {
+    return mean(0);
   }
   Tensor mean_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
@@ -653,13 +673,23 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor operator[](const I (&positions)[N]) const {
     return Tensor(tensor_detail::elements(array_, listed(positions)));
   }
+  template <int R>
+  Tensor operator[](const Tensor<R, Bool>&) const {
+    static_assert(R < 0,
+                  "a mask picks a number of elements that only its values tell: write "
+                  "x.set(mask, v) or mask_where(), or reduce");
+    return *this;
+  }
   // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis). Where no
   // axis is left the result is a tensor of one element.
   template <class... W>
     requires(sizeof...(W) > 0 && (std::convertible_to<W, IndexWord> && ...))
   auto slice(W... words) const {
     constexpr int kLeft = Rank + (kRankChange<W> + ...);
-    if constexpr (kLeft == 0) {
+    static_assert(kLeft >= 0, "more words than the tensor has dimensions");
+    if constexpr (kLeft < 0) {
+      return *this;
+    } else if constexpr (kLeft == 0) {
       return Tensor<1, K>(hearth::index(array_, {IndexWord(words)..., new_axis}));
     } else {
       return Tensor<kLeft, K>(hearth::index(array_, {IndexWord(words)...}));
@@ -767,7 +797,7 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
         throw Error(ErrorCode::invalid_argument, "split: size of a part is not positive; got " +
                                                      std::to_string(size) + ", expected >= 1");
       }
-      const std::int64_t extent = array_.shape(static_cast<int>(dim));
+      const std::int64_t extent = array_.shape(normalize_axis("split", dim, Rank));
       std::vector<std::int64_t> sizes;
       for (std::int64_t at = 0; at < extent; at += size) {
         sizes.push_back(extent - at < size ? extent - at : size);

@@ -402,6 +402,22 @@ class Methods {
   {
     return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1})); });
   }
+  template <std::integral D>
+  Total<K> sum(D) const {
+    static_assert(kNever<D>, "sum() is over everything: write sum_dim(1) or sum_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<K> sum(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "sum() is over everything: write sum_dim(1) or sum_dims({0, 1})");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Total<K> sum() const {
+    static_assert(kNever<D>, "truths are no numbers: write int_().sum()");
+    return {};
+  }
   Tensor<Rank, K> sum_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
@@ -417,6 +433,22 @@ class Methods {
     requires NumericKind<K>
   {
     return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1})); });
+  }
+  template <std::integral D>
+  Total<K> prod(D) const {
+    static_assert(kNever<D>, "prod() is over everything: write prod_dim(1) or prod_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<K> prod(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "prod() is over everything: write prod_dim(1) or prod_dims({0, 1})");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Total<K> prod() const {
+    static_assert(kNever<D>, "truths are no numbers: write int_().prod()");
+    return {};
   }
   Tensor<Rank, K> prod_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
@@ -434,6 +466,22 @@ class Methods {
   {
     return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::max(array()), {1})); });
   }
+  template <std::integral D>
+  Total<K> max(D) const {
+    static_assert(kNever<D>, "max() is over everything: write max_dim(1) or max_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<K> max(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "max() is over everything: write max_dim(1) or max_dims({0, 1})");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Total<K> max() const {
+    static_assert(kNever<D>, "truths are no numbers: write int_().max()");
+    return {};
+  }
   Tensor<Rank, K> max_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
@@ -450,6 +498,22 @@ class Methods {
   {
     return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::min(array()), {1})); });
   }
+  template <std::integral D>
+  Total<K> min(D) const {
+    static_assert(kNever<D>, "min() is over everything: write min_dim(1) or min_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<K> min(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "min() is over everything: write min_dim(1) or min_dims({0, 1})");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Total<K> min() const {
+    static_assert(kNever<D>, "truths are no numbers: write int_().min()");
+    return {};
+  }
   Tensor<Rank, K> min_dim(std::int64_t dim, Place place = Place::here()) const
     requires NumericKind<K>
   {
@@ -465,6 +529,16 @@ class Methods {
     return placed(place,
                   [&] { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); });
   }
+  template <std::integral D>
+  Total<Bool> any(D) const {
+    static_assert(kNever<D>, "any() is over everything: write any_dim(1) or any_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<Bool> any(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "any() is over everything: write any_dim(1) or any_dims({0, 1})");
+    return {};
+  }
   Tensor<Rank, Bool> any_dim(std::int64_t dim, Place place = Place::here()) const {
     return placed(place, [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
   }
@@ -475,6 +549,16 @@ class Methods {
   Total<Bool> all(Place place = Place::here()) const {
     return placed(place,
                   [&] { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); });
+  }
+  template <std::integral D>
+  Total<Bool> all(D) const {
+    static_assert(kNever<D>, "all() is over everything: write all_dim(1) or all_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Total<Bool> all(std::initializer_list<D>) const {
+    static_assert(kNever<D>, "all() is over everything: write all_dim(1) or all_dims({0, 1})");
+    return {};
   }
   Tensor<Rank, Bool> all_dim(std::int64_t dim, Place place = Place::here()) const {
     return placed(place, [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });

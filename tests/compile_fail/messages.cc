@@ -10,11 +10,11 @@ struct NoMembers {
 void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tensor<2, Bool>& b) {
   (void)x, (void)v, (void)i, (void)b;
 #if MISTAKE == 1  // says: different ranks: add axes by unsqueeze_dim()
-  x + v;
+  (void)(x + v);
 #elif MISTAKE == 2   // says: different ranks
   x += v;
 #elif MISTAKE == 3   // says: different kinds: convert one by float_()
-  x* i;
+  (void)(x * i);
 #elif MISTAKE == 4   // says: different ranks
   (void)(x < v);
 #elif MISTAKE == 5   // says: not a condition: reduce it by any() or all()
@@ -57,5 +57,19 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)(b + b);
 #elif MISTAKE == 23  // says: no such operator for this kind
   (void)(x & x);
+#elif MISTAKE == 24  // says: sum() is over everything: write sum_dim(1)
+  (void)x.sum(1);
+#elif MISTAKE == 25  // says: max() is over everything: write max_dim(1)
+  (void)x.max({0, 1});
+#elif MISTAKE == 26  // says: mean() is over everything: write mean_dim(1)
+  (void)x.mean(0);
+#elif MISTAKE == 27  // says: write int_().sum()
+  (void)(x > 2).sum();
+#elif MISTAKE == 28  // says: write x = x.set({i}, x[i] + v)
+  x[0] += 1.0;
+#elif MISTAKE == 29  // says: a mask picks a number of elements
+  (void)x[b];
+#elif MISTAKE == 30  // says: more words than the tensor has dimensions
+  (void)x.slice(0, 1, 2);
 #endif
 }
