@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
@@ -266,18 +268,168 @@ TEST(Optimizer, StepsLooseTensorsThemselves) {
   EXPECT_NEAR(values[0], w, 1e-5);
 }
 
-TEST(Optimizer, StateStaysWithANameThatIsFrozenInBetween) {
-  Model model, other;
-  optim::Sgd optimizer({.momentum = 0.9}), one({.momentum = 0.9});
-  for (int step = 0; step < 2; ++step) {
-    optimizer.step(model, backward(model.loss()), 0.1);
-    freeze(model);
+TEST(Optimizer, StateBeginsAnewAfterFreezingUnlessLoaded) {
+  for (const bool loads : {false, true}) {
+    Model model, whole;
+    optim::Sgd optimizer({.momentum = 0.9}), one({.momentum = 0.9});
+    for (int step = 0; step < 2; ++step) {
+      if (step == 1) {
+        freeze(model);
+        const NamedArrays state = optimizer.state_dict();
+        EXPECT_EQ(state.size(), 3u);
+        unfreeze(model);
+        if (loads) optimizer.load_state_dict(state);
+        if (!loads) one = optim::Sgd({.momentum = 0.9});
+      }
+      optimizer.step(model, backward(model.loss()), 0.1);
+      one.step(whole, backward(whole.loss()), 0.1);
+    }
+    EXPECT_EQ(model.w.to_doubles(), whole.w.to_doubles());
     EXPECT_EQ(optimizer.state_dict().size(), 3u);
-    unfreeze(model);
-    one.step(other, backward(other.loss()), 0.1);
   }
-  EXPECT_EQ(model.w.to_doubles(), other.w.to_doubles());
-  EXPECT_EQ(optimizer.state_dict().size(), 3u);
+}
+
+struct OneWeight {
+  explicit OneWeight(std::int64_t size) : w(zeros({size}).require_grad()) {}
+  Array w;
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("w", self.w);
+  }
+};
+
+TEST(Optimizer, ANewModelBeginsWithoutTheStateOfOneThatIsGone) {
+  optim::Sgd optimizer({.momentum = 0.9});
+  optim::Adam adam;
+  {
+    OneWeight gone(1);
+    Array loose = zeros({1}).require_grad();
+    for (int i = 0; i < 50; ++i) {
+      optimizer.step(gone, backward(sum(gone.w * 100.0)), 0.01);
+      optimizer.step({loose}, backward(sum(loose * 100.0)), 0.01);
+    }
+    OneWeight shorter(2);
+    adam.step(shorter, backward(sum(shorter.w)), 0.1);
+  }
+  OneWeight next(1);
+  Array loose = zeros({1}).require_grad();
+  optimizer.step(next, backward(sum(-next.w)), 0.01);
+  expect_near(next.w, {0.01}, 1e-8);
+  EXPECT_EQ(optimizer.state_dict().size(), 2u) << "what is gone is dropped: w.momentum and steps";
+  optimizer.step({loose}, backward(sum(-loose)), 0.01);
+  expect_near(loose, {0.01}, 1e-8);
+
+  OneWeight longer(3);
+  adam.step(longer, backward(sum(longer.w)), 0.1);
+  EXPECT_EQ(adam.steps(), 2);
+  EXPECT_EQ(adam.state_dict()[0].array.shape(), Shape({3}));
+}
+
+std::string message_of(const std::function<void()>& call, ErrorCode code) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(Optimizer, AParameterOfAnotherShapeIsNamedAndBlocksNoOther) {
+  OneWeight changed(2);
+  Model other;
+  optim::Adam optimizer;
+  const auto step = [&] { optimizer.step(changed, backward(sum(changed.w)), 0.1); };
+  step();
+  changed.w.assign(zeros({3}));
+  const std::string message = message_of(step, ErrorCode::shape);
+  EXPECT_NE(message.find("state of w does not fit; got [2], expected [3]"), std::string::npos)
+      << message;
+  optimizer.step(other, backward(other.loss()), 0.1);
+  EXPECT_EQ(optimizer.steps(), 2);
+}
+
+TEST(Optimizer, AStepThatIsRefusedChangesNothing) {
+  for (const DType dtype : {DType::i64, DType::f64, DType::f16}) {
+    Model model;
+    optim::Adam optimizer;
+    optimizer.step(model, backward(model.loss()), 0.1);
+    NamedArrays state = optimizer.state_dict();
+    for (NamedArray& named : state) {
+      if (named.name == "b.exp_avg") named.array = cast(named.array, dtype);
+    }
+    optimizer.load_state_dict(state);
+    const Values before = model.w.to_doubles();
+    const std::string message =
+        message_of([&] { optimizer.step(model, backward(model.loss()), 0.1); }, ErrorCode::dtype);
+    EXPECT_NE(
+        message.find("state of b does not fit; got " + std::string(name(dtype)) + ", expected f32"),
+        std::string::npos)
+        << message;
+    EXPECT_EQ(model.w.to_doubles(), before);
+    EXPECT_EQ(optimizer.steps(), 1);
+    EXPECT_EQ(optimizer.state_dict().size(), 5u);
+  }
+}
+
+// Fails on what has one element.
+class Failing : public optim::Optimizer {
+ public:
+  Failing() : Optimizer({"sum"}) {}
+
+ protected:
+  Array update(const Update& at) const override {
+    at.slots[0] = at.gradient;
+    if (at.value.size() == 1) throw Error(ErrorCode::invalid_argument, "failing: one element");
+    return at.value - at.gradient;
+  }
+};
+
+TEST(Optimizer, ARuleThatThrowsChangesNothing) {
+  Model model;
+  Failing optimizer;
+  EXPECT_THROW(optimizer.step(model, backward(model.loss()), 0.1), Error);
+  EXPECT_EQ(model.w.to_doubles(), (Values{1, -2}));
+  EXPECT_EQ(optimizer.steps(), 0);
+  EXPECT_EQ(optimizer.state_dict().size(), 1u);
+}
+
+TEST(Optimizer, LooseParametersTakeNumbersThatAreNoNames) {
+  const auto train = [](bool restart) {
+    Array a = zeros({1}).require_grad(), b = zeros({2}).require_grad(),
+          c = zeros({3}).require_grad();
+    optim::Sgd optimizer({.momentum = 0.9});
+    for (int step = 0; step < 4; ++step) {
+      if (step == 2 && restart) {
+        const NamedArrays state = optimizer.state_dict();
+        EXPECT_EQ(state.size(), 4u);
+        EXPECT_EQ(state[0].name, "0.momentum");
+        EXPECT_EQ(state[0].array.shape(), Shape({2}));
+        EXPECT_EQ(state[1].array.shape(), Shape({1}));
+        EXPECT_EQ(state[2].name, "2.momentum");
+        optimizer = optim::Sgd({.momentum = 0.9});
+        optimizer.load_state_dict(state);
+      }
+      optimizer.step({a, {"0", &b}, c}, backward(sum(a * 2.0) + sum(b * 3.0) + sum(c * 5.0)), 0.1);
+    }
+    return Values{a.to_doubles()[0], b.to_doubles()[0], c.to_doubles()[0]};
+  };
+  const Values values = train(false);
+  EXPECT_EQ(values, train(true));
+  EXPECT_NEAR(values[1], 1.5 * values[0], 1e-5);
+}
+
+TEST(Optimizer, RefusesAParameterWithoutAnArray) {
+  Model model;
+  optim::Sgd optimizer;
+  const Gradients gradients = backward(model.loss());
+  const std::string message =
+      message_of([&] { optimizer.step({{"w", &model.w}, {"a", nullptr}}, gradients, 0.1); },
+                 ErrorCode::invalid_argument);
+  EXPECT_NE(message.find("null for a"), std::string::npos) << message;
+  EXPECT_EQ(model.w.to_doubles(), (Values{1, -2}));
 }
 
 TEST(Optimizer, RefusesStateThatIsNotWhole) {
@@ -372,6 +524,19 @@ TEST(Clip, ByValueLimitsElements) {
 TEST(Schedule, WarmUpOfAnyLength) {
   const double rate = optim::linear_warm_up(INT64_MAX, optim::constant(1))(5);
   EXPECT_NEAR(rate * 9223372036854775808.0, 6, 1e-9);
+}
+
+TEST(Schedule, RefusesWhatIsNoScheduleAndStepsBelowZero) {
+  const auto invalid = [](const std::function<void()>& call, const char* expected) {
+    const std::string message = message_of(call, ErrorCode::invalid_argument);
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  };
+  const optim::Schedule one = optim::constant(1);
+  invalid([&] { optim::linear_warm_up(10, one)(-3); }, "linear_warm_up: negative step; got -3");
+  invalid([&] { one(-1); }, "constant: negative step; got -1");
+  invalid([&] { optim::cosine(1, 10)(-1); }, "cosine: negative step; got -1");
+  invalid([&] { (void)optim::linear_warm_up(-1, one); }, "linear_warm_up: negative steps; got -1");
+  invalid([&] { (void)optim::linear_warm_up(10, {}); }, "expected a Schedule");
 }
 
 TEST(Schedule, WarmUpThenCosine) {
