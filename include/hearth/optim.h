@@ -31,7 +31,9 @@ namespace optim {
 
 // What all optimizers share: arrays of state for the parameters, and a count of steps. State
 // belongs to the leaf that a parameter is (gradient_id()), whatever its name and wherever it is
-// stepped; checkpoints know it by name.
+// stepped; checkpoints know it by name. It ends with its leaf: the next step drops it, and only
+// load_state_dict() hands state to another leaf. freeze() ends leaves too: after unfreeze() state
+// begins anew, unless what state_dict() gave before is loaded.
 class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();
@@ -43,7 +45,9 @@ class HEARTH_API Optimizer {
   // array in several places (tied weights: equal ids) is updated once, with the state of its first
   // name, and all places get the new value. Gradients that are moved in need no memory of their own
   // past the plan. Throws Error{shape} for a gradient or an array of state that does not fit its
-  // parameter; then nothing has changed.
+  // parameter, Error{dtype} for state that is not of the dtype of computation (f32 for half dtypes,
+  // else the parameter's) and Error{invalid_argument} for a parameter without an array. On an error
+  // nothing has changed.
   //
   // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
@@ -71,12 +75,14 @@ class HEARTH_API Optimizer {
   std::int64_t steps() const noexcept { return steps_; }
 
   // The state for a checkpoint: "<parameter>.<array>" and "steps" (i64 [1]), in order of names.
-  // Parameters without a name have their number instead, counted from 0 in the order of their first
-  // steps. Throws Error{invalid_argument} for two parameters of one name.
+  // Parameters without a name have a number instead, counted from 0 in the order of their first
+  // steps past numbers that are names. Throws Error{invalid_argument} for two parameters of one
+  // name.
   NamedArrays state_dict() const;
-  // The inverse: a parameter takes the state of its name when it is first stepped after. Throws
-  // Error{invalid_argument} for names that this optimizer does not keep, for a parameter whose
-  // arrays are not all there, and for steps that are no count.
+  // The inverse: a parameter takes the state of its name when it is first stepped after (named by
+  // a number: no later than those without a name). Throws Error{invalid_argument} for names that
+  // this optimizer does not keep, for a parameter whose arrays are not all there, and for steps
+  // that are no count.
   void load_state_dict(const NamedArrays& state);
 
  protected:
@@ -103,9 +109,23 @@ class HEARTH_API Optimizer {
     Slots slots;
   };
 
-  std::vector<State*> check(const std::vector<Parameter>& parameters, const Gradients& gradients);
-  State& state_of(const Parameter& parameter);
-  Slots slots_for(const std::string& name);
+  // What a step does to one leaf.
+  struct Change {
+    std::uint64_t id = 0;
+    const Parameter* parameter = nullptr;
+    bool is_new = false;       // has no state yet
+    std::string loaded;        // the name of its state in loaded_, if new
+    std::vector<Array*> tied;  // its other places
+    Slots slots;
+    Array updated;
+  };
+
+  static bool is_gone(const State& state);
+  std::vector<Change> changes_of(const std::vector<Parameter>& parameters,
+                                 const Gradients& gradients) const;
+  void give_loaded(std::vector<Change>& changes) const;
+  void record(Change& change, Array gradient, double learning_rate) const;
+  void commit(std::vector<Change> changes);
   std::map<std::string, const Slots*> by_name() const;
 
   std::vector<std::string> slot_names_;
@@ -184,12 +204,13 @@ HEARTH_API Array clip_by_norm(Gradients& gradients, double limit);
 // Limits every element to [-limit, limit].
 HEARTH_API void clip_by_value(Gradients& gradients, double limit);
 
-// The learning rate of each step, counted from 0.
+// The learning rate of each step, counted from 0; throws Error{invalid_argument} for one below.
 using Schedule = std::function<double(std::int64_t step)>;
 HEARTH_API Schedule constant(double rate);
 // Half a cosine from `rate` at step 0 to `minimum` at step `steps` and after.
 HEARTH_API Schedule cosine(double rate, std::int64_t steps, double minimum = 0);
 // Rises linearly over `steps` steps to the rate where `then` begins: its step 0 is step `steps`.
+// Throws Error{invalid_argument} for a negative `steps` and for an empty `then`.
 HEARTH_API Schedule linear_warm_up(std::int64_t steps, Schedule then);
 
 }  // namespace optim

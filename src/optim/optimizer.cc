@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "hearth/ops.h"
@@ -25,108 +27,160 @@ std::int64_t count_of(const Array& steps) {
   return count;
 }
 
+std::string shown(const Parameter& parameter) {
+  return parameter.name.empty() ? "a tensor" : parameter.name;
+}
+
+[[noreturn]] void refuse(ErrorCode code, const char* what, const Parameter& parameter,
+                         const std::string& got, const std::string& expected) {
+  throw Error(code, std::string("optimizer: ") + what + " of " + shown(parameter) +
+                        " does not fit; got " + got + ", expected " + expected);
+}
+
+void require_shape(const char* what, const Parameter& parameter, const Array& is) {
+  const Shape& expected = parameter.array->shape();
+  if (is.shape() == expected) return;
+  refuse(ErrorCode::shape, what, parameter, to_string(is.shape()), to_string(expected));
+}
+
+DType compute_dtype(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+
+void require_dtype(const Parameter& parameter, const Array& slot) {
+  const DType expected = compute_dtype(parameter.array->dtype());
+  if (slot.dtype() == expected) return;
+  refuse(ErrorCode::dtype, "state", parameter, std::string(name(slot.dtype())),
+         std::string(name(expected)));
+}
+
+// The names that parameters without one are saved by: the numbers that are no parameter's name.
+class LooseNumbers {
+ public:
+  explicit LooseNumbers(const std::set<std::string>& names) : names_(names) {}
+  std::string next() {
+    while (names_.count(std::to_string(number_)) != 0) ++number_;
+    return std::to_string(number_++);
+  }
+
+ private:
+  const std::set<std::string>& names_;
+  std::int64_t number_ = 0;
+};
+
 }  // namespace
 
 Optimizer::~Optimizer() = default;
 
-// The state of each parameter that has a gradient, null for the others.
-std::vector<Optimizer::State*> Optimizer::check(const std::vector<Parameter>& parameters,
-                                                const Gradients& gradients) {
-  std::vector<State*> states(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Array* const array = parameters[i].array;
-    const Array found = gradients.get(*array);
+bool Optimizer::is_gone(const State& state) { return !is_shared_leaf(*state.leaf); }
+
+// What step() will change, in the order of the parameters; nothing is changed yet.
+std::vector<Optimizer::Change> Optimizer::changes_of(const std::vector<Parameter>& parameters,
+                                                     const Gradients& gradients) const {
+  std::vector<Change> changes;
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.array == nullptr) {
+      throw Error(ErrorCode::invalid_argument, "optimizer: no array; got null for " +
+                                                   shown(parameter) +
+                                                   ", expected where the parameter is");
+    }
+    const Array found = gradients.get(*parameter.array);
     if (!found.defined()) continue;
-    State& state = state_of(parameters[i]);
-    const auto require_fit = [&](const char* what, const Array& is) {
-      if (!is.defined() || is.shape() == array->shape()) return;
-      const std::string& name = parameters[i].name;
-      throw Error(ErrorCode::shape, std::string("optimizer: ") + what + " of " +
-                                        (name.empty() ? "a tensor" : name) + " does not fit; got " +
-                                        to_string(is.shape()) + ", expected " +
-                                        to_string(array->shape()));
-    };
-    require_fit("gradient", found);
-    for (const Array& slot : state.slots) require_fit("state", slot);
-    states[i] = &state;
+    require_shape("gradient", parameter, found);
+    const std::uint64_t id = gradient_id(*parameter.array);
+    const auto [place, is_new] = places.try_emplace(id, changes.size());
+    if (!is_new) {
+      changes[place->second].tied.push_back(parameter.array);
+      continue;
+    }
+    const auto kept = states_.find(id);
+    Change change{id, &parameter, kept == states_.end(), {}, {}, {}, {}};
+    if (!change.is_new) change.slots = kept->second.slots;
+    changes.push_back(std::move(change));
   }
-  return states;
+  give_loaded(changes);
+  for (const Change& change : changes) {
+    for (const Array& slot : change.slots) {
+      if (!slot.defined()) continue;
+      require_shape("state", *change.parameter, slot);
+      require_dtype(*change.parameter, slot);
+    }
+  }
+  return changes;
 }
 
-Optimizer::State& Optimizer::state_of(const Parameter& parameter) {
-  const std::uint64_t id = gradient_id(*parameter.array);
-  const auto found = states_.find(id);
-  if (found != states_.end()) return found->second;
-  Slots slots = slots_for(parameter.name);
-  auto leaf = std::make_shared<Array>(*parameter.array);
-  leaf->assign(Array());
-  State& state = states_[id];
-  state = {parameter.name, ++created_, std::move(leaf), std::move(slots)};
-  return state;
+// New parameters begin with what was loaded for them.
+void Optimizer::give_loaded(std::vector<Change>& changes) const {
+  if (loaded_.empty()) return;
+  std::set<std::string> names;
+  std::int64_t loose = 0;
+  for (const auto& [id, state] : states_) {
+    if (is_gone(state)) continue;
+    names.insert(state.name);
+    if (state.name.empty()) ++loose;
+  }
+  for (const Change& change : changes) {
+    if (change.is_new) names.insert(change.parameter->name);
+  }
+  LooseNumbers numbers(names);
+  for (; loose > 0; --loose) numbers.next();
+  for (Change& change : changes) {
+    if (!change.is_new) continue;
+    const std::string& name = change.parameter->name;
+    change.loaded = name.empty() ? numbers.next() : name;
+    const auto found = loaded_.find(change.loaded);
+    if (found != loaded_.end()) change.slots = found->second;
+  }
 }
 
-// What a parameter begins with: what was loaded for it, or what a parameter of its name that is
-// gone has left, such as one that was frozen in between.
-Optimizer::Slots Optimizer::slots_for(const std::string& name) {
-  const auto is_gone = [](const auto& each) { return !is_shared_leaf(*each.second.leaf); };
-  std::string key = name;
-  if (name.empty()) {
-    std::erase_if(states_,
-                  [&](const auto& each) { return each.second.name.empty() && is_gone(each); });
-    key = std::to_string(std::count_if(states_.begin(), states_.end(),
-                                       [](const auto& each) { return each.second.name.empty(); }));
+// Records the new value and the new state of a parameter.
+void Optimizer::record(Change& change, Array gradient, double learning_rate) const {
+  const Array& parameter = *change.parameter->array;
+  const DType dtype = parameter.dtype();
+  const DType compute = compute_dtype(dtype);
+  if (gradient.is_require_grad()) gradient = gradient.detach();
+  if (gradient.dtype() != compute) gradient = cast(gradient, compute);
+  change.slots.resize(slot_names_.size());
+  Array value = parameter.detach();
+  if (dtype != compute) value = cast(value, compute);
+  change.updated = update({value, gradient, change.slots, learning_rate, steps_ + 1});
+  if (dtype != compute) change.updated = cast(change.updated, dtype);
+}
+
+void Optimizer::commit(std::vector<Change> changes) {
+  std::erase_if(states_, [](const auto& each) { return is_gone(each.second); });
+  for (Change& change : changes) {
+    State& state = states_[change.id];
+    if (change.is_new) {
+      auto leaf = std::make_shared<Array>(*change.parameter->array);
+      leaf->assign(Array());
+      state = {change.parameter->name, ++created_, std::move(leaf), {}};
+      loaded_.erase(change.loaded);
+    }
+    state.slots = std::move(change.slots);
+    for (Array* const place : change.tied) place->assign(change.updated);
+    change.parameter->array->assign(std::move(change.updated));
   }
-  if (auto loaded = loaded_.extract(key)) return std::move(loaded.mapped());
-  const auto left = std::find_if(states_.begin(), states_.end(), [&](const auto& each) {
-    return each.second.name == name && is_gone(each);
-  });
-  if (left == states_.end()) return {};
-  Slots slots = std::move(left->second.slots);
-  states_.erase(left);
-  return slots;
+  ++steps_;
 }
 
 void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradients,
                      double learning_rate, const StepOptions& options) {
   const NoGrad no_grad;
-  const std::vector<State*> states = check(parameters, gradients);
-  const bool any = std::any_of(states.begin(), states.end(),
-                               [](const State* state) { return state != nullptr; });
-  if (!any && options.allow_none) return;
-  if (!any) {
+  std::vector<Change> changes = changes_of(parameters, gradients);
+  if (changes.empty() && options.allow_none) return;
+  if (changes.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "optimizer: no parameter has a gradient; got " + std::to_string(parameters.size()) +
                     " parameters and " + std::to_string(gradients.size()) +
                     " gradients, expected one of these parameters in the loss, or allow_none");
   }
-  ++steps_;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (states[i] == nullptr) continue;
-    Array& parameter = *parameters[i].array;
-    Array gradient = gradients.take(parameter);
-    if (!gradient.defined()) {  // taken by the first place of a tied parameter
-      const auto first =
-          std::find_if(parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(i),
-                       [&](const Parameter& other) {
-                         return gradient_id(*other.array) == gradient_id(parameter);
-                       });
-      parameter.assign(*first->array);
-      continue;
-    }
-    const DType dtype = parameter.dtype();
-    const DType compute = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-    if (gradient.is_require_grad()) gradient = gradient.detach();
-    if (gradient.dtype() != compute) gradient = cast(gradient, compute);
-    Slots& slots = states[i]->slots;
-    slots.resize(slot_names_.size());
-    // The old value's last handle must be gone when the plan is submitted: nothing here outlives
-    // the loop's body.
-    Array value = parameter.detach();
-    if (dtype != compute) value = cast(value, compute);
-    Array updated = update({value, gradient, slots, learning_rate, steps_});
-    if (dtype != compute) updated = cast(updated, dtype);
-    parameter.assign(std::move(updated));
+  for (Change& change : changes) {
+    record(change, gradients.take(*change.parameter->array), learning_rate);
   }
+  // The last handles of old values, old state and gradients are gone when the plan is submitted.
+  commit(std::move(changes));
   gradients = Gradients();
   submit();
 }
@@ -134,23 +188,27 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
 // All state, under the names that it is saved by.
 std::map<std::string, const Optimizer::Slots*> Optimizer::by_name() const {
   std::vector<const State*> states;
-  for (const auto& [id, state] : states_) states.push_back(&state);
+  std::set<std::string> names;
+  for (const auto& [id, state] : states_) {
+    states.push_back(&state);
+    names.insert(state.name);
+  }
   std::sort(states.begin(), states.end(),
             [](const State* a, const State* b) { return a->order < b->order; });
   std::map<std::string, const State*> named;
-  std::int64_t nameless = 0;
+  LooseNumbers numbers(names);
   for (const State* state : states) {
-    const std::string name = state->name.empty() ? std::to_string(nameless++) : state->name;
+    const std::string name = state->name.empty() ? numbers.next() : state->name;
     if (std::none_of(state->slots.begin(), state->slots.end(),
                      [](const Array& slot) { return slot.defined(); })) {
       continue;
     }
     const State*& kept = named[name];
-    if (kept != nullptr && is_shared_leaf(*kept->leaf) && is_shared_leaf(*state->leaf)) {
+    if (kept != nullptr && !is_gone(*kept) && !is_gone(*state)) {
       throw Error(ErrorCode::invalid_argument, "optimizer: two parameters of one name; got " +
                                                    name + " twice, expected names that differ");
     }
-    if (kept == nullptr || is_shared_leaf(*state->leaf)) kept = state;
+    if (kept == nullptr || !is_gone(*state)) kept = state;
   }
   std::map<std::string, const Slots*> out;
   for (const auto& [name, state] : named) out[name] = &state->slots;

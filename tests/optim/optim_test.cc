@@ -4,25 +4,16 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
 
+#include "devices/error_text.h"
 #include "hearth/ops.h"
-#include "hearth/tensor.h"
+#include "optim/model.h"
 
 namespace hearth {
 namespace {
-
-struct Model {
-  Array w = Array::from_data(std::vector<float>{1, -2}, {2}).require_grad();
-  Array b = Array::from_data(std::vector<float>{0.5}, {1}).require_grad();
-
-  Array loss() const { return sum(square(w)) + sum(b * 3.0); }
-
-  template <class Self, class Visitor>
-  static void members(Self& self, Visitor&& visitor) {
-    visitor("w", self.w);
-    visitor("b", self.b);
-  }
-};
 
 struct Half {
   Array w = full({1}, 1.0, DType::bf16).require_grad();
@@ -32,14 +23,6 @@ struct Half {
     visitor("w", self.w);
   }
 };
-
-using Values = std::vector<double>;
-
-void expect_near(const Array& array, const std::vector<double>& expected, double tolerance = 1e-6) {
-  const auto values = array.to_doubles();
-  ASSERT_EQ(values.size(), expected.size());
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance);
-}
 
 TEST(Sgd, PlainStep) {
   Model model;
@@ -151,29 +134,6 @@ TEST(Optimizer, RefusesGradientsThatDoNotFit) {
   EXPECT_EQ(optimizer.steps(), 0);
 }
 
-TEST(Optimizer, StateGoesOnBitForBit) {
-  Model whole;
-  Model half;
-  optim::AdamW one;
-  optim::AdamW two;
-  const auto step = [](Model& model, optim::AdamW& optimizer) {
-    optimizer.step(model, backward(model.loss()), 0.05);
-  };
-  for (int i = 0; i < 6; ++i) step(whole, one);
-  for (int i = 0; i < 3; ++i) step(half, two);
-  Model resumed;
-  load_state_dict(resumed, state_dict(half));
-  optim::AdamW three;
-  three.load_state_dict(two.state_dict());
-  EXPECT_EQ(three.steps(), 3);
-  for (int i = 0; i < 3; ++i) step(resumed, three);
-  EXPECT_EQ(resumed.w.to_vector<float>(), whole.w.to_vector<float>());
-  EXPECT_EQ(resumed.b.to_vector<float>(), whole.b.to_vector<float>());
-  optim::Sgd other;
-  EXPECT_THROW(other.load_state_dict(two.state_dict()), Error);
-  EXPECT_THROW(three.load_state_dict({}), Error);
-}
-
 struct Tied {
   Model a, b;
 
@@ -203,119 +163,15 @@ TEST(Optimizer, TiedParametersStayOne) {
   train(optim::Adam());
 }
 
-TEST(Optimizer, StateBelongsToTheParameter) {
-  const auto with_momentum = [] { return optim::Sgd({.momentum = 0.9}); };
-  const auto step = [](optim::Sgd& optimizer, Model& model, Tensor<1>& loose, double scale) {
-    optimizer.step(model, backward(model.loss() * scale), 0.01);
-    optimizer.step(loose, (loose.square() * scale).sum().backward(), 0.01);
-  };
-  Model together[2], alone[2];
-  Tensor<1> loose[2] = {Tensor<1>{3}.require_grad(), Tensor<1>{3}.require_grad()};
-  Tensor<1> lonely[2] = {Tensor<1>{3}.require_grad(), Tensor<1>{3}.require_grad()};
-  optim::Sgd shared = with_momentum();
-  optim::Sgd own[2] = {with_momentum(), with_momentum()};
-  for (int i = 0; i < 6; ++i) {
-    const int which = i % 2;
-    const double scale = which == 0 ? 1 : -20;
-    step(shared, together[which], loose[which], scale);
-    step(own[which], alone[which], lonely[which], scale);
-  }
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(together[i].w.to_doubles(), alone[i].w.to_doubles());
-    EXPECT_EQ(together[i].b.to_doubles(), alone[i].b.to_doubles());
-    EXPECT_EQ(loose[i].array().to_doubles(), lonely[i].array().to_doubles());
-  }
-  EXPECT_THROW((void)shared.state_dict(), Error) << "two parameters are called w";
-}
-
-// Their values after 6 steps, stepped as a list; `restart` saves and loads the optimizer's state
-// after the third.
-Values loose_after(bool restart) {
-  Tensor<1> w = Tensor<1>{1, 2}.require_grad();
-  Tensor<2> v = Tensor<2>{{3}, {4}}.require_grad();
-  Array a = full({1}, 2.0).require_grad();
-  optim::Adam optimizer;
-  for (int step = 0; step < 6; ++step) {
-    if (step == 3 && restart) {
-      const NamedArrays state = optimizer.state_dict();
-      EXPECT_EQ(state[0].name, "0.exp_avg");
-      EXPECT_EQ(state.size(), 7u);
-      optimizer = optim::Adam();
-      optimizer.load_state_dict(state);
-      EXPECT_EQ(optimizer.state_dict().size(), 7u);
-    }
-    const Array loss = (w.square().sum() + v.exp().sum() * 3.0).array() + sum(a);
-    optimizer.step({w, v, a}, backward(loss), 0.1);
-  }
-  Values out = w.array().to_doubles();
-  for (const Array& more : {v.array(), a}) {
-    for (const double value : more.to_doubles()) out.push_back(value);
-  }
-  return out;
-}
-
-TEST(Optimizer, StepsLooseTensorsThemselves) {
-  const Values values = loose_after(false);
-  EXPECT_EQ(values, loose_after(true));
-  double w = 1, m = 0, v = 0;
-  for (int step = 1; step <= 6; ++step) {
-    m = 0.9 * m + 0.1 * 2 * w;
-    v = 0.999 * v + 0.001 * 4 * w * w;
-    w -= 0.1 * m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-5);
-  }
-  EXPECT_NEAR(values[0], w, 1e-5);
-}
-
-TEST(Optimizer, StateStaysWithANameThatIsFrozenInBetween) {
-  Model model, other;
-  optim::Sgd optimizer({.momentum = 0.9}), one({.momentum = 0.9});
-  for (int step = 0; step < 2; ++step) {
-    optimizer.step(model, backward(model.loss()), 0.1);
-    freeze(model);
-    EXPECT_EQ(optimizer.state_dict().size(), 3u);
-    unfreeze(model);
-    one.step(other, backward(other.loss()), 0.1);
-  }
-  EXPECT_EQ(model.w.to_doubles(), other.w.to_doubles());
-  EXPECT_EQ(optimizer.state_dict().size(), 3u);
-}
-
-TEST(Optimizer, RefusesStateThatIsNotWhole) {
+TEST(Optimizer, RefusesAParameterWithoutAnArray) {
   Model model;
-  optim::Adam optimizer;
-  optimizer.step(model, backward(model.loss()), 0.1);
-  const NamedArrays whole = optimizer.state_dict();
-  const auto refused = [&](const NamedArrays& state) {
-    EXPECT_THROW(optimizer.load_state_dict(state), Error);
-    EXPECT_EQ(optimizer.steps(), 1);
-  };
-  NamedArrays part = whole;
-  part.erase(part.begin());
-  refused(part);
-  const auto with_steps = [&](Array steps) {
-    NamedArrays state = whole;
-    state.back().array = std::move(steps);
-    return state;
-  };
-  refused(with_steps(Array::from_data(std::vector<float>{7.9F}, {1})));
-  refused(with_steps(Array::from_data(std::vector<std::int64_t>{-1}, {1})));
-  refused(with_steps(Array::from_data(std::vector<std::int64_t>{INT64_MAX}, {1})));
-  refused(with_steps(Array::from_data(std::vector<std::int64_t>{1, 2}, {2})));
-  optimizer.load_state_dict(with_steps(Array::from_data(std::vector<std::int32_t>{5}, {1})));
-  EXPECT_EQ(optimizer.steps(), 5);
-}
-
-TEST(Optimizer, RefusesStateOfAnotherShape) {
-  Model model;
-  optim::Adam optimizer;
-  optimizer.step(model, backward(model.loss()), 0.1);
-  NamedArrays state = optimizer.state_dict();
-  for (NamedArray& named : state) {
-    if (named.name == "w.exp_avg") named.array = zeros({1});  // would broadcast
-  }
-  optimizer.load_state_dict(state);
-  EXPECT_THROW(optimizer.step(model, backward(model.loss()), 0.1), Error);
-  EXPECT_EQ(optimizer.steps(), 1);
+  optim::Sgd optimizer;
+  const Gradients gradients = backward(model.loss());
+  const std::string message = check::error_of(ErrorCode::invalid_argument, [&] {
+    optimizer.step({{"w", &model.w}, {"a", nullptr}}, gradients, 0.1);
+  });
+  EXPECT_NE(message.find("null for a"), std::string::npos) << message;
+  EXPECT_EQ(model.w.to_doubles(), (Values{1, -2}));
 }
 
 TEST(Optimizer, HalfParametersAreRoundedOnce) {
@@ -372,6 +228,19 @@ TEST(Clip, ByValueLimitsElements) {
 TEST(Schedule, WarmUpOfAnyLength) {
   const double rate = optim::linear_warm_up(INT64_MAX, optim::constant(1))(5);
   EXPECT_NEAR(rate * 9223372036854775808.0, 6, 1e-9);
+}
+
+TEST(Schedule, RefusesWhatIsNoScheduleAndStepsBelowZero) {
+  const auto invalid = [](const std::function<void()>& call, const char* expected) {
+    const std::string message = check::error_of(ErrorCode::invalid_argument, call);
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  };
+  const optim::Schedule one = optim::constant(1);
+  invalid([&] { optim::linear_warm_up(10, one)(-3); }, "linear_warm_up: negative step; got -3");
+  invalid([&] { one(-1); }, "constant: negative step; got -1");
+  invalid([&] { optim::cosine(1, 10)(-1); }, "cosine: negative step; got -1");
+  invalid([&] { (void)optim::linear_warm_up(-1, one); }, "linear_warm_up: negative steps; got -1");
+  invalid([&] { (void)optim::linear_warm_up(10, {}); }, "expected a Schedule");
 }
 
 TEST(Schedule, WarmUpThenCosine) {
