@@ -214,7 +214,54 @@ TEST_F(CheckKernel, NamesFlagsInMessages) {
             "beside the text, or in a folder of --include");
 }
 
+TEST_F(CheckKernel, RefusesParametersThatCannotBeToldApart) {
+  const auto says = [&](const std::string& text) {
+    const KernelFile read(file("#include <metal_stdlib>\nusing namespace metal;\n" + text));
+    return message([&] { read.source("f"); });
+  };
+  EXPECT_EQ(says("kernel void f(device const float* x [[buffer(1)]],\n"
+                 "              device float* y [[buffer(1)]]) {}\n"),
+            "kernel: f: two parameters have one index; got x and y at 1, expected different "
+            "indices");
+  EXPECT_EQ(says("kernel void f(device const float* x, device float* x) {}\n"),
+            "kernel: f: two parameters have one name; got \"x\" twice, expected different names");
+  EXPECT_EQ(says("constant bool c = true;\n"
+                 "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
+                 "              device float* y [[buffer(0)]],\n"
+                 "              uint2 [[thread_position_in_grid]], uint2 "
+                 "[[threads_per_grid]]) {}\n"),
+            "");
+  EXPECT_EQ(says("constant bool c = false;\n"
+                 "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
+                 "              device float* y [[buffer(1)]]) {}\n"),
+            "");
+}
+
+TEST_F(CheckKernel, RefusesConstraintsByTheNameOfTheKernel) {
+  for (const char* declared :
+       {"template <class T> requires(sizeof(T) == 4) kernel void f(device T* y) {}\n",
+        "template <class T> requires(sizeof(T) == 4) [[kernel]] void f(device T* y) {}\n",
+        "template <class T> kernel void f(device T* y) requires(sizeof(T) == 4) {}\n"}) {
+    const KernelFile read(file(declared));
+    EXPECT_EQ(message([&] { read.names(); }),
+              "kernel: f: an entry point has constraints; got a requires clause, expected none: "
+              "Metal's C++ does not have them");
+  }
+}
+
 #if HEARTH_HAS_SIMULATOR
+TEST_F(CheckKernel, NamesTheParameterThatIsEmpty) {
+  const KernelFile read(
+      file("kernel void f(device float* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }\n"));
+  KernelLaunch launch;
+  launch.values["x"] = "f32[0]";
+  const KernelCheck check = check_kernel(read.source("f"), launch);
+  EXPECT_FALSE(check.passed);
+  EXPECT_NE(check.report.find("writes 4 bytes at offset 0 of parameter 'x' of 0 bytes"),
+            std::string::npos)
+      << check.report;
+}
+
 TEST_F(CheckKernel, TakesValuesOfTheParametersTypes) {
   const KernelFile read(
       file("#include <metal_stdlib>\nusing namespace metal;\nstruct P { uint n; };\n"
@@ -319,6 +366,38 @@ TEST_F(CheckKernel, RefusesFunctionsOfTheSystem) {
   const std::string absent = report_of("uint absent(uint);\n", "absent(1)");
   EXPECT_NE(absent.find("absent(unsigned int)'"), std::string::npos) << absent;
   report_of("", "__builtin_exit(0)");
+  // Nor does a kernel call it without its library.
+  for (const char* word : {"asm", "__asm", "__asm__", "__as\\\nm__"}) {
+    const std::string assembly =
+        report_of("", std::string(word) + " volatile(\"mov $231, %eax; syscall\")");
+    EXPECT_NE(assembly.find("Metal has no inline assembly"), std::string::npos) << assembly;
+    EXPECT_NE(assembly.find("calls:3"), std::string::npos) << assembly;
+  }
+}
+
+TEST_F(CheckKernel, RefusesWhatWouldRunBeforeTheLaunch) {
+  const std::string kernel =
+      "kernel void f(device float* y, uint i [[thread_position_in_grid]]) { y[i] = 1.0f; }\n";
+  const auto report_of = [&](const std::string& before) {
+    return check_kernel(KernelFile(file(before + kernel)).source("f"), KernelLaunch());
+  };
+  for (const char* before :
+       {"struct S { S() { for (;;); } };\nstatic S s;\n",
+        "struct S { S() { *(volatile int*)16 = 1; } };\nstatic S s;\n",
+        "__attribute__((constructor)) static void early() { *(volatile int*)16 = 1; }\n",
+        "__attribute__((destructor)) static void late() { *(volatile int*)16 = 1; }\n",
+        "extern \"C\" __attribute__((used)) void _init() { *(volatile int*)16 = 1; }\n",
+        "static void one() {}\n"
+        "extern \"C\" __attribute__((used)) void (*choose())() { return one; }\n"
+        "extern \"C\" __attribute__((ifunc(\"choose\"), used)) void chosen();\n"}) {
+    const KernelCheck check = report_of(before);
+    EXPECT_FALSE(check.passed) << before;
+    EXPECT_NE(check.report.find("kernel 'f': its text runs code before any launch; got 1 function"),
+              std::string::npos)
+        << before << check.report;
+  }
+  const KernelCheck constants = report_of("struct S { int n = 3; };\nstatic S s;\n");
+  EXPECT_TRUE(constants.passed) << constants.report;
 }
 #endif
 

@@ -4,6 +4,7 @@
 
 #include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/token_runs.h"
+#include "hearth/error.h"
 
 namespace hearth::gpu {
 namespace {
@@ -60,6 +61,21 @@ std::string constant_type(Tokens words) {
   return is_constant ? type : "";
 }
 
+[[noreturn]] void refuse_requires(std::string_view function) {
+  throw Error(ErrorCode::unsupported, "kernel: " + std::string(function) +
+                                          ": an entry point has constraints; got a requires "
+                                          "clause, expected none: Metal's C++ does not have them");
+}
+
+// The name of a function, which stands before its parameters.
+std::string_view function_after(Tokens tokens, std::size_t at) {
+  for (; at + 1 < tokens.size(); ++at) {
+    if (is_attribute(tokens, at)) at = after_bracket(tokens, at) - 1;
+    if (is(tokens, at + 1, "(")) return tokens[at].text;
+  }
+  return "requires";
+}
+
 // Reads a declaration of a kernel from `begin` on, with the word kernel at `marker`; returns its
 // end.
 std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t marker) {
@@ -84,6 +100,7 @@ std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t mar
   entry.is_template = is(tokens, begin, "template") && !is(tokens, begin + 2, ">");
   std::size_t at = begin;
   if (is(tokens, begin, "template")) at = after_template(tokens, begin + 1);
+  if (is(tokens, at, "requires")) refuse_requires(function_after(tokens, marker));
   for (; at < tokens.size() && tokens[at].text != "("; ++at) {
     if (!is_attribute(tokens, at)) continue;
     for (const Attribute& attribute : read_attribute(tokens, at)) {
@@ -97,6 +114,7 @@ std::size_t read_declaration(MetalText& text, std::size_t begin, std::size_t mar
   entry.parameters = source_of(tokens.subspan(at + 1, after - at - 2));
   at = after;
   while (is_attribute(tokens, at)) at = after_bracket(tokens, at);
+  if (is(tokens, at, "requires")) refuse_requires(entry.name);
   if (is(tokens, at, "{")) {
     const std::size_t end = after_bracket(tokens, at);
     entry.body = source_of(tokens.subspan(at, end - at));

@@ -137,6 +137,27 @@ class ParameterReader {
   const MetalEntry& entry_;
 };
 
+bool is_of(const MetalParameter& parameter, MetalParameter::Kind kind) {
+  return parameter.kind == kind;
+}
+
+// Positions may have no names, and of parameters with one index one may be absent.
+void check_apart(const MetalEntry& entry, const MetalParameter& a, const MetalParameter& b) {
+  using Kind = MetalParameter::Kind;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, "kernel: " + entry.name + ": two parameters " + what);
+  };
+  if (is_of(a, Kind::position) && is_of(b, Kind::position)) return;
+  if (a.name == b.name) {
+    refuse("have one name; got \"" + a.name + "\" twice, expected different names");
+  }
+  const bool share = is_of(a, Kind::threadgroup) == is_of(b, Kind::threadgroup);
+  if (share && a.index >= 0 && a.index == b.index && !a.is_absent && !b.is_absent) {
+    refuse("have one index; got " + a.name + " and " + b.name + " at " + std::to_string(a.index) +
+           ", expected different indices");
+  }
+}
+
 }  // namespace
 
 std::vector<MetalParameter> parameters_of(const MetalText& text, const MetalEntry& entry) {
@@ -148,7 +169,9 @@ std::vector<MetalParameter> parameters_of(const MetalText& text, const MetalEntr
     return taken[parameter.kind == MetalParameter::Kind::threadgroup ? 1 : 0];
   };
   for (const Tokens part : separated(tokens)) {
-    all.push_back(reader.read(part));
+    const MetalParameter next = reader.read(part);
+    for (const MetalParameter& earlier : all) check_apart(entry, earlier, next);
+    all.push_back(next);
     if (all.back().index >= 0) taken_by(all.back()).insert(all.back().index);
   }
   for (MetalParameter& parameter : all) {

@@ -13,6 +13,7 @@
 #include "codegen/kernel_text.h"
 #include "devices/sim/checker/access_hooks.h"
 #include "devices/sim/host_process.h"
+#include "devices/sim/initialisers.h"
 #include "devices/sim/threads/fiber.h"
 #include "hearth/error.h"
 #include "runtime/device/environment.h"
@@ -28,6 +29,10 @@ constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 // not define is an error (-z defs): nothing could interrupt a call of the system's.
 constexpr std::string_view kLeftToTheProcess =
     "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
+
+// Neither the checks nor the time limit reach inline assembly, and Metal has none. Unlike a search
+// for the words, this sees those that macros and joined lines make.
+constexpr std::string_view kNoAssembly = "#pragma GCC poison asm __asm __asm__\n";
 
 struct Compiler {
   std::string command;
@@ -92,6 +97,10 @@ std::vector<std::string> options(HostOptions asked) {
       "-fsigned-char", "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fno-math-errno",
       // Large frames touch the page below the stack.
       "-fstack-clash-protection"};
+#if defined(__aarch64__)
+  // Functions of libgcc for these come with an initialiser.
+  words.push_back("-mno-outline-atomics");
+#endif
 #if defined(__x86_64__)
   // An fma is one instruction, with the same result as the function.
   if (__builtin_cpu_supports("fma")) words.push_back("-mfma");
@@ -132,8 +141,11 @@ void compile(const std::string& kernel, std::vector<std::string> words,
   }
   const std::string messages = folder.file("messages");
   if (run_program(words, messages) == 0) return;
-  throw Error(ErrorCode::device,
-              "sim: kernel '" + kernel + "' does not compile: " + read_file(messages));
+  const std::string said = read_file(messages);
+  const bool is_assembly = said.find("attempt to use") != said.npos &&
+                           said.find("poisoned") != said.npos && said.find("asm") != said.npos;
+  throw Error(ErrorCode::device, "sim: kernel '" + kernel + "' does not compile: " +
+                                     (is_assembly ? "Metal has no inline assembly: " : "") + said);
 }
 
 // The same for all libraries, and slower to compile than most kernels.
@@ -144,7 +156,8 @@ const std::string& hooks_object() {
     const std::string made = folder.file("hooks.o");
     write_file(source, std::string(kLeftToTheProcess) + kAccessHooks);
     std::vector<std::string> words = options({true, false});
-    words.insert(words.end(), {"-c", "-o", made, source});
+    // Without instrumentation, and the initialiser that comes with it.
+    words.insert(words.end(), {"-fno-sanitize=thread", "-c", "-o", made, source});
     try {
       compile("access hooks", words, folder);
     } catch (const Error& error) {
@@ -197,9 +210,13 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   const std::string beginning =
       own == text.npos ? "" : precompiled_beginning(std::string_view(text).substr(0, own), asked);
   if (beginning.empty()) {
-    write_file(source, std::string(kLeftToTheProcess) + text);
+    const std::size_t begin = own == text.npos ? 0 : own;
+    write_file(source, std::string(kLeftToTheProcess)
+                           .append(text, 0, begin)
+                           .append(kNoAssembly)
+                           .append(text, begin));
   } else {
-    write_file(source, std::string(kLeftToTheProcess).append(text, own));
+    write_file(source, std::string(kLeftToTheProcess).append(kNoAssembly).append(text, own));
     words.insert(words.end(), {"-include", beginning});
   }
   words.insert(words.end(), {"-shared", "-nostdlib", "-Wl,-z,defs", "-o", library, source});
@@ -212,6 +229,8 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   const std::string bytes = read_file(library);
   std::vector<std::byte> made(bytes.size());
   std::memcpy(made.data(), bytes.data(), bytes.size());
+  // The sanitizer's own calls __tsan_init(), which does nothing.
+  refuse_initialisers(kernel, made, asked.checked ? 1 : 0);
   return made;
 }
 

@@ -2,15 +2,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "devices/sim/checker/access_hooks.h"
 #include "devices/sim/host_compiler.h"
+#include "devices/sim/host_process.h"
 #include "devices/sim/threads/threadgroup.h"
 #include "hearth/error.h"
 
@@ -51,20 +49,11 @@ std::span<const std::byte> open_seal(const std::string& kernel, std::span<const 
 // The loader tells libraries apart by their paths, so each has one that never comes again.
 void* open_library(const std::string& kernel, std::span<const std::byte> library) {
   static std::atomic<std::int64_t> next{0};
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() /
-      ("hearth_sim_" + std::to_string(getpid()) + "_" + std::to_string(next++) + ".so");
-  {
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(library.data()),
-              static_cast<std::streamsize>(library.size()));
-    if (!out) throw Error(ErrorCode::io, "sim: cannot write " + path.string());
-  }
+  const TemporaryFolder folder;
+  const std::string path = folder.file(std::to_string(next++) + ".so");
+  write_file(path, {reinterpret_cast<const char*>(library.data()), library.size()});
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const std::string reason = handle == nullptr ? dlerror() : "";
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  if (handle == nullptr) corrupt(kernel, "does not load: " + reason);
+  if (handle == nullptr) corrupt(kernel, std::string("does not load: ") + dlerror());
   return handle;
 }
 

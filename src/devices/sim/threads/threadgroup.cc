@@ -56,6 +56,7 @@ void Threadgroup::prepare(const Grid& grid, Schedule schedule, AccessChecker* ch
 
 void Threadgroup::append_ranges(std::vector<AccessRange>& ranges) {
   const auto append = [&ranges](const char* name, const auto& values) {
+    if (std::size(values) == 0) return;  // it may begin where any other range does
     AccessRange range;
     range.name = name;
     range.begin = reinterpret_cast<const std::byte*>(values.data());
