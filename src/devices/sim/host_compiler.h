@@ -20,9 +20,9 @@ struct HostOptions {
 };
 
 // The library's bytes. Throws Error{device} with the compiler's messages, also where the text calls
-// what neither it nor the prelude has, such as libc, has inline assembly, or initialises variables
-// when it is loaded, or where it takes too long, and Error{unsupported} where there is no compiler.
-// Thread-safe.
+// what neither it nor the prelude has, such as libc, has inline assembly, or, with `debug`, would
+// initialise variables when it is loaded, and where it takes too long; Error{unsupported} where
+// there is no compiler. Thread-safe.
 std::vector<std::byte> compile_for_host(const std::string& kernel, const std::string& text,
                                         HostOptions options);
 
