@@ -93,6 +93,7 @@ const std::vector<Function>& functions() {
       OF_ONE(round),
       OF_ONE(relu),
       OF_ONE(gelu),
+      FUNCTION("gelu", gelu(a, true)),
       OF_ONE(silu),
       OF_TWO(equal),
       OF_TWO(not_equal),
