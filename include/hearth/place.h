@@ -41,6 +41,10 @@ struct PlacedExtent {
 // directory of `header`, one of these headers, is left out: it is not the caller's.
 [[noreturn]] HEARTH_API void throw_at(const Error& error, Place place, const char* header);
 
+// The same of an Error that may name an op inside: `op` takes its place.
+[[noreturn]] HEARTH_API void throw_at(const Error& error, Place place, const char* header,
+                                      const char* op);
+
 // What `record()` returns; its Errors say the place.
 template <class F>
 [[gnu::always_inline]] inline auto placed(Place place, F&& record) {
@@ -48,6 +52,15 @@ template <class F>
     return record();
   } catch (const Error& error) {
     throw_at(error, place, __FILE__);
+  }
+}
+// The same where `record` is made of ops beside `op`, which is what the Errors name.
+template <class F>
+[[gnu::always_inline]] inline auto placed_as(const char* op, Place place, F&& record) {
+  try {
+    return record();
+  } catch (const Error& error) {
+    throw_at(error, place, __FILE__, op);
   }
 }
 

@@ -401,7 +401,7 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor<1, K> dot(const Tensor& other, Place place = Place::here()) const
     requires(NumericKind<K> && Rank == 1)
   {
-    return placed(place, [&] { return this->mul(other).sum(); });
+    return placed_as("dot", place, [&] { return this->mul(other).sum(); });
   }
   // The other triangle becomes 0.
   Tensor triu(std::int64_t diagonal = 0, Place place = Place::here()) const
@@ -849,7 +849,7 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K> {
   Tensor<Rank + 1, K> one_hot(std::int64_t classes, Place place = Place::here()) const
     requires(NumericKind<K> && Rank < kMaxRank)
   {
-    return placed(place, [&] {
+    return placed_as("one_hot", place, [&] {
       return Tensor<Rank + 1, K>(
           hearth::one_hot(hearth::cast(array_, DType::i64), classes, array_.dtype()));
     });

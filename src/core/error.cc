@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/throw_as.h"
 #include "hearth/place.h"
 
 namespace hearth {
@@ -41,6 +42,13 @@ void throw_at(const Error& error, Place place, const char* header) {
   if (directory(place.file) == directory(header)) throw;
   throw Error(error.code(),
               error.what() + (" at " + std::string(place.file)) + ":" + std::to_string(place.line));
+}
+void throw_at(const Error& error, Place place, const char* header, const char* op) {
+  try {
+    throw_as(op, error);
+  } catch (const Error& named) {
+    throw_at(named, place, header);
+  }
 }
 
 }  // namespace v0

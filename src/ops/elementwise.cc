@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -345,8 +346,10 @@ Array floor(const Array& x) { return unary(defs::floor_op, x); }
 Array ceil(const Array& x) { return unary(defs::ceil_op, x); }
 Array round(const Array& x) { return unary(defs::round_op, x); }
 Array relu(const Array& x) { return unary(defs::relu_op, x); }
-Array gelu(const Array& x, bool approximate) {
+Array gelu(const Array& x, bool approximate) try {
   return unary(approximate ? defs::gelu_tanh_op : defs::gelu_op, x);
+} catch (const Error& error) {
+  throw_as("gelu", error);
 }
 Array silu(const Array& x) { return unary(defs::silu_op, x); }
 Array logical_not(const Array& x) { return unary(defs::logical_not_op, x); }

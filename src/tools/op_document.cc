@@ -1,7 +1,6 @@
 #include "tools/op_document.h"
 
 #include <algorithm>
-#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -147,27 +146,13 @@ JsonObject describe(const OpDef& op) {
           {"overwrites", op.overwrites}};
 }
 
-// The words of params for a type of C++; another type's own name, without its namespace.
+// The word for a type of C++; another type's own name, without its namespace.
 std::string neutral(std::string type) {
   if (type.starts_with("const ")) type = type.substr(6);
   while (type.ends_with("&") || type.ends_with("*")) type.pop_back();
   if (type.starts_with("std::optional<")) type = type.substr(14, type.size() - 15);
-  static const std::map<std::string_view, std::string> kNames = {
-      {"Array", "array"},
-      {"std::span<const Array>", "array_list"},
-      {"std::vector<Array>", "array_list"},
-      {"bool", "bool"},
-      {"double", "f64"},
-      {"std::int64_t", "i64"},
-      {"DType", "dtype"},
-      {"Device", "device"},
-      {"Dims", "i64_list"},
-      {"Shape", "i64_list"},
-      {"std::vector<std::int64_t>", "i64_list"},
-      {"std::vector<Slice>", "Slice_list"},
-      {"std::uint64_t", "u64"}};
-  const auto known = kNames.find(type);
-  return known == kNames.end() ? type : known->second;
+  const auto known = type_words().find(type);
+  return known == type_words().end() ? type : known->second;
 }
 
 JsonArray results_of(const std::string& type) {
@@ -224,6 +209,25 @@ JsonArray described(const std::vector<T>& list) {
 }
 
 }  // namespace
+
+const std::map<std::string, std::string>& type_words() {
+  static const std::map<std::string, std::string> words = {
+      {"Array", "array"},
+      {"std::span<const Array>", "array_list"},
+      {"std::vector<Array>", "array_list"},
+      {"bool", "bool"},
+      {"double", "f64"},
+      {"std::int64_t", "i64"},
+      {"DType", "dtype"},
+      {"Device", "device"},
+      {"Dims", "i64_list"},
+      {"Shape", "i64_list"},
+      {"std::vector<std::int64_t>", "i64_list"},
+      {"std::vector<Slice>", "Slice_list"},
+      {"std::uint64_t", "u64"},
+      {"Generator", "Generator"}};
+  return words;
+}
 
 const char* kind_name(OpKind kind) {
   switch (kind) {

@@ -1,6 +1,7 @@
 // What `hearth ops --json` prints: all that a generator of bindings needs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ JsonObject op_document();
 std::string shape_rule(const OpDef& op);
 // The names of its inputs, from the rule.
 std::vector<std::string> input_names(const OpDef& op);
+// By types of C++, without const, & and *, the words that the document has for them; a type of its
+// `types` stands there under its own name.
+const std::map<std::string, std::string>& type_words();
 const char* kind_name(OpKind kind);
 
 }  // namespace hearth::tools

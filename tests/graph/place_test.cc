@@ -72,6 +72,29 @@ TEST_F(Place, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
   EXPECT_PLACED(x_.set(Tensor<2, Bool>(), 1.0));
 }
 
+// Functions of ops.h are asked one by one in tools/typed_functions_test.cc.
+TEST_F(Place, AFunctionSaysItsCallersLine) {
+  EXPECT_PLACED(matmul(x_, y_));
+  EXPECT_PLACED(linear(x_, Tensor<2>()));
+  EXPECT_PLACED(activation::gelu(Tensor<2>()));
+  EXPECT_PLACED(activation::gelu_approximate(Tensor<2>()));
+  EXPECT_PLACED(module::embedding(x_, Tensor<2, Int>()));
+  EXPECT_PLACED(loss::mse(x_, y_));
+  EXPECT_PLACED(loss::cross_entropy_with_logits(x_, Tensor<1, Int>()));
+}
+
+TEST_F(Place, AnErrorNamesWhatWasCalledNotItsParts) {
+  const auto starts = [](const std::string& name, const std::function<void()>& program) {
+    const std::string text = error_of(program);
+    EXPECT_TRUE(text.starts_with(name + ": ")) << text;
+  };
+  starts("dot", [&] { static_cast<void>(row_.dot(Tensor<1>::ones({2}))); });
+  starts("mse", [&] { static_cast<void>(loss::mse(x_, y_)); });
+  starts("one_hot", [] { static_cast<void>(Tensor<1, Int>().one_hot(3)); });
+  starts("cross_entropy_with_logits",
+         [&] { static_cast<void>(loss::cross_entropy_with_logits(x_, Tensor<1, Int>())); });
+}
+
 TEST_F(Place, TheTextBeforeItIsTheArraysOwn) {
   const std::string text = error_of([&] { static_cast<void>(x_.matmul(y_)); });
   const std::string own = error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); });

@@ -30,6 +30,17 @@ const std::string& text(const JsonValue& object, const std::string& name) {
   return std::get<std::string>(*member(object, name));
 }
 
+// The entry of that name; nullptr where there is none or more than one.
+const JsonValue* only(const JsonArray& entries, const std::string& name) {
+  const JsonValue* found = nullptr;
+  for (const JsonValue& entry : entries) {
+    if (text(entry, "name") != name) continue;
+    if (found != nullptr) return nullptr;
+    found = &entry;
+  }
+  return found;
+}
+
 // A schema: of each member its name, with ? where it may be missing, and its kind.
 using Schema = std::vector<std::pair<std::string, std::string>>;
 
@@ -156,8 +167,8 @@ TEST_F(OpDocument, ARuleNamesAllInputs) {
 
 // A parameter's type is one that the document's reader knows: a word of its own or one of `types`.
 TEST_F(OpDocument, EveryTypeIsKnown) {
-  std::set<std::string> known = {"array", "array_list", "bool",     "f64",        "i64",      "u64",
-                                 "dtype", "device",     "i64_list", "Slice_list", "Generator"};
+  std::set<std::string> known;
+  for (const auto& [cpp, word] : type_words()) known.insert(word);
   for (const JsonValue& type : list(document_, "types")) known.insert(text(type, "name"));
   for (const JsonValue& function : list(document_, "functions")) {
     for (const JsonValue& one : list(function, "parameters")) {
@@ -203,25 +214,26 @@ TEST_F(OpDocument, AnOpIsAFunctionOrAPartOfOne) {
 }
 
 TEST_F(OpDocument, AFunctionIsToldWhole) {
-  for (const JsonValue& one : list(document_, "functions")) {
-    if (text(one, "name") != "attention") continue;
-    const JsonArray& parameters = list(one, "parameters");
-    ASSERT_EQ(parameters.size(), 4U);
-    EXPECT_EQ(text(parameters[0], "type"), "array");
-    EXPECT_EQ(text(parameters[3], "type"), "AttentionOptions");
-    EXPECT_EQ(text(parameters[3], "default"), "{}");
-    EXPECT_NE(text(one, "doc").find("[batch, heads, q_length, d]"), std::string::npos);
-  }
-  for (const JsonValue& type : list(document_, "types")) {
-    if (text(type, "name") == "Reduction") {
-      EXPECT_EQ(json_text(list(type, "values")), R"(["none","mean","sum"])");
-    }
-    if (text(type, "name") == "RopeOptions") {
-      EXPECT_EQ(text(list(type, "fields")[0], "default"), "10000");
-      EXPECT_EQ(text(list(type, "fields")[2], "doc"),
-                "position of the first row; may change without a new plan");
-    }
-  }
+  const JsonValue* attention = only(list(document_, "functions"), "attention");
+  ASSERT_NE(attention, nullptr);
+  const JsonArray& parameters = list(*attention, "parameters");
+  ASSERT_EQ(parameters.size(), 4U);
+  EXPECT_EQ(text(parameters[0], "type"), "array");
+  EXPECT_EQ(text(parameters[3], "type"), "AttentionOptions");
+  EXPECT_EQ(text(parameters[3], "default"), "{}");
+  EXPECT_NE(text(*attention, "doc").find("[batch, heads, q_length, d]"), std::string::npos);
+}
+
+TEST_F(OpDocument, ATypeIsToldWhole) {
+  const JsonValue* reduction = only(list(document_, "types"), "Reduction");
+  ASSERT_NE(reduction, nullptr);
+  EXPECT_EQ(json_text(list(*reduction, "values")), R"(["none","mean","sum"])");
+  const JsonValue* rope = only(list(document_, "types"), "RopeOptions");
+  ASSERT_NE(rope, nullptr);
+  const JsonArray& fields = list(*rope, "fields");
+  ASSERT_EQ(fields.size(), 3U);
+  EXPECT_EQ(text(fields[0], "default"), "10000");
+  EXPECT_EQ(text(fields[2], "doc"), "position of the first row; may change without a new plan");
 }
 
 // The ranges of axes are those that infer() keeps.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hearth/hearth.h"
+#include "tools/declarations.h"
 
 namespace hearth {
 namespace {
@@ -86,11 +87,13 @@ const std::vector<Function>& functions() {
       OF_ONE(erf),
       OF_ONE(sin),
       OF_ONE(cos),
+      OF_ONE(tan),
       OF_ONE(floor),
       OF_ONE(ceil),
       OF_ONE(round),
       OF_ONE(relu),
       OF_ONE(gelu),
+      FUNCTION("gelu", gelu(a, true)),
       OF_ONE(silu),
       OF_TWO(equal),
       OF_TWO(not_equal),
@@ -114,6 +117,10 @@ const std::vector<Function>& functions() {
       OF_AXES(sum),
       OF_ONE(mean),
       OF_AXES(mean),
+      OF_ONE(var),
+      OF_AXES(var),
+      OF_ONE(std),
+      OF_AXES(std),
       OF_ONE(prod),
       OF_AXES(prod),
       OF_ONE(max),
@@ -205,6 +212,19 @@ const std::vector<Function>& functions() {
       FUNCTION("multi_head_attention", heads.forward(ones({1, 2, 4}), {.mask = a})),
   };
   return list;
+}
+
+// What gives no array refuses nothing.
+TEST(ErrorNames, AreAskedOfEveryDeclaredFunction) {
+  std::set<std::string> asked;
+  for (const Function& function : functions()) asked.insert(function.name);
+  int checked = 0;
+  for (const tools::Function& declared : tools::op_declarations().functions) {
+    if (declared.result.find("Array") == std::string::npos) continue;
+    EXPECT_TRUE(asked.contains(declared.name)) << declared.name;
+    ++checked;
+  }
+  EXPECT_GT(checked, 100);
 }
 
 TEST(ErrorNames, AreThoseOfTheFunctionThatWasCalled) {

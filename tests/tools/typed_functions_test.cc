@@ -1,0 +1,178 @@
+// Functions of ops.h that take an array take a tensor as well: their Errors name them and end in
+// the caller's line.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hearth/hearth.h"
+#include "tools/declarations.h"
+
+namespace hearth {
+namespace {
+
+// Words of slices (indexing.h), which an overload would make ambiguous.
+const std::set<std::string> kWords = {"all"};
+
+struct Call {
+  const char* name;
+  int line;
+  std::function<void()> call;
+};
+
+// A call that no function accepts.
+#define CALL(function, ...)                                              \
+  Call {                                                                 \
+    #function, __LINE__, [] { static_cast<void>(function __VA_ARGS__); } \
+  }
+
+// No value: what every function refuses.
+const Tensor<2> x;
+const Tensor<2, Bool> b;
+const Tensor<2, Int> i;
+const Tensor<1, Int> list;
+const Tensor<4> wide;
+
+// clang-format off: a call in each line, whose number the Error says.
+const std::vector<Call>& calls() {
+  static const std::vector<Call> all = {
+      CALL(add, (x, x)), CALL(add, (x, 1)),
+      CALL(sub, (x, x)), CALL(sub, (x, 1)),
+      CALL(mul, (x, x)), CALL(mul, (x, 1)),
+      CALL(div, (x, x)), CALL(div, (x, 1)),
+      CALL(remainder, (x, x)), CALL(remainder, (x, 1)),
+      CALL(pow, (x, x)), CALL(pow, (x, 2)),
+      CALL(maximum, (x, x)), CALL(maximum, (x, 1)),
+      CALL(minimum, (x, x)), CALL(minimum, (x, 1)),
+      CALL(neg, (x)), CALL(abs, (x)), CALL(sign, (x)), CALL(square, (x)),
+      CALL(sqrt, (x)), CALL(rsqrt, (x)), CALL(recip, (x)),
+      CALL(exp, (x)), CALL(expm1, (x)), CALL(log, (x)), CALL(log1p, (x)),
+      CALL(tanh, (x)), CALL(sigmoid, (x)), CALL(erf, (x)),
+      CALL(sin, (x)), CALL(cos, (x)), CALL(tan, (x)),
+      CALL(floor, (x)), CALL(ceil, (x)), CALL(round, (x)),
+      CALL(relu, (x)), CALL(gelu, (x)), CALL(gelu, (x, true)), CALL(silu, (x)),
+      CALL(equal, (x, x)), CALL(equal, (x, 1)),
+      CALL(not_equal, (x, x)), CALL(not_equal, (x, 1)),
+      CALL(less, (x, x)), CALL(less, (x, 1)),
+      CALL(less_equal, (x, x)), CALL(less_equal, (x, 1)),
+      CALL(greater, (x, x)), CALL(greater, (x, 1)),
+      CALL(greater_equal, (x, x)), CALL(greater_equal, (x, 1)),
+      CALL(logical_and, (b, b)), CALL(logical_or, (b, b)), CALL(logical_xor, (b, b)),
+      CALL(logical_not, (b)), CALL(is_nan, (x)),
+      CALL(where, (b, x, x)), CALL(where, (b, x, 0)), CALL(where, (b, 0, x)),
+      CALL(clamp, (x, 0, 1)), CALL(clamp_min, (x, 0)), CALL(clamp_max, (i, 1)),
+      CALL(lerp, (x, x, x)), CALL(lerp, (x, x, 0.5)),
+      CALL(cast, (x, DType::f16)), CALL(to_device, (x, Device::cpu())),
+      CALL(sum, (x)), CALL(mean, (x)), CALL(var, (x)), CALL(std, (x)), CALL(prod, (x)),
+      CALL(max, (x)), CALL(min, (x)), CALL(any, (x)),
+      CALL(argmax, (x, 1)), CALL(argmin, (x, 1)),
+      CALL(max_with_indices, (x, 1)), CALL(min_with_indices, (x, 1)),
+      CALL(softmax, (x, 1)), CALL(log_softmax, (x, 1)), CALL(logsumexp, (x, 1)),
+      CALL(reshape, (x, {4, -1, 1})), CALL(permute, (x, {1, 0})), CALL(transpose, (x)),
+      CALL(swap_axes, (x, 0, 1)), CALL(expand, (x, {2, 2, 2})),
+      CALL(broadcast_to, (x, {2, 2, 2})),
+      CALL(squeeze, <1>(x)), CALL(squeeze, (x, {0})), CALL(unsqueeze, (x, {0, 3})),
+      CALL(flatten, <1>(x)), CALL(flatten, <2>(wide, 1, 3)),
+      CALL(slice, (x, {{0, 1}, {1, 2}})), CALL(slice_assign, (x, {{0, 1}}, x)),
+      CALL(narrow, (x, 0, 1, 1)), CALL(dynamic_slice, (x, {0, 0}, {1, 1})),
+      CALL(dynamic_slice_assign, (x, {0, 0}, x)),
+      CALL(flip, (x, {0})), CALL(contiguous, (x)), CALL(repeat, (x, {2, 1})),
+      CALL(cat, ({x, x}, 0)), CALL(cat, (std::vector{x, x}, 0)),
+      CALL(stack, ({x, x}, 0)), CALL(stack, (std::vector{x, x}, 0)),
+      CALL(split, (x, {1, 2}, 0)), CALL(chunk, (x, 2, 0)),
+      CALL(gather, (x, i, 0)), CALL(scatter_add, (x, i, x, 0)),
+      CALL(select, (x, list, 0)), CALL(select_add, (x, list, x, 0)),
+      CALL(embedding, (x, i)), CALL(one_hot, (list, 3)),
+      CALL(matmul, (x, x)), CALL(linear, (wide, x)), CALL(layer_norm, (x)), CALL(rms_norm, (x)),
+      CALL(rope, (x)), CALL(attention, (wide, wide, wide)), CALL(cross_entropy, (x, list)),
+      CALL(zeros_like, (x)), CALL(ones_like, (x)), CALL(full_like, (x, 1)),
+      CALL(triu, (x)), CALL(tril, (x, 1)), CALL(dropout, (x, 0.5)),
+  };
+  return all;
+}
+// clang-format on
+
+TEST(TypedFunctions, AreAllThatTakeAnArray) {
+  std::set<std::string> declared;
+  for (const tools::Function& function : tools::op_declarations().functions) {
+    if (function.parameters.empty()) continue;
+    if (function.parameters[0].type.find("Array") != std::string::npos) {
+      declared.insert(function.name);
+    }
+  }
+  for (const std::string& word : kWords) EXPECT_EQ(declared.erase(word), 1U) << word;
+  std::set<std::string> typed;
+  for (const Call& each : calls()) typed.insert(each.name);
+  EXPECT_EQ(typed, declared);
+  EXPECT_GT(declared.size(), 100U);
+}
+
+TEST(TypedFunctions, SayInErrorsWhatWasCalledAndWhere) {
+  for (const Call& each : calls()) {
+    SCOPED_TRACE(std::string(each.name) + " in line " + std::to_string(each.line));
+    try {
+      each.call();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_TRUE(text.starts_with(std::string(each.name) + ": ")) << text;
+      EXPECT_TRUE(text.ends_with(" at " __FILE__ ":" + std::to_string(each.line))) << text;
+    }
+  }
+}
+
+TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
+  const Tensor<2> v{{1, 5, 3}, {4, 2, 6}};
+  const Tensor<2, Int> at{{2, 0}, {1, 1}};
+  const Tensor<1, Int> column{2};
+  const auto same = [](const auto& tensor, const Array& array) {
+    EXPECT_EQ(tensor.array().shape(), array.shape());
+    EXPECT_EQ(tensor.array().dtype(), array.dtype());
+    EXPECT_EQ(tensor.array().to_doubles(), array.to_doubles());
+  };
+  const Array& a = v.array();
+  same(argmax(v, 1), argmax(a, 1, true));
+  same(argmin(v, 0), argmin(a, 0, true));
+  same(max_with_indices(v, 1).second, max_with_indices(a, 1, true).second);
+  same(min_with_indices(v, 1).first, min_with_indices(a, 1, true).first);
+  same(reshape(v, {3, -1}), reshape(a, {3, -1}));
+  same(permute(v, {1, 0}), permute(a, {1, 0}));
+  same(swap_axes(v, 0, 1), swap_axes(a, 0, 1));
+  same(expand(v, {2, 2, 3}), expand(a, {2, 2, 3}));
+  same(broadcast_to(v, {2, 2, 3}), broadcast_to(a, {2, 2, 3}));
+  same(unsqueeze(v, {0, 3}), unsqueeze(a, {0, 3}));
+  same(squeeze(unsqueeze(v, {0, 3}), {0, 3}), a);
+  same(squeeze<2>(unsqueeze(v, {1})), a);
+  same(flatten<1>(v), flatten(a));
+  same(slice(v, {{0, 1}, {1, 3}}), slice(a, {{0, 1}, {1, 3}}));
+  same(slice_assign(v, {{0, 1}}, v[from(1)]), slice_assign(a, {{0, 1}}, slice(a, {{1, 2}})));
+  same(narrow(v, 1, 1, 2), narrow(a, 1, 1, 2));
+  same(dynamic_slice(v, {1, 1}, {1, 2}), dynamic_slice(a, {1, 1}, {1, 2}));
+  same(dynamic_slice_assign(v, {1, 0}, narrow(v, 0, 0, 1)),
+       dynamic_slice_assign(a, {1, 0}, narrow(a, 0, 0, 1)));
+  same(flip(v, {1}), flip(a, {1}));
+  same(repeat(v, {1, 2}), repeat(a, {1, 2}));
+  same(split(v, {1, 2}, 1)[1], split(a, {1, 2}, 1)[1]);
+  same(chunk(v, 2, 1)[0], chunk(a, 2, 1)[0]);
+  same(gather(v, at, 1), gather(a, at.array(), 1));
+  same(scatter_add(v, at, narrow(v, 1, 0, 2), 1),
+       scatter_add(a, at.array(), narrow(a, 1, 0, 2), 1));
+  same(select_add(v, column, narrow(v, 1, 0, 1), 1),
+       select_add(a, column.array(), narrow(a, 1, 0, 1), 1));
+  same(one_hot(column, 4), one_hot(column.array(), 4, DType::i64));
+  same(lerp(v, v + 2, 0.25), lerp(a, add(a, 2), 0.25));
+  same(clamp_min(v, 3), clamp_min(a, 3));
+  same(clamp_max(v, 3), clamp_max(a, 3));
+  same(cast(v, DType::f64), cast(a, DType::f64));
+  same(full_like(v, 7), full_like(a, 7));
+  same(triu(v, 1), triu(a, 1));
+  same(tril(v), tril(a));
+  same(var(v), reshape(var(a), {1}));
+  same(std(v), reshape(std(a), {1}));
+}
+
+}  // namespace
+}  // namespace hearth
