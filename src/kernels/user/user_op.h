@@ -57,7 +57,7 @@ class UserKernel {
   std::shared_ptr<Known> known(const OperandTypes& types);
 
   const CustomOpSpec& spec_;
-  std::unique_ptr<const UserText> text_;
+  std::unique_ptr<const ParsedSource> text_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Known>> known_;  // by dtypes and shapes
 };
