@@ -56,6 +56,8 @@ struct KernelConstant {
     static_assert(std::is_trivially_copyable_v<T>);
     if constexpr (std::is_floating_point_v<T>) {
       value = static_cast<double>(given);
+    } else if constexpr (std::is_unsigned_v<T>) {  // and bool
+      value = static_cast<std::uint64_t>(given);
     } else if constexpr (std::is_integral_v<T>) {
       value = static_cast<std::int64_t>(given);
     } else {
@@ -66,7 +68,7 @@ struct KernelConstant {
   }
 
   std::string name;
-  std::variant<std::int64_t, double, std::vector<std::byte>> value;
+  std::variant<std::int64_t, std::uint64_t, double, std::vector<std::byte>> value;
 };
 
 // How a kernel is launched.

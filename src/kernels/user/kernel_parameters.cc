@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "codegen/msl/parameters.h"
@@ -90,20 +90,32 @@ std::vector<std::byte> bytes_of(const T& value) {
   return bytes;
 }
 
-// An integer of `bytes` bytes; fails beyond the dtype's range.
-std::vector<std::byte> integer_bytes(const UserParameter& parameter, DType dtype,
-                                     std::int64_t value) {
+// The value as an integer of the dtype; fails beyond its range.
+template <class T>
+std::vector<std::byte> integer_bytes(const UserParameter& parameter, DType dtype, T value) {
   const auto bits = static_cast<int>(size_of(dtype) * 8);
   const bool is_signed = info(dtype).is_signed;
-  const std::int64_t high = is_bool(dtype) ? 1
-                            : bits == 64   ? std::numeric_limits<std::int64_t>::max()
-                                           : (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
-  const std::int64_t low = is_signed ? -high - 1 : 0;
-  if (value < low || value > high) {
+  // From -low to high.
+  const std::uint64_t high = is_bool(dtype) ? 1 : ~std::uint64_t{0} >> (64 - bits + is_signed);
+  const std::uint64_t low = is_signed ? high + 1 : 0;
+  bool is_held = false;
+  std::uint64_t held = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    // high + 1 is a power of two, which a double holds where it may not hold `high`.
+    is_held = value >= -static_cast<double>(low) && value < 2 * static_cast<double>(high / 2 + 1);
+    if (is_held) {
+      held = value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                       : static_cast<std::uint64_t>(value);
+    }
+  } else {
+    held = static_cast<std::uint64_t>(value);
+    is_held = std::cmp_less(value, 0) ? ~held < low : held <= high;
+  }
+  if (!is_held) {
     refuse("a constant is out of range; got " + std::to_string(value) + ", expected what " +
            declared(parameter) + " holds");
   }
-  std::vector<std::byte> bytes = bytes_of(value);
+  std::vector<std::byte> bytes = bytes_of(held);
   bytes.resize(static_cast<std::size_t>(size_of(dtype)));  // little-endian
   return bytes;
 }
@@ -254,16 +266,21 @@ std::vector<std::byte> constant_bytes(const UserParameter& parameter,
     refuse("a constant is no number; got one for " + declared(parameter) +
            ", expected a struct of its layout");
   }
-  const auto* whole = std::get_if<std::int64_t>(&constant.value);
-  const double value =
-      whole != nullptr ? static_cast<double>(*whole) : std::get<double>(constant.value);
-  if (is_float(*dtype)) return float_bytes(*dtype, value);
-  if (whole != nullptr) return integer_bytes(parameter, *dtype, *whole);
-  if (!(std::fabs(value) < 0x1p62) || value != std::trunc(value)) {
-    refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +
-           declared(parameter));
-  }
-  return integer_bytes(parameter, *dtype, static_cast<std::int64_t>(value));
+  const auto bytes = [&]<class T>(const T& value) -> std::vector<std::byte> {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (is_float(*dtype)) return float_bytes(*dtype, static_cast<double>(value));
+      if constexpr (std::is_floating_point_v<T>) {
+        if (!std::isfinite(value) || value != std::trunc(value)) {
+          refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +
+                 declared(parameter));
+        }
+      }
+      return integer_bytes(parameter, *dtype, value);
+    } else {
+      return value;
+    }
+  };
+  return std::visit(bytes, constant.value);
 }
 
 }  // namespace hearth::gpu
