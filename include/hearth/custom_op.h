@@ -40,7 +40,8 @@ struct TensorType {
 };
 
 // A tensor in host memory while compute() runs. Element (i, j, ...) is at
-// data + (i * strides[0] + j * strides[1] + ...) * size_of(dtype).
+// data + (i * strides[0] + j * strides[1] + ...) * size_of(dtype). An input that was not given, an
+// undefined Array, has no data, and the rest says nothing.
 struct HostTensor {
   std::byte* data = nullptr;
   DType dtype = DType::f32;
@@ -93,18 +94,19 @@ struct CustomOpSpec {
   // shape of the first input with an axis, or, where none has one, of the first array.
   TensorType (*infer)(std::span<const Array> inputs) = nullptr;
   std::vector<TensorType> (*infer_outputs)(std::span<const Array> inputs) = nullptr;
-  // What the CPU runs: fills `output`, or all of `outputs`. Runs on the thread that evaluates; must
-  // not touch Arrays and must not throw anything but Error. Deterministic functions only: results
-  // may be shared.
+  // What the CPU runs: fills `output`, or all of `outputs`. `inputs` are those of the call in their
+  // places, also those that were not given. Runs on the thread that evaluates; must not touch
+  // Arrays and must not throw anything but Error. Deterministic functions only: results may be
+  // shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
   void (*compute_outputs)(std::span<const HostTensor> inputs,
                           std::span<const HostTensor> outputs) = nullptr;
   // What GPUs run: a text in Metal's own form, as runtime::metal_kernel() takes it. What a kernel
   // reads (`device const T*`, and `constant T&` that `launch` gives no value) are the inputs that
-  // were given, in order; what it writes (`device T*`) are the results. All are dense row-major,
-  // and results are uninitialised. Of several entry points the first that has the operands' dtypes
-  // runs; the types of a template's arguments follow from them. Compiled when the op is first
-  // recorded on a device: Error{device} with the compiler's messages.
+  // were given, in order, as if there were no others; what it writes (`device T*`) are the results.
+  // All are dense row-major, and results are uninitialised. Of several entry points the first that
+  // has the operands' dtypes runs; the types of a template's arguments follow from them. Compiled
+  // when the op is first recorded on a device: Error{device} with the compiler's messages.
   std::string kernel = {};
   // The only entry point to consider: "square", "tiled<float, 4>".
   std::string kernel_entry = {};
@@ -112,6 +114,7 @@ struct CustomOpSpec {
   // has the operands' dtypes runs. A launch of the dialect's is of whole threadgroups.
   std::vector<runtime::KernelSource> kernels = {};
   // Names of the kernel's parameters for the inputs and results, which then may stand in any order.
+  // Of several entry points the first runs whose parameters are the inputs that were given.
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   // How the kernel is launched for operands of these types; depends on nothing else. Inputs that

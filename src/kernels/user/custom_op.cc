@@ -103,7 +103,9 @@ void launch_user_op(const Launch& launch) {
   std::vector<HostTensor> inputs, outputs;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
     const TensorSpec& type = signature.inputs[i];
-    inputs.push_back({launch.input(static_cast<int>(i)), type.dtype, type.shape, type.strides});
+    inputs.push_back(type.absent ? HostTensor()
+                                 : HostTensor{launch.input(static_cast<int>(i)), type.dtype,
+                                              type.shape, type.strides});
   }
   for (int i = 0; i < signature.output_count(); ++i) {
     const TensorSpec& type = signature.output_at(i);

@@ -45,6 +45,12 @@ class Operands {
       while (at < numbers_.size() && name_of(at) != parameter.name) ++at;
     }
     if (at >= numbers_.size()) {
+      const auto absent = std::find(names_.begin(), names_.end(), parameter.name);
+      if (absent != names_.end()) {
+        refuse(called(names_, static_cast<int>(absent - names_.begin()), what_) +
+               " was not given; got " + declared(parameter) +
+               ", expected a call with it, or an entry point without that parameter");
+      }
       refuse("a parameter gets nothing; got " + declared(parameter) + " and " +
              std::to_string(numbers_.size()) + " " + what_ + (numbers_.size() == 1 ? "" : "s") +
              ", expected " + (names_.empty() ? "one more" : "one of that name") +
