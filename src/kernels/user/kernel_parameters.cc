@@ -136,8 +136,8 @@ std::vector<std::byte> float_bytes(DType dtype, double value) {
 
 // The dtype of a parameter that is a plain number: vectors are none.
 std::optional<DType> plain_dtype(const std::string& type) {
-  const bool is_vector = !type.empty() && type.back() >= '2' && type.back() <= '4';
-  return is_vector ? std::nullopt : named_dtype(type);
+  const std::optional<NumberType> named = named_numbers(type);
+  return named && named->lanes == 1 ? std::optional(named->dtype) : std::nullopt;
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const Checked
     } else if (given != launch.values.end()) {
       value.bytes = values_of(given->second, parameter.name, type);
     } else if (parameter.kind == ParameterKind::constant) {
-      refuse("a constant of " + source.name + " has no value; got none for " + parameter.name +
-             ", expected one, such as --value " + parameter.name + "=" +
-             std::string(name(gpu::named_dtype(type).value_or(DType::u32))) + ":" +
-             std::to_string(launch.grid.x));
+      refuse(
+          "a constant of " + source.name + " has no value; got none for " + parameter.name +
+          ", expected one, such as --value " + parameter.name + "=" +
+          std::string(name(gpu::named_numbers(type).value_or(gpu::NumberType{DType::u32}).dtype)) +
+          ":" + std::to_string(launch.grid.x));
     } else {
       value.bytes =
           values_of(elements + (is_written(parameter.kind) ? ":poison" : ""), parameter.name);
