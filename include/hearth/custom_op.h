@@ -143,8 +143,8 @@ class HEARTH_API CustomOp {
  public:
   // Throws Error{invalid_argument} when the name is taken, there is neither function nor kernel, a
   // kernel's parameters cannot be the op's inputs and results, both forms of a function are given
-  // or the wrong one for the number of results, a constant has a vjp, or max_inputs is less than
-  // min_inputs.
+  // or the wrong one for the number of results, a constant has a vjp, min_inputs is negative, or
+  // max_inputs is less than min_inputs.
   explicit CustomOp(const CustomOpSpec& spec);
   // The first result.
   Array operator()(std::span<const Array> inputs) const;

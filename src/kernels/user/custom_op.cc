@@ -203,6 +203,9 @@ void check(const CustomOpSpec& spec) {
   if (spec.is_constant && has_vjp) {
     fail("a constant has no gradient; got is_constant and a vjp, expected one of them");
   }
+  if (spec.min_inputs < 0) {
+    fail("min_inputs; got " + std::to_string(spec.min_inputs) + ", expected 0 or more");
+  }
   if (spec.min_inputs < 1 && spec.infer == nullptr && spec.infer_outputs == nullptr) {
     fail("no type of the results; got min_inputs " + std::to_string(spec.min_inputs) +
          ", expected infer, or an input that the results are like");

@@ -222,7 +222,7 @@ void check_parameters(const CustomOpSpec& spec, std::span<const UserParameter> p
   }
   // Constants of the launch are known when it is.
   const int inputs = spec.launch == nullptr ? read + values : read;
-  if (spec.max_inputs >= 0 && inputs > spec.max_inputs) {
+  if (inputs > spec.max_inputs) {
     refuse("more parameters are read than the op has inputs" + got + "at most " +
            std::to_string(spec.max_inputs) + " of device const T* or constant T&");
   }
