@@ -58,7 +58,9 @@ DeviceImpl& device_of(std::span<const Array> inputs) {
   return Device().impl();
 }
 
-// Where nothing could run the op, and where its kernel is wrong, the caller's line says so.
+// Where nothing could run the op, and where its kernel is wrong, the caller's line says so. A part
+// of infer(): record() asks an op nothing more before its node is on the tape, and what is there
+// has to run.
 void check_runs(const UserOp& op, std::span<const Array> inputs,
                 const std::vector<TensorType>& results) {
   DeviceImpl& device = device_of(inputs);
