@@ -83,9 +83,8 @@ struct KernelLaunch {
 };
 
 struct CustomOpSpec {
-  // A constant that lives as long as the process, unique among ops: put your library in front.
-  const char* name = nullptr;
-  const char* summary = "";
+  std::string name = {};  // unique among ops: put your library in front
+  std::string summary = {};
   int min_inputs = 1;
   int max_inputs = 1;
   int outputs = 1;  // results, up to 8

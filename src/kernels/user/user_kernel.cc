@@ -118,7 +118,7 @@ OperandTypes types_of(const Signature& signature) {
 }  // namespace
 
 UserKernel::UserKernel(const CustomOpSpec& spec) : spec_(spec) {
-  const std::string op = std::string("custom_op: ") + spec.name + ": ";
+  const std::string op = "custom_op: " + spec.name + ": ";
   if (!spec.kernel.empty() && !spec.kernels.empty()) {
     refuse(op + "two kinds of kernels; got kernel and kernels, expected one of them");
   }
@@ -227,7 +227,7 @@ std::shared_ptr<UserKernel::Known> UserKernel::known(const OperandTypes& types) 
   try {
     made->kernel = choose(types);
   } catch (const Error& error) {
-    throw Error(error.code(), std::string(spec_.name) + ": " + error.what());
+    throw Error(error.code(), spec_.name + ": " + error.what());
   }
   if (known_.size() >= kMaxKnown) known_.clear();
   known_.emplace(key, made);
@@ -244,8 +244,7 @@ void UserKernel::compile(const OperandTypes& types, DeviceImpl& device) {
   try {
     device.registry()->get(found->kernel->source);
   } catch (const Error& error) {
-    throw Error(error.code(),
-                std::string(spec_.name) + ": no kernel for " + on + ": " + error.what());
+    throw Error(error.code(), spec_.name + ": no kernel for " + on + ": " + error.what());
   }
   const std::lock_guard lock(mutex_);
   found->devices.insert(on);

@@ -63,8 +63,12 @@ class UserKernel {
 };
 
 struct UserOp : OpDef {
+  // Name and summary are those of the spec.
   UserOp(OpDef definition, CustomOpSpec given)
-      : OpDef(std::move(definition)), spec(std::move(given)), kernels(spec) {}
+      : OpDef(std::move(definition)), spec(std::move(given)), kernels(spec) {
+    name = OpName(spec.name.c_str(), OpName::Runtime{});
+    summary = spec.summary.c_str();
+  }
 
   const CustomOpSpec spec;
   mutable UserKernel kernels;
