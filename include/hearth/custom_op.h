@@ -40,7 +40,8 @@ struct TensorType {
 };
 
 // A tensor in host memory while compute() runs. Element (i, j, ...) is at
-// data + (i * strides[0] + j * strides[1] + ...) * size_of(dtype).
+// data + (i * strides[0] + j * strides[1] + ...) * size_of(dtype). An input that was not given, an
+// undefined Array, has no data, and the rest says nothing.
 struct HostTensor {
   std::byte* data = nullptr;
   DType dtype = DType::f32;
@@ -56,6 +57,8 @@ struct KernelConstant {
     static_assert(std::is_trivially_copyable_v<T>);
     if constexpr (std::is_floating_point_v<T>) {
       value = static_cast<double>(given);
+    } else if constexpr (std::is_unsigned_v<T>) {  // and bool
+      value = static_cast<std::uint64_t>(given);
     } else if constexpr (std::is_integral_v<T>) {
       value = static_cast<std::int64_t>(given);
     } else {
@@ -66,7 +69,7 @@ struct KernelConstant {
   }
 
   std::string name;
-  std::variant<std::int64_t, double, std::vector<std::byte>> value;
+  std::variant<std::int64_t, std::uint64_t, double, std::vector<std::byte>> value;
 };
 
 // How a kernel is launched.
@@ -80,9 +83,8 @@ struct KernelLaunch {
 };
 
 struct CustomOpSpec {
-  // A constant that lives as long as the process, unique among ops: put your library in front.
-  const char* name = nullptr;
-  const char* summary = "";
+  std::string name = {};  // unique among ops: put your library in front
+  std::string summary = {};
   int min_inputs = 1;
   int max_inputs = 1;
   int outputs = 1;  // results, up to 8
@@ -91,18 +93,19 @@ struct CustomOpSpec {
   // shape of the first input with an axis, or, where none has one, of the first array.
   TensorType (*infer)(std::span<const Array> inputs) = nullptr;
   std::vector<TensorType> (*infer_outputs)(std::span<const Array> inputs) = nullptr;
-  // What the CPU runs: fills `output`, or all of `outputs`. Runs on the thread that evaluates; must
-  // not touch Arrays and must not throw anything but Error. Deterministic functions only: results
-  // may be shared.
+  // What the CPU runs: fills `output`, or all of `outputs`. `inputs` are those of the call in their
+  // places, also those that were not given. Runs on the thread that evaluates; must not touch
+  // Arrays and must not throw anything but Error. Deterministic functions only: results may be
+  // shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
   void (*compute_outputs)(std::span<const HostTensor> inputs,
                           std::span<const HostTensor> outputs) = nullptr;
   // What GPUs run: a text in Metal's own form, as runtime::metal_kernel() takes it. What a kernel
   // reads (`device const T*`, and `constant T&` that `launch` gives no value) are the inputs that
-  // were given, in order; what it writes (`device T*`) are the results. All are dense row-major,
-  // and results are uninitialised. Of several entry points the first that has the operands' dtypes
-  // runs; the types of a template's arguments follow from them. Compiled when the op is first
-  // recorded on a device: Error{device} with the compiler's messages.
+  // were given, in order, as if there were no others; what it writes (`device T*`) are the results.
+  // All are dense row-major, and results are uninitialised. Of several entry points the first that
+  // has the operands' dtypes runs; the types of a template's arguments follow from them. Compiled
+  // when the op is first recorded on a device: Error{device} with the compiler's messages.
   std::string kernel = {};
   // The only entry point to consider: "square", "tiled<float, 4>".
   std::string kernel_entry = {};
@@ -110,6 +113,7 @@ struct CustomOpSpec {
   // has the operands' dtypes runs. A launch of the dialect's is of whole threadgroups.
   std::vector<runtime::KernelSource> kernels = {};
   // Names of the kernel's parameters for the inputs and results, which then may stand in any order.
+  // Of several entry points the first runs whose parameters are the inputs that were given.
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   // How the kernel is launched for operands of these types; depends on nothing else. Inputs that
@@ -138,8 +142,8 @@ class HEARTH_API CustomOp {
  public:
   // Throws Error{invalid_argument} when the name is taken, there is neither function nor kernel, a
   // kernel's parameters cannot be the op's inputs and results, both forms of a function are given
-  // or the wrong one for the number of results, a constant has a vjp, or max_inputs is less than
-  // min_inputs.
+  // or the wrong one for the number of results, a constant has a vjp, min_inputs is negative, or
+  // max_inputs is less than min_inputs.
   explicit CustomOp(const CustomOpSpec& spec);
   // The first result.
   Array operator()(std::span<const Array> inputs) const;

@@ -22,16 +22,18 @@ void take_prefix(std::string_view& text, std::string_view prefix) {
   if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
 }
 
-// "float4" and "float4x4" are of float.
-void take_extents(std::string_view& type) {
-  const auto ends_in_extent = [&type] {
-    return type.size() > 1 && type.back() >= '2' && type.back() <= '4';
-  };
-  if (ends_in_extent()) type.remove_suffix(1);
-  if (type.ends_with('x')) {
+// Takes "4" of "float4" and "4x4" of "float4x4" off the type; returns their product.
+int take_lanes(std::string_view& type) {
+  const auto take_extent = [&type] {
+    if (type.size() < 2 || type.back() < '2' || type.back() > '4') return 1;
+    const int extent = type.back() - '0';
     type.remove_suffix(1);
-    if (ends_in_extent()) type.remove_suffix(1);
-  }
+    return extent;
+  };
+  const int lanes = take_extent();
+  if (lanes == 1 || !type.ends_with('x')) return lanes;
+  type.remove_suffix(1);
+  return lanes * take_extent();
 }
 
 // "T" and "float" for "template <typename T> ..." of "f<float>".
@@ -83,7 +85,7 @@ std::map<std::string, std::string> value_types(const runtime::KernelSource& sour
   return all;
 }
 
-std::optional<DType> named_dtype(std::string_view type) {
+std::optional<NumberType> named_numbers(std::string_view type) {
   take_prefix(type, "metal::");
   if (type.starts_with("atomic<") && type.ends_with('>')) {
     type.remove_prefix(7);
@@ -91,15 +93,13 @@ std::optional<DType> named_dtype(std::string_view type) {
   }
   take_prefix(type, "atomic_");
   take_prefix(type, "packed_");
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    for (int i = 0; i < kDTypeCount; ++i) {
-      const auto dtype = static_cast<DType>(i);
-      if (dtype != DType::bool_ && type == dialect_type(dtype)) return dtype;
-    }
-    for (const auto& [name, dtype] : kOtherNames) {
-      if (type == name) return dtype;
-    }
-    take_extents(type);
+  const int lanes = take_lanes(type);
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtype != DType::bool_ && type == dialect_type(dtype)) return NumberType{dtype, lanes};
+  }
+  for (const auto& [name, dtype] : kOtherNames) {
+    if (type == name) return NumberType{dtype, lanes};
   }
   return std::nullopt;
 }

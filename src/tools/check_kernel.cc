@@ -21,7 +21,7 @@ struct Arguments {
   std::string grid = "256";
   std::string threads = "64";
   std::string text;
-  double timeout = KernelLaunch().time_limit;
+  double timeout = CheckedLaunch().time_limit;
   bool list = false;
 };
 
@@ -91,7 +91,7 @@ void run(const Arguments& arguments) {
     }
     return;
   }
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.time_limit = arguments.timeout;
   launch.grid = size_of(arguments.grid, "--grid");
   launch.threads = size_of(arguments.threads, "--threads");

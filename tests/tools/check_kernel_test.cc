@@ -160,7 +160,7 @@ kernel void shift(device const float* x [[buffer(0)]], device float* y [[buffer(
 TEST_F(CheckKernel, FindsARaceAndPassesTheMendedKernel) {
   write("inner/sizes.h", "#include \"more.h\"\n");
   write("inner/more.h", "constant uint kThreads = 64;\n");
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.values["n"] = "u32:256";
   const KernelFile wrong(file(kShift));
   EXPECT_EQ(wrong.names(), std::vector<std::string>{"shift"});
@@ -275,7 +275,7 @@ TEST_F(CheckKernel, TakesValuesOfTheParametersTypes) {
   const runtime::KernelSource source = read.source("f_half");
   const std::map<std::string, std::string> values = {
       {"x", "f16[256]:ones"}, {"y", "u32[256]:zeros"}, {"n", "u32:256"}, {"p", "u32:3"}};
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.values = values;
   EXPECT_TRUE(check_kernel(source, launch).passed);
   for (const auto& [name, wrong] :
@@ -299,7 +299,7 @@ TEST_F(CheckKernel, NamesMayBeLongerThanThoseOfFiles) {
 
 TEST_F(CheckKernel, RefusesGridsThatAreTooLarge) {
   const KernelFile read(file("kernel void f(device float* y) {}\n"));
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.values["y"] = "f32[4]";
   for (const runtime::Size3 grid :
        {runtime::Size3{4294967295u, 4294967295u, 4294967295u}, runtime::Size3{4294967295u, 1, 1},
@@ -334,7 +334,7 @@ TEST_F(CheckKernel, ChecksTextsOfTheDialect) {
       "  s[ctx.tid.x] = x[ctx.gid.x];\n  if (ctx.gid.x < p.n) y[ctx.gid.x] = s[ctx.tid.x] * "
       "T(2);\n}\n");
   options.parameters = {"read float x", "write float y", "constant P p", "threadgroup float s 64"};
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.values["p"] = "u32:256";
   const KernelFile dialect(options);
   EXPECT_TRUE(check_kernel(dialect.source("twice<float>"), launch).passed);
@@ -353,7 +353,7 @@ TEST_F(CheckKernel, RefusesFunctionsOfTheSystem) {
                                "kernel void calls(device float* y,\n"
                                "                  uint i [[thread_position_in_grid]]) {\n  " +
                                call + ";\n  y[i] = 1.0f;\n}\n"));
-    const KernelCheck check = check_kernel(text.source("calls"), KernelLaunch());
+    const KernelCheck check = check_kernel(text.source("calls"), CheckedLaunch());
     EXPECT_FALSE(check.passed) << call;
     EXPECT_NE(check.report.find("kernel 'calls' does not compile"), std::string::npos)
         << check.report;

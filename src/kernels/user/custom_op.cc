@@ -45,7 +45,7 @@ std::vector<TensorType> result_types(const UserOp& op, std::span<const Array> in
   std::vector<TensorType> types = spec.infer_outputs(inputs);
   if (types.size() != static_cast<std::size_t>(spec.outputs)) {
     throw Error(ErrorCode::invalid_argument,
-                std::string(spec.name) + ": infer_outputs gives the type of each result; got " +
+                spec.name + ": infer_outputs gives the type of each result; got " +
                     std::to_string(types.size()) + ", expected " + std::to_string(spec.outputs));
   }
   return types;
@@ -58,14 +58,16 @@ DeviceImpl& device_of(std::span<const Array> inputs) {
   return Device().impl();
 }
 
-// Where nothing could run the op, and where its kernel is wrong, the caller's line says so.
+// Where nothing could run the op, and where its kernel is wrong, the caller's line says so. A part
+// of infer(): record() asks an op nothing more before its node is on the tape, and what is there
+// has to run.
 void check_runs(const UserOp& op, std::span<const Array> inputs,
                 const std::vector<TensorType>& results) {
   DeviceImpl& device = device_of(inputs);
   const bool runs_kernels = device.driver() != nullptr;
   if (runs_kernels ? !op.kernels.is_defined() : op.host_implementation == nullptr) {
     throw Error(ErrorCode::unsupported,
-                std::string(op.spec.name) + (runs_kernels ? ": no kernel" : ": no host function") +
+                op.spec.name + (runs_kernels ? ": no kernel" : ": no host function") +
                     "; got a call on " + Device(&device).name() + ", expected CustomOpSpec::" +
                     (runs_kernels ? "kernel, or inputs on the CPU"
                                   : "compute, or inputs on a GPU, which runs the kernel"));
@@ -87,7 +89,7 @@ void infer_user_op(Inference& inference) {
   const UserOp& op = user(inference.op);
   const std::vector<Array> inputs = given_inputs(inference);
   const std::vector<TensorType> types = result_types(op, inputs);
-  for (const TensorType& type : types) check_shape(op.spec.name, type.shape);
+  for (const TensorType& type : types) check_shape(op.spec.name.c_str(), type.shape);
   inference.shape = types.front().shape;
   inference.dtype = types.front().dtype;
   inference.scalar_dtype = types.front().dtype;
@@ -103,7 +105,9 @@ void launch_user_op(const Launch& launch) {
   std::vector<HostTensor> inputs, outputs;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
     const TensorSpec& type = signature.inputs[i];
-    inputs.push_back({launch.input(static_cast<int>(i)), type.dtype, type.shape, type.strides});
+    inputs.push_back(type.absent ? HostTensor()
+                                 : HostTensor{launch.input(static_cast<int>(i)), type.dtype,
+                                              type.shape, type.strides});
   }
   for (int i = 0; i < signature.output_count(); ++i) {
     const TensorSpec& type = signature.output_at(i);
@@ -138,7 +142,7 @@ Grads user_vjp(const Vjp& v) {
   const UserOp& op = user(*v.record.op);
   std::vector<Array> inputs;
   for (int i = 0; i < v.input_count(); ++i) inputs.push_back(v.has(i) ? v.input(i) : Array());
-  const std::string name = op.spec.name;
+  const std::string& name = op.spec.name;
   Grads gradients =
       op.spec.vjp != nullptr ? op.spec.vjp(inputs, v.out, v.grad) : all_gradients(op, v, inputs);
   if (gradients.size() != inputs.size()) {
@@ -172,11 +176,11 @@ Saves saves_of(const CustomOpSpec& spec) {
 void check(const CustomOpSpec& spec) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument,
-                "custom_op: " + (spec.name == nullptr ? "" : std::string(spec.name) + ": ") + what);
+                "custom_op: " + (spec.name.empty() ? "" : spec.name + ": ") + what);
   };
   const bool has_compute = spec.compute != nullptr || spec.compute_outputs != nullptr;
   const bool has_vjp = spec.vjp != nullptr || spec.vjp_outputs != nullptr;
-  if (spec.name == nullptr) fail("incomplete; expected a name");
+  if (spec.name.empty()) fail("incomplete; expected a name");
   if (!has_compute && spec.kernel.empty() && spec.kernels.empty()) {
     fail("incomplete; expected compute, kernel or both");
   }
@@ -201,6 +205,9 @@ void check(const CustomOpSpec& spec) {
   if (spec.is_constant && has_vjp) {
     fail("a constant has no gradient; got is_constant and a vjp, expected one of them");
   }
+  if (spec.min_inputs < 0) {
+    fail("min_inputs; got " + std::to_string(spec.min_inputs) + ", expected 0 or more");
+  }
   if (spec.min_inputs < 1 && spec.infer == nullptr && spec.infer_outputs == nullptr) {
     fail("no type of the results; got min_inputs " + std::to_string(spec.min_inputs) +
          ", expected infer, or an input that the results are like");
@@ -218,8 +225,7 @@ inline namespace v0 {
 CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
   check(spec);
   const bool has_vjp = spec.vjp != nullptr || spec.vjp_outputs != nullptr;
-  auto op = std::make_unique<UserOp>(OpDef{.name = OpName(spec.name, OpName::Runtime{}),
-                                           .summary = spec.summary,
+  auto op = std::make_unique<UserOp>(OpDef{.name = OpName("", OpName::Runtime{}),
                                            .min_inputs = spec.min_inputs,
                                            .max_inputs = spec.max_inputs,
                                            .outputs = spec.outputs,

@@ -40,17 +40,17 @@ std::string type_of(DType dtype) { return is_bool(dtype) ? "bool" : dialect_type
 
 // Compilers may use more registers where threadgroups are small; few steps, so that sizes of
 // threadgroups alone make few kernels.
-int most_threads(const KernelLaunch& launch) {
+int max_threads(const KernelLaunch& launch) {
   const std::int64_t threads = launch.threads.product();
   return threads <= 256 ? 256 : threads <= 512 ? 512 : 1024;
 }
 
 }  // namespace
 
-UserText::UserText(const std::string& text, const std::string& wanted)
+ParsedSource::ParsedSource(const std::string& text, const std::string& wanted)
     : source_(text), text_(preprocess(text, "kernel", {}, {})), read_(text_) {
-  add_choices(wanted);
-  if (!choices_.empty()) return;
+  add_entry_points(wanted);
+  if (!entry_points_.empty()) return;
   std::string known;
   for (const MetalEntry& entry : read_.entries) {
     known += (known.empty() ? "" : ", ") + entry_name(entry);
@@ -63,41 +63,42 @@ UserText::UserText(const std::string& text, const std::string& wanted)
                           : "one whose template's arguments are types, or its instances"));
 }
 
-void UserText::add_choices(const std::string& wanted) {
+void ParsedSource::add_entry_points(const std::string& wanted) {
   const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name == wanted; };
   for (const MetalEntry& entry : read_.entries) {
     if (entry.body.empty()) continue;
     if (!entry.is_template) {
-      if (is_wanted(entry_name(entry))) choices_.push_back({entry_name(entry), &entry, {}});
+      if (is_wanted(entry_name(entry))) entry_points_.push_back({entry_name(entry), &entry, {}});
       continue;
     }
     if (is_wanted(entry.name)) {
       if (auto parameters = type_parameters(entry)) {
-        choices_.push_back({entry.name, &entry, std::move(*parameters)});
+        entry_points_.push_back({entry.name, &entry, std::move(*parameters)});
         continue;
       }
     }
     for (const MetalInstance& instance : read_.instances) {
       const std::string& name = instance.host_name.empty() ? instance.function : instance.host_name;
       if (instance.function.substr(0, instance.function.find('<')) != entry.name) continue;
-      if (is_wanted(name) || wanted == entry.name) choices_.push_back({name, &entry, {}});
+      if (is_wanted(name) || wanted == entry.name) entry_points_.push_back({name, &entry, {}});
     }
   }
-  if (!choices_.empty() || !wanted.ends_with('>')) return;
+  if (!entry_points_.empty() || !wanted.ends_with('>')) return;
   const MetalEntry* const entry = read_.entry(wanted.substr(0, wanted.find('<')));
   if (entry != nullptr && entry->is_template && !entry->body.empty()) {
-    choices_.push_back({wanted, entry, {}});
+    entry_points_.push_back({wanted, entry, {}});
   }
 }
 
-runtime::KernelSource UserText::kernel(const EntryChoice& choice, std::span<const Formal> formals,
-                                       std::span<const Slot> slots, const OperandTypes& types,
-                                       const KernelLaunch& launch) const {
-  std::string name = choice.name;
-  for (const std::string& parameter : choice.parameters) {
+runtime::KernelSource ParsedSource::kernel(const EntryPoint& entry_point,
+                                           std::span<const UserParameter> parameters,
+                                           std::span<const Slot> slots, const OperandTypes& types,
+                                           const KernelLaunch& launch) const {
+  std::string name = entry_point.name;
+  for (const std::string& parameter : entry_point.parameters) {
     std::string argument;
-    for (std::size_t i = 0; i < formals.size() && argument.empty(); ++i) {
-      if (formals[i].type != parameter || slots[i].from == Slot::From::constant) continue;
+    for (std::size_t i = 0; i < parameters.size() && argument.empty(); ++i) {
+      if (parameters[i].type != parameter || slots[i].from == Slot::From::constant) continue;
       const auto at = static_cast<std::size_t>(slots[i].number);
       const bool is_input = slots[i].from == Slot::From::input;
       argument = type_of(is_input ? types.inputs[at].dtype : types.outputs[at].dtype);
@@ -107,13 +108,13 @@ runtime::KernelSource UserText::kernel(const EntryChoice& choice, std::span<cons
              ", expected device const " + parameter +
              "* among the parameters, or the arguments in CustomOpSpec::kernel_entry");
     }
-    name += (&parameter == choice.parameters.data() ? "<" : ", ") + argument;
+    name += (&parameter == entry_point.parameters.data() ? "<" : ", ") + argument;
   }
-  if (!choice.parameters.empty()) name += ">";
+  if (!entry_point.parameters.empty()) name += ">";
   runtime::MetalOptions options;
-  options.max_threads = most_threads(launch);
+  options.max_threads = max_threads(launch);
   std::map<std::string, std::int64_t> sizes = launch.threadgroup_bytes;
-  for (const MetalParameter& parameter : parameters_of(read_, *choice.entry)) {
+  for (const MetalParameter& parameter : parameters_of(read_, *entry_point.entry)) {
     if (parameter.kind != MetalParameter::Kind::threadgroup) continue;
     const auto size = sizes.find(parameter.name);
     if (size == sizes.end() || size->second < 1) {

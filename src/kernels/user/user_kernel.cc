@@ -13,7 +13,7 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMaxThreads = 1024;
 
 std::string text_of(const OperandTypes& types) {
   std::string all;
@@ -51,8 +51,8 @@ std::int64_t append(std::vector<std::int64_t>* words, std::span<const std::byte>
   return static_cast<std::int64_t>(first * 8);
 }
 
-// The launch of a kernel whose parameters `formals` get `slots`.
-BoundKernel bound(runtime::KernelSource source, std::span<const Formal> formals,
+// The launch of a kernel of which each of `parameters` gets one of `slots`.
+BoundKernel bound(runtime::KernelSource source, std::span<const UserParameter> parameters,
                   std::span<const Slot> slots, const OperandTypes& types,
                   const KernelLaunch& launch) {
   using Kind = runtime::KernelParameter::Kind;
@@ -66,7 +66,7 @@ BoundKernel bound(runtime::KernelSource source, std::span<const Formal> formals,
   std::size_t next = 0;
   for (runtime::KernelParameter& parameter : source.parameters) {
     if (parameter.kind == Kind::threadgroup) continue;
-    if (next == formals.size()) {  // of a text in Metal's form: the threads of the grid
+    if (next == parameters.size()) {  // of a text in Metal's form: the threads of the grid
       const auto offset = append(&made.constants, std::as_bytes(std::span(&grid, 1)));
       made.arguments.push_back({Argument::From::constant, 0, offset, sizeof grid});
       continue;
@@ -88,7 +88,7 @@ BoundKernel bound(runtime::KernelSource source, std::span<const Formal> formals,
         made.arguments.push_back({Argument::From::output, slot.number});
         break;
       case Slot::From::constant: {
-        const std::vector<std::byte> bytes = constant_bytes(formals[next], launch.constants[at]);
+        const std::vector<std::byte> bytes = constant_bytes(parameters[next], launch.constants[at]);
         const auto offset = append(&made.constants, bytes);
         made.arguments.push_back(
             {Argument::From::constant, 0, offset, static_cast<std::int64_t>(bytes.size())});
@@ -118,7 +118,7 @@ OperandTypes types_of(const Signature& signature) {
 }  // namespace
 
 UserKernel::UserKernel(const CustomOpSpec& spec) : spec_(spec) {
-  const std::string op = std::string("custom_op: ") + spec.name + ": ";
+  const std::string op = "custom_op: " + spec.name + ": ";
   if (!spec.kernel.empty() && !spec.kernels.empty()) {
     refuse(op + "two kinds of kernels; got kernel and kernels, expected one of them");
   }
@@ -126,9 +126,9 @@ UserKernel::UserKernel(const CustomOpSpec& spec) : spec_(spec) {
     refuse(op + "an entry point of nothing; got '" + spec.kernel_entry + "', expected a kernel");
   }
   std::optional<Error> wrong;  // with the first of them; another one may be right
-  const auto fits = [&](const std::string& what, const std::vector<Formal>& formals) {
+  const auto fits = [&](const std::string& what, const std::vector<UserParameter>& parameters) {
     try {
-      check_formals(spec, formals);
+      check_parameters(spec, parameters);
       return true;
     } catch (const Error& error) {
       if (!wrong) wrong.emplace(error.code(), op + what + ": " + error.what());
@@ -137,13 +137,13 @@ UserKernel::UserKernel(const CustomOpSpec& spec) : spec_(spec) {
   };
   bool any = !is_defined() && spec.kernel.empty();
   for (const runtime::KernelSource& source : spec.kernels) {
-    any |= fits(source.name, formals_of(source));
+    any |= fits(source.name, user_parameters(source));
   }
   if (!spec.kernel.empty()) {
     try {
-      text_ = std::make_unique<UserText>(spec.kernel, spec.kernel_entry);
-      for (const EntryChoice& choice : text_->choices()) {
-        any |= fits(choice.name, text_->formals(choice));
+      text_ = std::make_unique<ParsedSource>(spec.kernel, spec.kernel_entry);
+      for (const EntryPoint& entry_point : text_->entry_points()) {
+        any |= fits(entry_point.name, text_->parameters(entry_point));
       }
     } catch (const Error& error) {
       throw Error(error.code(), op + error.what());
@@ -156,14 +156,14 @@ KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
   KernelLaunch launch;
   if (spec_.launch != nullptr) launch = spec_.launch(types.inputs, types.outputs);
   const std::int64_t threads = launch.threads.product();
-  if (threads < 32 || threads > kMostThreads || threads % 32 != 0) {
+  if (threads < 32 || threads > kMaxThreads || threads % 32 != 0) {
     refuse("threadgroup of a wrong size; got " + std::to_string(threads) +
-           " threads, expected a multiple of 32 up to " + std::to_string(kMostThreads));
+           " threads, expected a multiple of 32 up to " + std::to_string(kMaxThreads));
   }
   if (!launch.grid) {
     const std::int64_t count = element_count(types.outputs.front().shape);
     // A launch is of whole threadgroups, whose threads are counted with 32 bits.
-    if (count > std::numeric_limits<std::uint32_t>::max() - kMostThreads) {
+    if (count > std::numeric_limits<std::uint32_t>::max() - kMaxThreads) {
       refuse("too many threads; got " + std::to_string(count) +
              " elements, expected KernelLaunch::grid to say how threads share them");
     }
@@ -196,21 +196,21 @@ std::shared_ptr<const BoundKernel> UserKernel::choose(const OperandTypes& types)
   };
   for (const runtime::KernelSource& source : spec_.kernels) {
     attempt(source.name, [&] {
-      const std::vector<Formal> formals = formals_of(source);
-      const std::vector<Slot> slots = slots_of(spec_, formals, types, launch);
-      check_types(formals, slots, types);
-      return bound(source, formals, slots, types, launch);
+      const std::vector<UserParameter> parameters = user_parameters(source);
+      const std::vector<Slot> slots = slots_of(spec_, parameters, types, launch);
+      check_types(parameters, slots, types);
+      return bound(source, parameters, slots, types, launch);
     });
   }
   if (text_ != nullptr) {
-    for (const EntryChoice& choice : text_->choices()) {
-      attempt(choice.name, [&] {
-        const std::vector<Formal> raw = text_->formals(choice);
+    for (const EntryPoint& entry_point : text_->entry_points()) {
+      attempt(entry_point.name, [&] {
+        const std::vector<UserParameter> raw = text_->parameters(entry_point);
         const std::vector<Slot> slots = slots_of(spec_, raw, types, launch);
-        runtime::KernelSource source = text_->kernel(choice, raw, slots, types, launch);
-        const std::vector<Formal> formals = formals_of(source);
-        check_types(formals, slots, types);
-        return bound(std::move(source), formals, slots, types, launch);
+        runtime::KernelSource source = text_->kernel(entry_point, raw, slots, types, launch);
+        const std::vector<UserParameter> parameters = user_parameters(source);
+        check_types(parameters, slots, types);
+        return bound(std::move(source), parameters, slots, types, launch);
       });
     }
   }
@@ -227,7 +227,7 @@ std::shared_ptr<UserKernel::Known> UserKernel::known(const OperandTypes& types) 
   try {
     made->kernel = choose(types);
   } catch (const Error& error) {
-    throw Error(error.code(), std::string(spec_.name) + ": " + error.what());
+    throw Error(error.code(), spec_.name + ": " + error.what());
   }
   if (known_.size() >= kMaxKnown) known_.clear();
   known_.emplace(key, made);
@@ -244,8 +244,7 @@ void UserKernel::compile(const OperandTypes& types, DeviceImpl& device) {
   try {
     device.registry()->get(found->kernel->source);
   } catch (const Error& error) {
-    throw Error(error.code(),
-                std::string(spec_.name) + ": no kernel for " + on + ": " + error.what());
+    throw Error(error.code(), spec_.name + ": no kernel for " + on + ": " + error.what());
   }
   const std::lock_guard lock(mutex_);
   found->devices.insert(on);

@@ -57,14 +57,18 @@ class UserKernel {
   std::shared_ptr<Known> known(const OperandTypes& types);
 
   const CustomOpSpec& spec_;
-  std::unique_ptr<const UserText> text_;
+  std::unique_ptr<const ParsedSource> text_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Known>> known_;  // by dtypes and shapes
 };
 
 struct UserOp : OpDef {
+  // Name and summary are those of the spec.
   UserOp(OpDef definition, CustomOpSpec given)
-      : OpDef(std::move(definition)), spec(std::move(given)), kernels(spec) {}
+      : OpDef(std::move(definition)), spec(std::move(given)), kernels(spec) {
+    name = OpName(spec.name.c_str(), OpName::Runtime{});
+    summary = spec.summary.c_str();
+  }
 
   const CustomOpSpec spec;
   mutable UserKernel kernels;

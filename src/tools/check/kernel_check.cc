@@ -46,7 +46,7 @@ bool is_written(ParameterKind kind) {
   return kind == ParameterKind::write || kind == ParameterKind::read_write;
 }
 
-std::vector<Value> values_for(const runtime::KernelSource& source, const KernelLaunch& launch) {
+std::vector<Value> values_for(const runtime::KernelSource& source, const CheckedLaunch& launch) {
   std::vector<Value> all;
   const std::map<std::string, std::string> types = gpu::value_types(source);
   for (const runtime::KernelParameter& parameter : source.parameters) {
@@ -64,10 +64,11 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
     } else if (given != launch.values.end()) {
       value.bytes = values_of(given->second, parameter.name, type);
     } else if (parameter.kind == ParameterKind::constant) {
-      refuse("a constant of " + source.name + " has no value; got none for " + parameter.name +
-             ", expected one, such as --value " + parameter.name + "=" +
-             std::string(name(gpu::named_dtype(type).value_or(DType::u32))) + ":" +
-             std::to_string(launch.grid.x));
+      refuse(
+          "a constant of " + source.name + " has no value; got none for " + parameter.name +
+          ", expected one, such as --value " + parameter.name + "=" +
+          std::string(name(gpu::named_numbers(type).value_or(gpu::NumberType{DType::u32}).dtype)) +
+          ":" + std::to_string(launch.grid.x));
     } else {
       value.bytes =
           values_of(elements + (is_written(parameter.kind) ? ":poison" : ""), parameter.name);
@@ -76,7 +77,7 @@ std::vector<Value> values_for(const runtime::KernelSource& source, const KernelL
   return all;
 }
 
-runtime::Size3 groups_of(const runtime::KernelSource& source, const KernelLaunch& launch) {
+runtime::Size3 groups_of(const runtime::KernelSource& source, const CheckedLaunch& launch) {
   // Products stay in 64 bits.
   const auto threads_of = [](runtime::Size3 size) {
     return static_cast<double>(size.x) * size.y * size.z;
@@ -162,7 +163,7 @@ std::string changes(const std::vector<Value>& values,
 
 }  // namespace
 
-KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch& launch) {
+KernelCheck check_kernel(const runtime::KernelSource& source, const CheckedLaunch& launch) {
   const runtime::Size3 groups = groups_of(source, launch);
   const std::vector<Value> values = values_for(source, launch);
   KernelCheck check;
@@ -205,7 +206,7 @@ KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch
   return check;
 }
 #else
-KernelCheck check_kernel(const runtime::KernelSource&, const KernelLaunch&) {
+KernelCheck check_kernel(const runtime::KernelSource&, const CheckedLaunch&) {
   throw Error(
       ErrorCode::unsupported,
       "check-kernel: this build has no simulator; got a system other than Linux on x86-64 or "

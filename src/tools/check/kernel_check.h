@@ -11,7 +11,7 @@ namespace hearth::tools {
 // The constant that a kernel of Metal's own gets its grid by, which is no parameter of the text.
 inline constexpr char kGridParameter[] = "hearth_grid";
 
-struct KernelLaunch {
+struct CheckedLaunch {
   runtime::Size3 grid = {256, 1, 1};    // threads
   runtime::Size3 threads = {64, 1, 1};  // of a threadgroup
   // Values by the parameter's name (kernel_values.h); those of other kernels may be among them. A
@@ -29,6 +29,6 @@ struct KernelCheck {
 // Throws Error{invalid_argument} for constants without a value and sizes out of range,
 // Error{unsupported} without a host compiler or in a build without the simulator. What the kernel
 // does wrong is in the report.
-KernelCheck check_kernel(const runtime::KernelSource& source, const KernelLaunch& launch);
+KernelCheck check_kernel(const runtime::KernelSource& source, const CheckedLaunch& launch);
 
 }  // namespace hearth::tools

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 class Values {
  public:
   Values(const std::string& argument, const std::string& type)
-      : argument_(argument), type_(type), expected_(gpu::named_dtype(type)) {}
+      : argument_(argument), type_(type), expected_(gpu::named_numbers(type)) {}
 
   void add(std::string_view part) {
     const std::size_t colon = part.find(':');
@@ -45,11 +45,11 @@ class Values {
     } catch (const Error&) {
       refuse(part);
     }
-    if (expected_ && !gpu::holds(*expected_, dtype)) {
-      throw Error(ErrorCode::invalid_argument, "check-kernel: the value of " + argument_ +
-                                                   " has another dtype; got \"" +
-                                                   std::string(part) + "\" for " + type_ +
-                                                   ", expected " + std::string(name(*expected_)));
+    if (expected_ && !gpu::holds(expected_->dtype, dtype)) {
+      throw Error(ErrorCode::invalid_argument,
+                  "check-kernel: the value of " + argument_ + " has another dtype; got \"" +
+                      std::string(part) + "\" for " + type_ + ", expected " +
+                      std::string(name(expected_->dtype)));
     }
     const std::int64_t size = size_of(dtype);
     if (count < 0 || count > (kMaxBytes - static_cast<std::int64_t>(bytes_.size())) / size) {
@@ -146,7 +146,7 @@ class Values {
 
   const std::string& argument_;
   const std::string& type_;
-  const std::optional<DType> expected_;
+  const std::optional<gpu::NumberType> expected_;
   std::vector<std::byte> bytes_;
   std::uint64_t state_ = 1;
 };

@@ -227,6 +227,14 @@ TEST_F(WrongUserKernels, SpecsThatSayTwoThings) {
   EXPECT_EQ(refused({.name = "test.no_type", .min_inputs = 0, .kernel = kCopy}),
             "custom_op: test.no_type: no type of the results; got min_inputs 0, expected infer, or "
             "an input that the results are like");
+  EXPECT_EQ(refused({.name = "test.negative",
+                     .min_inputs = -1,
+                     .infer = [](std::span<const Array>) { return TensorType{}; },
+                     .kernel = kCopy}),
+            "custom_op: test.negative: min_inputs; got -1, expected 0 or more");
+  EXPECT_EQ(refused({.name = "test.negative", .max_inputs = -1, .kernel = kCopy}),
+            "custom_op: test.negative: max_inputs; got -1, expected min_inputs, 1, at least");
+  EXPECT_EQ(refused({.kernel = kCopy}), "custom_op: incomplete; expected a name");
   EXPECT_EQ(refused({.name = "test.entry_alone",
                      .compute = [](std::span<const HostTensor>, HostTensor) {},
                      .kernel_entry = "f"}),

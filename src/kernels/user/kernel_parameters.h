@@ -16,7 +16,7 @@ namespace hearth::gpu {
 [[noreturn]] void refuse(const std::string& what);
 
 // A parameter that is passed: threadgroup memory and positions are none.
-struct Formal {
+struct UserParameter {
   std::string name;
   std::string type;         // "float"; of a template without arguments as the text has it: "T"
   bool is_written = false;  // device T*
@@ -24,8 +24,8 @@ struct Formal {
 };
 
 // In the order of their buffers.
-std::vector<Formal> formals_of(const MetalText& text, const MetalEntry& entry);
-std::vector<Formal> formals_of(const runtime::KernelSource& source);
+std::vector<UserParameter> user_parameters(const MetalText& text, const MetalEntry& entry);
+std::vector<UserParameter> user_parameters(const runtime::KernelSource& source);
 
 struct Slot {
   enum class From : std::uint8_t { input, output, constant };
@@ -42,18 +42,19 @@ struct OperandTypes {
 
 // What each parameter gets, by the names of `spec` or by order. Throws Error{invalid_argument} for
 // a parameter that gets nothing, and for what no parameter takes.
-std::vector<Slot> slots_of(const CustomOpSpec& spec, std::span<const Formal> formals,
+std::vector<Slot> slots_of(const CustomOpSpec& spec, std::span<const UserParameter> parameters,
                            const OperandTypes& types, const KernelLaunch& launch);
 
 // Throws Error{invalid_argument} where no call of the op could fill the parameters.
-void check_formals(const CustomOpSpec& spec, std::span<const Formal> formals);
+void check_parameters(const CustomOpSpec& spec, std::span<const UserParameter> parameters);
 
 // Throws Error{dtype} where a parameter's type is not that of its operand.
-void check_types(std::span<const Formal> formals, std::span<const Slot> slots,
+void check_types(std::span<const UserParameter> parameters, std::span<const Slot> slots,
                  const OperandTypes& types);
 
 // The bytes of a constant as the parameter's type has them. Throws Error{invalid_argument} for a
 // value that the type does not hold.
-std::vector<std::byte> constant_bytes(const Formal& formal, const KernelConstant& constant);
+std::vector<std::byte> constant_bytes(const UserParameter& parameter,
+                                      const KernelConstant& constant);
 
 }  // namespace hearth::gpu

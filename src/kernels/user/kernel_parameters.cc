@@ -1,9 +1,9 @@
-#include "kernels/user/kernel_formals.h"
+#include "kernels/user/kernel_parameters.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "codegen/msl/parameters.h"
@@ -12,14 +12,15 @@
 namespace hearth::gpu {
 namespace {
 
-std::string declared(const Formal& formal) {
-  if (formal.is_value) return "constant " + formal.type + "& " + formal.name;
-  return (formal.is_written ? "device " : "device const ") + formal.type + "* " + formal.name;
+std::string declared(const UserParameter& parameter) {
+  if (parameter.is_value) return "constant " + parameter.type + "& " + parameter.name;
+  return (parameter.is_written ? "device " : "device const ") + parameter.type + "* " +
+         parameter.name;
 }
 
-std::string all_declared(std::span<const Formal> formals) {
+std::string all_declared(std::span<const UserParameter> parameters) {
   std::string all;
-  for (const Formal& each : formals) all += (all.empty() ? "" : ", ") + declared(each);
+  for (const UserParameter& each : parameters) all += (all.empty() ? "" : ", ") + declared(each);
   return "(" + all + ")";
 }
 
@@ -36,29 +37,35 @@ class Operands {
            const char* form)
       : names_(names), numbers_(numbers), what_(what), form_(form), taken_(numbers.size(), false) {}
 
-  int take(const Formal& formal) {
+  int take(const UserParameter& parameter) {
     std::size_t at = 0;
     if (names_.empty()) {
       at = next_++;
     } else {
-      while (at < numbers_.size() && name_of(at) != formal.name) ++at;
+      while (at < numbers_.size() && name_of(at) != parameter.name) ++at;
     }
     if (at >= numbers_.size()) {
-      refuse("a parameter gets nothing; got " + declared(formal) + " and " +
+      const auto absent = std::find(names_.begin(), names_.end(), parameter.name);
+      if (absent != names_.end()) {
+        refuse(called(names_, static_cast<int>(absent - names_.begin()), what_) +
+               " was not given; got " + declared(parameter) +
+               ", expected a call with it, or an entry point without that parameter");
+      }
+      refuse("a parameter gets nothing; got " + declared(parameter) + " and " +
              std::to_string(numbers_.size()) + " " + what_ + (numbers_.size() == 1 ? "" : "s") +
              ", expected " + (names_.empty() ? "one more" : "one of that name") +
-             (formal.is_value ? ", or a constant of KernelLaunch" : ""));
+             (parameter.is_value ? ", or a constant of KernelLaunch" : ""));
     }
-    if (taken_[at]) refuse("two parameters are called " + formal.name);
+    if (taken_[at]) refuse("two parameters are called " + parameter.name);
     taken_[at] = true;
     return static_cast<int>(at);
   }
-  void check_all_are_taken(std::span<const Formal> formals) const {
+  void check_all_are_taken(std::span<const UserParameter> parameters) const {
     const auto left = std::find(taken_.begin(), taken_.end(), false);
     if (left == taken_.end()) return;
     const auto at = static_cast<std::size_t>(left - taken_.begin());
     refuse("no parameter takes " + called(names_, numbers_[at], what_) + "; got " +
-           all_declared(formals) + ", expected " + form_ + " for it");
+           all_declared(parameters) + ", expected " + form_ + " for it");
   }
 
  private:
@@ -89,19 +96,32 @@ std::vector<std::byte> bytes_of(const T& value) {
   return bytes;
 }
 
-// An integer of `bytes` bytes; fails beyond the dtype's range.
-std::vector<std::byte> integer_bytes(const Formal& formal, DType dtype, std::int64_t value) {
+// The value as an integer of the dtype; fails beyond its range.
+template <class T>
+std::vector<std::byte> integer_bytes(const UserParameter& parameter, DType dtype, T value) {
   const auto bits = static_cast<int>(size_of(dtype) * 8);
   const bool is_signed = info(dtype).is_signed;
-  const std::int64_t high = is_bool(dtype) ? 1
-                            : bits == 64   ? std::numeric_limits<std::int64_t>::max()
-                                           : (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
-  const std::int64_t low = is_signed ? -high - 1 : 0;
-  if (value < low || value > high) {
-    refuse("a constant is out of range; got " + std::to_string(value) + ", expected what " +
-           declared(formal) + " holds");
+  // From -low to high.
+  const std::uint64_t high = is_bool(dtype) ? 1 : ~std::uint64_t{0} >> (64 - bits + is_signed);
+  const std::uint64_t low = is_signed ? high + 1 : 0;
+  bool is_held = false;
+  std::uint64_t held = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    // high + 1 is a power of two, which a double holds where it may not hold `high`.
+    is_held = value >= -static_cast<double>(low) && value < 2 * static_cast<double>(high / 2 + 1);
+    if (is_held) {
+      held = value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                       : static_cast<std::uint64_t>(value);
+    }
+  } else {
+    held = static_cast<std::uint64_t>(value);
+    is_held = std::cmp_less(value, 0) ? ~held < low : held <= high;
   }
-  std::vector<std::byte> bytes = bytes_of(value);
+  if (!is_held) {
+    refuse("a constant is out of range; got " + std::to_string(value) + ", expected what " +
+           declared(parameter) + " holds");
+  }
+  std::vector<std::byte> bytes = bytes_of(held);
   bytes.resize(static_cast<std::size_t>(size_of(dtype)));  // little-endian
   return bytes;
 }
@@ -116,15 +136,15 @@ std::vector<std::byte> float_bytes(DType dtype, double value) {
 
 // The dtype of a parameter that is a plain number: vectors are none.
 std::optional<DType> plain_dtype(const std::string& type) {
-  const bool is_vector = !type.empty() && type.back() >= '2' && type.back() <= '4';
-  return is_vector ? std::nullopt : named_dtype(type);
+  const std::optional<NumberType> named = named_numbers(type);
+  return named && named->lanes == 1 ? std::optional(named->dtype) : std::nullopt;
 }
 
 }  // namespace
 
 void refuse(const std::string& what) { throw Error(ErrorCode::invalid_argument, what); }
 
-std::vector<Formal> formals_of(const MetalText& text, const MetalEntry& entry) {
+std::vector<UserParameter> user_parameters(const MetalText& text, const MetalEntry& entry) {
   std::vector<MetalParameter> passed = parameters_of(text, entry);
   std::erase_if(passed, [](const MetalParameter& parameter) {
     return parameter.kind == MetalParameter::Kind::position ||
@@ -132,7 +152,7 @@ std::vector<Formal> formals_of(const MetalText& text, const MetalEntry& entry) {
   });
   std::sort(passed.begin(), passed.end(),
             [](const auto& a, const auto& b) { return a.index < b.index; });
-  std::vector<Formal> all;
+  std::vector<UserParameter> all;
   for (const MetalParameter& each : passed) {
     all.push_back(
         {each.name, each.type, !each.is_const, each.kind == MetalParameter::Kind::constant});
@@ -140,10 +160,10 @@ std::vector<Formal> formals_of(const MetalText& text, const MetalEntry& entry) {
   return all;
 }
 
-std::vector<Formal> formals_of(const runtime::KernelSource& source) {
+std::vector<UserParameter> user_parameters(const runtime::KernelSource& source) {
   using Kind = runtime::KernelParameter::Kind;
   const auto types = value_types(source);
-  std::vector<Formal> all;
+  std::vector<UserParameter> all;
   for (const runtime::KernelParameter& each : source.parameters) {
     const auto type = types.find(each.name);
     if (each.kind == Kind::threadgroup || type == types.end()) continue;  // hearth_grid has none
@@ -154,45 +174,45 @@ std::vector<Formal> formals_of(const runtime::KernelSource& source) {
   return all;
 }
 
-std::vector<Slot> slots_of(const CustomOpSpec& spec, std::span<const Formal> formals,
+std::vector<Slot> slots_of(const CustomOpSpec& spec, std::span<const UserParameter> parameters,
                            const OperandTypes& types, const KernelLaunch& launch) {
   const std::vector<int> results = counting(types.outputs.size());
   Operands inputs(spec.input_names, types.numbers, "input", "device const T* or constant T&");
   Operands outputs(spec.output_names, results, "result", "device T*");
   std::vector<bool> used(launch.constants.size(), false);
   std::vector<Slot> slots;
-  for (const Formal& formal : formals) {
+  for (const UserParameter& parameter : parameters) {
     const auto constant =
         std::find_if(launch.constants.begin(), launch.constants.end(),
-                     [&](const KernelConstant& each) { return each.name == formal.name; });
-    if (formal.is_value && constant != launch.constants.end()) {
+                     [&](const KernelConstant& each) { return each.name == parameter.name; });
+    if (parameter.is_value && constant != launch.constants.end()) {
       const auto at = static_cast<std::size_t>(constant - launch.constants.begin());
       used[at] = true;
       slots.push_back({Slot::From::constant, static_cast<int>(at)});
-    } else if (formal.is_written) {
-      slots.push_back({Slot::From::output, outputs.take(formal)});
+    } else if (parameter.is_written) {
+      slots.push_back({Slot::From::output, outputs.take(parameter)});
     } else {
-      slots.push_back({Slot::From::input, inputs.take(formal)});
+      slots.push_back({Slot::From::input, inputs.take(parameter)});
     }
   }
-  inputs.check_all_are_taken(formals);
-  outputs.check_all_are_taken(formals);
+  inputs.check_all_are_taken(parameters);
+  outputs.check_all_are_taken(parameters);
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i]) continue;
     refuse("no parameter takes a constant of KernelLaunch; got '" + launch.constants[i].name +
-           "' and " + all_declared(formals) + ", expected constant T& for it");
+           "' and " + all_declared(parameters) + ", expected constant T& for it");
   }
   return slots;
 }
 
-void check_formals(const CustomOpSpec& spec, std::span<const Formal> formals) {
+void check_parameters(const CustomOpSpec& spec, std::span<const UserParameter> parameters) {
   const auto count = [&](auto is_wanted) {
-    return static_cast<int>(std::count_if(formals.begin(), formals.end(), is_wanted));
+    return static_cast<int>(std::count_if(parameters.begin(), parameters.end(), is_wanted));
   };
-  const int written = count([](const Formal& each) { return each.is_written; });
-  const int values = count([](const Formal& each) { return each.is_value; });
-  const int read = static_cast<int>(formals.size()) - written - values;
-  const std::string got = "; got " + all_declared(formals) + ", expected ";
+  const int written = count([](const UserParameter& each) { return each.is_written; });
+  const int values = count([](const UserParameter& each) { return each.is_value; });
+  const int read = static_cast<int>(parameters.size()) - written - values;
+  const std::string got = "; got " + all_declared(parameters) + ", expected ";
   if (written != spec.outputs) {
     refuse("a kernel writes each result" + got + std::to_string(spec.outputs) + " of device T*");
   }
@@ -202,15 +222,15 @@ void check_formals(const CustomOpSpec& spec, std::span<const Formal> formals) {
   }
   // Constants of the launch are known when it is.
   const int inputs = spec.launch == nullptr ? read + values : read;
-  if (spec.max_inputs >= 0 && inputs > spec.max_inputs) {
+  if (inputs > spec.max_inputs) {
     refuse("more parameters are read than the op has inputs" + got + "at most " +
            std::to_string(spec.max_inputs) + " of device const T* or constant T&");
   }
 }
 
-void check_types(std::span<const Formal> formals, std::span<const Slot> slots,
+void check_types(std::span<const UserParameter> parameters, std::span<const Slot> slots,
                  const OperandTypes& types) {
-  for (std::size_t i = 0; i < formals.size(); ++i) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Slot& slot = slots[i];
     if (slot.from == Slot::From::constant) continue;
     const auto at = static_cast<std::size_t>(slot.number);
@@ -218,48 +238,55 @@ void check_types(std::span<const Formal> formals, std::span<const Slot> slots,
     const TensorType& operand = is_input ? types.inputs[at] : types.outputs[at];
     const std::string what = is_input ? "input " + std::to_string(types.numbers[at])
                                       : "result " + std::to_string(slot.number);
-    const std::optional<DType> dtype = plain_dtype(formals[i].type);
+    const std::optional<DType> dtype = plain_dtype(parameters[i].type);
     if (!dtype) {
-      refuse("the type of a parameter is no number's; got " + declared(formals[i]) + " for " +
+      refuse("the type of a parameter is no number's; got " + declared(parameters[i]) + " for " +
              what + " of " + std::string(name(operand.dtype)) + ", expected float and its like");
     }
     if (!holds(*dtype, operand.dtype)) {
       throw Error(ErrorCode::dtype, what + " has another dtype than its parameter; got " +
                                         std::string(name(operand.dtype)) + ", expected " +
-                                        std::string(name(*dtype)) + " for " + declared(formals[i]));
+                                        std::string(name(*dtype)) + " for " +
+                                        declared(parameters[i]));
     }
-    if (formals[i].is_value && element_count(operand.shape) != 1) {
+    if (parameters[i].is_value && element_count(operand.shape) != 1) {
       throw Error(ErrorCode::shape, what + " is more than a number; got " +
                                         to_string(operand.shape) + ", expected one element for " +
-                                        declared(formals[i]));
+                                        declared(parameters[i]));
     }
   }
 }
 
-std::vector<std::byte> constant_bytes(const Formal& formal, const KernelConstant& constant) {
+std::vector<std::byte> constant_bytes(const UserParameter& parameter,
+                                      const KernelConstant& constant) {
   if (const auto* bytes = std::get_if<std::vector<std::byte>>(&constant.value)) {
-    if (const auto dtype = plain_dtype(formal.type);
+    if (const auto dtype = plain_dtype(parameter.type);
         dtype && size_of(*dtype) != static_cast<std::int64_t>(bytes->size())) {
       refuse("a constant has another size; got " + std::to_string(bytes->size()) +
-             " bytes, expected " + std::to_string(size_of(*dtype)) + " for " + declared(formal));
+             " bytes, expected " + std::to_string(size_of(*dtype)) + " for " + declared(parameter));
     }
     return *bytes;
   }
-  const std::optional<DType> dtype = plain_dtype(formal.type);
+  const std::optional<DType> dtype = plain_dtype(parameter.type);
   if (!dtype) {
-    refuse("a constant is no number; got one for " + declared(formal) +
+    refuse("a constant is no number; got one for " + declared(parameter) +
            ", expected a struct of its layout");
   }
-  const auto* whole = std::get_if<std::int64_t>(&constant.value);
-  const double value =
-      whole != nullptr ? static_cast<double>(*whole) : std::get<double>(constant.value);
-  if (is_float(*dtype)) return float_bytes(*dtype, value);
-  if (whole != nullptr) return integer_bytes(formal, *dtype, *whole);
-  if (!(std::fabs(value) < 0x1p62) || value != std::trunc(value)) {
-    refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +
-           declared(formal));
-  }
-  return integer_bytes(formal, *dtype, static_cast<std::int64_t>(value));
+  const auto bytes = [&]<class T>(const T& value) -> std::vector<std::byte> {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (is_float(*dtype)) return float_bytes(*dtype, static_cast<double>(value));
+      if constexpr (std::is_floating_point_v<T>) {
+        if (!std::isfinite(value) || value != std::trunc(value)) {
+          refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +
+                 declared(parameter));
+        }
+      }
+      return integer_bytes(parameter, *dtype, value);
+    } else {
+      return value;
+    }
+  };
+  return std::visit(bytes, constant.value);
 }
 
 }  // namespace hearth::gpu
