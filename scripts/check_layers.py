@@ -1,52 +1,32 @@
 #!/usr/bin/env python3
 """Fails on an #include that points upward: `check_layers.py [ROOT]`.
 
-Lower first: core < runtime < graph < ops < {autodiff, kernels} < devices < {nn, optim} < models <
-tools; core < io < models; core < codegen < kernels.
+The order of the layers is the drawing under "Layers" in docs/architecture.md.
 """
 
 import pathlib
 import re
 import sys
 
-# What a folder of src/ may include besides itself and public headers.
-MAY_INCLUDE = {
-    "core": set(),
-    "codegen": {"core", "runtime"},
-    "kernels": {"core", "runtime", "graph", "ops", "codegen"},
-    "runtime": {"core"},
-    "graph": {"core", "runtime"},
-    "ops": {"core", "runtime", "graph"},
-    "autodiff": {"core", "runtime", "graph", "ops"},
-    "devices": {"core", "runtime", "graph", "ops", "codegen", "kernels"},
-    "nn": {"core"},
-    "optim": {"core"},
-    "io": {"core"},
-    "models": {
-        "core", "runtime", "graph", "ops", "autodiff", "codegen", "kernels", "devices", "nn",
-        "optim", "io",
-    },
-    "tools": {
-        "core", "runtime", "graph", "ops", "autodiff", "codegen", "kernels", "devices", "nn",
-        "optim", "io", "models",
-    },
-}
-
-# The layer that implements a public header. A header not named here may be included by every layer
-# above ops; public headers include each other freely.
-PUBLIC_LAYER = {
-    "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
-    "device": "runtime", "runtime": "runtime",
-    "array": "graph", "numerics": "graph", "print": "graph", "stats": "graph",
-    "ops": "ops", "random": "ops",
-    "grad": "autodiff", "tensor": "autodiff", "custom_op": "kernels",
-    "nn": "nn", "optim": "optim", "io": "io",
-    "hearth": "models", "c_api": "models",
-}
-HIGH_LAYERS = {"autodiff", "kernels", "devices", "nn", "optim", "io", "models", "tools"}
-# nn, optim and io are written against the public API, so they may use the public headers up to it.
+DRAWING = re.compile(r"^## Layers\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Layers that are written against the public API: of src/ they include core only, and the public
+# headers up to autodiff's.
 PUBLIC_USERS = {"nn", "optim", "io"}
 PUBLIC_API = {"core", "runtime", "graph", "ops", "autodiff"}
+
+# The layer that implements a public header; public headers include each other freely.
+PUBLIC_LAYER = {
+    "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
+    "version": "core",
+    "device": "runtime", "runtime": "runtime",
+    "array": "graph", "numerics": "graph", "print": "graph",
+    "ops": "ops", "random": "ops", "indexing": "ops",
+    "grad": "autodiff", "tensor": "autodiff", "tensor_types": "autodiff",
+    "tensor_methods": "autodiff", "tensor_operators": "autodiff", "tensor_functions": "autodiff",
+    "custom_op": "kernels",
+    "nn": "nn", "parameter": "nn", "optim": "optim", "io": "io",
+    "hearth": "models",
+}
 
 # Folders of src/devices/ that other devices build on.
 SHARED_DEVICES = {"gpu"}
@@ -61,29 +41,68 @@ def includes(path):
             yield number, match.group(1), match.group(2)
 
 
-def public_header_error(layer, header):
-    stem = header.removeprefix("hearth/").removesuffix(".h")
-    if stem not in PUBLIC_LAYER:
-        return None if layer in HIGH_LAYERS | {"ops"} else f"{layer} may not include {header}"
-    owner = PUBLIC_LAYER[stem]
-    allowed = MAY_INCLUDE[layer] | {layer}
+def lower_layers(root):
+    """What a folder of src/ may include besides itself and public headers: all that is drawn below
+    it. `a < {b, c}` draws a below both; chains stand apart by lines or two spaces."""
+    page = root / "docs" / "architecture.md"
+    drawing = DRAWING.search(page.read_text())
+    if not drawing:
+        sys.exit(f"{page}: no drawing under \"## Layers\"")
+    below = {}
+    for chain in re.split(r"\n|  +", drawing.group(1).strip()):
+        steps = [re.findall(r"\w+", step) for step in chain.split("<")]
+        for step in steps:
+            for layer in step:
+                below.setdefault(layer, set())
+        for lower, upper in zip(steps, steps[1:]):
+            for layer in upper:
+                below[layer] |= set(lower)
+    for middle in below:
+        for layer in below:
+            if middle in below[layer]:
+                below[layer] |= below[middle]
+    return below
+
+
+def may_include(layers, layer):
+    return {"core"} if layer in PUBLIC_USERS else layers[layer]
+
+
+def public_header_error(layers, layer, header):
+    owner = PUBLIC_LAYER.get(header.removeprefix("hearth/").removesuffix(".h"))
+    allowed = may_include(layers, layer) | {layer}
     if layer in PUBLIC_USERS:
         allowed |= PUBLIC_API
-    return None if owner in allowed else f"{layer} may not include {header} (of {owner})"
+    # A header without a layer is an error of its own.
+    if owner is None or owner in allowed:
+        return None
+    return f"{layer} may not include {header} (of {owner})"
 
 
-def source_error(source, header):
+def public_layer_errors(root, layers):
+    """Every public header has a layer, and every layer's header is there."""
+    headers = {path.stem for path in (root / "include" / "hearth").glob("*.h")}
+    for stem in sorted(headers - PUBLIC_LAYER.keys()):
+        yield f"include/hearth/{stem}.h: has no layer; add it to PUBLIC_LAYER"
+    for stem in sorted(PUBLIC_LAYER.keys() - headers):
+        yield f"PUBLIC_LAYER: no include/hearth/{stem}.h"
+    for layer in sorted(set(PUBLIC_LAYER.values()) - layers.keys()):
+        yield f"PUBLIC_LAYER: {layer} is no known layer"
+
+
+def source_error(layers, source, header):
     """What is wrong with the file at `source` (parts below src/) including `header`, or None."""
     layer = source[0]
     target = header.split("/")
-    if layer not in MAY_INCLUDE:
+    if layer not in layers:
         return f"src/{layer} is no known layer"
     if target[0] == "hearth":
-        return public_header_error(layer, header)
-    if target[0] not in MAY_INCLUDE:
+        return public_header_error(layers, layer, header)
+    if target[0] not in layers:
         return None  # another library, or a file beside this one
     if target[0] != layer:
-        return None if target[0] in MAY_INCLUDE[layer] else f"{layer} may not include {header}"
+        allowed = target[0] in may_include(layers, layer)
+        return None if allowed else f"{layer} may not include {header}"
     if layer == "devices" and len(source) > 2 and len(target) > 2:
         if target[1] != source[1] and target[1] not in SHARED_DEVICES:
             return f"devices/{source[1]} may not include {header}"
@@ -93,7 +112,8 @@ def source_error(source, header):
 
 
 def check(root):
-    errors = []
+    layers = lower_layers(root)
+    errors = list(public_layer_errors(root, layers))
     for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".h", ".cc", ".def", ".metal"):
             continue
@@ -102,7 +122,7 @@ def check(root):
             errors.append(f"{path.relative_to(root)}: belongs into a folder")
             continue
         for number, _, header in includes(path):
-            error = source_error(source, header)
+            error = source_error(layers, source, header)
             if error:
                 errors.append(f"{path.relative_to(root)}:{number}: {error}")
     for path in sorted((root / "include").rglob("*.h")):

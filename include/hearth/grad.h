@@ -50,8 +50,8 @@ class HEARTH_API Gradients {
 
 // The stable id of an array made by require_grad(), by which Gradients are keyed; 0 for others.
 HEARTH_API std::uint64_t gradient_id(const Array& array) noexcept;
-// Whether anything but `leaf` refers to the leaf that it is: another handle, or what was recorded
-// from one.
+// Whether a leaf is referred to by more than `leaf`, its handle: by another handle, or by what was
+// recorded from it.
 HEARTH_API bool is_shared_leaf(const Array& leaf) noexcept;
 
 struct BackwardOptions {

@@ -11,9 +11,9 @@ inline namespace v0 {
 
 // Names and defaults are NumPy's but for `precision`, which a stream has already.
 struct PrintOptions {
-  // Digits after the point, at most; fewer where they say as much. Unset, floats are what the
-  // stream makes of a double: std::setprecision, std::fixed and std::scientific hold, as for
-  // item().
+  // The most digits after the point. An element that fewer digits name, among all of its dtype, has
+  // those. Unset, floats are what the stream makes of a double: std::setprecision, std::fixed and
+  // std::scientific hold, as for item().
   std::optional<int> precision = std::nullopt;
   // Of arrays of more elements than this, only `edge_items` at each end of an axis are shown and
   // read.
@@ -35,7 +35,7 @@ HEARTH_API void set_print_options(const PrintOptions& options);
 // Those of the calling thread.
 HEARTH_API PrintOptions print_options();
 
-// Options of the calling thread for a scope. Throws what set_print_options() throws.
+// Options of the calling thread for a scope. Throws as set_print_options().
 class [[nodiscard]] WithPrintOptions {
  public:
   HEARTH_API explicit WithPrintOptions(const PrintOptions& options);

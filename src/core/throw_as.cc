@@ -5,16 +5,16 @@
 namespace hearth {
 namespace {
 
-// Whether the error is about what the caller gave.
-bool is_of_arguments(const Error& error, const std::string& text) {
+// Whether the error is about what the caller gave. `rest`: its text from the first colon on.
+bool is_of_arguments(const Error& error, const std::string& rest) {
   switch (error.code()) {
     case ErrorCode::invalid_argument:
     case ErrorCode::shape:
     case ErrorCode::dtype:
     case ErrorCode::unsupported:
       return true;
-    case ErrorCode::device:  // a fault of the device, but for arrays that do not share one
-      return text.find(": inputs on different devices") != std::string::npos;
+    case ErrorCode::device:
+      return rest.starts_with(kDifferentDevices);
     default:
       return false;
   }
@@ -25,8 +25,10 @@ bool is_of_arguments(const Error& error, const std::string& text) {
 void throw_as(const char* op, const Error& error) {
   const std::string text = error.what();
   const std::size_t colon = text.find(": ");
-  if (colon == std::string::npos || !is_of_arguments(error, text)) throw;
-  throw Error(error.code(), op + text.substr(colon));
+  if (colon == std::string::npos) throw;
+  const std::string rest = text.substr(colon);
+  if (!is_of_arguments(error, rest)) throw;
+  throw Error(error.code(), op + rest);
 }
 
 }  // namespace hearth

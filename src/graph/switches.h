@@ -1,5 +1,5 @@
-// Options that change how plans are built, and are part of every plan's key, or what is recorded,
-// of which a key is made.
+// Options of the graph. Those of plans are part of every plan's key; those of recording need not
+// be, since a key is made of what was recorded.
 #pragma once
 
 #include <cstdint>

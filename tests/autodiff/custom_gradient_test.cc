@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "hearth/custom_op.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"

@@ -14,7 +14,7 @@
 #include "codegen/kernel_programs.h"
 #include "codegen/kernel_text.h"
 #include "codegen/nvrtc_compiler.h"
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "kernels/formulas/formula_ops.h"
 #include "kernels/regions/region_samples.h"
 #include "kernels/sample_kernels.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "codegen/kernel_text.h"
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "kernels/sample_kernels.h"
 
 namespace hearth::gpu_test {

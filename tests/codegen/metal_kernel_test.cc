@@ -10,6 +10,7 @@
 #include "codegen/kernel_text.h"
 #include "codegen/nvrtc_compiler.h"
 #include "devices_under_test.h"
+#include "error_text.h"
 #include "hearth/runtime.h"
 
 namespace hearth::runtime {
@@ -458,13 +459,7 @@ TEST(MetalKernelLimits, BuffersHave31Indices) {
 
 std::string message(ErrorCode code, const std::string& text, const std::string& name,
                     const MetalOptions& options = {}) {
-  try {
-    metal_kernel(text, name, options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return check::error_of(code, [&] { metal_kernel(text, name, options); });
 }
 
 TEST_F(MetalKernels, WhatCannotBeHonouredIsAnError) {

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "codegen/msl/preprocessor/constant_expression.h"
 #include "codegen/msl/preprocessor/language_version.h"
+#include "error_text.h"
 
 namespace hearth::gpu {
 namespace {
@@ -150,13 +151,7 @@ TEST(Preprocessor, RefusesWhatItCannotRead) {
 }
 
 std::string refusal(const std::string& text, const std::map<std::string, std::string>& files = {}) {
-  try {
-    read(text, files);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return {};
+  return check::error_of(ErrorCode::invalid_argument, [&] { read(text, files); });
 }
 
 TEST(Preprocessor, NamesMacroAndLine) {

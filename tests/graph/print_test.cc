@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <iomanip>
 #include <limits>
 #include <sstream>
 #include <thread>
 
+#include "error_text.h"
 #include "hearth/array.h"
 #include "hearth/ops.h"
 #include "hearth/print.h"
@@ -98,6 +100,52 @@ TEST(PrintOptions, ScientificIsWithAnExponent) {
   EXPECT_EQ(printed(array<std::int32_t>({1500}, {1})), "Array i32 [1] [1500]");
 }
 
+// Every finite half is written so that it is read again, and no decimal with a digit fewer is: of
+// those, the one below and the one above are nearest.
+template <class T>
+void expect_shortest() {
+  std::vector<T> halves;
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    T half;
+    half.bits = static_cast<std::uint16_t>(bits);
+    if (std::isfinite(static_cast<float>(half))) halves.push_back(half);
+  }
+  const auto count = static_cast<std::int64_t>(halves.size());
+  const WithPrintOptions options(
+      {.threshold = count, .line_width = INT64_MAX / 2, .scientific = true});
+  const std::string text = printed(Array::from_data(halves, {count}));
+  std::istringstream words(text.substr(text.find('[', text.find(']')) + 1));
+  for (const T half : halves) {
+    std::string word;
+    ASSERT_TRUE(words >> word);
+    word.pop_back();
+    const auto names = [&](double decimal) {
+      return T(static_cast<float>(decimal)).bits == half.bits;
+    };
+    ASSERT_TRUE(names(std::stod(word))) << word << " for " << half.bits;
+    const std::size_t end = word.find('e'), point = word.find('.');
+    if (point == std::string::npos) continue;
+    const auto digits = static_cast<int>(end - point) - 2;  // after the point
+    const std::string shorter = word.substr(0, end - 1) + word.substr(end);
+    const double sign = word[0] == '-' ? -1 : 1;
+    const double above =
+        std::stod(shorter) + sign * std::pow(10.0, std::stoi(word.substr(end + 1)) - digits);
+    ASSERT_FALSE(names(std::stod(shorter))) << word << " for " << half.bits;
+    ASSERT_FALSE(names(above)) << word << " for " << half.bits;
+  }
+}
+
+TEST(PrintOptions, HalvesHaveTheFewestDigitsOfTheirDtype) {
+  expect_shortest<float16>();
+  expect_shortest<bfloat16>();
+  const Array x = array<float>({0.1F, 1.0F / 3, -0.015625F, 2049, 1e-7F}, {5});
+  const WithPrintOptions options({.precision = 8});
+  EXPECT_EQ(printed(cast(x, DType::f16)), "Array f16 [5] [0.1, 0.3333, -0.01563, 2048, 1e-07]");
+  EXPECT_EQ(printed(cast(x, DType::bf16)), "Array bf16 [5] [0.1, 0.334, -0.0156, 2048, 1e-07]");
+  const WithPrintOptions fewer({.precision = 2});
+  EXPECT_EQ(printed(cast(x, DType::f16)), "Array f16 [5] [0.1, 0.33, -0.02, 2048, 1e-07]");
+}
+
 TEST(PrintOptions, OfMoreThanTheThresholdTheEdgesAreShown) {
   const WithPrintOptions options({.threshold = 5, .edge_items = 1});
   EXPECT_EQ(printed(arange(0, 5)), "Array i64 [5] [0, 1, 2, 3, 4]");
@@ -148,8 +196,13 @@ TEST(PrintOptions, WhatHasNoMeaningIsAnError) {
                                     PrintOptions{.threshold = -1}, PrintOptions{.edge_items = 0},
                                     PrintOptions{.line_width = 0}}) {
     const PrintOptions before = print_options();
-    EXPECT_THROW(set_print_options(wrong), Error);
-    EXPECT_THROW(const WithPrintOptions scope(wrong), Error);
+    using check::error_of;
+    const std::string set =
+        error_of(ErrorCode::invalid_argument, [&] { set_print_options(wrong); });
+    EXPECT_EQ(set.rfind("set_print_options: ", 0), 0u) << set;
+    const std::string with =
+        error_of(ErrorCode::invalid_argument, [&] { const WithPrintOptions scope(wrong); });
+    EXPECT_EQ(with.rfind("WithPrintOptions: ", 0), 0u) << with;
     EXPECT_EQ(print_options(), before);
   }
 }

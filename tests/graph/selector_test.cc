@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "ops/definition/defs.h"
 
 namespace hearth {

@@ -16,8 +16,12 @@
 #include <thread>
 #include <vector>
 
+#include "error_text.h"
+
 namespace hearth::io {
 namespace {
+
+using check::error_of;
 
 namespace fs = std::filesystem;
 
@@ -41,17 +45,6 @@ class FileTest : public ::testing::Test {
 
   fs::path folder_;
 };
-
-std::string message_of(ErrorCode expected, const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), expected) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 // Lets this process write files of at most `bytes` bytes while it lives.
 class FileSizeLimit {
@@ -95,18 +88,18 @@ TEST_F(FileTest, MappingSurvivesReplacement) {
 }
 
 TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
-  const std::string missing = message_of(ErrorCode::io, [&] { MappedFile::open(path("no")); });
+  const std::string missing = error_of(ErrorCode::io, [&] { MappedFile::open(path("no")); });
   EXPECT_NE(missing.find(path("no")), std::string::npos) << missing;
   EXPECT_NE(missing.find("No such file"), std::string::npos) << missing;
-  message_of(ErrorCode::io, [&] { read_file(path("no"), 10); });
-  message_of(ErrorCode::io, [&] { MappedFile::open(folder_.string()); });
-  message_of(ErrorCode::io, [&] { read_file(folder_.string(), 10); });
-  message_of(ErrorCode::io, [&] { MappedFile::open(path("no/such/folder")); });
+  error_of(ErrorCode::io, [&] { read_file(path("no"), 10); });
+  error_of(ErrorCode::io, [&] { MappedFile::open(folder_.string()); });
+  error_of(ErrorCode::io, [&] { read_file(folder_.string(), 10); });
+  error_of(ErrorCode::io, [&] { MappedFile::open(path("no/such/folder")); });
 }
 
 TEST_F(FileTest, MappingAPipeDoesNotHang) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  message_of(ErrorCode::io, [&] { MappedFile::open(path("pipe")); });
+  error_of(ErrorCode::io, [&] { MappedFile::open(path("pipe")); });
 }
 
 TEST_F(FileTest, ReadsAPipe) {
@@ -124,8 +117,8 @@ TEST_F(FileTest, ReadsAPipe) {
 TEST_F(FileTest, ReadRespectsTheLimit) {
   replace_file(path("a"), "12345");
   EXPECT_EQ(read_file(path("a"), 5).size(), 5u);
-  message_of(ErrorCode::io, [&] { read_file(path("a"), 4); });
-  message_of(ErrorCode::io, [&] { read_file("/dev/zero", 1'000'000); });
+  error_of(ErrorCode::io, [&] { read_file(path("a"), 4); });
+  error_of(ErrorCode::io, [&] { read_file("/dev/zero", 1'000'000); });
 }
 
 TEST_F(FileTest, WritesPiecesOfAllSizes) {
@@ -157,12 +150,12 @@ TEST_F(FileTest, FullDiskLeavesTheOldFile) {
   for (const std::size_t piece : {100u, 5'000'000u}) {
     const FileSizeLimit limit(65536);
     AtomicFileWriter writer(path("a"));
-    message_of(ErrorCode::io, [&] {
+    error_of(ErrorCode::io, [&] {
       for (int i = 0; i < 1000; ++i) writer.write(std::string(piece, 'n'));
       writer.commit();
     });
-    message_of(ErrorCode::io, [&] { writer.write("more"); });
-    message_of(ErrorCode::io, [&] { writer.commit(); });
+    error_of(ErrorCode::io, [&] { writer.write("more"); });
+    error_of(ErrorCode::io, [&] { writer.commit(); });
   }
   EXPECT_EQ(text(path("a")), "old");
   EXPECT_EQ(entries(), 1);
@@ -171,7 +164,7 @@ TEST_F(FileTest, FullDiskLeavesTheOldFile) {
 TEST_F(FileTest, FullDiskAtCommitLeavesTheOldFile) {
   replace_file(path("a"), "old");
   const FileSizeLimit limit(10);
-  message_of(ErrorCode::io, [&] { replace_file(path("a"), "longer than ten bytes"); });
+  error_of(ErrorCode::io, [&] { replace_file(path("a"), "longer than ten bytes"); });
   EXPECT_EQ(text(path("a")), "old");
   EXPECT_EQ(entries(), 1);
 }
@@ -180,18 +173,18 @@ TEST_F(FileTest, FullDeviceIsAnError) {
   const int descriptor = ::open("/dev/full", O_WRONLY);
   if (descriptor < 0) GTEST_SKIP() << "no /dev/full";
   const std::string text = "x";
-  const std::string message = message_of(
+  const std::string message = error_of(
       ErrorCode::io, [&] { write_all(descriptor, std::as_bytes(std::span(text)), "/dev/full"); });
   EXPECT_NE(message.find("No space left"), std::string::npos) << message;
   ::close(descriptor);
 }
 
 TEST_F(FileTest, RefusesWhatIsNoRegularFile) {
-  message_of(ErrorCode::io, [&] { AtomicFileWriter writer("/dev/null"); });
-  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(folder_.string()); });
-  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/a")); });
-  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/")); });
-  message_of(ErrorCode::io, [&] { AtomicFileWriter writer(""); });
+  error_of(ErrorCode::io, [&] { AtomicFileWriter writer("/dev/null"); });
+  error_of(ErrorCode::io, [&] { AtomicFileWriter writer(folder_.string()); });
+  error_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/a")); });
+  error_of(ErrorCode::io, [&] { AtomicFileWriter writer(path("missing/")); });
+  error_of(ErrorCode::io, [&] { AtomicFileWriter writer(""); });
 }
 
 TEST_F(FileTest, KilledWriterLeavesTheOldFileAndItsRemainsAreTakenOver) {

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "codegen/kernel_text.h"
-#include "devices/error_text.h"
 #include "devices/sim/host_process.h"
+#include "error_text.h"
 
 namespace hearth::sim {
 namespace {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "error_text.h"
+
 namespace hearth {
 namespace {
 
@@ -168,13 +170,8 @@ TEST(Tensor, IndexedByWords) {
 // What the Error says, without the caller's line (graph/place_test.cc).
 template <class Work>
 std::string error_of(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find(std::string(" at ") + __FILE__));
-  }
-  return "";
+  const std::string text = check::error_of(work);
+  return text.substr(0, text.find(std::string(" at ") + __FILE__));
 }
 
 TEST(Tensor, ListsOfIntegersArePositions) {
@@ -260,13 +257,8 @@ TEST(Tensor, GradientsAreThereOrSayWhyNot) {
   EXPECT_EQ(values(gradients.at(w)), (Values{2, 4}));
   EXPECT_EQ(values(loss.backward().at(w)), (Values{2, 4}));
   EXPECT_FALSE(other.grad(gradients).has_value());
-  const auto reason = [&](const Tensor<1>& leaf) -> std::string {
-    try {
-      (void)gradients.at(leaf);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto reason = [&](const Tensor<1>& leaf) {
+    return error_of([&] { (void)gradients.at(leaf); });
   };
   EXPECT_NE(reason(other).find("does not depend on it"), std::string::npos);
   EXPECT_NE(reason(w.exp()).find("not a leaf"), std::string::npos);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "error_text.h"
 #include "hearth/grad.h"
 #include "hearth/indexing.h"
 
@@ -12,12 +13,7 @@ namespace {
 Array counted(const Shape& shape) { return reshape(arange(0, element_count(shape)), shape); }
 
 std::string error_of(const Array& x, std::initializer_list<IndexWord> words) {
-  try {
-    index(x, words);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return check::error_of([&] { index(x, words); });
 }
 
 TEST(Index, WordsNameAxesInOrder) {

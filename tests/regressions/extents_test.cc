@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "error_text.h"
 #include "hearth/ops.h"
 
 namespace hearth {
@@ -15,13 +16,7 @@ Array stretched(const Shape& shape, double value = 0) { return full(shape, value
 
 template <class Call>
 std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::shape) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return check::error_of(ErrorCode::shape, call);
 }
 
 // The product of extents wrapped to 0: results were empty, and slices of them read beside them.

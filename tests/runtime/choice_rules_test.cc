@@ -7,19 +7,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hearth/error.h"
+#include "error_text.h"
 
 namespace hearth::runtime {
 namespace {
 
 std::string error_of(const std::string& text) {
-  try {
-    read_choice_rules(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return {};
+  return check::error_of(ErrorCode::invalid_argument, [&] { read_choice_rules(text); });
 }
 
 TEST(SelectionRules, InOneLine) {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
+#include "error_text.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/fake_driver.h"
 
@@ -65,14 +64,8 @@ TEST_F(CommandBatchTest, RebindMovesWhatLiesInTheRange) {
 }
 
 TEST_F(CommandBatchTest, WrongArgumentsAreErrors) {
-  const auto message = [&](const std::function<void()>& body) -> std::string {
-    try {
-      body();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      return error.what();
-    }
-    return "no error";
+  const auto message = [](const auto& body) {
+    return check::error_of(ErrorCode::invalid_argument, body);
   };
   const Argument x = memory(at(0), 64);
   const auto launch = [&](Size3 threads, std::vector<Argument> arguments) {

@@ -3,13 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <numeric>
 
 #include "devices_under_test.h"
+#include "error_text.h"
 
 namespace hearth::runtime {
 namespace {
+
+using check::error_of;
 
 using Kind = KernelParameter::Kind;
 
@@ -44,15 +46,6 @@ std::vector<float> ramp(std::size_t count) {
 }
 
 std::vector<float> copied(const HostView<const float>& view) { return {view.begin(), view.end()}; }
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 class RuntimeApi : public ::testing::Test {
  protected:
@@ -122,7 +115,7 @@ TEST_F(RuntimeApi, TheHostWritesWhereItSharesMemory) {
   const Buffer x = Buffer::from_data(ramp(32), device), y(device, DType::f32, {32});
   CommandEncoder encoder(device);
   if (!properties(device).unified) {
-    EXPECT_NE(message_of([&] { x.host_view<float>(); }).find("the memory is the device's own"),
+    EXPECT_NE(error_of([&] { x.host_view<float>(); }).find("the memory is the device's own"),
               std::string::npos);
     return;
   }
@@ -151,9 +144,9 @@ TEST_F(RuntimeApi, WorkWaitsUntilTheHostHasSeenIt) {
   {
     const HostView<const float> seen = y.view(0, {32}).host_view<const float>();
     encode(x, y);  // not queued yet
-    const std::string text = message_of([&] { encoder.commit(); });
+    const std::string text = error_of([&] { encoder.commit(); });
     EXPECT_NE(text.find("scale_float: the host has a view"), std::string::npos) << text;
-    EXPECT_NE(message_of([&] { capture.replay(); }).find("the host has a view"), std::string::npos);
+    EXPECT_NE(error_of([&] { capture.replay(); }).find("the host has a view"), std::string::npos);
     const std::vector<float> zeros(64);
     EXPECT_THROW(y.write(std::as_bytes(std::span(zeros))), Error);
     EXPECT_THROW(y.copy_from(x), Error);
@@ -175,7 +168,7 @@ TEST_F(RuntimeApi, WorkWaitsUntilTheHostHasSeenIt) {
   if (properties(device).unified) {
     const HostView<float> writes = x.host_view<float>();
     encode(x, y);
-    EXPECT_NE(message_of([&] { encoder.commit(); }).find("reads what the host may write"),
+    EXPECT_NE(error_of([&] { encoder.commit(); }).find("reads what the host may write"),
               std::string::npos);
   }
   capture.replay();
@@ -190,7 +183,7 @@ TEST_F(RuntimeApi, AViewKeepsItsMemory) {
   for (int i = 0; i < 4; ++i) Buffer::from_data(std::vector<float>(64), device);
   EXPECT_EQ(view[63], 64);
   const Buffer ints = Buffer::from_data(std::vector<std::int32_t>(4), device);
-  EXPECT_NE(message_of([&] { ints.host_view<const float>(); }).find("got f32, expected i32"),
+  EXPECT_NE(error_of([&] { ints.host_view<const float>(); }).find("got f32, expected i32"),
             std::string::npos);
   EXPECT_THROW(Buffer().host_view<const float>(), Error);
 }
@@ -251,7 +244,7 @@ TEST_F(RuntimeApi, CountsAndProfilesWhatRuns) {
 }
 
 TEST_F(RuntimeApi, MistakesAreErrors) {
-  const auto message = [](const auto& body) { return message_of(body); };
+  const auto message = [](const auto& body) { return error_of(body); };
   EXPECT_NE(message([] { properties(Device::cpu()); }).find("expected a GPU"), std::string::npos);
   EXPECT_NE(message([] { Buffer(Device::cpu(), DType::f32, {1}); }).find("expected a GPU"),
             std::string::npos);

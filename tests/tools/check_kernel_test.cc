@@ -11,8 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "error_text.h"
 #include "hearth/dtype.h"
-#include "hearth/error.h"
 #include "tools/check/kernel_check.h"
 #include "tools/check/kernel_file.h"
 #include "tools/check/kernel_values.h"
@@ -21,17 +21,7 @@ namespace hearth::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-// What a refusal says; empty where there is none.
-template <class Function>
-std::string message(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
+using check::error_of;
 
 template <class T>
 T at(const std::vector<std::byte>& bytes, std::size_t offset) {
@@ -86,7 +76,7 @@ TEST(KernelValues, AreNumbersOfTheirDtype) {
 
 TEST(KernelValues, AreOfTheTypeOfTheirParameter) {
   const auto says = [](const char* description, const char* type) {
-    return message([&] { values_of(description, "x", type); });
+    return error_of([&] { values_of(description, "x", type); });
   };
   EXPECT_EQ(says("f16[64]:zeros", "float"),
             "check-kernel: the value of x has another dtype; got \"f16[64]:zeros\" for float, "
@@ -96,14 +86,14 @@ TEST(KernelValues, AreOfTheTypeOfTheirParameter) {
         std::pair("bf16[2]", "half2"), std::pair("f32[4]", "atomic_uint"),
         std::pair("u8[2]", "packed_float3"), std::pair("u32:1,f32:1", "uint2"),
         std::pair("f64[4]", "metal::float2x2")}) {
-    EXPECT_NE(says(description, type), "") << description << " " << type;
+    EXPECT_THROW(values_of(description, "x", type), Error) << description << " " << type;
   }
   for (const auto& [description, type] :
        {std::pair("f32[16]", "float4x4"), std::pair("i32:-1", "uint"), std::pair("u8:1", "bool"),
         std::pair("f16[4]", "half"), std::pair("u32:1,f32:1", "Params"), std::pair("f32:1", "T"),
         std::pair("i32[4]", "atomic<int>"), std::pair("bf16[8]", "bfloat4"),
         std::pair("u32:1,u32:2", "uint2"), std::pair("f32[3]", "packed_float3")}) {
-    EXPECT_EQ(says(description, type), "") << description << " " << type;
+    EXPECT_NO_THROW(values_of(description, "x", type)) << description << " " << type;
   }
 }
 
@@ -197,7 +187,7 @@ TEST_F(CheckKernel, FindsARaceAndPassesTheMendedKernel) {
 TEST_F(CheckKernel, NamesFlagsInMessages) {
   const auto says = [&](const std::string& text) {
     const KernelFile read(file("#include <metal_stdlib>\nusing namespace metal;\n" + text));
-    return message([&] { read.source("f"); });
+    return error_of([&] { read.source("f"); });
   };
   EXPECT_EQ(says("constant bool c [[function_constant(0)]];\n"
                  "kernel void f(device float* y) { if (c) y[0] = 1; }\n"),
@@ -282,12 +272,12 @@ TEST_F(CheckKernel, TakesValuesOfTheParametersTypes) {
        {std::pair("x", "f32[256]"), std::pair("y", "f32[256]"), std::pair("n", "f32:256")}) {
     launch.values = values;
     launch.values[name] = wrong;
-    EXPECT_NE(message([&] { check_kernel(source, launch); }).find("has another dtype; got"),
+    EXPECT_NE(error_of([&] { check_kernel(source, launch); }).find("has another dtype; got"),
               std::string::npos)
         << name;
   }
   launch.values.erase("n");
-  EXPECT_NE(message([&] { check_kernel(source, launch); }).find("--value n=u32:256"),
+  EXPECT_NE(error_of([&] { check_kernel(source, launch); }).find("--value n=u32:256"),
             std::string::npos);
 }
 
@@ -305,12 +295,12 @@ TEST_F(CheckKernel, RefusesGridsThatAreTooLarge) {
        {runtime::Size3{4294967295u, 4294967295u, 4294967295u}, runtime::Size3{4294967295u, 1, 1},
         runtime::Size3{65536, 65536, 1}}) {
     launch.grid = grid;
-    EXPECT_NE(message([&] { check_kernel(read.source("f"), launch); }).find("--grid is too"),
+    EXPECT_NE(error_of([&] { check_kernel(read.source("f"), launch); }).find("--grid is too"),
               std::string::npos);
   }
   launch.grid = {256, 1, 1};
   launch.threads = {65536, 65536, 2};
-  EXPECT_NE(message([&] { check_kernel(read.source("f"), launch); }).find("--threads are"),
+  EXPECT_NE(error_of([&] { check_kernel(read.source("f"), launch); }).find("--threads are"),
             std::string::npos);
 }
 
@@ -476,7 +466,7 @@ TEST_F(CheckKernel, RefusesLongChainsOfFiles) {
     write("c" + std::to_string(i) + ".h", "#include \"c" + std::to_string(i + 1) + ".h\"\n");
   }
   const KernelFile read(file("#include \"c0.h\"\nkernel void f(device float* y) {}\n"));
-  EXPECT_NE(message([&] { read.names(); }).find("files include each other without end"),
+  EXPECT_NE(error_of([&] { read.names(); }).find("files include each other without end"),
             std::string::npos);
 }
 

@@ -5,8 +5,10 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "error_text.h"
 #include "hearth/hearth.h"
 #include "tools/declarations.h"
 
@@ -273,14 +275,22 @@ TEST(ErrorNames, AreThoseOfTheFunctionThatWasCalled) {
 }
 
 TEST(ErrorNames, OfArraysOnDifferentDevices) {
-  const Array table = ones({4, 2}, DType::f32, Device::named("hostile"));
-  try {
-    (void)embedding(table, zeros({3}, DType::i64));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::device);
-    EXPECT_EQ(std::string(error.what()).rfind("embedding: inputs on different devices; got", 0), 0u)
-        << error.what();
+  const Array far = ones({4, 2}, DType::f32, Device::named("hostile"));
+  const Array near = ones({4, 2});
+  const Array ids = zeros({4}, DType::i64);
+  const Array far_heads = reshape(far, {1, 1, 4, 2}), heads = reshape(near, {1, 1, 4, 2});
+  const std::pair<std::string, std::function<void()>> calls[] = {
+      {"embedding", [&] { (void)embedding(far, ids); }},
+      {"stack", [&] { (void)stack({far, near}, 0); }},
+      {"clamp_min", [&] { (void)clamp_min(far, near); }},
+      {"slice_assign", [&] { (void)slice_assign(far, {}, near); }},
+      {"cross_entropy", [&] { (void)cross_entropy(far, ids); }},
+      {"attention", [&] { (void)attention(far_heads, heads, heads); }},
+  };
+  for (const auto& [name, call] : calls) {
+    const std::string text = check::error_of(ErrorCode::device, call);
+    EXPECT_EQ(text.rfind(name + ": inputs on different devices; got hostile:0 and ", 0), 0u)
+        << text;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -17,22 +18,52 @@
 namespace hearth {
 namespace {
 
-// A number of T with the fewest digits that name it, and with `precision` of them after the point
-// where those are fewer.
-template <class T>
-std::string shortest(T value, std::chars_format format, std::optional<int> precision) {
+template <class T, class... Precision>
+std::string written(T value, std::chars_format format, Precision... precision) {
   char text[512];  // the longest: 309 digits, a point and 100 more
-  const auto written = [&](const std::to_chars_result& result) {
-    return std::string(text, result.ptr);
-  };
-  const std::string all = written(std::to_chars(text, std::end(text), value, format));
+  return {text, std::to_chars(text, std::end(text), value, format, precision...).ptr};
+}
+
+// The fewest digits after the point of those numbers that become `value` as a T of `kDigits` bits.
+template <class T, int kDigits>
+std::string shortest_half(double value, std::chars_format format) {
+  // Below a power of two the next T is half as far as above it: the middle of what rounds to it.
+  const double middle = value + std::ldexp(value, -kDigits - 2);
+  for (int digits = 0;; ++digits) {
+    for (const double near : {value, middle}) {
+      const std::string text = written(near, format, digits);
+      float read = 0;
+      const auto status = std::from_chars(text.data(), text.data() + text.size(), read).ec;
+      if (status == std::errc() && static_cast<float>(T(read)) == value) return text;
+    }
+  }
+}
+
+// The fewest digits that name the element of `dtype`, which no other of it is nearer to.
+std::string shortest(double value, DType dtype, std::chars_format format) {
+  switch (dtype) {
+    case DType::f16:
+      return shortest_half<float16, 11>(value, format);
+    case DType::bf16:
+      return shortest_half<bfloat16, 8>(value, format);
+    case DType::f32:
+      return written(static_cast<float>(value), format);
+    default:
+      return written(value, format);
+  }
+}
+
+// The same with at most `precision` digits after the point.
+std::string shortest(double value, DType dtype, std::chars_format format,
+                     std::optional<int> precision) {
+  const std::string all = shortest(value, dtype, format);
   const std::size_t end = std::min(all.find('e'), all.size());
   const std::size_t point = all.find('.');
   if (!precision || point == std::string::npos ||
       end - point - 1 <= static_cast<std::size_t>(*precision)) {
     return all;
   }
-  std::string fewer = written(std::to_chars(text, std::end(text), value, format, *precision));
+  std::string fewer = written(value, format, *precision);
   const std::size_t exponent = std::min(fewer.find('e'), fewer.size());
   if (fewer.find('.') == std::string::npos) return fewer;
   std::size_t digits = fewer.find_last_not_of('0', exponent - 1) + 1;
@@ -53,7 +84,7 @@ class Words {
     stream_.str("");
     with_element(at, dtype_, [&]<class T>(T value) {
       if constexpr (std::is_floating_point_v<T>) {
-        write_real(value, std::is_same_v<T, double>);
+        write_real(value);
       } else if (is_bool(dtype_)) {
         stream_ << (value != 0 ? "true" : "false");
       } else {
@@ -64,7 +95,7 @@ class Words {
   }
 
  private:
-  void write_real(double value, bool is_double) {
+  void write_real(double value) {
     if (std::isnan(value)) {
       stream_ << "nan";  // its sign says nothing
     } else if (std::isinf(value) || !(options_.precision || options_.scientific)) {
@@ -73,8 +104,7 @@ class Words {
       const double size = std::abs(value);
       const bool is_plain = !options_.scientific && (size == 0 || (size >= 1e-4 && size < 1e16));
       const auto format = is_plain ? std::chars_format::fixed : std::chars_format::scientific;
-      stream_ << (is_double ? shortest(value, format, options_.precision)
-                            : shortest(static_cast<float>(value), format, options_.precision));
+      stream_ << shortest(value, dtype_, format, options_.precision);
     }
   }
 

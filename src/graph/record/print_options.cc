@@ -18,15 +18,16 @@ Shared& shared() {
 
 thread_local std::optional<PrintOptions> scoped;
 
-void check(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return;
-  throw Error(ErrorCode::invalid_argument,
-              "set_print_options: " + std::string(name) + " out of range; got " +
-                  std::to_string(value) + ", expected " + std::to_string(low) +
-                  (high == INT64_MAX ? " or more" : " to " + std::to_string(high)));
-}
-
-const PrintOptions& checked(const PrintOptions& options) {
+// `caller`: the function that the options were given to.
+const PrintOptions& checked(const std::string& caller, const PrintOptions& options) {
+  const auto check = [&](const char* name, std::int64_t value, std::int64_t low,
+                         std::int64_t high) {
+    if (value >= low && value <= high) return;
+    throw Error(ErrorCode::invalid_argument,
+                caller + ": " + name + " out of range; got " + std::to_string(value) +
+                    ", expected " + std::to_string(low) +
+                    (high == INT64_MAX ? " or more" : " to " + std::to_string(high)));
+  };
   check("precision", options.precision.value_or(0), 0, 100);
   check("threshold", options.threshold, 0, INT64_MAX);
   check("edge_items", options.edge_items, 1, INT64_MAX);
@@ -39,7 +40,7 @@ const PrintOptions& checked(const PrintOptions& options) {
 inline namespace v0 {
 
 void set_print_options(const PrintOptions& options) {
-  checked(options);
+  checked("set_print_options", options);
   const std::lock_guard lock(shared().mutex);
   shared().options = options;
 }
@@ -51,7 +52,7 @@ PrintOptions print_options() {
 }
 
 WithPrintOptions::WithPrintOptions(const PrintOptions& options) : before_(scoped) {
-  scoped = checked(options);
+  scoped = checked("WithPrintOptions", options);
 }
 
 WithPrintOptions::~WithPrintOptions() { scoped = before_; }

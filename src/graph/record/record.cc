@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "core/throw_as.h"
 #include "graph/op_def.h"
 #include "graph/outputs.h"
 #include "graph/record/grad_record.h"
@@ -28,8 +29,7 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
     DeviceImpl* own = node_of(*input)->device;
     if (own == nullptr || own == device) continue;
     if (device != nullptr) {
-      throw Error(ErrorCode::device, std::string(op.name.text) +
-                                         ": inputs on different devices; got " +
+      throw Error(ErrorCode::device, std::string(op.name.text) + kDifferentDevices + "; got " +
                                          Device(device).name() + " and " + Device(own).name() +
                                          ", expected one: use to_device");
     }

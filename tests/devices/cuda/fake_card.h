@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "devices/cuda/driver/cuda_driver.h"
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "hearth/error.h"
 #include "machines/cuda_fake/fake_cuda.h"
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "devices/error_text.h"
 #include "devices/metal/objc/objc.h"
 #include "devices/metal/register.h"
+#include "error_text.h"
 #include "hearth/error.h"
 #include "machines/metal_host/simulated_gpu.h"
 #include "runtime/commands/command_batch.h"

@@ -8,10 +8,10 @@
 #include <limits>
 #include <map>
 
-#include "devices/error_text.h"
 #include "devices/gpu/gpu_device.h"
 #include "devices/kept_device.h"
 #include "devices/sim/sim_driver.h"
+#include "error_text.h"
 #include "hearth/ops.h"
 #include "kernels/autotune/candidate_plan.h"
 #include "kernels/autotune/size_class.h"

@@ -1,6 +1,7 @@
 // Elementwise regions on the simulator give the bits that the CPU gives.
 #include <numeric>
 
+#include "devices/platform_bits.h"
 #include "kernels/regions/region_runner.h"
 
 namespace hearth::gpu_test {
@@ -33,11 +34,7 @@ bool takes_integers(const OpDef& op) {
   }
   return false;
 }
-// Its last bits are the platform's far from zero, or everywhere.
-bool is_platforms(const OpDef& op) {
-  const std::string name = op.name.text;
-  return name == "sin" || name == "cos" || name == "tan" || name == "pow" || name == "remainder";
-}
+bool is_platforms(const OpDef& op) { return platform_bits(op.name.text) != nullptr; }
 
 // A region with one output for each instruction.
 class Ops {

@@ -1,7 +1,7 @@
 // What is wrong with an op's kernel, said where the op is made or where it is first called.
 #include <gtest/gtest.h>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "hearth/grad.h"
 #include "kernels/user/user_ops.h"
 
