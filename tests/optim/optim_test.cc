@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "hearth/ops.h"
 #include "optim/model.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/tensor.h"

@@ -1,7 +1,7 @@
 // Inputs that a call leaves out, on the CPU and on the simulator or the device under test.
 #include <gtest/gtest.h>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "kernels/user/user_ops.h"
 
 namespace hearth {

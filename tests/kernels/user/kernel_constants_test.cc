@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "devices/error_text.h"
+#include "error_text.h"
 #include "kernels/user/kernel_parameters.h"
 #include "kernels/user/user_ops.h"
 
