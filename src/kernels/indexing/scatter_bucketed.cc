@@ -1,4 +1,4 @@
-// scatter_add of single elements sorted by bins of destinations:
+// scatter_add of single elements sorted by buckets of destinations, which are called bins:
 // kernels/indexing/scatter_bucketed.metal.
 #include <algorithm>
 #include <memory>

@@ -5,14 +5,14 @@
 //
 // kLines neighbouring lines are a bundle: where lines are not contiguous, several are taken
 // together, so that memory is read in whole sectors. The destinations of a bundle are cut into
-// bins, as many as a simdgroup can keep sums of. Elements are sorted by their bins, stably, in one
-// pass: counted by tiles (bin_count), tiles and bins given their places (bin_places), written there
-// as entries of value and destination (bin_entries). Then a simdgroup a bin adds up its entries
-// (bin_sums): lanes of equal destinations take turns, lowest first, so that every sum has the order
-// of its elements, is kept in A and rounded once, whatever the schedule. Bins without entries are
-// left alone. Indices are read twice, values once, entries written and read once, the output read
-// and written once; bound by memory, and by the sectors that scattered entries touch. Indices
-// outside the axis are dropped.
+// buckets, called bins: as many as a simdgroup can keep sums of. Elements are sorted by bins,
+// stably, in one pass: counted by tiles (bin_count), tiles and bins given their places
+// (bin_places), written there as entries of value and destination (bin_entries). Then a simdgroup a
+// bin adds up its entries (bin_sums): lanes of equal destinations take turns, lowest first, so that
+// every sum has the order of its elements, is kept in A and rounded once, whatever the schedule.
+// Bins without entries are left alone. Indices are read twice, values once, entries written and
+// read once, the output read and written once; bound by memory, and by the sectors that scattered
+// entries touch. Indices outside the axis are dropped.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/match_any.h"
