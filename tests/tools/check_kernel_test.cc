@@ -205,26 +205,24 @@ TEST_F(CheckKernel, NamesFlagsInMessages) {
 }
 
 TEST_F(CheckKernel, RefusesParametersThatCannotBeToldApart) {
-  const auto says = [&](const std::string& text) {
-    const KernelFile read(file("#include <metal_stdlib>\nusing namespace metal;\n" + text));
-    return message([&] { read.source("f"); });
+  const auto read = [&](const std::string& text) {
+    KernelFile(file("#include <metal_stdlib>\nusing namespace metal;\n" + text)).source("f");
   };
+  const auto says = [&](const std::string& text) { return error_of([&] { read(text); }); };
   EXPECT_EQ(says("kernel void f(device const float* x [[buffer(1)]],\n"
                  "              device float* y [[buffer(1)]]) {}\n"),
             "kernel: f: two parameters have one index; got x and y at 1, expected different "
             "indices");
   EXPECT_EQ(says("kernel void f(device const float* x, device float* x) {}\n"),
             "kernel: f: two parameters have one name; got \"x\" twice, expected different names");
-  EXPECT_EQ(says("constant bool c = true;\n"
+  EXPECT_NO_THROW(read("constant bool c = true;\n"
                  "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
                  "              device float* y [[buffer(0)]],\n"
                  "              uint2 [[thread_position_in_grid]], uint2 "
-                 "[[threads_per_grid]]) {}\n"),
-            "");
-  EXPECT_EQ(says("constant bool c = false;\n"
+                 "[[threads_per_grid]]) {}\n");
+  EXPECT_NO_THROW(read("constant bool c = false;\n"
                  "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
-                 "              device float* y [[buffer(1)]]) {}\n"),
-            "");
+                 "              device float* y [[buffer(1)]]) {}\n");
 }
 
 TEST_F(CheckKernel, RefusesConstraintsByTheNameOfTheKernel) {
@@ -233,7 +231,7 @@ TEST_F(CheckKernel, RefusesConstraintsByTheNameOfTheKernel) {
         "template <class T> requires(sizeof(T) == 4) [[kernel]] void f(device T* y) {}\n",
         "template <class T> kernel void f(device T* y) requires(sizeof(T) == 4) {}\n"}) {
     const KernelFile read(file(declared));
-    EXPECT_EQ(message([&] { read.names(); }),
+    EXPECT_EQ(error_of([&] { read.names(); }),
               "kernel: f: an entry point has constraints; got a requires clause, expected none: "
               "Metal's C++ does not have them");
   }
@@ -243,7 +241,7 @@ TEST_F(CheckKernel, RefusesConstraintsByTheNameOfTheKernel) {
 TEST_F(CheckKernel, NamesTheParameterThatIsEmpty) {
   const KernelFile read(
       file("kernel void f(device float* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }\n"));
-  KernelLaunch launch;
+  CheckedLaunch launch;
   launch.values["x"] = "f32[0]";
   const KernelCheck check = check_kernel(read.source("f"), launch);
   EXPECT_FALSE(check.passed);
@@ -369,7 +367,7 @@ TEST_F(CheckKernel, RefusesWhatWouldRunBeforeTheLaunch) {
   const std::string kernel =
       "kernel void f(device float* y, uint i [[thread_position_in_grid]]) { y[i] = 1.0f; }\n";
   const auto report_of = [&](const std::string& before) {
-    return check_kernel(KernelFile(file(before + kernel)).source("f"), KernelLaunch());
+    return check_kernel(KernelFile(file(before + kernel)).source("f"), CheckedLaunch());
   };
   for (const char* before :
        {"struct S { S() { for (;;); } };\nstatic S s;\n",
