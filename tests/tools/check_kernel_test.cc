@@ -215,14 +215,16 @@ TEST_F(CheckKernel, RefusesParametersThatCannotBeToldApart) {
             "indices");
   EXPECT_EQ(says("kernel void f(device const float* x, device float* x) {}\n"),
             "kernel: f: two parameters have one name; got \"x\" twice, expected different names");
-  EXPECT_NO_THROW(read("constant bool c = true;\n"
-                 "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
-                 "              device float* y [[buffer(0)]],\n"
-                 "              uint2 [[thread_position_in_grid]], uint2 "
-                 "[[threads_per_grid]]) {}\n");
-  EXPECT_NO_THROW(read("constant bool c = false;\n"
-                 "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
-                 "              device float* y [[buffer(1)]]) {}\n");
+  EXPECT_NO_THROW(
+      read("constant bool c = true;\n"
+           "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
+           "              device float* y [[buffer(0)]],\n"
+           "              uint2 [[thread_position_in_grid]], uint2 "
+           "[[threads_per_grid]]) {}\n"));
+  EXPECT_NO_THROW(
+      read("constant bool c = false;\n"
+           "kernel void f(device const float* x [[buffer(1), function_constant(c)]],\n"
+           "              device float* y [[buffer(1)]]) {}\n"));
 }
 
 TEST_F(CheckKernel, RefusesConstraintsByTheNameOfTheKernel) {
