@@ -2,6 +2,7 @@
 // device: x for positive elements, a x for others, with its gradient.
 #include <cmath>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "hearth/custom_op.h"
@@ -23,6 +24,17 @@ const CustomOp& leaky() {
       .name = "example.leaky",
       .min_inputs = 2,
       .max_inputs = 2,
+      .infer =
+          [](std::span<const Array> in) {
+            // What compute() reads. The kernel would take any rank.
+            if (in[0].dtype() != hearth::DType::f32 || in[0].rank() != 1) {
+              throw hearth::Error(hearth::ErrorCode::unsupported,
+                                  "example.leaky: wrong input; got " +
+                                      std::string(hearth::name(in[0].dtype())) + " " +
+                                      hearth::to_string(in[0].shape()) + ", expected f32 [n]");
+            }
+            return hearth::TensorType{in[0].dtype(), in[0].shape()};
+          },
       .compute =
           [](std::span<const HostTensor> in, HostTensor out) {
             const float a = *reinterpret_cast<const float*>(in[1].data);
