@@ -10,7 +10,7 @@ COMMAND compiles one source: {source} and {program} in it are replaced. What the
                    something out
     sketch         is not compiled: it leaves something to the reader, and says so with `...`
 
-A program passes by exiting with 0.
+A program runs in DIR, and passes by exiting with 0.
 """
 
 import argparse
@@ -65,9 +65,9 @@ class Snippet:
         source, program = work / f"{name}.cc", work / name
         source.write_text(self.source())
         words = [word.format(source=source, program=program) for word in command]
-        for step in (words, [program]):
+        for step, folder in ((words, None), ([program.resolve()], work)):
             result = subprocess.run(
-                step, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                step, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace")  # fmt: skip
             if result.returncode != 0:
                 raise ValueError(f"exit status {result.returncode}:\n{result.stdout}")
