@@ -67,8 +67,8 @@ class Snippet:
         words = [word.format(source=source, program=program) for word in command]
         for step, folder in ((words, None), ([program.resolve()], work)):
             result = subprocess.run(
-                step, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, errors="replace")  # fmt: skip
+                step, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
             if result.returncode != 0:
                 raise ValueError(f"exit status {result.returncode}:\n{result.stdout}")
 
