@@ -109,6 +109,12 @@ def uses(op, kind):
     return [*calls, (f"x.{method}_scalar({NUMBER[kind]})", same)]
 
 
+def is_explained(op, kind, expression):
+    """Whether it does not compile with a sentence, instead of a list of candidates."""
+    is_total = form(op) == "reduction" and expression == f"x.{op['method']}()"
+    return is_total and constraint(op) == "numeric" and kind == "Bool"
+
+
 def compiled(source):
     command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
     return subprocess.run(
@@ -139,12 +145,25 @@ def test_methods_and_functions_compile(script, tmp_path):
     assert result.returncode == 0, result.stderr[:4000]
 
     # The constraints hold: a tensor of a kind that the op does not take.
+    explained = []
     refused = "template <class X> constexpr bool takes = requires(const X& x) {{ {}; }};\n"
     for i, op in enumerate(ops):
         for kind in KINDS[constraint(op)][2]:
             for j, (expression, _) in enumerate(uses(op, kind)):
+                if is_explained(op, kind, expression):
+                    explained.append((op, kind, expression))
+                    continue
                 head = refused.replace("takes", f"takes_{i}_{j}_{kind}").format(expression)
                 text += head + f"static_assert(!takes_{i}_{j}_{kind}<Tensor<3, {kind}>>);\n"
     source.write_text(text)
     result = compiled(source)
     assert result.returncode == 0, result.stderr[:4000]
+
+    # What says in a sentence what to write.
+    assert explained
+    for op, kind, expression in explained:
+        wrong = f"void wrong(const Tensor<3, {kind}>& x) {{ (void){expression}; }}\n"
+        source.write_text(text + wrong)
+        result = compiled(source)
+        assert result.returncode != 0
+        assert f"write int_().{op['method']}()" in result.stderr, result.stderr[:4000]
