@@ -89,7 +89,13 @@ void infer_user_op(Inference& inference) {
   const UserOp& op = user(inference.op);
   const std::vector<Array> inputs = given_inputs(inference);
   const std::vector<TensorType> types = result_types(op, inputs);
-  for (const TensorType& type : types) check_shape(op.spec.name.c_str(), type.shape);
+  for (const TensorType& type : types) {
+    check_shape(op.spec.name.c_str(), type.shape);
+    if (static_cast<int>(type.dtype) < kDTypeCount) continue;
+    throw Error(ErrorCode::dtype, op.spec.name + ": infer gives no dtype; got number " +
+                                      std::to_string(static_cast<int>(type.dtype)) +
+                                      ", expected one of DType");
+  }
   inference.shape = types.front().shape;
   inference.dtype = types.front().dtype;
   inference.scalar_dtype = types.front().dtype;
@@ -152,11 +158,15 @@ Grads user_vjp(const Vjp& v) {
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!gradients[i].defined() || !inputs[i].defined()) continue;
-    if (gradients[i].shape() == inputs[i].shape() && gradients[i].dtype() == inputs[i].dtype()) {
+    const bool is_there = gradients[i].is_scalar() || inputs[i].is_scalar() ||
+                          gradients[i].device() == inputs[i].device();
+    if (is_there && gradients[i].shape() == inputs[i].shape() &&
+        gradients[i].dtype() == inputs[i].dtype()) {
       continue;
     }
-    const auto text = [](const Array& array) {
-      return std::string(hearth::name(array.dtype())) + " " + to_string(array.shape());
+    const auto text = [&](const Array& array) {
+      return std::string(hearth::name(array.dtype())) + " " + to_string(array.shape()) +
+             (is_there ? "" : " on " + array.device().name());
     };
     throw Error(ErrorCode::invalid_argument,
                 name + ": gradient " + std::to_string(i) + " does not fit its input; got " +

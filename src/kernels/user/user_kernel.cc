@@ -155,13 +155,25 @@ UserKernel::UserKernel(const CustomOpSpec& spec) : spec_(spec) {
 KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
   KernelLaunch launch;
   if (spec_.launch != nullptr) launch = spec_.launch(types.inputs, types.outputs);
-  const std::int64_t threads = launch.threads.product();
-  if (threads < 32 || threads > kMaxThreads || threads % 32 != 0) {
-    refuse("threadgroup of a wrong size; got " + std::to_string(threads) +
+  const runtime::Size3 group = launch.threads;
+  const bool is_small = std::max({group.x, group.y, group.z}) <= kMaxThreads;
+  if (!is_small || group.product() < 32 || group.product() > kMaxThreads ||
+      group.product() % 32 != 0) {
+    refuse("threadgroup of a wrong size; got " +
+           (is_small ? std::to_string(group.product())
+                     : std::to_string(group.x) + " x " + std::to_string(group.y) + " x " +
+                           std::to_string(group.z)) +
            " threads, expected a multiple of 32 up to " + std::to_string(kMaxThreads));
   }
   if (!launch.grid) {
     const std::int64_t count = element_count(types.outputs.front().shape);
+    for (std::size_t i = 1; i < types.outputs.size(); ++i) {
+      const std::int64_t more = element_count(types.outputs[i].shape);
+      if (more <= count) continue;
+      refuse("a result larger than the first; got " + std::to_string(more) +
+             " elements of result " + std::to_string(i) + " and " + std::to_string(count) +
+             " of the first, expected KernelLaunch::grid");
+    }
     // A launch is of whole threadgroups, whose threads are counted with 32 bits.
     if (count > std::numeric_limits<std::uint32_t>::max() - kMaxThreads) {
       refuse("too many threads; got " + std::to_string(count) +
@@ -172,7 +184,7 @@ KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
   const bool has_work =
       std::any_of(types.outputs.begin(), types.outputs.end(),
                   [](const TensorType& each) { return element_count(each.shape) > 0; });
-  if (has_work && launch.grid->product() == 0) {
+  if (has_work && std::min({launch.grid->x, launch.grid->y, launch.grid->z}) == 0) {
     refuse(
         "nobody writes the results; got a grid of no threads, expected KernelLaunch::grid to have "
         "some where a result has elements");
@@ -220,18 +232,21 @@ std::shared_ptr<const BoundKernel> UserKernel::choose(const OperandTypes& types)
 
 std::shared_ptr<UserKernel::Known> UserKernel::known(const OperandTypes& types) {
   const std::string key = key_of(types);
-  const std::lock_guard lock(mutex_);
-  const auto at = known_.find(key);
-  if (at != known_.end()) return at->second;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = known_.find(key);
+    if (at != known_.end()) return at->second;
+  }
+  // Outside of the lock: KernelLaunch is the user's function, which may call the op.
   auto made = std::make_shared<Known>();
   try {
     made->kernel = choose(types);
   } catch (const Error& error) {
     throw Error(error.code(), spec_.name + ": " + error.what());
   }
+  const std::lock_guard lock(mutex_);
   if (known_.size() >= kMaxKnown) known_.clear();
-  known_.emplace(key, made);
-  return made;
+  return known_.emplace(key, std::move(made)).first->second;
 }
 
 void UserKernel::compile(const OperandTypes& types, DeviceImpl& device) {

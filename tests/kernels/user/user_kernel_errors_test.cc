@@ -190,6 +190,76 @@ TEST_F(WrongUserKernels, LaunchesThatCannotBe) {
       "size for parts, expected a parameter threadgroup T* of that name");
 }
 
+TEST_F(WrongUserKernels, LaunchesWhoseExtentsOverflow) {
+  const auto op = [](const char* name, auto launch) {
+    return CustomOp({.name = name, .kernel = kCopy, .launch = launch});
+  };
+  using Types = std::span<const TensorType>;
+  EXPECT_EQ(failed(ErrorCode::invalid_argument,
+                   op("test.wrapping_threads",
+                      [](Types, Types) {
+                        return KernelLaunch{.threads = {1824726041u, 105305443u, 96u}};
+                      }),
+                   {x_}),
+            "test.wrapping_threads: threadgroup of a wrong size; got 1824726041 x 105305443 x 96 "
+            "threads, expected a multiple of 32 up to 1024");
+}
+
+TEST_F(WrongUserKernels, ResultsThatNobodyWould) {
+  const CustomOp op({.name = "test.larger_second",
+                     .outputs = 2,
+                     .infer_outputs =
+                         [](std::span<const Array> in) {
+                           return std::vector<TensorType>{{in[0].dtype(), {1}},
+                                                          {in[0].dtype(), {600}}};
+                         },
+                     .kernel = R"(
+kernel void both(device const float* x, device float* y, device float* z,
+                 uint i [[thread_position_in_grid]]) {
+  y[i] = x[0];
+  z[i] = x[0];
+}
+)"});
+  EXPECT_EQ(failed(ErrorCode::invalid_argument, op, {x_}),
+            "test.larger_second: a result larger than the first; got 600 elements of result 1 and "
+            "1 of the first, expected KernelLaunch::grid");
+  const CustomOp no_dtype(
+      {.name = "test.no_dtype",
+       .infer = [](std::span<const Array>) { return TensorType{static_cast<DType>(99), {2}}; },
+       .compute = [](std::span<const HostTensor>, HostTensor) {}});
+  EXPECT_EQ(failed(ErrorCode::dtype, no_dtype, {host_}),
+            "test.no_dtype: infer gives no dtype; got number 99, expected one of DType");
+}
+
+const CustomOp* calls_itself = nullptr;
+
+TEST_F(WrongUserKernels, AreNotStoppedByALaunchThatCallsTheOp) {
+  const CustomOp op({.name = "test.calls_itself",
+                     .kernel = kCopy,
+                     .launch = [](std::span<const TensorType> in, std::span<const TensorType>) {
+                       if (in[0].shape[0] > 1) {
+                         const Device gpu = testing::kernel_device_under_test();
+                         (*calls_itself)(zeros({1}, DType::f32, gpu)).eval();
+                       }
+                       return KernelLaunch();
+                     }});
+  calls_itself = &op;
+  EXPECT_EQ(op(x_).to_vector<float>(), (std::vector<float>{1, 2, 3}));
+}
+
+TEST_F(WrongUserKernels, GradientsOnAnotherDevice) {
+  const CustomOp op({.name = "test.gradient_elsewhere",
+                     .kernel = kCopy,
+                     .vjp = [](std::span<const Array>, const Array&, const Array& grad) {
+                       return std::vector<Array>{ones(grad.shape(), grad.dtype(), Device::cpu())};
+                     }});
+  const Array x = x_.require_grad();
+  EXPECT_EQ(error_of(ErrorCode::invalid_argument, [&] { (void)backward(sum(op(x))); }),
+            "test.gradient_elsewhere: gradient 0 does not fit its input; got f32 [3] on cpu:0, "
+            "expected f32 [3] on " +
+                gpu_.name());
+}
+
 TEST_F(WrongUserKernels, DevicesThatHaveNothingToRun) {
   const CustomOp kernel_only({.name = "test.kernel_only", .kernel = kCopy});
   EXPECT_EQ(failed(ErrorCode::unsupported, kernel_only, {host_}),
