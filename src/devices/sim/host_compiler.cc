@@ -26,9 +26,16 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 
 // What compilers call by themselves comes from the process. Any other function that a library does
-// not define is an error (-z defs): nothing could interrupt a call of the system's.
+// not define is an error (-z defs): nothing could interrupt a call of the system's. Not told to
+// linkers of other formats than ELF.
+#if defined(__ELF__)
 constexpr std::string_view kLeftToTheProcess =
     "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
+constexpr const char* kDefinedOnly = "-Wl,-z,defs";
+#else
+constexpr std::string_view kLeftToTheProcess;
+constexpr const char* kDefinedOnly = "-shared";
+#endif
 
 // Neither the checks nor the time limit reach inline assembly, and Metal has none. Unlike a search
 // for the words, this sees those that macros and joined lines make.
@@ -219,7 +226,7 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     write_file(source, std::string(kLeftToTheProcess).append(kNoAssembly).append(text, own));
     words.insert(words.end(), {"-include", beginning});
   }
-  words.insert(words.end(), {"-shared", "-nostdlib", "-Wl,-z,defs", "-o", library, source});
+  words.insert(words.end(), {"-shared", "-nostdlib", kDefinedOnly, "-o", library, source});
   if (asked.checked) {
     words.push_back(folder.file("hooks.o"));
     write_file(words.back(), hooks_object());
@@ -229,12 +236,10 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
   const std::string bytes = read_file(library);
   std::vector<std::byte> made(bytes.size());
   std::memcpy(made.data(), bytes.data(), bytes.size());
-#if defined(__ELF__)
   // A constant that takes more than a constant expression is for the host compiler to initialise; a
   // text that is checked may have code of any kind there. The sanitizer's own initialiser calls
   // __tsan_init(), which does nothing.
   if (asked.debug) refuse_initialisers(kernel, made, asked.checked ? 1 : 0);
-#endif
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "devices/sim/initialisers.h"
 
+#if defined(__ELF__)
 #include <elf.h>
 #include <link.h>
 
@@ -89,3 +90,10 @@ void refuse_initialisers(const std::string& kernel, std::span<const std::byte> l
 }
 
 }  // namespace hearth::sim
+#else
+namespace hearth::sim {
+
+void refuse_initialisers(const std::string&, std::span<const std::byte>, std::size_t) {}
+
+}  // namespace hearth::sim
+#endif
