@@ -16,7 +16,7 @@ PUBLIC_API = {"core", "runtime", "graph", "ops", "autodiff"}
 
 # The layer that implements a public header; public headers include each other freely.
 PUBLIC_LAYER = {
-    "error": "core", "place": "core", "dtype": "core", "shape": "core", "host_view": "core",
+    "error": "core", "call_site": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "version": "core",
     "device": "runtime", "runtime": "runtime",
     "array": "graph", "numerics": "graph", "print": "graph",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 #include "hearth/custom_op.h"
 #include "hearth/device.h"
 #include "hearth/dtype.h"
@@ -15,7 +16,6 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
-#include "hearth/place.h"
 #include "hearth/print.h"
 #include "hearth/random.h"
 #include "hearth/runtime.h"

@@ -3,7 +3,7 @@
 //
 // Arguments have the order of ops.h, results are those of the methods: reductions over `dim` keep
 // it. Ranks are those that ops.h says; what may be undefined there is an optional tensor here.
-// `place` is the caller's line.
+// `site` is the caller's line.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "hearth/call_site.h"
 #include "hearth/ops.h"
-#include "hearth/place.h"
 #include "hearth/tensor.h"
 
 namespace hearth {
@@ -24,138 +24,140 @@ inline namespace v0 {
 
 template <int R, TensorKind K>
 Tensor<R, K> where(const Tensor<R, Bool>& condition, const Tensor<R, K>& a, const Tensor<R, K>& b,
-                   Place place = Place::here()) {
-  return placed(
-      place, [&] { return Tensor<R, K>(hearth::where(condition.array(), a.array(), b.array())); });
+                   CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::where(condition.array(), a.array(), b.array())); });
 }
 template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, K> where(const Tensor<R, Bool>& condition, const Tensor<R, K>& a, N b,
-                   Place place = Place::here()) {
-  return placed(place, [&] {
+                   CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R, K>(hearth::where(condition.array(), a.array(), tensor_detail::scalar(b)));
   });
 }
 template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, K> where(const Tensor<R, Bool>& condition, N a, const Tensor<R, K>& b,
-                   Place place = Place::here()) {
-  return placed(place, [&] {
+                   CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R, K>(hearth::where(condition.array(), tensor_detail::scalar(a), b.array()));
   });
 }
 template <int R, NumericKind K>
 Tensor<R, K> pow(const Tensor<R, K>& base, const Tensor<R, K>& exponent,
-                 Place place = Place::here()) {
-  return placed(place, [&] { return Tensor<R, K>(hearth::pow(base.array(), exponent.array())); });
+                 CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R, K>(hearth::pow(base.array(), exponent.array())); });
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> pow(const Tensor<R, K>& base, N exponent, Place place = Place::here()) {
-  return placed(place, [&] {
+Tensor<R, K> pow(const Tensor<R, K>& base, N exponent, CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R, K>(hearth::pow(base.array(), tensor_detail::scalar(exponent)));
   });
 }
 template <int R, NumericKind K, ScalarOf<K> Low, ScalarOf<K> High>
-Tensor<R, K> clamp(const Tensor<R, K>& x, Low low, High high, Place place = Place::here()) {
-  return x.clamp(low, high, place);
+Tensor<R, K> clamp(const Tensor<R, K>& x, Low low, High high, CallSite site = CallSite::here()) {
+  return x.clamp(low, high, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> clamp_min(const Tensor<R, K>& x, N low, Place place = Place::here()) {
-  return x.clamp_min(low, place);
+Tensor<R, K> clamp_min(const Tensor<R, K>& x, N low, CallSite site = CallSite::here()) {
+  return x.clamp_min(low, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> clamp_max(const Tensor<R, K>& x, N high, Place place = Place::here()) {
-  return x.clamp_max(high, place);
+Tensor<R, K> clamp_max(const Tensor<R, K>& x, N high, CallSite site = CallSite::here()) {
+  return x.clamp_max(high, site);
 }
 template <int R>
 Tensor<R> lerp(const Tensor<R>& a, const Tensor<R>& b, const Tensor<R>& t,
-               Place place = Place::here()) {
-  return a.lerp(b, t, place);
+               CallSite site = CallSite::here()) {
+  return a.lerp(b, t, site);
 }
 template <int R>
-Tensor<R> lerp(const Tensor<R>& a, const Tensor<R>& b, double t, Place place = Place::here()) {
-  return a.lerp(b, t, place);
+Tensor<R> lerp(const Tensor<R>& a, const Tensor<R>& b, double t, CallSite site = CallSite::here()) {
+  return a.lerp(b, t, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> cast(const Tensor<R, K>& x, DType dtype, Place place = Place::here()) {
-  return x.cast(dtype, place);
+Tensor<R, K> cast(const Tensor<R, K>& x, DType dtype, CallSite site = CallSite::here()) {
+  return x.cast(dtype, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> to_device(const Tensor<R, K>& x, Device device, Place place = Place::here()) {
-  return x.to_device(device, place);
+Tensor<R, K> to_device(const Tensor<R, K>& x, Device device, CallSite site = CallSite::here()) {
+  return x.to_device(device, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> zeros_like(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.zeros_like(place);
+Tensor<R, K> zeros_like(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.zeros_like(site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> ones_like(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.ones_like(place);
+Tensor<R, K> ones_like(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.ones_like(site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, K> full_like(const Tensor<R, K>& x, N value, Place place = Place::here()) {
-  return x.full_like(value, place);
+Tensor<R, K> full_like(const Tensor<R, K>& x, N value, CallSite site = CallSite::here()) {
+  return x.full_like(value, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> triu(const Tensor<R, K>& x, std::int64_t diagonal = 0, Place place = Place::here()) {
-  return x.triu(diagonal, place);
+Tensor<R, K> triu(const Tensor<R, K>& x, std::int64_t diagonal = 0,
+                  CallSite site = CallSite::here()) {
+  return x.triu(diagonal, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> tril(const Tensor<R, K>& x, std::int64_t diagonal = 0, Place place = Place::here()) {
-  return x.tril(diagonal, place);
+Tensor<R, K> tril(const Tensor<R, K>& x, std::int64_t diagonal = 0,
+                  CallSite site = CallSite::here()) {
+  return x.tril(diagonal, site);
 }
 template <int R>
-Tensor<R> gelu(const Tensor<R>& x, bool approximate, Place place = Place::here()) {
-  return approximate ? x.gelu_approximate(place) : x.gelu(place);
+Tensor<R> gelu(const Tensor<R>& x, bool approximate, CallSite site = CallSite::here()) {
+  return approximate ? x.gelu_approximate(site) : x.gelu(site);
 }
 template <int R>
 Tensor<R> dropout(const Tensor<R>& x, double probability, bool training = true,
-                  Generator* source = nullptr, Place place = Place::here()) {
-  return placed(
-      place, [&] { return Tensor<R>(hearth::dropout(x.array(), probability, training, source)); });
+                  Generator* source = nullptr, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R>(hearth::dropout(x.array(), probability, training, source)); });
 }
 
 // ---- Along axes
 
 template <int R, NumericKind K>
-Tensor<1, K> mean(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.mean(place);
+Tensor<1, K> mean(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.mean(site);
 }
 template <int R>
-Tensor<1> var(const Tensor<R>& x, Place place = Place::here()) {
-  return x.var(place);
+Tensor<1> var(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.var(site);
 }
 template <int R>
-Tensor<1> std(const Tensor<R>& x, Place place = Place::here()) {
-  return x.std(place);
+Tensor<1> std(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.std(site);
 }
 template <int R, NumericKind K>
-Tensor<R, Int> argmax(const Tensor<R, K>& x, std::int64_t dim, Place place = Place::here()) {
-  return x.argmax(dim, place);
+Tensor<R, Int> argmax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.argmax(dim, site);
 }
 template <int R, NumericKind K>
-Tensor<R, Int> argmin(const Tensor<R, K>& x, std::int64_t dim, Place place = Place::here()) {
-  return x.argmin(dim, place);
+Tensor<R, Int> argmin(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.argmin(dim, site);
 }
 template <int R, NumericKind K>
 std::pair<Tensor<R, K>, Tensor<R, Int>> max_with_indices(const Tensor<R, K>& x, std::int64_t dim,
-                                                         Place place = Place::here()) {
-  return x.max_dim_with_indices(dim, place);
+                                                         CallSite site = CallSite::here()) {
+  return x.max_dim_with_indices(dim, site);
 }
 template <int R, NumericKind K>
 std::pair<Tensor<R, K>, Tensor<R, Int>> min_with_indices(const Tensor<R, K>& x, std::int64_t dim,
-                                                         Place place = Place::here()) {
-  return x.min_dim_with_indices(dim, place);
+                                                         CallSite site = CallSite::here()) {
+  return x.min_dim_with_indices(dim, site);
 }
 template <int R>
-Tensor<R> softmax(const Tensor<R>& x, std::int64_t dim, Place place = Place::here()) {
-  return x.softmax(dim, place);
+Tensor<R> softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.softmax(dim, site);
 }
 template <int R>
-Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim, Place place = Place::here()) {
-  return x.log_softmax(dim, place);
+Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.log_softmax(dim, site);
 }
 template <int R>
-Tensor<R> logsumexp(const Tensor<R>& x, std::int64_t dim, Place place = Place::here()) {
-  return x.logsumexp(dim, place);
+Tensor<R> logsumexp(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.logsumexp(dim, site);
 }
 
 // ---- Shape and parts
@@ -164,204 +166,210 @@ Tensor<R> logsumexp(const Tensor<R>& x, std::int64_t dim, Place place = Place::h
 
 template <int R, TensorKind K, std::size_t N>
 Tensor<static_cast<int>(N), K> reshape(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
-                                       Place place = Place::here()) {
-  return x.reshape(extents, place);
+                                       CallSite site = CallSite::here()) {
+  return x.reshape(extents, site);
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<static_cast<int>(N), K> expand(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
-                                      Place place = Place::here()) {
-  return x.expand(extents, place);
+                                      CallSite site = CallSite::here()) {
+  return x.expand(extents, site);
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<static_cast<int>(N), K> broadcast_to(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
-                                            Place place = Place::here()) {
-  return placed(place, [&] {
+                                            CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<static_cast<int>(N), K>(hearth::broadcast_to(x.array(), Shape(extents, N)));
   });
 }
 template <int R, TensorKind K>
-Tensor<R, K> permute(const Tensor<R, K>& x, const Extents<R>& axes, Place place = Place::here()) {
-  return x.permute(axes, place);
+Tensor<R, K> permute(const Tensor<R, K>& x, const Extents<R>& axes,
+                     CallSite site = CallSite::here()) {
+  return x.permute(axes, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> swap_axes(const Tensor<R, K>& x, std::int64_t a, std::int64_t b,
-                       Place place = Place::here()) {
-  return x.swap_dims(a, b, place);
+                       CallSite site = CallSite::here()) {
+  return x.swap_dims(a, b, site);
 }
 template <int To, int R, TensorKind K>
-Tensor<To, K> squeeze(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.template squeeze<To>(place);
+Tensor<To, K> squeeze(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.template squeeze<To>(site);
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<R - static_cast<int>(N), K> squeeze(const Tensor<R, K>& x, const std::int64_t (&axes)[N],
-                                           Place place = Place::here()) {
-  return x.template squeeze_dims<R - static_cast<int>(N)>(Dims(axes, N), place);
+                                           CallSite site = CallSite::here()) {
+  return x.template squeeze_dims<R - static_cast<int>(N)>(Dims(axes, N), site);
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<R + static_cast<int>(N), K> unsqueeze(const Tensor<R, K>& x, const std::int64_t (&axes)[N],
-                                             Place place = Place::here()) {
-  return x.template unsqueeze_dims<R + static_cast<int>(N)>(Dims(axes, N), place);
+                                             CallSite site = CallSite::here()) {
+  return x.template unsqueeze_dims<R + static_cast<int>(N)>(Dims(axes, N), site);
 }
 template <int To, int R, TensorKind K>
 Tensor<To, K> flatten(const Tensor<R, K>& x, std::int64_t first = 0, std::int64_t last = -1,
-                      Place place = Place::here()) {
-  return x.template flatten<To>(first, last, place);
+                      CallSite site = CallSite::here()) {
+  return x.template flatten<To>(first, last, site);
 }
 template <int R, TensorKind K, std::size_t N>
-Tensor<R, K> slice(const Tensor<R, K>& x, const Slice (&slices)[N], Place place = Place::here()) {
-  return x.slice(slices, place);
+Tensor<R, K> slice(const Tensor<R, K>& x, const Slice (&slices)[N],
+                   CallSite site = CallSite::here()) {
+  return x.slice(slices, site);
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<R, K> slice_assign(const Tensor<R, K>& x, const Slice (&slices)[N],
-                          const Tensor<R, K>& value, Place place = Place::here()) {
-  return x.slice_assign(slices, value, place);
+                          const Tensor<R, K>& value, CallSite site = CallSite::here()) {
+  return x.slice_assign(slices, value, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> narrow(const Tensor<R, K>& x, std::int64_t dim, std::int64_t start,
-                    std::int64_t length, Place place = Place::here()) {
-  return x.narrow(dim, start, length, place);
+                    std::int64_t length, CallSite site = CallSite::here()) {
+  return x.narrow(dim, start, length, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> dynamic_slice(const Tensor<R, K>& x, const Extents<R>& starts, const Extents<R>& sizes,
-                           Place place = Place::here()) {
-  return placed(place, [&] {
+                           CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R, K>(hearth::dynamic_slice(x.array(), starts.shape(), sizes.shape()));
   });
 }
 template <int R, TensorKind K>
 Tensor<R, K> dynamic_slice_assign(const Tensor<R, K>& x, const Extents<R>& starts,
-                                  const Tensor<R, K>& value, Place place = Place::here()) {
-  return placed(place, [&] {
+                                  const Tensor<R, K>& value, CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R, K>(hearth::dynamic_slice_assign(x.array(), starts.shape(), value.array()));
   });
 }
 template <int R, TensorKind K>
-Tensor<R, K> flip(const Tensor<R, K>& x, const Dims& dims, Place place = Place::here()) {
-  return x.flip(dims, place);
+Tensor<R, K> flip(const Tensor<R, K>& x, const Dims& dims, CallSite site = CallSite::here()) {
+  return x.flip(dims, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> contiguous(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.contiguous(place);
+Tensor<R, K> contiguous(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.contiguous(site);
 }
 template <int R, TensorKind K>
 std::vector<Tensor<R, K>> split(const Tensor<R, K>& x, const std::vector<std::int64_t>& sizes,
-                                std::int64_t dim, Place place = Place::here()) {
-  return x.split_with_sizes(sizes, dim, place);
+                                std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.split_with_sizes(sizes, dim, site);
 }
 template <int R, TensorKind K>
 std::vector<Tensor<R, K>> chunk(const Tensor<R, K>& x, std::int64_t count, std::int64_t dim,
-                                Place place = Place::here()) {
-  return x.chunk(count, dim, place);
+                                CallSite site = CallSite::here()) {
+  return x.chunk(count, dim, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> repeat(const Tensor<R, K>& x, const Extents<R>& times, Place place = Place::here()) {
-  return x.repeat(times, place);
+Tensor<R, K> repeat(const Tensor<R, K>& x, const Extents<R>& times,
+                    CallSite site = CallSite::here()) {
+  return x.repeat(times, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> cat(const std::vector<Tensor<R, K>>& tensors, std::int64_t dim,
-                 Place place = Place::here()) {
-  return Tensor<R, K>::cat(tensors, dim, place);
+                 CallSite site = CallSite::here()) {
+  return Tensor<R, K>::cat(tensors, dim, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> cat(std::initializer_list<Tensor<R, K>> tensors, std::int64_t dim,
-                 Place place = Place::here()) {
-  return Tensor<R, K>::cat(tensors, dim, place);
+                 CallSite site = CallSite::here()) {
+  return Tensor<R, K>::cat(tensors, dim, site);
 }
 template <int R, TensorKind K>
 Tensor<R + 1, K> stack(const std::vector<Tensor<R, K>>& tensors, std::int64_t dim,
-                       Place place = Place::here()) {
-  return Tensor<R, K>::stack(tensors, dim, place);
+                       CallSite site = CallSite::here()) {
+  return Tensor<R, K>::stack(tensors, dim, site);
 }
 template <int R, TensorKind K>
 Tensor<R + 1, K> stack(std::initializer_list<Tensor<R, K>> tensors, std::int64_t dim,
-                       Place place = Place::here()) {
-  return Tensor<R, K>::stack(tensors, dim, place);
+                       CallSite site = CallSite::here()) {
+  return Tensor<R, K>::stack(tensors, dim, site);
 }
 template <int R, TensorKind K>
-Tensor<R, K> transpose(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.transpose(place);
+Tensor<R, K> transpose(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.transpose(site);
 }
 
 // ---- Indexing
 
 template <int R, TensorKind K>
 Tensor<R, K> gather(const Tensor<R, K>& x, const Tensor<R, Int>& indices, std::int64_t dim,
-                    Place place = Place::here()) {
-  return x.gather(dim, indices, place);
+                    CallSite site = CallSite::here()) {
+  return x.gather(dim, indices, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> select(const Tensor<R, K>& x, const Tensor<1, Int>& indices, std::int64_t dim,
-                    Place place = Place::here()) {
-  return x.select(dim, indices, place);
+                    CallSite site = CallSite::here()) {
+  return x.select(dim, indices, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> scatter_add(const Tensor<R, K>& x, const Tensor<R, Int>& indices,
                          const Tensor<R, K>& values, std::int64_t dim,
-                         Place place = Place::here()) {
-  return x.scatter(dim, indices, values, place);
+                         CallSite site = CallSite::here()) {
+  return x.scatter(dim, indices, values, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> select_add(const Tensor<R, K>& x, const Tensor<1, Int>& indices,
-                        const Tensor<R, K>& values, std::int64_t dim, Place place = Place::here()) {
-  return x.select_assign(dim, indices, values, place);
+                        const Tensor<R, K>& values, std::int64_t dim,
+                        CallSite site = CallSite::here()) {
+  return x.select_assign(dim, indices, values, site);
 }
 template <int R, NumericKind K>
 Tensor<R + 1, K> one_hot(const Tensor<R, K>& indices, std::int64_t classes,
-                         Place place = Place::here()) {
-  return indices.one_hot(classes, place);
+                         CallSite site = CallSite::here()) {
+  return indices.one_hot(classes, site);
 }
 
 // ---- Contractions and layers
 
 template <int R, NumericKind K>
-Tensor<R, K> matmul(const Tensor<R, K>& a, const Tensor<R, K>& b, Place place = Place::here()) {
-  return a.matmul(b, place);
+Tensor<R, K> matmul(const Tensor<R, K>& a, const Tensor<R, K>& b,
+                    CallSite site = CallSite::here()) {
+  return a.matmul(b, site);
 }
 template <int R>
 Tensor<R> linear(const Tensor<R>& x, const Tensor<2>& weight,
-                 const std::optional<Tensor<1>>& bias = std::nullopt, Place place = Place::here()) {
-  return placed(place, [&] {
+                 const std::optional<Tensor<1>>& bias = std::nullopt,
+                 CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R>(hearth::linear(x.array(), weight.array(), bias ? bias->array() : Array()));
   });
 }
 template <int R>
 Tensor<R> layer_norm(const Tensor<R>& x, const std::optional<Tensor<1>>& weight = std::nullopt,
                      const std::optional<Tensor<1>>& bias = std::nullopt, double epsilon = 1e-5,
-                     Place place = Place::here()) {
-  return placed(place, [&] {
+                     CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R>(hearth::layer_norm(x.array(), weight ? weight->array() : Array(),
                                         bias ? bias->array() : Array(), epsilon));
   });
 }
 template <int R>
 Tensor<R> rms_norm(const Tensor<R>& x, const std::optional<Tensor<1>>& weight = std::nullopt,
-                   double epsilon = 1e-5, Place place = Place::here()) {
-  return placed(place, [&] {
+                   double epsilon = 1e-5, CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<R>(hearth::rms_norm(x.array(), weight ? weight->array() : Array(), epsilon));
   });
 }
 template <int R>
 Tensor<R + 1> embedding(const Tensor<2>& weight, const Tensor<R, Int>& indices,
-                        Place place = Place::here()) {
-  return placed(place,
-                [&] { return Tensor<R + 1>(hearth::embedding(weight.array(), indices.array())); });
+                        CallSite site = CallSite::here()) {
+  return located(site,
+                 [&] { return Tensor<R + 1>(hearth::embedding(weight.array(), indices.array())); });
 }
 template <int R>
-Tensor<R> rope(const Tensor<R>& x, const RopeOptions& options = {}, Place place = Place::here()) {
-  return placed(place, [&] { return Tensor<R>(hearth::rope(x.array(), options)); });
+Tensor<R> rope(const Tensor<R>& x, const RopeOptions& options = {},
+               CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::rope(x.array(), options)); });
 }
 inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v,
-                           const AttentionOptions& options = {}, Place place = Place::here()) {
-  return placed(place, [&] {
-    return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options));
-  });
+                           const AttentionOptions& options = {}, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options)); });
 }
 // The mean over the rows that count.
 template <int R>
 Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
                         std::int64_t ignore_index = -100, double label_smoothing = 0,
-                        Place place = Place::here()) {
-  return placed(place, [&] {
+                        CallSite site = CallSite::here()) {
+  return located(site, [&] {
     return Tensor<1>(
         hearth::reshape(hearth::cross_entropy(logits.array(), targets.array(), Reduction::mean,
                                               ignore_index, label_smoothing),
@@ -380,8 +388,8 @@ using hearth::silu;
 using hearth::softmax;
 using hearth::tanh;
 template <int R>
-Tensor<R> gelu_approximate(const Tensor<R>& x, Place place = Place::here()) {
-  return x.gelu_approximate(place);
+Tensor<R> gelu_approximate(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.gelu_approximate(site);
 }
 }  // namespace activation
 
@@ -393,14 +401,15 @@ using hearth::linear;
 
 namespace loss {
 inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor<1, Int>& targets,
-                                           Place place = Place::here()) {
-  return placed_as("cross_entropy_with_logits", place,
-                   [&] { return cross_entropy(logits, targets); });
+                                           CallSite site = CallSite::here()) {
+  return located_as("cross_entropy_with_logits", site,
+                    [&] { return cross_entropy(logits, targets); });
 }
 // Mean of (prediction - target)^2.
 template <int R>
-Tensor<1> mse(const Tensor<R>& prediction, const Tensor<R>& target, Place place = Place::here()) {
-  return placed_as("mse", place, [&] { return prediction.sub(target).square().mean(); });
+Tensor<1> mse(const Tensor<R>& prediction, const Tensor<R>& target,
+              CallSite site = CallSite::here()) {
+  return located_as("mse", site, [&] { return prediction.sub(target).square().mean(); });
 }
 }  // namespace loss
 

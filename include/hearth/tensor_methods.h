@@ -4,14 +4,14 @@
 //
 // `other` has the tensor's rank, and extents of 1 stretch; a number may stand in its place. The
 // forms ending in _scalar and _elem are Burn's names for numbers. Reductions: over everything to
-// one element, over `dim` or `dims`, which stay with extent 1. `place` is the caller's line.
+// one element, over `dim` or `dims`, which stay with extent 1. `site` is the caller's line.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
+#include "hearth/call_site.h"
 #include "hearth/ops.h"
-#include "hearth/place.h"
 #include "hearth/tensor_types.h"
 
 namespace hearth {
@@ -27,380 +27,382 @@ class Methods {
   using Total = Tensor<Rank * 0 + 1, Result>;
 
   // -x.
-  Tensor<Rank, K> neg(Place place = Place::here()) const
+  Tensor<Rank, K> neg(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::neg(array())); });
+    return located(site, [&] { return typed<K>(hearth::neg(array())); });
   }
   // |x|; the least signed integer stays.
-  Tensor<Rank, K> abs(Place place = Place::here()) const
+  Tensor<Rank, K> abs(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::abs(array())); });
+    return located(site, [&] { return typed<K>(hearth::abs(array())); });
   }
   // -1, +0 or 1; 0 for NaN.
-  Tensor<Rank, K> sign(Place place = Place::here()) const
+  Tensor<Rank, K> sign(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::sign(array())); });
+    return located(site, [&] { return typed<K>(hearth::sign(array())); });
   }
   // x * x.
-  Tensor<Rank, K> square(Place place = Place::here()) const
+  Tensor<Rank, K> square(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::square(array())); });
+    return located(site, [&] { return typed<K>(hearth::square(array())); });
   }
   // The square root.
-  Tensor<Rank, K> sqrt(Place place = Place::here()) const
+  Tensor<Rank, K> sqrt(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::sqrt(array())); });
+    return located(site, [&] { return typed<K>(hearth::sqrt(array())); });
   }
   // 1 / sqrt(x).
-  Tensor<Rank, K> rsqrt(Place place = Place::here()) const
+  Tensor<Rank, K> rsqrt(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::rsqrt(array())); });
+    return located(site, [&] { return typed<K>(hearth::rsqrt(array())); });
   }
   // 1 / x.
-  Tensor<Rank, K> recip(Place place = Place::here()) const
+  Tensor<Rank, K> recip(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::recip(array())); });
+    return located(site, [&] { return typed<K>(hearth::recip(array())); });
   }
   // e^x.
-  Tensor<Rank, K> exp(Place place = Place::here()) const
+  Tensor<Rank, K> exp(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::exp(array())); });
+    return located(site, [&] { return typed<K>(hearth::exp(array())); });
   }
   // e^x - 1, exact near 0.
-  Tensor<Rank, K> expm1(Place place = Place::here()) const
+  Tensor<Rank, K> expm1(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::expm1(array())); });
+    return located(site, [&] { return typed<K>(hearth::expm1(array())); });
   }
   // The natural logarithm.
-  Tensor<Rank, K> log(Place place = Place::here()) const
+  Tensor<Rank, K> log(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::log(array())); });
+    return located(site, [&] { return typed<K>(hearth::log(array())); });
   }
   // log(1 + x), exact near 0.
-  Tensor<Rank, K> log1p(Place place = Place::here()) const
+  Tensor<Rank, K> log1p(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::log1p(array())); });
+    return located(site, [&] { return typed<K>(hearth::log1p(array())); });
   }
   // The hyperbolic tangent.
-  Tensor<Rank, K> tanh(Place place = Place::here()) const
+  Tensor<Rank, K> tanh(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::tanh(array())); });
+    return located(site, [&] { return typed<K>(hearth::tanh(array())); });
   }
   // 1 / (1 + e^-x), without overflow.
-  Tensor<Rank, K> sigmoid(Place place = Place::here()) const
+  Tensor<Rank, K> sigmoid(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::sigmoid(array())); });
+    return located(site, [&] { return typed<K>(hearth::sigmoid(array())); });
   }
   // The error function.
-  Tensor<Rank, K> erf(Place place = Place::here()) const
+  Tensor<Rank, K> erf(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::erf(array())); });
+    return located(site, [&] { return typed<K>(hearth::erf(array())); });
   }
   // The sine of x in radians.
-  Tensor<Rank, K> sin(Place place = Place::here()) const
+  Tensor<Rank, K> sin(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::sin(array())); });
+    return located(site, [&] { return typed<K>(hearth::sin(array())); });
   }
   // The cosine of x in radians.
-  Tensor<Rank, K> cos(Place place = Place::here()) const
+  Tensor<Rank, K> cos(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::cos(array())); });
+    return located(site, [&] { return typed<K>(hearth::cos(array())); });
   }
   // The tangent of x in radians.
-  Tensor<Rank, K> tan(Place place = Place::here()) const
+  Tensor<Rank, K> tan(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::tan(array())); });
+    return located(site, [&] { return typed<K>(hearth::tan(array())); });
   }
   // The largest whole number not above x.
-  Tensor<Rank, K> floor(Place place = Place::here()) const
+  Tensor<Rank, K> floor(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::floor(array())); });
+    return located(site, [&] { return typed<K>(hearth::floor(array())); });
   }
   // The smallest whole number not below x.
-  Tensor<Rank, K> ceil(Place place = Place::here()) const
+  Tensor<Rank, K> ceil(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::ceil(array())); });
+    return located(site, [&] { return typed<K>(hearth::ceil(array())); });
   }
   // The nearest whole number; ties to even.
-  Tensor<Rank, K> round(Place place = Place::here()) const
+  Tensor<Rank, K> round(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::round(array())); });
+    return located(site, [&] { return typed<K>(hearth::round(array())); });
   }
   // x where x > 0, else 0; NaN stays.
-  Tensor<Rank, K> relu(Place place = Place::here()) const
+  Tensor<Rank, K> relu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::relu(array())); });
+    return located(site, [&] { return typed<K>(hearth::relu(array())); });
   }
   // x * (1 + erf(x / sqrt(2))) / 2.
-  Tensor<Rank, K> gelu(Place place = Place::here()) const
+  Tensor<Rank, K> gelu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::gelu(array())); });
+    return located(site, [&] { return typed<K>(hearth::gelu(array())); });
   }
   // x * sigmoid(x).
-  Tensor<Rank, K> silu(Place place = Place::here()) const
+  Tensor<Rank, K> silu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<K>(hearth::silu(array())); });
+    return located(site, [&] { return typed<K>(hearth::silu(array())); });
   }
   // a + b.
-  Tensor<Rank, K> add(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> add(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::add(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::add(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> add(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::add(array(), scalar(number))); });
+  Tensor<Rank, K> add(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::add(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> add_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return add(number); });
+  Tensor<Rank, K> add_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return add(number); });
   }
   // a - b.
-  Tensor<Rank, K> sub(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> sub(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::sub(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::sub(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> sub(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::sub(array(), scalar(number))); });
+  Tensor<Rank, K> sub(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::sub(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> sub_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return sub(number); });
+  Tensor<Rank, K> sub_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return sub(number); });
   }
   // a * b.
-  Tensor<Rank, K> mul(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> mul(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::mul(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::mul(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> mul(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::mul(array(), scalar(number))); });
+  Tensor<Rank, K> mul(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::mul(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> mul_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return mul(number); });
+  Tensor<Rank, K> mul_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return mul(number); });
   }
   // a / b; integers truncate, and give 0 for b = 0.
-  Tensor<Rank, K> div(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> div(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::div(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::div(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> div(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::div(array(), scalar(number))); });
+  Tensor<Rank, K> div(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::div(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> div_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return div(number); });
+  Tensor<Rank, K> div_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return div(number); });
   }
   // a - b * floor(a / b): the sign of b. Integers give 0 for b = 0.
-  Tensor<Rank, K> remainder(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> remainder(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::remainder(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::remainder(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> remainder(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::remainder(array(), scalar(number))); });
+  Tensor<Rank, K> remainder(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::remainder(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> remainder_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return remainder(number); });
+  Tensor<Rank, K> remainder_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return remainder(number); });
   }
   // The larger of a and b; NaN if either is.
-  Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::maximum(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::maximum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> max_pair(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::maximum(array(), scalar(number))); });
+  Tensor<Rank, K> max_pair(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::maximum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> max_pair_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return max_pair(number); });
+  Tensor<Rank, K> max_pair_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return max_pair(number); });
   }
   // The smaller of a and b; NaN if either is.
-  Tensor<Rank, K> min_pair(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> min_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::minimum(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::minimum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> min_pair(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::minimum(array(), scalar(number))); });
+  Tensor<Rank, K> min_pair(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::minimum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
-  Tensor<Rank, K> min_pair_scalar(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return min_pair(number); });
+  Tensor<Rank, K> min_pair_scalar(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return min_pair(number); });
   }
   // Whether a = b; false for NaN.
-  Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::equal(array(), other.array())); });
+  Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> equal(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::equal(array(), scalar(number))); });
+  Tensor<Rank, Bool> equal(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> equal_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return equal(number); });
+  Tensor<Rank, Bool> equal_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return equal(number); });
   }
   // Whether a differs from b; true for NaN.
-  Tensor<Rank, Bool> not_equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::not_equal(array(), other.array())); });
+  Tensor<Rank, Bool> not_equal(const Tensor<Rank, K>& other,
+                               CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::not_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> not_equal(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::not_equal(array(), scalar(number))); });
+  Tensor<Rank, Bool> not_equal(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::not_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> not_equal_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return not_equal(number); });
+  Tensor<Rank, Bool> not_equal_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return not_equal(number); });
   }
   // Whether a < b; false for NaN.
-  Tensor<Rank, Bool> lower(const Tensor<Rank, K>& other, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::less(array(), other.array())); });
+  Tensor<Rank, Bool> lower(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::less(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::less(array(), scalar(number))); });
+  Tensor<Rank, Bool> lower(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::less(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return lower(number); });
+  Tensor<Rank, Bool> lower_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return lower(number); });
   }
   // Whether a <= b; false for NaN.
-  Tensor<Rank, Bool> lower_equal(const Tensor<Rank, K>& other, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::less_equal(array(), other.array())); });
+  Tensor<Rank, Bool> lower_equal(const Tensor<Rank, K>& other,
+                                 CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::less_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_equal(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::less_equal(array(), scalar(number))); });
+  Tensor<Rank, Bool> lower_equal(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::less_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> lower_equal_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return lower_equal(number); });
+  Tensor<Rank, Bool> lower_equal_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return lower_equal(number); });
   }
   // Whether a > b; false for NaN.
-  Tensor<Rank, Bool> greater(const Tensor<Rank, K>& other, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::greater(array(), other.array())); });
+  Tensor<Rank, Bool> greater(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::greater(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::greater(array(), scalar(number))); });
+  Tensor<Rank, Bool> greater(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::greater(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return greater(number); });
+  Tensor<Rank, Bool> greater_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return greater(number); });
   }
   // Whether a >= b; false for NaN.
   Tensor<Rank, Bool> greater_equal(const Tensor<Rank, K>& other,
-                                   Place place = Place::here()) const {
-    return placed(place,
-                  [&] { return typed<Bool>(hearth::greater_equal(array(), other.array())); });
+                                   CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<Bool>(hearth::greater_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_equal(N number, Place place = Place::here()) const {
-    return placed(place,
-                  [&] { return typed<Bool>(hearth::greater_equal(array(), scalar(number))); });
+  Tensor<Rank, Bool> greater_equal(N number, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<Bool>(hearth::greater_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
-  Tensor<Rank, Bool> greater_equal_elem(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return greater_equal(number); });
+  Tensor<Rank, Bool> greater_equal_elem(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return greater_equal(number); });
   }
   // Whether a and b.
-  Tensor<Rank, K> bool_and(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> bool_and(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::logical_and(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::logical_and(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
-  Tensor<Rank, K> bool_and(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::logical_and(array(), scalar(number))); });
+  Tensor<Rank, K> bool_and(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::logical_and(array(), scalar(number))); });
   }
   // Whether a or b.
-  Tensor<Rank, K> bool_or(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> bool_or(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::logical_or(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::logical_or(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
-  Tensor<Rank, K> bool_or(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::logical_or(array(), scalar(number))); });
+  Tensor<Rank, K> bool_or(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::logical_or(array(), scalar(number))); });
   }
   // Whether a or b but not both.
-  Tensor<Rank, K> bool_xor(const Tensor<Rank, K>& other, Place place = Place::here()) const
+  Tensor<Rank, K> bool_xor(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::logical_xor(array(), other.array())); });
+    return located(site, [&] { return typed<K>(hearth::logical_xor(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
-  Tensor<Rank, K> bool_xor(N number, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<K>(hearth::logical_xor(array(), scalar(number))); });
+  Tensor<Rank, K> bool_xor(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::logical_xor(array(), scalar(number))); });
   }
   // Whether x is false.
-  Tensor<Rank, K> bool_not(Place place = Place::here()) const
+  Tensor<Rank, K> bool_not(CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::logical_not(array())); });
+    return located(site, [&] { return typed<K>(hearth::logical_not(array())); });
   }
   // Whether x is not a number.
-  Tensor<Rank, Bool> is_nan(Place place = Place::here()) const
+  Tensor<Rank, Bool> is_nan(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return placed(place, [&] { return typed<Bool>(hearth::is_nan(array())); });
+    return located(site, [&] { return typed<Bool>(hearth::is_nan(array())); });
   }
   // The sum over axes; integers keep their dtype and wrap.
-  Total<K> sum(Place place = Place::here()) const
+  Total<K> sum(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1})); });
+    return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1})); });
   }
   template <std::integral D>
   Total<K> sum(D) const {
@@ -418,21 +420,21 @@ class Methods {
     static_assert(kNever<D>, "truths are no numbers: write int_().sum()");
     return {};
   }
-  Tensor<Rank, K> sum_dim(std::int64_t dim, Place place = Place::here()) const
+  Tensor<Rank, K> sum_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::sum(array(), {dim}, true)); });
+    return located(site, [&] { return typed<K>(hearth::sum(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> sum_dims(const Dims& dims, Place place = Place::here()) const
+  Tensor<Rank, K> sum_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::sum(array(), dims, true)); });
+    return located(site, [&] { return typed<K>(hearth::sum(array(), dims, true)); });
   }
   // The product over axes.
-  Total<K> prod(Place place = Place::here()) const
+  Total<K> prod(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1})); });
+    return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1})); });
   }
   template <std::integral D>
   Total<K> prod(D) const {
@@ -450,21 +452,21 @@ class Methods {
     static_assert(kNever<D>, "truths are no numbers: write int_().prod()");
     return {};
   }
-  Tensor<Rank, K> prod_dim(std::int64_t dim, Place place = Place::here()) const
+  Tensor<Rank, K> prod_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::prod(array(), {dim}, true)); });
+    return located(site, [&] { return typed<K>(hearth::prod(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> prod_dims(const Dims& dims, Place place = Place::here()) const
+  Tensor<Rank, K> prod_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::prod(array(), dims, true)); });
+    return located(site, [&] { return typed<K>(hearth::prod(array(), dims, true)); });
   }
   // The largest element over axes; NaN wins.
-  Total<K> max(Place place = Place::here()) const
+  Total<K> max(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::max(array()), {1})); });
+    return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::max(array()), {1})); });
   }
   template <std::integral D>
   Total<K> max(D) const {
@@ -482,21 +484,21 @@ class Methods {
     static_assert(kNever<D>, "truths are no numbers: write int_().max()");
     return {};
   }
-  Tensor<Rank, K> max_dim(std::int64_t dim, Place place = Place::here()) const
+  Tensor<Rank, K> max_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::max(array(), {dim}, true)); });
+    return located(site, [&] { return typed<K>(hearth::max(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> max_dims(const Dims& dims, Place place = Place::here()) const
+  Tensor<Rank, K> max_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::max(array(), dims, true)); });
+    return located(site, [&] { return typed<K>(hearth::max(array(), dims, true)); });
   }
   // The smallest element over axes; NaN wins.
-  Total<K> min(Place place = Place::here()) const
+  Total<K> min(CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K, 1>(hearth::reshape(hearth::min(array()), {1})); });
+    return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::min(array()), {1})); });
   }
   template <std::integral D>
   Total<K> min(D) const {
@@ -514,20 +516,20 @@ class Methods {
     static_assert(kNever<D>, "truths are no numbers: write int_().min()");
     return {};
   }
-  Tensor<Rank, K> min_dim(std::int64_t dim, Place place = Place::here()) const
+  Tensor<Rank, K> min_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::min(array(), {dim}, true)); });
+    return located(site, [&] { return typed<K>(hearth::min(array(), {dim}, true)); });
   }
-  Tensor<Rank, K> min_dims(const Dims& dims, Place place = Place::here()) const
+  Tensor<Rank, K> min_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return placed(place, [&] { return typed<K>(hearth::min(array(), dims, true)); });
+    return located(site, [&] { return typed<K>(hearth::min(array(), dims, true)); });
   }
   // Whether any element over axes is not 0.
-  Total<Bool> any(Place place = Place::here()) const {
-    return placed(place,
-                  [&] { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); });
+  Total<Bool> any(CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); });
   }
   template <std::integral D>
   Total<Bool> any(D) const {
@@ -539,16 +541,16 @@ class Methods {
     static_assert(kNever<D>, "any() is over everything: write any_dim(1) or any_dims({0, 1})");
     return {};
   }
-  Tensor<Rank, Bool> any_dim(std::int64_t dim, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
+  Tensor<Rank, Bool> any_dim(std::int64_t dim, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
   }
-  Tensor<Rank, Bool> any_dims(const Dims& dims, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::any(array(), dims, true)); });
+  Tensor<Rank, Bool> any_dims(const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::any(array(), dims, true)); });
   }
   // Whether all elements over axes are not 0.
-  Total<Bool> all(Place place = Place::here()) const {
-    return placed(place,
-                  [&] { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); });
+  Total<Bool> all(CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); });
   }
   template <std::integral D>
   Total<Bool> all(D) const {
@@ -560,11 +562,11 @@ class Methods {
     static_assert(kNever<D>, "all() is over everything: write all_dim(1) or all_dims({0, 1})");
     return {};
   }
-  Tensor<Rank, Bool> all_dim(std::int64_t dim, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });
+  Tensor<Rank, Bool> all_dim(std::int64_t dim, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });
   }
-  Tensor<Rank, Bool> all_dims(const Dims& dims, Place place = Place::here()) const {
-    return placed(place, [&] { return typed<Bool>(hearth::all(array(), dims, true)); });
+  Tensor<Rank, Bool> all_dims(const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Bool>(hearth::all(array(), dims, true)); });
   }
 
  private:
@@ -580,252 +582,256 @@ class Methods {
 // The methods as functions: exp(x) is x.exp(). Reductions are over everything.
 
 template <int R, NumericKind K>
-Tensor<R, K> neg(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.neg(place);
+Tensor<R, K> neg(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.neg(site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> abs(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.abs(place);
+Tensor<R, K> abs(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.abs(site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> sign(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.sign(place);
+Tensor<R, K> sign(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.sign(site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> square(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.square(place);
+Tensor<R, K> square(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.square(site);
 }
 template <int R>
-Tensor<R> sqrt(const Tensor<R>& x, Place place = Place::here()) {
-  return x.sqrt(place);
+Tensor<R> sqrt(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.sqrt(site);
 }
 template <int R>
-Tensor<R> rsqrt(const Tensor<R>& x, Place place = Place::here()) {
-  return x.rsqrt(place);
+Tensor<R> rsqrt(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.rsqrt(site);
 }
 template <int R>
-Tensor<R> recip(const Tensor<R>& x, Place place = Place::here()) {
-  return x.recip(place);
+Tensor<R> recip(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.recip(site);
 }
 template <int R>
-Tensor<R> exp(const Tensor<R>& x, Place place = Place::here()) {
-  return x.exp(place);
+Tensor<R> exp(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.exp(site);
 }
 template <int R>
-Tensor<R> expm1(const Tensor<R>& x, Place place = Place::here()) {
-  return x.expm1(place);
+Tensor<R> expm1(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.expm1(site);
 }
 template <int R>
-Tensor<R> log(const Tensor<R>& x, Place place = Place::here()) {
-  return x.log(place);
+Tensor<R> log(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.log(site);
 }
 template <int R>
-Tensor<R> log1p(const Tensor<R>& x, Place place = Place::here()) {
-  return x.log1p(place);
+Tensor<R> log1p(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.log1p(site);
 }
 template <int R>
-Tensor<R> tanh(const Tensor<R>& x, Place place = Place::here()) {
-  return x.tanh(place);
+Tensor<R> tanh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.tanh(site);
 }
 template <int R>
-Tensor<R> sigmoid(const Tensor<R>& x, Place place = Place::here()) {
-  return x.sigmoid(place);
+Tensor<R> sigmoid(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.sigmoid(site);
 }
 template <int R>
-Tensor<R> erf(const Tensor<R>& x, Place place = Place::here()) {
-  return x.erf(place);
+Tensor<R> erf(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.erf(site);
 }
 template <int R>
-Tensor<R> sin(const Tensor<R>& x, Place place = Place::here()) {
-  return x.sin(place);
+Tensor<R> sin(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.sin(site);
 }
 template <int R>
-Tensor<R> cos(const Tensor<R>& x, Place place = Place::here()) {
-  return x.cos(place);
+Tensor<R> cos(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.cos(site);
 }
 template <int R>
-Tensor<R> tan(const Tensor<R>& x, Place place = Place::here()) {
-  return x.tan(place);
+Tensor<R> tan(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.tan(site);
 }
 template <int R>
-Tensor<R> floor(const Tensor<R>& x, Place place = Place::here()) {
-  return x.floor(place);
+Tensor<R> floor(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.floor(site);
 }
 template <int R>
-Tensor<R> ceil(const Tensor<R>& x, Place place = Place::here()) {
-  return x.ceil(place);
+Tensor<R> ceil(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.ceil(site);
 }
 template <int R>
-Tensor<R> round(const Tensor<R>& x, Place place = Place::here()) {
-  return x.round(place);
+Tensor<R> round(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.round(site);
 }
 template <int R>
-Tensor<R> relu(const Tensor<R>& x, Place place = Place::here()) {
-  return x.relu(place);
+Tensor<R> relu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.relu(site);
 }
 template <int R>
-Tensor<R> gelu(const Tensor<R>& x, Place place = Place::here()) {
-  return x.gelu(place);
+Tensor<R> gelu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.gelu(site);
 }
 template <int R>
-Tensor<R> silu(const Tensor<R>& x, Place place = Place::here()) {
-  return x.silu(place);
+Tensor<R> silu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.silu(site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> add(const Tensor<R, K>& x, const Tensor<R, K>& other, Place place = Place::here()) {
-  return x.add(other, place);
+Tensor<R, K> add(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                 CallSite site = CallSite::here()) {
+  return x.add(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> add(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.add(other, place);
+Tensor<R, K> add(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.add(other, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> sub(const Tensor<R, K>& x, const Tensor<R, K>& other, Place place = Place::here()) {
-  return x.sub(other, place);
+Tensor<R, K> sub(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                 CallSite site = CallSite::here()) {
+  return x.sub(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> sub(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.sub(other, place);
+Tensor<R, K> sub(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.sub(other, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> mul(const Tensor<R, K>& x, const Tensor<R, K>& other, Place place = Place::here()) {
-  return x.mul(other, place);
+Tensor<R, K> mul(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                 CallSite site = CallSite::here()) {
+  return x.mul(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> mul(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.mul(other, place);
+Tensor<R, K> mul(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.mul(other, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> div(const Tensor<R, K>& x, const Tensor<R, K>& other, Place place = Place::here()) {
-  return x.div(other, place);
+Tensor<R, K> div(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                 CallSite site = CallSite::here()) {
+  return x.div(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> div(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.div(other, place);
+Tensor<R, K> div(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.div(other, site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> remainder(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                       Place place = Place::here()) {
-  return x.remainder(other, place);
+                       CallSite site = CallSite::here()) {
+  return x.remainder(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> remainder(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.remainder(other, place);
+Tensor<R, K> remainder(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.remainder(other, site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> maximum(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                     Place place = Place::here()) {
-  return x.max_pair(other, place);
+                     CallSite site = CallSite::here()) {
+  return x.max_pair(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> maximum(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.max_pair(other, place);
+Tensor<R, K> maximum(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.max_pair(other, site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> minimum(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                     Place place = Place::here()) {
-  return x.min_pair(other, place);
+                     CallSite site = CallSite::here()) {
+  return x.min_pair(other, site);
 }
 template <int R, NumericKind K, ScalarOf<K> N>
-Tensor<R, K> minimum(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.min_pair(other, place);
+Tensor<R, K> minimum(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.min_pair(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                      Place place = Place::here()) {
-  return x.equal(other, place);
+                      CallSite site = CallSite::here()) {
+  return x.equal(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> equal(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.equal(other, place);
+Tensor<R, Bool> equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.equal(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> not_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                          Place place = Place::here()) {
-  return x.not_equal(other, place);
+                          CallSite site = CallSite::here()) {
+  return x.not_equal(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> not_equal(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.not_equal(other, place);
+Tensor<R, Bool> not_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.not_equal(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> less(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                     Place place = Place::here()) {
-  return x.lower(other, place);
+                     CallSite site = CallSite::here()) {
+  return x.lower(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> less(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.lower(other, place);
+Tensor<R, Bool> less(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.lower(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> less_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                           Place place = Place::here()) {
-  return x.lower_equal(other, place);
+                           CallSite site = CallSite::here()) {
+  return x.lower_equal(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> less_equal(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.lower_equal(other, place);
+Tensor<R, Bool> less_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.lower_equal(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> greater(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                        Place place = Place::here()) {
-  return x.greater(other, place);
+                        CallSite site = CallSite::here()) {
+  return x.greater(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> greater(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.greater(other, place);
+Tensor<R, Bool> greater(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.greater(other, site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> greater_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
-                              Place place = Place::here()) {
-  return x.greater_equal(other, place);
+                              CallSite site = CallSite::here()) {
+  return x.greater_equal(other, site);
 }
 template <int R, TensorKind K, ScalarOf<K> N>
-Tensor<R, Bool> greater_equal(const Tensor<R, K>& x, N other, Place place = Place::here()) {
-  return x.greater_equal(other, place);
+Tensor<R, Bool> greater_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.greater_equal(other, site);
 }
 template <int R>
 Tensor<R, Bool> logical_and(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
-                            Place place = Place::here()) {
-  return x.bool_and(other, place);
+                            CallSite site = CallSite::here()) {
+  return x.bool_and(other, site);
 }
 template <int R>
 Tensor<R, Bool> logical_or(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
-                           Place place = Place::here()) {
-  return x.bool_or(other, place);
+                           CallSite site = CallSite::here()) {
+  return x.bool_or(other, site);
 }
 template <int R>
 Tensor<R, Bool> logical_xor(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
-                            Place place = Place::here()) {
-  return x.bool_xor(other, place);
+                            CallSite site = CallSite::here()) {
+  return x.bool_xor(other, site);
 }
 template <int R>
-Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, Place place = Place::here()) {
-  return x.bool_not(place);
+Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
+  return x.bool_not(site);
 }
 template <int R>
-Tensor<R, Bool> is_nan(const Tensor<R>& x, Place place = Place::here()) {
-  return x.is_nan(place);
+Tensor<R, Bool> is_nan(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.is_nan(site);
 }
 template <int R, NumericKind K>
-Tensor<1, K> sum(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.sum(place);
+Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.sum(site);
 }
 template <int R, NumericKind K>
-Tensor<1, K> prod(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.prod(place);
+Tensor<1, K> prod(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.prod(site);
 }
 template <int R, NumericKind K>
-Tensor<1, K> max(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.max(place);
+Tensor<1, K> max(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.max(site);
 }
 template <int R, NumericKind K>
-Tensor<1, K> min(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.min(place);
+Tensor<1, K> min(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.min(site);
 }
 template <int R, TensorKind K>
-Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, Place place = Place::here()) {
-  return x.any(place);
+Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.any(site);
 }
 
 }  // namespace v0

@@ -80,8 +80,8 @@ struct Extents {
 struct TensorOptions {
   TensorOptions() = default;
   TensorOptions(DType type) : dtype(type) {}      // NOLINT(google-explicit-constructor)
-  TensorOptions(Device place) : device(place) {}  // NOLINT(google-explicit-constructor)
-  TensorOptions(DType type, Device place) : dtype(type), device(place) {}
+  TensorOptions(Device where) : device(where) {}  // NOLINT(google-explicit-constructor)
+  TensorOptions(DType type, Device where) : dtype(type), device(where) {}
 
   std::optional<DType> dtype;
   Device device;

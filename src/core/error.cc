@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/throw_as.h"
-#include "hearth/place.h"
+#include "hearth/call_site.h"
 
 namespace hearth {
 namespace {
@@ -38,16 +38,16 @@ const char* name(ErrorCode code) noexcept {
   return "unknown";
 }
 
-void throw_at(const Error& error, Place place, const char* header) {
-  if (directory(place.file) == directory(header)) throw;
+void throw_at(const Error& error, CallSite site, const char* header) {
+  if (directory(site.file) == directory(header)) throw;
   throw Error(error.code(),
-              error.what() + (" at " + std::string(place.file)) + ":" + std::to_string(place.line));
+              error.what() + (" at " + std::string(site.file)) + ":" + std::to_string(site.line));
 }
-void throw_at(const Error& error, Place place, const char* header, const char* op) {
+void throw_at(const Error& error, CallSite site, const char* header, const char* op) {
   try {
     throw_as(op, error);
   } catch (const Error& named) {
-    throw_at(named, place, header);
+    throw_at(named, site, header);
   }
 }
 

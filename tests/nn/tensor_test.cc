@@ -167,7 +167,7 @@ TEST(Tensor, IndexedByWords) {
   EXPECT_EQ(sums, (Values{6, 15}));
 }
 
-// What the Error says, without the caller's line (graph/place_test.cc).
+// What the Error says, without the caller's line (graph/call_site_test.cc).
 template <class Work>
 std::string error_of(Work work) {
   const std::string text = check::error_of(work);

@@ -23,7 +23,7 @@ std::string here(unsigned line) {
     EXPECT_EQ(text.find(" at " + std::string(__FILE__)), text.rfind(" at ")) << text; \
   } while (false)
 
-class Place : public testing::Test {
+class CallSite : public testing::Test {
  protected:
   void TearDown() override { submit(); }  // nothing is left on the tape for the next test
 
@@ -32,7 +32,7 @@ class Place : public testing::Test {
   const Tensor<1> row_ = Tensor<1>::ones({3});
 };
 
-TEST_F(Place, AMethodFromTheTableSaysItsCallersLine) {
+TEST_F(CallSite, AMethodFromTheTableSaysItsCallersLine) {
   EXPECT_PLACED(Tensor<2>().relu());
   EXPECT_PLACED(x_.add(y_));
   EXPECT_PLACED(Tensor<2>().add(1.0));
@@ -43,7 +43,7 @@ TEST_F(Place, AMethodFromTheTableSaysItsCallersLine) {
   EXPECT_PLACED(x_.sum_dims({0, 0}));
 }
 
-TEST_F(Place, AMethodOfItsOwnSaysItsCallersLine) {
+TEST_F(CallSite, AMethodOfItsOwnSaysItsCallersLine) {
   EXPECT_PLACED(x_.matmul(y_));
   EXPECT_PLACED(x_.reshape({4, 2}));
   EXPECT_PLACED(x_.reshape(4, 2));
@@ -59,14 +59,14 @@ TEST_F(Place, AMethodOfItsOwnSaysItsCallersLine) {
   EXPECT_PLACED(x_.backward());
 }
 
-TEST_F(Place, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
+TEST_F(CallSite, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
   EXPECT_PLACED(row_.dot(Tensor<1>::ones({2})));
   EXPECT_PLACED(x_.t().squeeze(0));
   EXPECT_PLACED(x_.set(Tensor<2, Bool>(), 1.0));
 }
 
 // Functions of ops.h are asked one by one in tools/typed_functions_test.cc.
-TEST_F(Place, AFunctionSaysItsCallersLine) {
+TEST_F(CallSite, AFunctionSaysItsCallersLine) {
   EXPECT_PLACED(matmul(x_, y_));
   EXPECT_PLACED(linear(x_, Tensor<2>()));
   EXPECT_PLACED(activation::gelu(Tensor<2>()));
@@ -76,7 +76,7 @@ TEST_F(Place, AFunctionSaysItsCallersLine) {
   EXPECT_PLACED(loss::cross_entropy_with_logits(x_, Tensor<1, Int>()));
 }
 
-TEST_F(Place, AnErrorNamesWhatWasCalledNotItsParts) {
+TEST_F(CallSite, AnErrorNamesWhatWasCalledNotItsParts) {
   const auto starts = [](const std::string& name, const std::function<void()>& program) {
     const std::string text = error_of(program);
     EXPECT_TRUE(text.starts_with(name + ": ")) << text;
@@ -88,13 +88,13 @@ TEST_F(Place, AnErrorNamesWhatWasCalledNotItsParts) {
          [&] { static_cast<void>(loss::cross_entropy_with_logits(x_, Tensor<1, Int>())); });
 }
 
-TEST_F(Place, TheTextBeforeItIsTheArraysOwn) {
+TEST_F(CallSite, TheTextBeforeItIsTheArraysOwn) {
   const std::string text = error_of([&] { static_cast<void>(x_.matmul(y_)); });
   const std::string own = error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); });
   EXPECT_EQ(text.substr(0, text.rfind(" at ")), own);
 }
 
-TEST_F(Place, TheCodeStaysTheErrors) {
+TEST_F(CallSite, TheCodeStaysTheErrors) {
   try {
     static_cast<void>(x_.matmul(y_));
     FAIL() << "no error";
@@ -103,8 +103,8 @@ TEST_F(Place, TheCodeStaysTheErrors) {
   }
 }
 
-// An operator has no room for a place, and that of a header would mislead.
-TEST_F(Place, AnOperatorSaysItsOpOnly) {
+// An operator has no room for a site, and that of a header would mislead.
+TEST_F(CallSite, AnOperatorSaysItsOpOnly) {
   for (const std::string& text :
        {error_of([&] { static_cast<void>(x_ + y_); }), error_of([&] { static_cast<void>(x_[2]); }),
         error_of([&] { static_cast<void>(x_.slice(at(7))); })}) {
