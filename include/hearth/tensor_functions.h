@@ -129,36 +129,6 @@ template <int R>
 Tensor<1> std(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.std(site);
 }
-template <int R, NumericKind K>
-Tensor<R, Int> argmax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.argmax(dim, site);
-}
-template <int R, NumericKind K>
-Tensor<R, Int> argmin(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.argmin(dim, site);
-}
-template <int R, NumericKind K>
-std::pair<Tensor<R, K>, Tensor<R, Int>> max_with_indices(const Tensor<R, K>& x, std::int64_t dim,
-                                                         CallSite site = CallSite::here()) {
-  return x.max_dim_with_indices(dim, site);
-}
-template <int R, NumericKind K>
-std::pair<Tensor<R, K>, Tensor<R, Int>> min_with_indices(const Tensor<R, K>& x, std::int64_t dim,
-                                                         CallSite site = CallSite::here()) {
-  return x.min_dim_with_indices(dim, site);
-}
-template <int R>
-Tensor<R> softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.softmax(dim, site);
-}
-template <int R>
-Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.log_softmax(dim, site);
-}
-template <int R>
-Tensor<R> logsumexp(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.logsumexp(dim, site);
-}
 
 // ---- Shape and parts
 // Lists of extents and axes say the result's rank: reshape(x, {2, -1}), unsqueeze(x, {0}). Where
@@ -289,28 +259,6 @@ Tensor<R, K> transpose(const Tensor<R, K>& x, CallSite site = CallSite::here()) 
 
 // ---- Indexing
 
-template <int R, TensorKind K>
-Tensor<R, K> gather(const Tensor<R, K>& x, const Tensor<R, Int>& indices, std::int64_t dim,
-                    CallSite site = CallSite::here()) {
-  return x.gather(dim, indices, site);
-}
-template <int R, TensorKind K>
-Tensor<R, K> select(const Tensor<R, K>& x, const Tensor<1, Int>& indices, std::int64_t dim,
-                    CallSite site = CallSite::here()) {
-  return x.select(dim, indices, site);
-}
-template <int R, TensorKind K>
-Tensor<R, K> scatter_add(const Tensor<R, K>& x, const Tensor<R, Int>& indices,
-                         const Tensor<R, K>& values, std::int64_t dim,
-                         CallSite site = CallSite::here()) {
-  return x.scatter(dim, indices, values, site);
-}
-template <int R, TensorKind K>
-Tensor<R, K> select_add(const Tensor<R, K>& x, const Tensor<1, Int>& indices,
-                        const Tensor<R, K>& values, std::int64_t dim,
-                        CallSite site = CallSite::here()) {
-  return x.select_assign(dim, indices, values, site);
-}
 template <int R, NumericKind K>
 Tensor<R + 1, K> one_hot(const Tensor<R, K>& indices, std::int64_t classes,
                          CallSite site = CallSite::here()) {

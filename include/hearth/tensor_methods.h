@@ -4,7 +4,8 @@
 //
 // `other` has the tensor's rank, and extents of 1 stretch; a number may stand in its place. The
 // forms ending in _scalar and _elem are Burn's names for numbers. Reductions: over everything to
-// one element, over `dim` or `dims`, which stay with extent 1. `site` is the caller's line.
+// one element, over `dim` or `dims`, which stay with extent 1, as they do of ops along `dim`.
+// `site` is the caller's line.
 #pragma once
 
 #include <cstdint>
@@ -178,7 +179,7 @@ class Methods {
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> add_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return add(number); });
+    return located_as("add_scalar", site, [&] { return add(number); });
   }
   // a - b.
   Tensor<Rank, K> sub(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -194,7 +195,7 @@ class Methods {
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> sub_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return sub(number); });
+    return located_as("sub_scalar", site, [&] { return sub(number); });
   }
   // a * b.
   Tensor<Rank, K> mul(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -210,7 +211,7 @@ class Methods {
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> mul_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return mul(number); });
+    return located_as("mul_scalar", site, [&] { return mul(number); });
   }
   // a / b; integers truncate, and give 0 for b = 0.
   Tensor<Rank, K> div(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -226,7 +227,7 @@ class Methods {
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> div_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return div(number); });
+    return located_as("div_scalar", site, [&] { return div(number); });
   }
   // a - b * floor(a / b): the sign of b. Integers give 0 for b = 0.
   Tensor<Rank, K> remainder(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -242,39 +243,43 @@ class Methods {
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> remainder_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return remainder(number); });
+    return located_as("remainder_scalar", site, [&] { return remainder(number); });
   }
   // The larger of a and b; NaN if either is.
   Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::maximum(array(), other.array())); });
+    return located_as("max_pair", site,
+                      [&] { return typed<K>(hearth::maximum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> max_pair(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<K>(hearth::maximum(array(), scalar(number))); });
+    return located_as("max_pair", site,
+                      [&] { return typed<K>(hearth::maximum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> max_pair_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return max_pair(number); });
+    return located_as("max_pair_scalar", site, [&] { return max_pair(number); });
   }
   // The smaller of a and b; NaN if either is.
   Tensor<Rank, K> min_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::minimum(array(), other.array())); });
+    return located_as("min_pair", site,
+                      [&] { return typed<K>(hearth::minimum(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> min_pair(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<K>(hearth::minimum(array(), scalar(number))); });
+    return located_as("min_pair", site,
+                      [&] { return typed<K>(hearth::minimum(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Tensor<Rank, K> min_pair_scalar(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return min_pair(number); });
+    return located_as("min_pair_scalar", site, [&] { return min_pair(number); });
   }
   // Whether a = b; false for NaN.
   Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
@@ -286,7 +291,7 @@ class Methods {
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> equal_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return equal(number); });
+    return located_as("equal_elem", site, [&] { return equal(number); });
   }
   // Whether a differs from b; true for NaN.
   Tensor<Rank, Bool> not_equal(const Tensor<Rank, K>& other,
@@ -299,32 +304,36 @@ class Methods {
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> not_equal_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return not_equal(number); });
+    return located_as("not_equal_elem", site, [&] { return not_equal(number); });
   }
   // Whether a < b; false for NaN.
   Tensor<Rank, Bool> lower(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::less(array(), other.array())); });
+    return located_as("lower", site,
+                      [&] { return typed<Bool>(hearth::less(array(), other.array())); });
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> lower(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::less(array(), scalar(number))); });
+    return located_as("lower", site,
+                      [&] { return typed<Bool>(hearth::less(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> lower_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return lower(number); });
+    return located_as("lower_elem", site, [&] { return lower(number); });
   }
   // Whether a <= b; false for NaN.
   Tensor<Rank, Bool> lower_equal(const Tensor<Rank, K>& other,
                                  CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::less_equal(array(), other.array())); });
+    return located_as("lower_equal", site,
+                      [&] { return typed<Bool>(hearth::less_equal(array(), other.array())); });
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> lower_equal(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::less_equal(array(), scalar(number))); });
+    return located_as("lower_equal", site,
+                      [&] { return typed<Bool>(hearth::less_equal(array(), scalar(number))); });
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> lower_equal_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return lower_equal(number); });
+    return located_as("lower_equal_elem", site, [&] { return lower_equal(number); });
   }
   // Whether a > b; false for NaN.
   Tensor<Rank, Bool> greater(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
@@ -336,7 +345,7 @@ class Methods {
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> greater_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return greater(number); });
+    return located_as("greater_elem", site, [&] { return greater(number); });
   }
   // Whether a >= b; false for NaN.
   Tensor<Rank, Bool> greater_equal(const Tensor<Rank, K>& other,
@@ -351,52 +360,62 @@ class Methods {
   }
   template <ScalarOf<K> N>
   Tensor<Rank, Bool> greater_equal_elem(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return greater_equal(number); });
+    return located_as("greater_equal_elem", site, [&] { return greater_equal(number); });
   }
   // Whether a and b.
   Tensor<Rank, K> bool_and(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::logical_and(array(), other.array())); });
+    return located_as("bool_and", site,
+                      [&] { return typed<K>(hearth::logical_and(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
   Tensor<Rank, K> bool_and(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<K>(hearth::logical_and(array(), scalar(number))); });
+    return located_as("bool_and", site,
+                      [&] { return typed<K>(hearth::logical_and(array(), scalar(number))); });
   }
   // Whether a or b.
   Tensor<Rank, K> bool_or(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::logical_or(array(), other.array())); });
+    return located_as("bool_or", site,
+                      [&] { return typed<K>(hearth::logical_or(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
   Tensor<Rank, K> bool_or(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<K>(hearth::logical_or(array(), scalar(number))); });
+    return located_as("bool_or", site,
+                      [&] { return typed<K>(hearth::logical_or(array(), scalar(number))); });
   }
   // Whether a or b but not both.
   Tensor<Rank, K> bool_xor(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::logical_xor(array(), other.array())); });
+    return located_as("bool_xor", site,
+                      [&] { return typed<K>(hearth::logical_xor(array(), other.array())); });
   }
   template <ScalarOf<K> N>
     requires BoolKind<K>
   Tensor<Rank, K> bool_xor(N number, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<K>(hearth::logical_xor(array(), scalar(number))); });
+    return located_as("bool_xor", site,
+                      [&] { return typed<K>(hearth::logical_xor(array(), scalar(number))); });
   }
   // Whether x is false.
   Tensor<Rank, K> bool_not(CallSite site = CallSite::here()) const
     requires BoolKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::logical_not(array())); });
+    return located_as("bool_not", site, [&] { return typed<K>(hearth::logical_not(array())); });
   }
   // Whether x is not a number.
   Tensor<Rank, Bool> is_nan(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<Bool>(hearth::is_nan(array())); });
+  }
+  // Another dtype: truncates and saturates to integers, != 0 to bool.
+  Tensor<Rank, Int> cast(CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<Int>(hearth::cast(array())); });
   }
   // The sum over axes; integers keep their dtype and wrap.
   Total<K> sum(CallSite site = CallSite::here()) const
@@ -423,12 +442,12 @@ class Methods {
   Tensor<Rank, K> sum_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::sum(array(), {dim}, true)); });
+    return located_as("sum_dim", site, [&] { return typed<K>(hearth::sum(array(), {dim}, true)); });
   }
   Tensor<Rank, K> sum_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::sum(array(), dims, true)); });
+    return located_as("sum_dims", site, [&] { return typed<K>(hearth::sum(array(), dims, true)); });
   }
   // The product over axes.
   Total<K> prod(CallSite site = CallSite::here()) const
@@ -455,12 +474,14 @@ class Methods {
   Tensor<Rank, K> prod_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::prod(array(), {dim}, true)); });
+    return located_as("prod_dim", site,
+                      [&] { return typed<K>(hearth::prod(array(), {dim}, true)); });
   }
   Tensor<Rank, K> prod_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::prod(array(), dims, true)); });
+    return located_as("prod_dims", site,
+                      [&] { return typed<K>(hearth::prod(array(), dims, true)); });
   }
   // The largest element over axes; NaN wins.
   Total<K> max(CallSite site = CallSite::here()) const
@@ -487,12 +508,12 @@ class Methods {
   Tensor<Rank, K> max_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::max(array(), {dim}, true)); });
+    return located_as("max_dim", site, [&] { return typed<K>(hearth::max(array(), {dim}, true)); });
   }
   Tensor<Rank, K> max_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::max(array(), dims, true)); });
+    return located_as("max_dims", site, [&] { return typed<K>(hearth::max(array(), dims, true)); });
   }
   // The smallest element over axes; NaN wins.
   Total<K> min(CallSite site = CallSite::here()) const
@@ -519,12 +540,12 @@ class Methods {
   Tensor<Rank, K> min_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::min(array(), {dim}, true)); });
+    return located_as("min_dim", site, [&] { return typed<K>(hearth::min(array(), {dim}, true)); });
   }
   Tensor<Rank, K> min_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::min(array(), dims, true)); });
+    return located_as("min_dims", site, [&] { return typed<K>(hearth::min(array(), dims, true)); });
   }
   // Whether any element over axes is not 0.
   Total<Bool> any(CallSite site = CallSite::here()) const {
@@ -542,10 +563,12 @@ class Methods {
     return {};
   }
   Tensor<Rank, Bool> any_dim(std::int64_t dim, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
+    return located_as("any_dim", site,
+                      [&] { return typed<Bool>(hearth::any(array(), {dim}, true)); });
   }
   Tensor<Rank, Bool> any_dims(const Dims& dims, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::any(array(), dims, true)); });
+    return located_as("any_dims", site,
+                      [&] { return typed<Bool>(hearth::any(array(), dims, true)); });
   }
   // Whether all elements over axes are not 0.
   Total<Bool> all(CallSite site = CallSite::here()) const {
@@ -563,10 +586,83 @@ class Methods {
     return {};
   }
   Tensor<Rank, Bool> all_dim(std::int64_t dim, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });
+    return located_as("all_dim", site,
+                      [&] { return typed<Bool>(hearth::all(array(), {dim}, true)); });
   }
   Tensor<Rank, Bool> all_dims(const Dims& dims, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Bool>(hearth::all(array(), dims, true)); });
+    return located_as("all_dims", site,
+                      [&] { return typed<Bool>(hearth::all(array(), dims, true)); });
+  }
+  // The lowest index of the largest element along an axis; NaN wins.
+  Tensor<Rank, Int> argmax(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<Int>(hearth::argmax(array(), dim, true)); });
+  }
+  // The lowest index of the smallest element along an axis; NaN wins.
+  Tensor<Rank, Int> argmin(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<Int>(hearth::argmin(array(), dim, true)); });
+  }
+  // The largest element along an axis and its lowest index; NaN wins.
+  std::pair<Tensor<Rank, K>, Tensor<Rank, Int>> max_dim_with_indices(
+      std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located_as("max_dim_with_indices", site,
+                      [&] { return typed<K, Int>(hearth::max_with_indices(array(), dim, true)); });
+  }
+  // The smallest element along an axis and its lowest index; NaN wins.
+  std::pair<Tensor<Rank, K>, Tensor<Rank, Int>> min_dim_with_indices(
+      std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located_as("min_dim_with_indices", site,
+                      [&] { return typed<K, Int>(hearth::min_with_indices(array(), dim, true)); });
+  }
+  // out[..i..] = x[..indices[..i..]..] along an axis.
+  Tensor<Rank, K> gather(std::int64_t dim, const Tensor<Rank, Int>& indices,
+                         CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::gather(array(), indices.array(), dim)); });
+  }
+  // x with values added at indices along an axis, in index order; bool: or.
+  Tensor<Rank, K> scatter(std::int64_t dim, const Tensor<Rank, Int>& indices,
+                          const Tensor<Rank, K>& values, CallSite site = CallSite::here()) const {
+    return located_as("scatter", site, [&] {
+      return typed<K>(hearth::scatter_add(array(), indices.array(), values.array(), dim));
+    });
+  }
+  // The slices of x along an axis that a list of indices names.
+  Tensor<Rank, K> select(std::int64_t dim, const Tensor<Rank * 0 + 1, Int>& indices,
+                         CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::select(array(), indices.array(), dim)); });
+  }
+  // x with slices of values added to the slices that a list of indices names; bool: or.
+  Tensor<Rank, K> select_assign(std::int64_t dim, const Tensor<Rank * 0 + 1, Int>& indices,
+                                const Tensor<Rank, K>& values,
+                                CallSite site = CallSite::here()) const {
+    return located_as("select_assign", site, [&] {
+      return typed<K>(hearth::select_add(array(), indices.array(), values.array(), dim));
+    });
+  }
+  // e^x / sum(e^x) along an axis.
+  Tensor<Rank, K> softmax(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::softmax(array(), dim)); });
+  }
+  // x - logsumexp(x) along an axis.
+  Tensor<Rank, K> log_softmax(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::log_softmax(array(), dim)); });
+  }
+  // log(sum(e^x)) along an axis.
+  Tensor<Rank, K> logsumexp(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::logsumexp(array(), dim, true)); });
   }
 
  private:
@@ -574,6 +670,10 @@ class Methods {
   template <TensorKind Result = K, int R = Rank>
   static Tensor<R, Result> typed(Array array) {
     return Tensor<R, Result>(std::move(array), Unchecked());
+  }
+  template <TensorKind First, TensorKind Second>
+  static std::pair<Tensor<Rank, First>, Tensor<Rank, Second>> typed(std::pair<Array, Array> both) {
+    return {typed<First>(std::move(both.first)), typed<Second>(std::move(both.second))};
   }
 };
 
@@ -682,6 +782,11 @@ template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> add(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.add(other, site);
 }
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> add(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::add(tensor_detail::scalar(number), x.array())); });
+}
 template <int R, NumericKind K>
 Tensor<R, K> sub(const Tensor<R, K>& x, const Tensor<R, K>& other,
                  CallSite site = CallSite::here()) {
@@ -690,6 +795,11 @@ Tensor<R, K> sub(const Tensor<R, K>& x, const Tensor<R, K>& other,
 template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> sub(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.sub(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> sub(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::sub(tensor_detail::scalar(number), x.array())); });
 }
 template <int R, NumericKind K>
 Tensor<R, K> mul(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -700,6 +810,11 @@ template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> mul(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.mul(other, site);
 }
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> mul(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::mul(tensor_detail::scalar(number), x.array())); });
+}
 template <int R, NumericKind K>
 Tensor<R, K> div(const Tensor<R, K>& x, const Tensor<R, K>& other,
                  CallSite site = CallSite::here()) {
@@ -708,6 +823,11 @@ Tensor<R, K> div(const Tensor<R, K>& x, const Tensor<R, K>& other,
 template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> div(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.div(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> div(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::div(tensor_detail::scalar(number), x.array())); });
 }
 template <int R, NumericKind K>
 Tensor<R, K> remainder(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -718,23 +838,41 @@ template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> remainder(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.remainder(other, site);
 }
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> remainder(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::remainder(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R, NumericKind K>
 Tensor<R, K> maximum(const Tensor<R, K>& x, const Tensor<R, K>& other,
                      CallSite site = CallSite::here()) {
-  return x.max_pair(other, site);
+  return located_as("maximum", site, [&] { return x.max_pair(other); });
 }
 template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> maximum(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
-  return x.max_pair(other, site);
+  return located_as("maximum", site, [&] { return x.max_pair(other); });
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> maximum(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::maximum(tensor_detail::scalar(number), x.array()));
+  });
 }
 template <int R, NumericKind K>
 Tensor<R, K> minimum(const Tensor<R, K>& x, const Tensor<R, K>& other,
                      CallSite site = CallSite::here()) {
-  return x.min_pair(other, site);
+  return located_as("minimum", site, [&] { return x.min_pair(other); });
 }
 template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> minimum(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
-  return x.min_pair(other, site);
+  return located_as("minimum", site, [&] { return x.min_pair(other); });
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> minimum(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::minimum(tensor_detail::scalar(number), x.array()));
+  });
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -745,6 +883,12 @@ template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.equal(other, site);
 }
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> equal(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::equal(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R, TensorKind K>
 Tensor<R, Bool> not_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
                           CallSite site = CallSite::here()) {
@@ -754,23 +898,41 @@ template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> not_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.not_equal(other, site);
 }
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> not_equal(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::not_equal(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R, TensorKind K>
 Tensor<R, Bool> less(const Tensor<R, K>& x, const Tensor<R, K>& other,
                      CallSite site = CallSite::here()) {
-  return x.lower(other, site);
+  return located_as("less", site, [&] { return x.lower(other); });
 }
 template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> less(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
-  return x.lower(other, site);
+  return located_as("less", site, [&] { return x.lower(other); });
+}
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> less(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::less(tensor_detail::scalar(number), x.array()));
+  });
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> less_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
                            CallSite site = CallSite::here()) {
-  return x.lower_equal(other, site);
+  return located_as("less_equal", site, [&] { return x.lower_equal(other); });
 }
 template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> less_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
-  return x.lower_equal(other, site);
+  return located_as("less_equal", site, [&] { return x.lower_equal(other); });
+}
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> less_equal(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::less_equal(tensor_detail::scalar(number), x.array()));
+  });
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> greater(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -781,6 +943,12 @@ template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> greater(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.greater(other, site);
 }
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> greater(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::greater(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R, TensorKind K>
 Tensor<R, Bool> greater_equal(const Tensor<R, K>& x, const Tensor<R, K>& other,
                               CallSite site = CallSite::here()) {
@@ -790,28 +958,38 @@ template <int R, TensorKind K, ScalarOf<K> N>
 Tensor<R, Bool> greater_equal(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
   return x.greater_equal(other, site);
 }
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, Bool> greater_equal(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::greater_equal(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R>
 Tensor<R, Bool> logical_and(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
                             CallSite site = CallSite::here()) {
-  return x.bool_and(other, site);
+  return located_as("logical_and", site, [&] { return x.bool_and(other); });
 }
 template <int R>
 Tensor<R, Bool> logical_or(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
                            CallSite site = CallSite::here()) {
-  return x.bool_or(other, site);
+  return located_as("logical_or", site, [&] { return x.bool_or(other); });
 }
 template <int R>
 Tensor<R, Bool> logical_xor(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
                             CallSite site = CallSite::here()) {
-  return x.bool_xor(other, site);
+  return located_as("logical_xor", site, [&] { return x.bool_xor(other); });
 }
 template <int R>
 Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
-  return x.bool_not(site);
+  return located_as("logical_not", site, [&] { return x.bool_not(); });
 }
 template <int R>
 Tensor<R, Bool> is_nan(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.is_nan(site);
+}
+template <int R, TensorKind K>
+Tensor<R, Int> cast(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.cast(site);
 }
 template <int R, NumericKind K>
 Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
@@ -832,6 +1010,58 @@ Tensor<1, K> min(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
 template <int R, TensorKind K>
 Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.any(site);
+}
+template <int R, NumericKind K>
+Tensor<R, Int> argmax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.argmax(dim, site);
+}
+template <int R, NumericKind K>
+Tensor<R, Int> argmin(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.argmin(dim, site);
+}
+template <int R, NumericKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> max_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                         CallSite site = CallSite::here()) {
+  return located_as("max_with_indices", site, [&] { return x.max_dim_with_indices(dim); });
+}
+template <int R, NumericKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> min_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                         CallSite site = CallSite::here()) {
+  return located_as("min_with_indices", site, [&] { return x.min_dim_with_indices(dim); });
+}
+template <int R, TensorKind K>
+Tensor<R, K> gather(const Tensor<R, K>& x, const Tensor<R, Int>& indices, std::int64_t dim,
+                    CallSite site = CallSite::here()) {
+  return x.gather(dim, indices, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> scatter_add(const Tensor<R, K>& x, const Tensor<R, Int>& indices,
+                         const Tensor<R, K>& values, std::int64_t dim,
+                         CallSite site = CallSite::here()) {
+  return located_as("scatter_add", site, [&] { return x.scatter(dim, indices, values); });
+}
+template <int R, TensorKind K>
+Tensor<R, K> select(const Tensor<R, K>& x, const Tensor<R * 0 + 1, Int>& indices, std::int64_t dim,
+                    CallSite site = CallSite::here()) {
+  return x.select(dim, indices, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> select_add(const Tensor<R, K>& x, const Tensor<R * 0 + 1, Int>& indices,
+                        const Tensor<R, K>& values, std::int64_t dim,
+                        CallSite site = CallSite::here()) {
+  return located_as("select_add", site, [&] { return x.select_assign(dim, indices, values); });
+}
+template <int R>
+Tensor<R> softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.softmax(dim, site);
+}
+template <int R>
+Tensor<R> log_softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.log_softmax(dim, site);
+}
+template <int R>
+Tensor<R> logsumexp(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.logsumexp(dim, site);
 }
 
 }  // namespace v0

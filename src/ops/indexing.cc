@@ -323,6 +323,7 @@ constinit const OpDef defs::scatter_add_op = {
     .name = "scatter_add",
     .summary = "x with values added at indices along an axis, in index order; bool: or.",
     .shapes = "x [...], indices [..., m, ...], values [..., m, ...] -> [...], m at axis",
+    .method = "scatter",
     .kind = OpKind::indexed,
     .params = kAxis,
     .min_inputs = 3,
@@ -353,6 +354,7 @@ constinit const OpDef defs::select_add_op = {
     .summary =
         "x with slices of values added to the slices that a list of indices names; bool: or.",
     .shapes = "x [..., n, ...], indices [m], values [..., m, ...] -> [..., n, ...], m at axis",
+    .method = "select_assign",
     .kind = OpKind::indexed,
     .params = kAxis,
     .min_inputs = 3,

@@ -1,0 +1,189 @@
+// Ops of numbers whose methods follow from no rule of the op table: powers, bounds, products,
+// masks, means. The base of Tensor that has them.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include "hearth/call_site.h"
+#include "hearth/indexing.h"
+#include "hearth/ops.h"
+#include "hearth/tensor_types.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace tensor_detail {
+
+template <int Rank, TensorKind K>
+class Arithmetic {
+  using Self = Tensor<Rank, K>;
+
+ public:
+  // To the power of whole numbers; powf() takes any.
+  Self powi(const Self& exponent, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+  }
+  template <std::integral N>
+    requires NumericKind<K>
+  Self powi(N exponent, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return Self(hearth::pow(array(), tensor_detail::scalar(exponent))); });
+  }
+  template <std::floating_point N>
+  Self powi(N exponent) const = delete;  // powf() takes fractions
+  template <std::integral N>
+    requires NumericKind<K>
+  Self powi_scalar(N exponent, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return powi(exponent); });
+  }
+
+  Self powf(const Self& exponent, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+  }
+  Self powf(double exponent, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return powf_scalar(exponent); });
+  }
+  Self powf_scalar(double exponent, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::pow(array(), exponent)); });
+  }
+
+  template <ScalarOf<K> Low, ScalarOf<K> High>
+    requires NumericKind<K>
+  Self clamp(Low low, High high, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(hearth::clamp(array(), tensor_detail::scalar(low), tensor_detail::scalar(high)));
+    });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Self clamp_min(N low, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return Self(hearth::clamp_min(array(), tensor_detail::scalar(low))); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Self clamp_max(N high, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return Self(hearth::clamp_max(array(), tensor_detail::scalar(high))); });
+  }
+  // This + (other - this) * t.
+  Self lerp(const Self& other, double t, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::lerp(array(), other.array(), t)); });
+  }
+  Self lerp(const Self& other, const Self& t, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::lerp(array(), other.array(), t.array())); });
+  }
+  // By tanh; gelu() is by erf.
+  Self gelu_approximate(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::gelu(array(), true)); });
+  }
+  // [.., m, k] x [.., k, n] = [.., m, n]; leading extents of 1 stretch.
+  Self matmul(const Self& other, CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank >= 2)
+  {
+    return located(site, [&] { return Self(hearth::matmul(array(), other.array())); });
+  }
+  Tensor<1, K> dot(const Self& other, CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank == 1)
+  {
+    return located_as("dot", site, [&] { return static_cast<const Self&>(*this).mul(other).sum(); });
+  }
+  // The other triangle becomes 0.
+  Self triu(std::int64_t diagonal = 0, CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank >= 2)
+  {
+    return located(site, [&] { return Self(hearth::triu(array(), diagonal)); });
+  }
+  Self tril(std::int64_t diagonal = 0, CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank >= 2)
+  {
+    return located(site, [&] { return Self(hearth::tril(array(), diagonal)); });
+  }
+
+  // `value` where the mask is true, this tensor elsewhere: mask and value broadcast to its shape.
+  Self mask_where(const Tensor<Rank, Bool>& mask, const Self& value,
+                  CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set_where("mask_where", array(), mask.array(), value.array()));
+    });
+  }
+  template <ScalarOf<K> N>
+  Self mask_fill(const Tensor<Rank, Bool>& mask, N value, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set_where("mask_fill", array(), mask.array(),
+                                           tensor_detail::scalar(value)));
+    });
+  }
+
+  // Of integers: an integer, the quotient without its fraction.
+  Tensor<1, K> mean(CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return Tensor<1, K>(hearth::reshape(hearth::mean(array()), {1})); });
+  }
+  template <std::integral D>
+  Tensor<1, K> mean(D) const {
+    static_assert(tensor_detail::kNever<D>,
+                  "mean() is over everything: write mean_dim(1) or mean_dims({0, 1})");
+    return {};
+  }
+  template <class D>
+  Tensor<1, K> mean(std::initializer_list<D>) const {
+    return mean(0);
+  }
+  Self mean_dim(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return Self(hearth::mean(array(), {dim}, true)); });
+  }
+  Self mean_dims(const Dims& dims, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return Self(hearth::mean(array(), dims, true)); });
+  }
+
+  // Over the whole tensor, or over `dim`, which stays with extent 1: divided by count - correction.
+  Tensor<1, K> var(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Tensor<1, K>(hearth::reshape(hearth::var(array()), {1})); });
+  }
+  Self var(std::int64_t dim, std::int64_t correction = 1, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::var(array(), {dim}, true, correction)); });
+  }
+  Tensor<1, K> std(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Tensor<1, K>(hearth::reshape(hearth::std(array()), {1})); });
+  }
+  Self std(std::int64_t dim, std::int64_t correction = 1, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return Self(hearth::std(array(), {dim}, true, correction)); });
+  }
+
+ private:
+  const Array& array() const noexcept { return static_cast<const Self&>(*this).array(); }
+};
+
+}  // namespace tensor_detail
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,197 @@
+// Parts of a tensor: x[i], slice() of words, set(), narrow(), one_hot(). The base of Tensor that
+// has them; gather() and select() are in tensor_methods.h.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hearth/call_site.h"
+#include "hearth/indexing.h"
+#include "hearth/ops.h"
+#include "hearth/tensor_types.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace tensor_detail {
+
+template <int Rank, TensorKind K>
+class Indexing {
+  using Self = Tensor<Rank, K>;
+
+ public:
+  // x[i]: element i of the first axis, which goes; of rank 1 a tensor of one element. Negative
+  // positions count from the end; Error{invalid_argument} where there is no such element.
+  template <std::integral I>
+  Tensor<(Rank > 1 ? Rank - 1 : 1), K> operator[](I position) const {
+    const IndexWord word(position);
+    if constexpr (Rank > 1) {
+      return Tensor<Rank - 1, K>(hearth::index(array(), {word}));
+    } else {
+      return Self(hearth::index(array(), {word, new_axis}));
+    }
+  }
+  // x[from(1)], x[range(0, 8, 2)]: a part of the first axis.
+  Self operator[](const Slice& part) const { return Self(hearth::index(array(), {part})); }
+  // The elements of the first axis that `positions` name, which are not counted from the end.
+  Self operator[](const Tensor<1, Int>& positions) const { return self().select(0, positions); }
+  // The same of a list, x[{2, 0, -1}], where negative ones are counted from the end.
+  template <std::integral I, std::size_t N>
+    requires(!std::same_as<I, bool>)
+  Self operator[](const I (&positions)[N]) const {
+    return Self(tensor_detail::elements(array(), listed(positions)));
+  }
+  template <int R>
+  Self operator[](const Tensor<R, Bool>&) const {
+    static_assert(R < 0,
+                  "a mask picks a number of elements that only its values tell: write "
+                  "x.set(mask, v) or mask_where(), or reduce");
+    return {};
+  }
+  // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis). Where no
+  // axis is left the result is a tensor of one element.
+  template <class... W>
+    requires(sizeof...(W) > 0 && (std::convertible_to<W, IndexWord> && ...))
+  auto slice(W... words) const {
+    constexpr int kLeft = Rank + (kRankChange<W> + ...);
+    static_assert(kLeft >= 0, "more words than the tensor has dimensions");
+    if constexpr (kLeft < 0) {
+      return {};
+    } else if constexpr (kLeft == 0) {
+      return Tensor<1, K>(hearth::index(array(), {IndexWord(words)..., new_axis}));
+    } else {
+      return Tensor<kLeft, K>(hearth::index(array(), {IndexWord(words)...}));
+    }
+  }
+  // This tensor with `value`, which broadcasts, in the part that the words name.
+  // x = x.set({at(0), from(2)}, y) reuses x's memory where nothing else holds it.
+  template <int R>
+    requires(R <= Rank)
+  Self set(std::initializer_list<IndexWord> words, const Tensor<R, K>& value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(tensor_detail::set(array(), words, value.array())); });
+  }
+  template <ScalarOf<K> N>
+  Self set(std::initializer_list<IndexWord> words, N value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set(array(), words, tensor_detail::scalar(value)));
+    });
+  }
+  // x.set({{2, 0, -1}}, value): in the elements of the first axis at a list of positions, one after
+  // the other.
+  template <std::integral I, std::size_t Lists, std::size_t N, int R>
+    requires(!std::same_as<I, bool> && R <= Rank)
+  Self set(const I (&positions)[Lists][N], const Tensor<R, K>& value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set(array(), only_list(positions), value.array()));
+    });
+  }
+  template <std::integral I, std::size_t Lists, std::size_t N, ScalarOf<K> Number>
+    requires(!std::same_as<I, bool>)
+  Self set(const I (&positions)[Lists][N], Number value, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set(array(), only_list(positions), tensor_detail::scalar(value)));
+    });
+  }
+  // Where a mask is true: mask and value broadcast to the shape of this tensor.
+  Self set(const Tensor<Rank, Bool>& mask, const Self& value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set_where("set", array(), mask.array(), value.array()));
+    });
+  }
+  template <ScalarOf<K> N>
+  Self set(const Tensor<Rank, Bool>& mask, N value, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(
+          tensor_detail::set_where("set", array(), mask.array(), tensor_detail::scalar(value)));
+    });
+  }
+  template <int R, class Value>
+  Self set(const Tensor<R, Int>&, const Value&) const {
+    static_assert(tensor_detail::kNever<Value>,
+                  "set() takes words, a list of positions such as {{2, 0}}, or a mask: "
+                  "select_assign() adds at the positions of a tensor");
+    return {};
+  }
+  // Over the first axis: for (const auto& row : x).
+  auto begin() const { return Elements<Self>{self(), 0}; }
+  auto end() const { return Elements<Self>{self(), array().shape()[0]}; }
+
+  // One Slice for each leading dimension: slice({{0, 2}, {1, std::nullopt, 2}}).
+  template <std::size_t N>
+    requires(N <= Rank)
+  Self slice(const Slice (&slices)[N], CallSite site = CallSite::here()) const {
+    return located(
+        site, [&] { return Self(hearth::slice(array(), std::vector<Slice>(slices, slices + N))); });
+  }
+  Self slice_dim(std::int64_t dim, const Slice& part, CallSite site = CallSite::here()) const {
+    return located(
+        site, [&] { return Self(hearth::slice(array(), only_along("slice_dim", dim, part))); });
+  }
+  template <std::size_t N>
+    requires(N <= Rank)
+  Self slice_assign(const Slice (&slices)[N], const Self& value,
+                    CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(
+          hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N), value.array()));
+    });
+  }
+  template <std::size_t N, ScalarOf<K> Number>
+    requires(N <= Rank)
+  Self slice_fill(const Slice (&slices)[N], Number value, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N),
+                                       tensor_detail::scalar(value)));
+    });
+  }
+  // `length` elements of `dim` from `start`.
+  Self narrow(std::int64_t dim, std::int64_t start, std::int64_t length,
+              CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::narrow(array(), dim, start, length)); });
+  }
+  // 1 at the index, 0 elsewhere, in a new last dimension of `classes`.
+  Tensor<Rank + 1, K> one_hot(std::int64_t classes, CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank < kMaxRank)
+  {
+    return located_as("one_hot", site, [&] {
+      return Tensor<Rank + 1, K>(
+          hearth::one_hot(hearth::cast(array(), DType::i64), classes, array().dtype()));
+    });
+  }
+
+ private:
+  const Array& array() const noexcept { return static_cast<const Self&>(*this).array(); }
+  const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+  static std::vector<Slice> only_along(const char* op, std::int64_t dim, const Slice& part) {
+    std::vector<Slice> slices(static_cast<std::size_t>(normalize_axis(op, dim, Rank)) + 1);
+    slices.back() = part;
+    return slices;
+  }
+  template <class I, std::size_t N>
+  static std::array<std::int64_t, N> listed(const I (&positions)[N]) {
+    std::array<std::int64_t, N> out;
+    for (std::size_t i = 0; i < N; ++i) out[i] = static_cast<std::int64_t>(positions[i]);
+    return out;
+  }
+  template <class I, std::size_t Lists, std::size_t N>
+  static auto only_list(const I (&positions)[Lists][N]) {
+    static_assert(Lists == 1,
+                  "set() takes one list of positions, those along the first axis; a mask is a "
+                  "tensor of bool, made by a comparison or of lists of true and false");
+    return listed(positions[0]);
+  }
+};
+
+}  // namespace tensor_detail
+}  // namespace v0
+}  // namespace hearth

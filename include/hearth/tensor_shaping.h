@@ -1,0 +1,199 @@
+// The same elements in another shape, joined or taken apart: reshape(), permute(), squeeze(),
+// cat(), split() and others. The base of Tensor that has them.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hearth/call_site.h"
+#include "hearth/ops.h"
+#include "hearth/tensor_types.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace tensor_detail {
+
+template <int Rank, TensorKind K>
+class Shaping {
+  using Self = Tensor<Rank, K>;
+
+ public:
+  // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
+  template <std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const std::int64_t (&extents)[R],
+                                         CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Tensor<static_cast<int>(R), K>(hearth::reshape(array(), Shape(extents, R)));
+    });
+  }
+  template <std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const std::array<std::int64_t, R>& extents,
+                                         CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Tensor<static_cast<int>(R), K>(hearth::reshape(array(), Shape(extents)));
+    });
+  }
+  template <std::integral... I>
+  Tensor<static_cast<int>(sizeof...(I)) + 1, K> reshape(LocatedExtent first, I... others) const {
+    return reshape({first.value, static_cast<std::int64_t>(others)...}, first.site);
+  }
+  // Stretches extents of 1 and adds dimensions in front; -1 keeps an extent.
+  template <std::size_t R>
+    requires(R >= Rank)
+  Tensor<static_cast<int>(R), K> expand(const std::int64_t (&extents)[R],
+                                        CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Tensor<static_cast<int>(R), K>(hearth::expand(array(), Shape(extents, R)));
+    });
+  }
+  template <std::size_t R>
+    requires(R >= Rank)
+  Tensor<static_cast<int>(R), K> expand(const std::array<std::int64_t, R>& extents,
+                                        CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Tensor<static_cast<int>(R), K>(hearth::expand(array(), Shape(extents)));
+    });
+  }
+  // Swaps the last two dimensions.
+  Self transpose(CallSite site = CallSite::here()) const
+    requires(Rank >= 2)
+  {
+    return located(site, [&] { return Self(hearth::transpose(array())); });
+  }
+  Self t(CallSite site = CallSite::here()) const
+    requires(Rank == 2)
+  {
+    return located(site, [&] { return transpose(); });
+  }
+  Self swap_dims(std::int64_t a, std::int64_t b, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::swap_axes(array(), a, b)); });
+  }
+  Self permute(const Extents<Rank>& axes, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::permute(array(), axes.shape())); });
+  }
+  Self flip(const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::flip(array(), dims)); });
+  }
+  // Merges dimensions first..last, both included, into one; R says how many are left.
+  template <int R>
+    requires(R <= Rank)
+  Tensor<R, K> flatten(std::int64_t first, std::int64_t last,
+                       CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R, K>(hearth::flatten(array(), first, last)); });
+  }
+  // Drops all dimensions of extent 1; R are left.
+  template <int R>
+    requires(R <= Rank)
+  Tensor<R, K> squeeze(CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R, K>(hearth::squeeze(array())); });
+  }
+  Tensor<Rank - 1, K> squeeze(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires(Rank >= 2)
+  {
+    return located(site, [&] { return squeeze_dim(dim); });
+  }
+  Tensor<Rank - 1, K> squeeze_dim(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires(Rank >= 2)
+  {
+    return located(site, [&] { return Tensor<Rank - 1, K>(hearth::squeeze(array(), {dim})); });
+  }
+  template <int R>
+    requires(R < Rank)
+  Tensor<R, K> squeeze_dims(const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R, K>(hearth::squeeze(array(), dims)); });
+  }
+  // Adds dimensions of extent 1 in front until there are R.
+  template <int R>
+    requires(R >= Rank)
+  Tensor<R, K> unsqueeze(CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      Shape extents = Shape::filled(R, 1);
+      for (int i = 0; i < Rank; ++i) extents[R - Rank + i] = array().shape()[i];
+      return Tensor<R, K>(hearth::reshape(array(), extents));
+    });
+  }
+  Tensor<Rank + 1, K> unsqueeze_dim(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires(Rank < kMaxRank)
+  {
+    return located(site, [&] { return Tensor<Rank + 1, K>(hearth::unsqueeze(array(), {dim})); });
+  }
+  template <int R>
+    requires(R > Rank)
+  Tensor<R, K> unsqueeze_dims(const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R, K>(hearth::unsqueeze(array(), dims)); });
+  }
+  Self repeat_dim(std::int64_t dim, std::int64_t times, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      Dims repeats = Dims::filled(Rank, 1);
+      repeats[normalize_axis("repeat_dim", dim, Rank)] = times;
+      return Self(hearth::repeat(array(), repeats));
+    });
+  }
+  Self repeat(const Extents<Rank>& times, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::repeat(array(), times.shape())); });
+  }
+
+  // The same value, dense and row-major.
+  Self contiguous(CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::contiguous(array())); });
+  }
+  // `count` parts of nearly one size; split: parts of `size`, the last may be smaller.
+  std::vector<Self> chunk(std::int64_t count, std::int64_t dim,
+                          CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed(hearth::chunk(array(), count, dim)); });
+  }
+  std::vector<Self> split(std::int64_t size, std::int64_t dim,
+                          CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      if (size < 1) {
+        throw Error(ErrorCode::invalid_argument, "split: size of a part is not positive; got " +
+                                                     std::to_string(size) + ", expected >= 1");
+      }
+      const std::int64_t extent = array().shape(normalize_axis("split", dim, Rank));
+      std::vector<std::int64_t> sizes;
+      for (std::int64_t at = 0; at < extent; at += size) {
+        sizes.push_back(extent - at < size ? extent - at : size);
+      }
+      return typed(hearth::split(array(), sizes, dim));
+    });
+  }
+  std::vector<Self> split_with_sizes(const std::vector<std::int64_t>& sizes, std::int64_t dim,
+                                     CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed(hearth::split(array(), sizes, dim)); });
+  }
+  static Self cat(const std::vector<Self>& tensors, std::int64_t dim,
+                  CallSite site = CallSite::here()) {
+    return located(site, [&] { return Self(hearth::cat(erased(tensors), dim)); });
+  }
+  // Joins along a new dimension at `dim` of the result.
+  static Tensor<Rank + 1, K> stack(const std::vector<Self>& tensors, std::int64_t dim,
+                                   CallSite site = CallSite::here())
+    requires(Rank < kMaxRank)
+  {
+    return located(site, [&] { return Tensor<Rank + 1, K>(hearth::stack(erased(tensors), dim)); });
+  }
+
+ private:
+  const Array& array() const noexcept { return static_cast<const Self&>(*this).array(); }
+  static std::vector<Self> typed(std::vector<Array> arrays) {
+    std::vector<Self> out;
+    out.reserve(arrays.size());
+    for (Array& array : arrays) out.emplace_back(std::move(array));
+    return out;
+  }
+  static std::vector<Array> erased(const std::vector<Self>& tensors) {
+    std::vector<Array> out;
+    out.reserve(tensors.size());
+    for (const Self& tensor : tensors) out.push_back(tensor.array());
+    return out;
+  }
+};
+
+}  // namespace tensor_detail
+}  // namespace v0
+}  // namespace hearth
