@@ -107,7 +107,7 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
   }
   // To a dtype of the same kind; float_(), int_() and bool_() change the kind.
   Tensor to(DType dtype, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return cast(dtype); });
+    return located_as("to", site, [&] { return cast(dtype); });
   }
   const Tensor& eval() const& {
     array_.eval();
@@ -144,24 +144,26 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
     });
   }
   Tensor<Rank, Float> float_(DType dtype = DType::f32, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<Rank, Float>(hearth::cast(array_, dtype)); });
+    return located_as("float_", site,
+                      [&] { return Tensor<Rank, Float>(hearth::cast(array_, dtype)); });
   }
   Tensor<Rank, Int> int_(DType dtype = DType::i64, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<Rank, Int>(hearth::cast(array_, dtype)); });
+    return located_as("int_", site, [&] { return Tensor<Rank, Int>(hearth::cast(array_, dtype)); });
   }
   Tensor<Rank, Bool> bool_(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<Rank, Bool>(hearth::cast(array_, DType::bool_)); });
+    return located_as("bool_", site,
+                      [&] { return Tensor<Rank, Bool>(hearth::cast(array_, DType::bool_)); });
   }
 
   // ---- Arithmetic
 
-#define HEARTH_TENSOR_COMPOUND(symbol)                                                \
+#define HEARTH_TENSOR_COMPOUND(symbol)                                                  \
   Tensor& operator symbol##=(const auto& other)& { return *this = *this symbol other; } \
-  template <class T>                                                                  \
-  void operator symbol##=(const T&)&& {                                               \
-    static_assert(tensor_detail::kNever<T>,                                           \
-                  "this changes a copy that is dropped at once: of a part, write "    \
-                  "x = x.set({i}, x[i] " #symbol " v)");                              \
+  template <class T>                                                                    \
+  void operator symbol##=(const T&)&& {                                                 \
+    static_assert(tensor_detail::kNever<T>,                                             \
+                  "this changes a copy that is dropped at once: of a part, write "      \
+                  "x = x.set({i}, x[i] " #symbol " v)");                                \
   }
   HEARTH_TENSOR_COMPOUND(+)
   HEARTH_TENSOR_COMPOUND(-)

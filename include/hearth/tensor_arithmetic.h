@@ -25,36 +25,36 @@ class Arithmetic {
   Self powi(const Self& exponent, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+    return located_as("powi", site, [&] { return Self(hearth::pow(array(), exponent.array())); });
   }
   template <std::integral N>
     requires NumericKind<K>
   Self powi(N exponent, CallSite site = CallSite::here()) const {
-    return located(site,
-                   [&] { return Self(hearth::pow(array(), tensor_detail::scalar(exponent))); });
+    return located_as("powi", site,
+                      [&] { return Self(hearth::pow(array(), tensor_detail::scalar(exponent))); });
   }
   template <std::floating_point N>
   Self powi(N exponent) const = delete;  // powf() takes fractions
   template <std::integral N>
     requires NumericKind<K>
   Self powi_scalar(N exponent, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return powi(exponent); });
+    return located_as("powi_scalar", site, [&] { return powi(exponent); });
   }
 
   Self powf(const Self& exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+    return located_as("powf", site, [&] { return Self(hearth::pow(array(), exponent.array())); });
   }
   Self powf(double exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return powf_scalar(exponent); });
+    return located_as("powf", site, [&] { return powf_scalar(exponent); });
   }
   Self powf_scalar(double exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::pow(array(), exponent)); });
+    return located_as("powf_scalar", site, [&] { return Self(hearth::pow(array(), exponent)); });
   }
 
   template <ScalarOf<K> Low, ScalarOf<K> High>
@@ -91,7 +91,7 @@ class Arithmetic {
   Self gelu_approximate(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::gelu(array(), true)); });
+    return located_as("gelu_approximate", site, [&] { return Self(hearth::gelu(array(), true)); });
   }
   // [.., m, k] x [.., k, n] = [.., m, n]; leading extents of 1 stretch.
   Self matmul(const Self& other, CallSite site = CallSite::here()) const
@@ -102,7 +102,8 @@ class Arithmetic {
   Tensor<1, K> dot(const Self& other, CallSite site = CallSite::here()) const
     requires(NumericKind<K> && Rank == 1)
   {
-    return located_as("dot", site, [&] { return static_cast<const Self&>(*this).mul(other).sum(); });
+    return located_as("dot", site,
+                      [&] { return static_cast<const Self&>(*this).mul(other).sum(); });
   }
   // The other triangle becomes 0.
   Self triu(std::int64_t diagonal = 0, CallSite site = CallSite::here()) const
@@ -150,12 +151,12 @@ class Arithmetic {
   Self mean_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return Self(hearth::mean(array(), {dim}, true)); });
+    return located_as("mean_dim", site, [&] { return Self(hearth::mean(array(), {dim}, true)); });
   }
   Self mean_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return Self(hearth::mean(array(), dims, true)); });
+    return located_as("mean_dims", site, [&] { return Self(hearth::mean(array(), dims, true)); });
   }
 
   // Over the whole tensor, or over `dim`, which stays with extent 1: divided by count - correction.

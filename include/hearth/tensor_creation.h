@@ -38,6 +38,17 @@ class Creation {
       return Self(hearth::ones(shape.shape(), dtype_for("ones", options), options.device));
     });
   }
+  // The same with the extents in a row: zeros(2, 3).
+  template <std::integral... I>
+    requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
+  static Self zeros(LocatedExtent first, I... others) {
+    return Creation::zeros({first.value, others...}, {}, first.site);
+  }
+  template <std::integral... I>
+    requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
+  static Self ones(LocatedExtent first, I... others) {
+    return Creation::ones({first.value, others...}, {}, first.site);
+  }
   template <ScalarOf<K> N>
   static Self full(const Extents<Rank>& shape, N value, const TensorOptions& options = {},
                    CallSite site = CallSite::here()) {
@@ -64,7 +75,7 @@ class Creation {
                      CallSite site = CallSite::here())
     requires NumericKind<K>
   {
-    return located(site, [&] {
+    return located_as("random", site, [&] {
       const DType dtype = dtype_for("random", options);
       const Shape extents = shape.shape();
       if (const auto* normal = std::get_if<Normal>(&distribution)) {
@@ -119,31 +130,31 @@ class Creation {
                           Device device = Device(), CallSite site = CallSite::here())
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return from_data(lists, device); });
+    return located_as("from_floats", site, [&] { return from_data(lists, device); });
   }
   static Self from_ints(typename tensor_detail::NestedList<std::int64_t, Rank>::type lists,
                         Device device = Device(), CallSite site = CallSite::here())
     requires std::same_as<K, Int>
   {
-    return located(site, [&] { return from_data(lists, device); });
+    return located_as("from_ints", site, [&] { return from_data(lists, device); });
   }
   static Self from_bool(typename tensor_detail::NestedList<bool, Rank>::type lists,
                         Device device = Device(), CallSite site = CallSite::here())
     requires std::same_as<K, Bool>
   {
-    return located(site, [&] { return from_data(lists, device); });
+    return located_as("from_bool", site, [&] { return from_data(lists, device); });
   }
   static Self arange(std::int64_t start, std::int64_t end, const TensorOptions& options = {},
                      CallSite site = CallSite::here())
     requires(std::same_as<K, Int> && Rank == 1)
   {
-    return located(site, [&] { return arange_step(start, end, 1, options); });
+    return located_as("arange", site, [&] { return arange_step(start, end, 1, options); });
   }
   static Self arange_step(std::int64_t start, std::int64_t end, std::int64_t step,
                           const TensorOptions& options = {}, CallSite site = CallSite::here())
     requires(std::same_as<K, Int> && Rank == 1)
   {
-    return located(site, [&] {
+    return located_as("arange_step", site, [&] {
       return Self(hearth::arange(start, end, step, dtype_for("arange", options), options.device));
     });
   }

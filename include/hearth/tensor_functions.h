@@ -53,6 +53,12 @@ Tensor<R, K> pow(const Tensor<R, K>& base, N exponent, CallSite site = CallSite:
     return Tensor<R, K>(hearth::pow(base.array(), tensor_detail::scalar(exponent)));
   });
 }
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> pow(N base, const Tensor<R, K>& exponent, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::pow(tensor_detail::scalar(base), exponent.array()));
+  });
+}
 template <int R, NumericKind K, ScalarOf<K> Low, ScalarOf<K> High>
 Tensor<R, K> clamp(const Tensor<R, K>& x, Low low, High high, CallSite site = CallSite::here()) {
   return x.clamp(low, high, site);

@@ -134,8 +134,9 @@ class Indexing {
         site, [&] { return Self(hearth::slice(array(), std::vector<Slice>(slices, slices + N))); });
   }
   Self slice_dim(std::int64_t dim, const Slice& part, CallSite site = CallSite::here()) const {
-    return located(
-        site, [&] { return Self(hearth::slice(array(), only_along("slice_dim", dim, part))); });
+    return located_as("slice_dim", site, [&] {
+      return Self(hearth::slice(array(), only_along("slice_dim", dim, part)));
+    });
   }
   template <std::size_t N>
     requires(N <= Rank)
@@ -149,7 +150,7 @@ class Indexing {
   template <std::size_t N, ScalarOf<K> Number>
     requires(N <= Rank)
   Self slice_fill(const Slice (&slices)[N], Number value, CallSite site = CallSite::here()) const {
-    return located(site, [&] {
+    return located_as("slice_fill", site, [&] {
       return Self(hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N),
                                        tensor_detail::scalar(value)));
     });

@@ -8,14 +8,14 @@
 namespace hearth {
 inline namespace v0 {
 
-#define HEARTH_TENSOR_OPERATOR(symbol, method, function, kinds, result)                          \
+#define HEARTH_TENSOR_OPERATOR(symbol, function, kinds, result, instead)                         \
   template <int Rank, kinds K>                                                                   \
   Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) {     \
-    return a.method(b);                                                                          \
+    return hearth::function(a, b);                                                               \
   }                                                                                              \
   template <int Rank, kinds K, ScalarOf<K> N>                                                    \
   Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, N b) {                          \
-    return a.method(b);                                                                          \
+    return Tensor<Rank, result>(hearth::function(a.array(), tensor_detail::scalar(b)));          \
   }                                                                                              \
   template <int Rank, kinds K, ScalarOf<K> N>                                                    \
   Tensor<Rank, result> operator symbol(N a, const Tensor<Rank, K>& b) {                          \
@@ -29,48 +29,68 @@ inline namespace v0 {
                   "tensors of different ranks: add axes by unsqueeze_dim(), or drop them");      \
     static_assert(std::same_as<K, L>,                                                            \
                   "tensors of different kinds: convert one by float_(), int_() or bool_()");     \
-    static_assert(kinds<K>,                                                                      \
-                  "no such operator for this kind: convert by float_() or int_(), or "           \
-                  "by a comparison such as x != 0");                                             \
+    static_assert(kinds<K>, "no such operator for this kind: " instead);                         \
     return a;                                                                                    \
   }                                                                                              \
   template <int Rank, TensorKind K, class N>                                                     \
-    requires(std::is_arithmetic_v<N> && !ScalarOf<N, K>)                                         \
+    requires(std::is_arithmetic_v<N> && (!kinds<K> || !ScalarOf<N, K>))                          \
   Tensor<Rank, K> operator symbol(const Tensor<Rank, K>& a, N) {                                 \
-    static_assert(tensor_detail::kNever<N>,                                                      \
+    static_assert(kinds<K>, "no such operator for this kind: " instead);                         \
+    static_assert(!kinds<K> || ScalarOf<N, K>,                                                   \
                   "a number of another kind than the tensor: convert the tensor by float_() or " \
                   "int_(), or write a whole number, true or false");                             \
     return a;                                                                                    \
   }                                                                                              \
   template <int Rank, TensorKind K, class N>                                                     \
-    requires(std::is_arithmetic_v<N> && !ScalarOf<N, K>)                                         \
+    requires(std::is_arithmetic_v<N> && (!kinds<K> || !ScalarOf<N, K>))                          \
   Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                               \
     return b symbol a;                                                                           \
   }
-HEARTH_TENSOR_OPERATOR(+, add, add, NumericKind, K)
-HEARTH_TENSOR_OPERATOR(-, sub, sub, NumericKind, K)
-HEARTH_TENSOR_OPERATOR(*, mul, mul, NumericKind, K)
-HEARTH_TENSOR_OPERATOR(/, div, div, NumericKind, K)
-HEARTH_TENSOR_OPERATOR(%, remainder, remainder, NumericKind, K)
-HEARTH_TENSOR_OPERATOR(==, equal, equal, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(!=, not_equal, not_equal, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(<, lower, less, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(<=, lower_equal, less_equal, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(>, greater, greater, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(>=, greater_equal, greater_equal, TensorKind, Bool)
-HEARTH_TENSOR_OPERATOR(&, bool_and, logical_and, BoolKind, Bool)
-HEARTH_TENSOR_OPERATOR(|, bool_or, logical_or, BoolKind, Bool)
-HEARTH_TENSOR_OPERATOR(^, bool_xor, logical_xor, BoolKind, Bool)
+#define HEARTH_OF_NUMBERS "truths are no numbers: convert by float_() or int_()"
+#define HEARTH_OF_MASKS "it is of masks: make one by a comparison such as x != 0"
+HEARTH_TENSOR_OPERATOR(+, add, NumericKind, K, HEARTH_OF_NUMBERS)
+HEARTH_TENSOR_OPERATOR(-, sub, NumericKind, K, HEARTH_OF_NUMBERS)
+HEARTH_TENSOR_OPERATOR(*, mul, NumericKind, K, HEARTH_OF_NUMBERS)
+HEARTH_TENSOR_OPERATOR(/, div, NumericKind, K, HEARTH_OF_NUMBERS)
+HEARTH_TENSOR_OPERATOR(%, remainder, NumericKind, K, HEARTH_OF_NUMBERS)
+HEARTH_TENSOR_OPERATOR(==, equal, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(!=, not_equal, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(<, less, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(<=, less_equal, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(>, greater, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(>=, greater_equal, TensorKind, Bool, "")
+HEARTH_TENSOR_OPERATOR(&, logical_and, BoolKind, Bool, HEARTH_OF_MASKS)
+HEARTH_TENSOR_OPERATOR(|, logical_or, BoolKind, Bool, HEARTH_OF_MASKS)
+HEARTH_TENSOR_OPERATOR(^, logical_xor, BoolKind, Bool,
+                       HEARTH_OF_MASKS "; a power is x.powi(2) or x.powf(0.5)")
+#undef HEARTH_OF_MASKS
+#undef HEARTH_OF_NUMBERS
 #undef HEARTH_TENSOR_OPERATOR
 
-template <int Rank, NumericKind K>
+template <int Rank, TensorKind K>
 Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
-  return x.neg();
+  static_assert(NumericKind<K>, "truths are no numbers: write !mask, or int_() for 0 and 1");
+  if constexpr (NumericKind<K>) {
+    return x.neg();
+  } else {
+    return x;
+  }
 }
 
-template <int Rank>
-Tensor<Rank, Bool> operator!(const Tensor<Rank, Bool>& x) {
-  return x.bool_not();
+template <int Rank, TensorKind K>
+Tensor<Rank, Bool> operator!(const Tensor<Rank, K>& x) {
+  static_assert(BoolKind<K>, "! is of masks: write x == 0");
+  if constexpr (BoolKind<K>) {
+    return x.bool_not();
+  } else {
+    return {};
+  }
+}
+
+// As NumPy writes !mask.
+template <int Rank, TensorKind K>
+Tensor<Rank, Bool> operator~(const Tensor<Rank, K>& x) {
+  return !x;
 }
 
 #define HEARTH_TENSOR_NO_SHORTCUT(symbol, instead)                                                \

@@ -59,6 +59,11 @@ class Shaping {
       return Tensor<static_cast<int>(R), K>(hearth::expand(array(), Shape(extents)));
     });
   }
+  template <std::integral... I>
+    requires(sizeof...(I) > 0 && sizeof...(I) >= Rank - 1)
+  Tensor<static_cast<int>(sizeof...(I)) + 1, K> expand(LocatedExtent first, I... others) const {
+    return expand({first.value, static_cast<std::int64_t>(others)...}, first.site);
+  }
   // Swaps the last two dimensions.
   Self transpose(CallSite site = CallSite::here()) const
     requires(Rank >= 2)
@@ -68,13 +73,18 @@ class Shaping {
   Self t(CallSite site = CallSite::here()) const
     requires(Rank == 2)
   {
-    return located(site, [&] { return transpose(); });
+    return located_as("t", site, [&] { return transpose(); });
   }
   Self swap_dims(std::int64_t a, std::int64_t b, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::swap_axes(array(), a, b)); });
+    return located_as("swap_dims", site, [&] { return Self(hearth::swap_axes(array(), a, b)); });
   }
   Self permute(const Extents<Rank>& axes, CallSite site = CallSite::here()) const {
     return located(site, [&] { return Self(hearth::permute(array(), axes.shape())); });
+  }
+  template <std::integral... I>
+    requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
+  Self permute(LocatedExtent first, I... others) const {
+    return permute({first.value, others...}, first.site);
   }
   Self flip(const Dims& dims, CallSite site = CallSite::here()) const {
     return located(site, [&] { return Self(hearth::flip(array(), dims)); });
@@ -95,23 +105,25 @@ class Shaping {
   Tensor<Rank - 1, K> squeeze(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank >= 2)
   {
-    return located(site, [&] { return squeeze_dim(dim); });
+    return located_as("squeeze", site, [&] { return squeeze_dim(dim); });
   }
   Tensor<Rank - 1, K> squeeze_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank >= 2)
   {
-    return located(site, [&] { return Tensor<Rank - 1, K>(hearth::squeeze(array(), {dim})); });
+    return located_as("squeeze_dim", site,
+                      [&] { return Tensor<Rank - 1, K>(hearth::squeeze(array(), {dim})); });
   }
   template <int R>
     requires(R < Rank)
   Tensor<R, K> squeeze_dims(const Dims& dims, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<R, K>(hearth::squeeze(array(), dims)); });
+    return located_as("squeeze_dims", site,
+                      [&] { return Tensor<R, K>(hearth::squeeze(array(), dims)); });
   }
   // Adds dimensions of extent 1 in front until there are R.
   template <int R>
     requires(R >= Rank)
   Tensor<R, K> unsqueeze(CallSite site = CallSite::here()) const {
-    return located(site, [&] {
+    return located_as("unsqueeze", site, [&] {
       Shape extents = Shape::filled(R, 1);
       for (int i = 0; i < Rank; ++i) extents[R - Rank + i] = array().shape()[i];
       return Tensor<R, K>(hearth::reshape(array(), extents));
@@ -120,15 +132,17 @@ class Shaping {
   Tensor<Rank + 1, K> unsqueeze_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank < kMaxRank)
   {
-    return located(site, [&] { return Tensor<Rank + 1, K>(hearth::unsqueeze(array(), {dim})); });
+    return located_as("unsqueeze_dim", site,
+                      [&] { return Tensor<Rank + 1, K>(hearth::unsqueeze(array(), {dim})); });
   }
   template <int R>
     requires(R > Rank)
   Tensor<R, K> unsqueeze_dims(const Dims& dims, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<R, K>(hearth::unsqueeze(array(), dims)); });
+    return located_as("unsqueeze_dims", site,
+                      [&] { return Tensor<R, K>(hearth::unsqueeze(array(), dims)); });
   }
   Self repeat_dim(std::int64_t dim, std::int64_t times, CallSite site = CallSite::here()) const {
-    return located(site, [&] {
+    return located_as("repeat_dim", site, [&] {
       Dims repeats = Dims::filled(Rank, 1);
       repeats[normalize_axis("repeat_dim", dim, Rank)] = times;
       return Self(hearth::repeat(array(), repeats));
@@ -136,6 +150,11 @@ class Shaping {
   }
   Self repeat(const Extents<Rank>& times, CallSite site = CallSite::here()) const {
     return located(site, [&] { return Self(hearth::repeat(array(), times.shape())); });
+  }
+  template <std::integral... I>
+    requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
+  Self repeat(LocatedExtent first, I... others) const {
+    return repeat({first.value, others...}, first.site);
   }
 
   // The same value, dense and row-major.
@@ -164,7 +183,8 @@ class Shaping {
   }
   std::vector<Self> split_with_sizes(const std::vector<std::int64_t>& sizes, std::int64_t dim,
                                      CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed(hearth::split(array(), sizes, dim)); });
+    return located_as("split_with_sizes", site,
+                      [&] { return typed(hearth::split(array(), sizes, dim)); });
   }
   static Self cat(const std::vector<Self>& tensors, std::int64_t dim,
                   CallSite site = CallSite::here()) {
