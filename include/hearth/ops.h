@@ -8,8 +8,7 @@
 // - Negative axes count from the end; an axis out of range is an Error{invalid_argument}.
 // - Inputs may be any views; results are in logical order. Extents of 0 are legal.
 // - Integers wrap on overflow, division truncates, remainder floors. f16 and bf16 compute in f32
-// and
-//   round once.
+//   and round once.
 // - Index arrays are i64 or i32, or Error{dtype}; indices out of range are undefined unless said.
 //   With HEARTH_CHECK_INDICES=1 they are Error{invalid_argument}, and every such op waits.
 // - Floats are differentiable everywhere unless said. All functions are thread-safe.
@@ -50,7 +49,9 @@ HEARTH_API Array abs(const Array& x);     // of the least signed integer: itself
 HEARTH_API Array sign(const Array& x);    // -1, +0 or 1; 0 for NaN; gradient 0
 HEARTH_API Array square(const Array& x);  // x * x
 
+// ---- Functions of floats, element by element
 // Float dtypes only.
+
 HEARTH_API Array sqrt(const Array& x);
 HEARTH_API Array rsqrt(const Array& x);  // 1 / sqrt(x)
 HEARTH_API Array recip(const Array& x);  // 1 / x
@@ -72,7 +73,7 @@ HEARTH_API Array relu(const Array& x);   // gradient 0 at 0
 HEARTH_API Array gelu(const Array& x, bool approximate = false);
 HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
 
-// ---- Comparison and logic
+// ---- Comparison
 // Results are bool; never differentiable. Comparisons with NaN are false, not_equal is true.
 
 HEARTH_API Array equal(const Array& a, const Array& b);
@@ -81,19 +82,27 @@ HEARTH_API Array less(const Array& a, const Array& b);
 HEARTH_API Array less_equal(const Array& a, const Array& b);
 HEARTH_API Array greater(const Array& a, const Array& b);
 HEARTH_API Array greater_equal(const Array& a, const Array& b);
-// bool only.
+HEARTH_API Array is_nan(const Array& x);  // float dtypes only
+
+// ---- Logic
+// bool only; never differentiable.
+
 HEARTH_API Array logical_and(const Array& a, const Array& b);
 HEARTH_API Array logical_or(const Array& a, const Array& b);
 HEARTH_API Array logical_xor(const Array& a, const Array& b);
 HEARTH_API Array logical_not(const Array& x);
-HEARTH_API Array is_nan(const Array& x);  // float dtypes only
+
+// ---- Selection and conversion
+// Any dtype unless said.
 
 // `a` where `condition` (bool) is true, else `b`; all three broadcast.
 HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
 // Limits to [low, high]; NaN stays NaN; `low` wins where low > high. At a bound the gradient is
-// x's.
+// x's. Numeric dtypes.
 HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
+// clamp without an upper bound. Numeric dtypes.
 HEARTH_API Array clamp_min(const Array& x, const Array& low);
+// clamp without a lower bound. Numeric dtypes.
 HEARTH_API Array clamp_max(const Array& x, const Array& high);
 // a + (b - a) * t: the way from a to b. Float dtypes; a itself for t = 0, while t = 1 may miss b by
 // rounding.
@@ -107,7 +116,7 @@ HEARTH_API Array to_device(const Array& x, Device device);
 
 // ---- Reductions
 // Over `axes` (in any order, none twice), or over everything where no axes are given. Reduced axes
-// stay with extent 1 if `keepdim`. Reducing over `{}` is the identity.
+// stay with extent 1 if `keepdim`. Over `{}` each element is reduced by itself.
 
 HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
 HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
@@ -116,10 +125,11 @@ HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
 HEARTH_API Array mean(const Array& x);
 HEARTH_API Array mean(const Array& x, const Dims& axes, bool keepdim = false);
 // Mean of squared distances from the mean, by count - correction: 1 is Bessel's, 0 that of a whole
-// population; NaN where that is not positive. Float dtypes. std is its root, of gradient 0 at 0.
+// population; NaN where that is not positive. Float dtypes.
 HEARTH_API Array var(const Array& x);
 HEARTH_API Array var(const Array& x, const Dims& axes, bool keepdim = false,
                      std::int64_t correction = 1);
+// The root of var, of gradient 0 at 0.
 HEARTH_API Array std(const Array& x);
 HEARTH_API Array std(const Array& x, const Dims& axes, bool keepdim = false,
                      std::int64_t correction = 1);
@@ -146,6 +156,10 @@ struct AllAxes {
 };
 HEARTH_API Array all(const Array& x, const AllAxes& axes = AllAxes::everything(),
                      bool keepdim = false);
+
+// ---- Along one axis
+// A reduced axis stays with extent 1 if `keepdim`.
+
 // The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
 // Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
@@ -174,12 +188,15 @@ HEARTH_API Array reshape(const Array& x, const Shape& shape);
 // Axis i of the result is axis axes[i] of x; `axes` names every axis once.
 HEARTH_API Array permute(const Array& x, const Dims& axes);
 HEARTH_API Array transpose(const Array& x);  // swaps the last two axes
+// Axes a and b in each other's place.
 HEARTH_API Array swap_axes(const Array& x, std::int64_t a, std::int64_t b);
 // Stretches extents of 1 and adds axes in front; -1 keeps an extent.
 HEARTH_API Array expand(const Array& x, const Shape& shape);
-HEARTH_API Array broadcast_to(const Array& x, const Shape& shape);
-HEARTH_API Array squeeze(const Array& x);                    // drops all axes of extent 1
-HEARTH_API Array squeeze(const Array& x, const Dims& axes);  // Error{shape} if not of extent 1
+HEARTH_API Array broadcast_to(const Array& x, const Shape& shape);  // expand by another name
+// Drops `axes`, or all axes of extent 1 where none are given. Error{shape} if one of `axes` has
+// another extent.
+HEARTH_API Array squeeze(const Array& x);
+HEARTH_API Array squeeze(const Array& x, const Dims& axes);
 // Inserts axes of extent 1; `axes` are positions in the result.
 HEARTH_API Array unsqueeze(const Array& x, const Dims& axes);
 // Merges axes first..last, both included.
@@ -202,7 +219,15 @@ HEARTH_API Array narrow(const Array& x, std::int64_t axis, std::int64_t start, s
 // The part of shape `sizes` from `starts`, whose values are no part of a plan's identity: use it
 // where positions change from step to step. Error{invalid_argument} if the part is not inside x.
 HEARTH_API Array dynamic_slice(const Array& x, const Dims& starts, const Shape& sizes);
+// The elements of each of `axes` in reverse order.
 HEARTH_API Array flip(const Array& x, const Dims& axes);
+// Parts of the given sizes, which add up to the extent of `axis`.
+HEARTH_API std::vector<Array> split(const Array& x, const std::vector<std::int64_t>& sizes,
+                                    std::int64_t axis);
+// Parts of ceil(extent / count); the last may be smaller, and there may be fewer than `count`.
+HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int64_t axis);
+
+// ---- Joining and copying
 
 // A dense row-major array of the same value.
 HEARTH_API Array contiguous(const Array& x);
@@ -211,11 +236,6 @@ HEARTH_API Array cat(std::span<const Array> arrays, std::int64_t axis);
 HEARTH_API Array cat(const std::vector<Array>& arrays, std::int64_t axis);
 // Joins arrays of one shape along a new axis at position `axis` of the result.
 HEARTH_API Array stack(const std::vector<Array>& arrays, std::int64_t axis);
-// Parts of the given sizes, which add up to the extent of `axis`.
-HEARTH_API std::vector<Array> split(const Array& x, const std::vector<std::int64_t>& sizes,
-                                    std::int64_t axis);
-// Parts of ceil(extent / count); the last may be smaller, and there may be fewer than `count`.
-HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int64_t axis);
 // Tiles x: times[i] copies along axis i, one entry for each axis.
 HEARTH_API Array repeat(const Array& x, const Dims& times);
 
@@ -294,13 +314,20 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
 // ---- Creation
 // Constants; their memory is one element where readers take views.
 
+// `value` as `dtype` in all of `shape`, to which it broadcasts.
 HEARTH_API Array full(const Shape& shape, const Array& value, DType dtype = DType::f32,
                       Device device = Device());
+// full of 0.
 HEARTH_API Array zeros(const Shape& shape, DType dtype = DType::f32, Device device = Device());
+// full of 1.
 HEARTH_API Array ones(const Shape& shape, DType dtype = DType::f32, Device device = Device());
+// full with the shape, dtype and device of x.
 HEARTH_API Array full_like(const Array& x, const Array& value);
-HEARTH_API Array zeros_like(const Array& x);
-HEARTH_API Array ones_like(const Array& x);
+HEARTH_API Array zeros_like(const Array& x);  // full_like of 0
+HEARTH_API Array ones_like(const Array& x);   // full_like of 1
+
+// ---- Ranges and triangles
+
 // start, start + step, ... before `end`: max(0, ceil((end - start) / step)) elements. A step of 0
 // is an Error{invalid_argument}.
 HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step = 1,
@@ -308,15 +335,18 @@ HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step 
 // count values start + i * step in a float dtype.
 HEARTH_API Array linear_ramp(std::int64_t count, double start, double step,
                              DType dtype = DType::f32, Device device = Device());
+// [size, size]: 1 on the diagonal, 0 elsewhere.
 HEARTH_API Array eye(std::int64_t size, DType dtype = DType::f32, Device device = Device());
-// bool [rows, cols]: false on and above (triu) or on and below (tril) the diagonal that is
-// `diagonal` right of the main one, true elsewhere: what mask_fill would erase.
+// bool [rows, cols]: false on and above the diagonal that is `diagonal` right of the main one, true
+// elsewhere: what mask_fill would erase.
 HEARTH_API Array triu_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
                            Device device = Device());
+// bool [rows, cols]: false on and below the diagonal that triu_mask names, true elsewhere.
 HEARTH_API Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
                            Device device = Device());
-// x [..., rows, cols] with the other triangle set to 0.
+// x [..., rows, cols] with 0 where triu_mask is true.
 HEARTH_API Array triu(const Array& x, std::int64_t diagonal = 0);
+// x [..., rows, cols] with 0 where tril_mask is true.
 HEARTH_API Array tril(const Array& x, std::int64_t diagonal = 0);
 
 // ---- Operators

@@ -29,14 +29,16 @@ HEARTH_API Generator& generator();
 // split from `value` anew at its next use.
 HEARTH_API void seed(std::uint64_t value);
 
-// The ops below take `source`, or the thread's generator where it is null. float dtypes only,
-// unless said.
+// ---- Random arrays
+// Drawn from `source`, or from the thread's generator where it is null. Float dtypes only, unless
+// said.
 
 // Uniform in [low, high). Error{invalid_argument} unless low <= high and `dtype` holds both and,
 // but for f16, their distance.
 HEARTH_API Array random_uniform(const Shape& shape, double low = 0, double high = 1,
                                 DType dtype = DType::f32, Device device = Device(),
                                 Generator* source = nullptr);
+// Of the normal distribution with that mean and standard deviation.
 HEARTH_API Array random_normal(const Shape& shape, double mean = 0, double deviation = 1,
                                DType dtype = DType::f32, Device device = Device(),
                                Generator* source = nullptr);

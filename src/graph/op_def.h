@@ -191,8 +191,8 @@ struct OpDef {
   // Inputs by name and what infer() makes of their shapes: "a [..., m, k], b [..., k, n] -> [...,
   // m, n]". Null: of an elementwise op or a reduction, which follow a rule of their own.
   const char* shapes = nullptr;
-  // What typed tensors call it: Burn's name. Null: the op's own; empty: Tensor has a form of its
-  // own.
+  // The method of typed tensors that records it: Burn's name. Null: the op's own; empty: none, or
+  // several for its parameters.
   const char* method = nullptr;
   OpKind kind = OpKind::opaque;
   std::span<const ParamSpec> params = {};

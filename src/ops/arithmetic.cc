@@ -293,6 +293,7 @@ constinit const OpDef where_op = elementwise({
     .name = "where",
     .summary = "a where the condition is true, else b.",
     .shapes = "condition [...], a [...], b [...] -> [...], all broadcast",
+    .method = "mask_where",
     .min_inputs = 3,
     .infer = infer_where,
     .formula = Formula::choice,

@@ -547,6 +547,7 @@ constinit const OpDef defs::attention_op = {
         "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
         "dv], mask, bias -> [batch, heads, rows, dv]; mask and bias broadcast to [batch, heads, "
         "rows, length]",
+    .method = "",
     .params = kAttention,
     .min_inputs = 3,
     .max_inputs = 5,
@@ -567,6 +568,7 @@ constinit const OpDef defs::attention_with_lse_op = {
         "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
         "dv], mask, bias -> [batch, heads, rows, dv] and log sums [batch, heads, rows]; mask and "
         "bias broadcast to [batch, heads, rows, length]",
+    .method = "",
     .params = kAttention,
     .min_inputs = 3,
     .max_inputs = 5,
@@ -587,6 +589,7 @@ constinit const OpDef defs::attention_backward_op = {
         "grad [batch, heads, rows, dv], out [batch, heads, rows, dv], q [batch, heads, rows, d], k "
         "[batch, kv_heads, length, d], v [batch, kv_heads, length, dv], mask, bias, log_sums "
         "[batch * heads * rows] -> gradients of q, k and v in their shapes",
+    .method = "",
     .params = kAttention,
     .min_inputs = 5,
     .max_inputs = 8,
@@ -601,6 +604,7 @@ constinit const OpDef defs::causal_softmax_op = {
     .name = "causal_softmax",
     .summary = "softmax(x * scale) over keys, causal if asked; 0 for rows that see no key.",
     .shapes = "scores [..., rows, keys] -> [..., rows, keys]",
+    .method = "",
     .params = kWeights,
     .infer = infer_weights,
     .vjp = causal_softmax_vjp,

@@ -136,6 +136,7 @@ constinit const OpDef defs::cross_entropy_op = {
     .name = "cross_entropy",
     .summary = "-log softmax(logits)[target] of each row.",
     .shapes = "logits [rows, classes], targets [rows] -> [rows]",
+    .method = "",
     .params = kIgnore,
     .min_inputs = 2,
     .max_inputs = 2,
@@ -154,6 +155,7 @@ constinit const OpDef defs::cross_entropy_backward_op = {
         "it is given, saves a pass.",
     .shapes =
         "grad [rows], logits [rows, classes], targets [rows], log_sums [rows] -> [rows, classes]",
+    .method = "",
     .params = kIgnore,
     .min_inputs = 3,
     .max_inputs = 4,

@@ -199,6 +199,7 @@ constinit const OpDef defs::linear_op = {
     .name = "linear",
     .summary = "x weight^T + bias over the last axis of x, with weight [out, in].",
     .shapes = "x [..., in], weight [out, in], bias [out] -> [..., out]",
+    .method = "",
     .min_inputs = 2,
     .max_inputs = 3,
     .infer = infer_linear,

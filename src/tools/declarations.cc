@@ -67,6 +67,7 @@ Function declared_function(const std::string& text) {
   std::size_t start = open;
   while (start > 0 && is_of_word(text[start - 1])) --start;
   Function function;
+  function.text = text;
   function.name = text.substr(start, open - start);
   function.result = without_spaces(text.substr(0, start));
   const std::string list = text.substr(open + 1, text.rfind(')') - open - 1);
@@ -120,6 +121,7 @@ class HeaderReader {
       append_words(text, without_spaces(line));
       append_words(doc, behind_);
     }
+    text.pop_back();
     Function function =
         declared_function(without_spaces(text.substr(std::string("HEARTH_API").size())));
     if (doc.empty() && !found_.functions.empty() && found_.functions.back().name == function.name) {

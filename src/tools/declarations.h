@@ -17,6 +17,7 @@ struct Parameter {
 
 struct Function {
   std::string name;
+  std::string text;  // the declaration in one line, without HEARTH_API and semicolon
   std::string result;
   std::vector<Parameter> parameters;
   std::string doc;      // the comment above or behind it; overloads share one

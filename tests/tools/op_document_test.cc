@@ -1,8 +1,9 @@
-// What a generator of bindings reads, against a schema, the op table and the headers.
+// What a generator of bindings reads of ops, against a schema, the op table and the headers.
 #include "tools/op_document.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -11,109 +12,47 @@
 
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
-#include "tools/declarations.h"
+#include "tools/bindings/dtype_rules.h"
+#include "tools/json_check.h"
 
 namespace hearth::tools {
 namespace {
 
-const JsonValue* member(const JsonValue& object, const std::string& name) {
-  if (!std::holds_alternative<JsonObject>(object)) return nullptr;
-  for (const auto& [key, value] : std::get<JsonObject>(object)) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-const JsonArray& list(const JsonValue& object, const std::string& name) {
-  return std::get<JsonArray>(*member(object, name));
-}
-const std::string& text(const JsonValue& object, const std::string& name) {
-  return std::get<std::string>(*member(object, name));
-}
-
-// The entry of that name; nullptr where there is none or more than one.
-const JsonValue* only(const JsonArray& entries, const std::string& name) {
-  const JsonValue* found = nullptr;
-  for (const JsonValue& entry : entries) {
-    if (text(entry, "name") != name) continue;
-    if (found != nullptr) return nullptr;
-    found = &entry;
-  }
-  return found;
-}
-
-// A schema: of each member its name, with ? where it may be missing, and its kind.
-using Schema = std::vector<std::pair<std::string, std::string>>;
-
-bool has_kind(const JsonValue& value, const std::string& kind) {
-  if (kind == "text") return std::holds_alternative<std::string>(value);
-  if (kind == "words") {
-    return std::holds_alternative<std::string>(value) && !std::get<std::string>(value).empty();
-  }
-  if (kind == "bool") return std::holds_alternative<bool>(value);
-  if (kind == "integer") return std::holds_alternative<std::int64_t>(value);
-  if (kind == "list") return std::holds_alternative<JsonArray>(value);
-  if (kind == "any") return true;
-  return std::regex_match(
-      std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : "null",
-      std::regex(kind));
-}
-
-// What differs, nothing where the object is as the schema says.
-std::string differences(const JsonValue& object, const Schema& schema) {
-  if (!std::holds_alternative<JsonObject>(object)) return "no object";
-  std::string wrong;
-  std::set<std::string> known;
-  for (auto [name, kind] : schema) {
-    const bool optional = name.ends_with('?');
-    if (optional) name.pop_back();
-    known.insert(name);
-    const JsonValue* value = member(object, name);
-    if (value == nullptr ? !optional : !has_kind(*value, kind)) wrong += name + " ";
-  }
-  for (const auto& [name, value] : std::get<JsonObject>(object)) {
-    if (!known.contains(name)) wrong += "unknown " + name + " ";
-  }
-  return wrong;
-}
+using check::differences;
+using check::has_kind;
+using check::list;
+using check::member;
+using check::only;
+using check::text;
+using check::texts;
 
 constexpr const char* kDType = "bool|u8|u16|u32|u64|i8|i16|i32|i64|f16|bf16|f32|f64";
 const std::string kResult = std::string("input|compute|parameter|other|") + kDType;
 
-const Schema kOp = {{"name", "[a-z][a-z0-9_]*"},
-                    {"revision", "integer"},
-                    {"kind", "leaf|elementwise|reduce|view|contraction|indexed|random|opaque|sync"},
-                    {"formula", "none|arithmetic|comparison|logic|choice|cast"},
-                    {"summary", "words"},
-                    {"shapes", ".*-> .+"},
-                    {"method", "text"},
-                    {"dtypes", "list"},
-                    {"inputs", "list"},
-                    {"min_inputs", "integer"},
-                    {"max_inputs", "integer"},
-                    {"results", "list"},
-                    {"params", "list"},
-                    {"differentiable", "bool"},
-                    {"composite", "bool"},
-                    {"overwrites", "integer"}};
-const Schema kInput = {{"name", "[a-z][a-z_]*"}, {"optional", "bool"}};
-const Schema kParam = {{"name", "[a-z][a-z_]*"}, {"type", "bool|i64|f64|dtype|i64_list|text"},
-                       {"dynamic", "bool"},      {"optional", "bool"},
-                       {"default?", "any"},      {"range?", "words"}};
-const Schema kFunction = {{"name", "[a-z][a-z0-9_]*"},
-                          {"op", "null|[a-z][a-z0-9_]*"},
-                          {"parameters", "list"},
-                          {"results", "list"},
-                          {"cpp", "words"},
-                          {"doc", "text"},
-                          {"section", "text"}};
-const Schema kParameter = {{"name", "[a-z][a-z_]*"}, {"type", "words"},     {"cpp", "words"},
-                           {"optional", "bool"},     {"default?", "words"}, {"doc?", "words"}};
-const Schema kType = {{"name", "[A-Z][A-Za-z]*"},
-                      {"kind", "struct|enum"},
-                      {"fields?", "list"},
-                      {"values?", "list"},
-                      {"doc", "text"}};
-
+const check::Schema kOp = {
+    {"name", "[a-z][a-z0-9_]*"},
+    {"revision", "integer"},
+    {"kind", "leaf|elementwise|reduce|view|contraction|indexed|random|opaque|sync"},
+    {"formula", "none|arithmetic|comparison|logic|choice|cast"},
+    {"summary", "words"},
+    {"shapes", ".*-> .+"},
+    {"method", "null|[a-z][a-z0-9_]*"},
+    {"dtypes", "list"},
+    {"inputs", "list"},
+    {"min_inputs", "integer"},
+    {"max_inputs", "integer"},
+    {"results", "list"},
+    {"params", "list"},
+    {"differentiable", "bool"},
+    {"composite", "bool"},
+    {"overwrites", "integer"}};
+const check::Schema kInput = {
+    {"name", "[a-z][a-z_]*"}, {"optional", "bool"}, {"dtypes", "any"}, {"shared", "bool"}};
+const check::Schema kParam = {
+    {"name", "[a-z][a-z_]*"}, {"type", "bool|i64|f64|dtype|i64_list|text"},
+    {"dynamic", "bool"},      {"optional", "bool"},
+    {"default?", "any"},      {"range?", "words"},
+    {"dtypes?", "list"}};
 class OpDocument : public testing::Test {
  protected:
   const JsonValue document_ = op_document();
@@ -137,68 +76,17 @@ TEST_F(OpDocument, FollowsItsSchema) {
       EXPECT_EQ(std::get<bool>(*member(param, "optional")), member(param, "default") != nullptr);
     }
   }
-  for (const JsonValue& function : list(document_, "functions")) {
-    SCOPED_TRACE(text(function, "name"));
-    EXPECT_EQ(differences(function, kFunction), "");
-    for (const JsonValue& one : list(function, "parameters")) {
-      EXPECT_EQ(differences(one, kParameter), "") << text(one, "name");
-    }
-  }
-  for (const JsonValue& type : list(document_, "types")) {
-    SCOPED_TRACE(text(type, "name"));
-    EXPECT_EQ(differences(type, kType), "");
-    if (text(type, "kind") == "enum") continue;
-    for (const JsonValue& field : list(type, "fields")) {
-      EXPECT_EQ(differences(field, kParameter), "") << text(field, "name");
-    }
-  }
 }
 
 TEST_F(OpDocument, ARuleNamesAllInputs) {
   for (const OpDef* op : all_ops()) {
     if (op->kind == OpKind::leaf || std::string(op->name.text).find('.') != std::string::npos)
       continue;
-    const std::vector<std::string> names = input_names(*op);
+    const std::vector<std::string> names = input_names(shape_rule(*op));
     EXPECT_EQ(std::ssize(names), op->max_inputs < 0 ? 1 : op->max_inputs) << op->name.text;
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size())
         << op->name.text;
   }
-}
-
-// A parameter's type is one that the document's reader knows: a word of its own or one of `types`.
-TEST_F(OpDocument, EveryTypeIsKnown) {
-  std::set<std::string> known;
-  for (const auto& [cpp, word] : type_words()) known.insert(word);
-  for (const JsonValue& type : list(document_, "types")) known.insert(text(type, "name"));
-  for (const JsonValue& function : list(document_, "functions")) {
-    for (const JsonValue& one : list(function, "parameters")) {
-      EXPECT_TRUE(known.contains(text(one, "type")))
-          << text(function, "name") << " " << text(one, "cpp");
-    }
-    for (const JsonValue& result : list(function, "results")) {
-      EXPECT_TRUE(known.contains(std::get<std::string>(result))) << text(function, "name");
-    }
-  }
-}
-
-std::string header(const char* name) {
-  const std::filesystem::path root = std::getenv("HEARTH_SOURCE_DIR");
-  std::ostringstream all;
-  all << std::ifstream(root / "include" / "hearth" / name).rdbuf();
-  return all.str();
-}
-
-TEST_F(OpDocument, EveryPublicFunctionIsListed) {
-  const std::string both = header("ops.h") + header("random.h");
-  std::multiset<std::string> declared;
-  const std::regex function(R"(\nHEARTH_API [^;(]*?(\w+)\()");
-  for (std::sregex_iterator at(both.begin(), both.end(), function), end; at != end; ++at) {
-    declared.insert((*at)[1]);
-  }
-  std::multiset<std::string> listed;
-  for (const JsonValue& one : list(document_, "functions")) listed.insert(text(one, "name"));
-  EXPECT_EQ(listed, declared);
-  EXPECT_GT(listed.size(), 100U);
 }
 
 TEST_F(OpDocument, AnOpIsAFunctionOrAPartOfOne) {
@@ -213,27 +101,93 @@ TEST_F(OpDocument, AnOpIsAFunctionOrAPartOfOne) {
   }
 }
 
-TEST_F(OpDocument, AFunctionIsToldWhole) {
-  const JsonValue* attention = only(list(document_, "functions"), "attention");
-  ASSERT_NE(attention, nullptr);
-  const JsonArray& parameters = list(*attention, "parameters");
-  ASSERT_EQ(parameters.size(), 4U);
-  EXPECT_EQ(text(parameters[0], "type"), "array");
-  EXPECT_EQ(text(parameters[3], "type"), "AttentionOptions");
-  EXPECT_EQ(text(parameters[3], "default"), "{}");
-  EXPECT_NE(text(*attention, "doc").find("[batch, heads, q_length, d]"), std::string::npos);
+// The members of class templates in the headers of typed tensors.
+std::set<std::string> methods() {
+  const std::filesystem::path folder =
+      std::filesystem::path(std::getenv("HEARTH_SOURCE_DIR")) / "include" / "hearth";
+  const std::regex member(R"(\n  (?!return )(?:static )?[\w:]+(?:<[^\n]*>)?&? (\w+)\()");
+  std::set<std::string> found;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (!file.path().filename().string().starts_with("tensor")) continue;
+    std::ostringstream all;
+    all << std::ifstream(file.path()).rdbuf();
+    const std::string header = all.str();
+    for (std::sregex_iterator at(header.begin(), header.end(), member), end; at != end; ++at) {
+      found.insert((*at)[1]);
+    }
+  }
+  return found;
 }
 
-TEST_F(OpDocument, ATypeIsToldWhole) {
-  const JsonValue* reduction = only(list(document_, "types"), "Reduction");
-  ASSERT_NE(reduction, nullptr);
-  EXPECT_EQ(json_text(list(*reduction, "values")), R"(["none","mean","sum"])");
-  const JsonValue* rope = only(list(document_, "types"), "RopeOptions");
-  ASSERT_NE(rope, nullptr);
-  const JsonArray& fields = list(*rope, "fields");
-  ASSERT_EQ(fields.size(), 3U);
-  EXPECT_EQ(text(fields[0], "default"), "10000");
-  EXPECT_EQ(text(fields[2], "doc"), "position of the first row; may change without a new plan");
+TEST_F(OpDocument, AMethodIsOneOfTensor) {
+  const std::set<std::string> declared = methods();
+  ASSERT_TRUE(declared.contains("mask_where"));
+  ASSERT_FALSE(declared.contains("linear"));  // a function alone
+  int named = 0;
+  for (const JsonValue& op : list(document_, "ops")) {
+    const JsonValue& method = *member(op, "method");
+    if (std::holds_alternative<std::nullptr_t>(method)) continue;
+    EXPECT_TRUE(declared.contains(std::get<std::string>(method))) << text(op, "name");
+    ++named;
+  }
+  EXPECT_GT(named, 50);
+}
+
+TEST_F(OpDocument, AnInputNamesItsDTypes) {
+  const JsonArray& ops = list(document_, "ops");
+  const auto input = [&](const char* op, const char* name) {
+    const JsonValue* const found = only(list(*only(ops, op), "inputs"), name);
+    return json_text(*member(*found, "dtypes")) +
+           (std::get<bool>(*member(*found, "shared")) ? " shared" : "");
+  };
+  const std::string floats = R"(["f64","f32","f16","bf16"] shared)";
+  EXPECT_EQ(input("gather", "indices"), R"(["i64","i32"])");
+  EXPECT_EQ(input("cross_entropy", "targets"), R"(["i64","i32"])");
+  EXPECT_EQ(input("where", "condition"), R"(["bool"])");
+  EXPECT_EQ(input("attention", "mask"), R"(["bool"])");
+  EXPECT_EQ(input("attention", "bias"), floats);
+  EXPECT_EQ(input("rms_norm", "weight"), floats);
+  EXPECT_EQ(input("logical_and", "b"), R"(["bool"] shared)");
+  EXPECT_EQ(json_text(*member(*only(list(*only(ops, "argmax"), "params"), "dtype"), "dtypes")),
+            R"(["i64","i32","i16","i8","u64","u32","u16","u8"])");
+}
+
+// What infer() takes is what OpDef says; what no sample gives belongs to rules of gradients.
+TEST_F(OpDocument, SharedInputsHaveTheDTypesOfTheOp) {
+  for (const JsonValue& entry : list(document_, "ops")) {
+    const std::string& op = text(entry, "name");
+    SCOPED_TRACE(op);
+    const std::vector<std::string> dtypes = texts(entry, "dtypes");
+    for (const JsonValue& input : list(entry, "inputs")) {
+      if (std::holds_alternative<std::nullptr_t>(*member(input, "dtypes"))) {
+        EXPECT_TRUE(op.ends_with("_backward")) << text(input, "name");
+      } else if (std::get<bool>(*member(input, "shared"))) {
+        EXPECT_EQ(texts(input, "dtypes"), dtypes) << text(input, "name");
+      }
+    }
+    const auto accepts = find_op(op)->accepts_dtype;
+    for (int i = 0; accepts != nullptr && i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      EXPECT_EQ(std::count(dtypes.begin(), dtypes.end(), name(dtype)), accepts(dtype) ? 1 : 0)
+          << name(dtype);
+    }
+  }
+}
+
+TEST(DTypeRules, AreFoundByAsking) {
+  // Takes x and y of one dtype but bool, z of any, and gives x's, and f32 for i8.
+  const DTypeQuestion question = {
+      {{{2}}, {{2}}, {{2}}}, false, [](const std::vector<DType>& inputs, DType) {
+        if (inputs[0] == DType::bool_ || inputs[0] != inputs[1]) throw Error(ErrorCode::dtype, "");
+        return std::vector<DType>{inputs[0], inputs[0] == DType::i8 ? DType::f32 : inputs[0]};
+      }};
+  const DTypeRules rules = dtype_rules(question);
+  ASSERT_EQ(rules.inputs.size(), 3U);
+  EXPECT_TRUE(rules.inputs[0]->shared && rules.inputs[1]->shared);
+  EXPECT_FALSE(rules.inputs[2]->shared);
+  EXPECT_EQ(rules.inputs[0]->dtypes.size(), 12U);
+  EXPECT_EQ(rules.inputs[2]->dtypes.size(), 13U);
+  EXPECT_EQ(rules.results, (std::vector<std::string>{"input", "other"}));
 }
 
 // The ranges of axes are those that infer() keeps.
@@ -264,28 +218,6 @@ TEST_F(OpDocument, AnAxisBeyondItsRangeIsAnError) {
     }
   }
   EXPECT_GT(checked, 8);
-}
-
-TEST(Declarations, CommentsBelongToWhatTheyStandBeside) {
-  const Declarations found = parse_declarations(R"(
-// ---- Sums
-// Numeric dtypes.
-
-// Above
-// two lines.
-HEARTH_API Array sum(const Array& x);  // behind
-HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false,
-                     std::vector<std::pair<int, int>> pairs = {});
-HEARTH_API Array prod(const Array& x);
-)");
-  ASSERT_EQ(found.functions.size(), 3U);
-  EXPECT_EQ(found.functions[0].doc, "Above two lines. behind");
-  EXPECT_EQ(found.functions[1].doc, "Above two lines. behind");
-  EXPECT_EQ(found.functions[1].section, "Numeric dtypes.");
-  ASSERT_EQ(found.functions[1].parameters.size(), 4U);
-  EXPECT_EQ(found.functions[1].parameters[2].default_value, "false");
-  EXPECT_EQ(found.functions[1].parameters[3].type, "std::vector<std::pair<int, int>>");
-  EXPECT_EQ(found.functions[2].doc, "");
 }
 
 }  // namespace

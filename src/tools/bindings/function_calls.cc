@@ -1,0 +1,141 @@
+#include "tools/bindings/function_calls.h"
+
+#include <algorithm>
+
+#include "hearth/ops.h"
+#include "hearth/random.h"
+#include "ops/definition/rules.h"
+#include "tools/op_document.h"
+
+namespace hearth::tools {
+namespace {
+
+using Inputs = std::span<const Array>;
+
+// Of a call of `in` and `dtype`.
+#define CALL(expression)                   \
+  [](Inputs in, DType dtype) {             \
+    (void)in, (void)dtype;                 \
+    return std::vector<Array>{expression}; \
+  }
+
+// Not the thread's, which nothing may move.
+Generator& source() {
+  thread_local Generator generator;
+  return generator;
+}
+
+const char* const kSame = "x [...] -> [...]";
+
+}  // namespace
+
+const std::vector<FunctionCall>& function_calls() {
+  const SampleInput table = {{2, 3}};
+  const SampleInput ids = {.shape = {2}, .lo = 0, .hi = 1, .dtype = kI64};
+  static const std::vector<FunctionCall> calls = {
+      {"clamp_min",
+       "x [...], low [...] -> [...], both broadcast",
+       {table, table},
+       CALL(clamp_min(in[0], in[1]))},
+      {"clamp_max",
+       "x [...], high [...] -> [...], both broadcast",
+       {table, table},
+       CALL(clamp_max(in[0], in[1]))},
+      {"to_device", kSame, {table}, CALL(to_device(in[0], in[0].device()))},
+      {"mean", kReductionShapes, {table}, CALL(mean(in[0]))},
+      {"var", kReductionShapes, {table}, CALL(var(in[0]))},
+      {"std", kReductionShapes, {table}, CALL(hearth::std(in[0]))},
+      {"transpose", "x [..., m, n] -> [..., n, m]", {table}, CALL(transpose(in[0]))},
+      {"swap_axes",
+       "x [...] -> [..., with the extents at a and b swapped]",
+       {table},
+       CALL(swap_axes(in[0], 0, 1))},
+      {"broadcast_to", "x [...] -> [shape]", {table}, CALL(broadcast_to(in[0], {2, 3}))},
+      {"squeeze",
+       "x [...] -> [... without axes, or without all extents of 1]",
+       {table},
+       CALL(squeeze(in[0]))},
+      {"unsqueeze",
+       "x [...] -> [..., with 1 inserted at each of axes]",
+       {table},
+       CALL(unsqueeze(in[0], {0}))},
+      {"flatten",
+       "x [...] -> [..., product of extents first to last, ...]",
+       {table},
+       CALL(flatten(in[0]))},
+      {"slice",
+       "x [...] -> [elements that each of slices keeps, ...]",
+       {table},
+       CALL(slice(in[0], {{0, 1}}))},
+      {"narrow",
+       "x [..., n, ...] -> [..., length, ...], n at axis",
+       {table},
+       CALL(narrow(in[0], 0, 0, 1))},
+      {"flip", kSame, {table}, CALL(flip(in[0], {0}))},
+      {"stack",
+       "arrays [...], any number of them -> [..., their number, ...], new at axis",
+       {table, table},
+       CALL(stack({in[0], in[1]}, 0))},
+      {"split",
+       "x [..., n, ...] -> for each of sizes [..., size, ...], n at axis",
+       {table},
+       CALL(split(in[0], {1, 1}, 0)[0])},
+      {"chunk",
+       "x [..., n, ...] -> up to count of [..., ceil(n / count) or less, ...], n at axis",
+       {table},
+       CALL(chunk(in[0], 2, 0)[0])},
+      {"repeat",
+       "x [...] -> [extents of x, each multiplied by that of times]",
+       {table},
+       CALL(repeat(in[0], {2, 1}))},
+      {"slice_assign",
+       "x [...], value [...] -> [extents of x], value broadcast to the part",
+       {table, table},
+       CALL(slice_assign(in[0], {{0, 2}}, in[1]))},
+      {"dynamic_slice_assign",
+       "x [...], value [extents of the part] -> [...]",
+       {table, table},
+       CALL(dynamic_slice_assign(in[0], {0, 0}, in[1]))},
+      {"embedding",
+       "weight [entries, dim], indices [...] -> [..., dim]",
+       {table, ids},
+       CALL(embedding(in[0], in[1]))},
+      {"one_hot", "indices [...] -> [..., classes]", {ids}, CALL(one_hot(in[0], 3, dtype))},
+      {"cross_entropy",
+       "logits [..., classes], targets [...] -> [...] for Reduction none, else []",
+       {table, ids},
+       CALL(cross_entropy(in[0], in[1]))},
+      {"full",
+       "value [...] -> [shape], value broadcast",
+       {{.shape = {3}}},
+       CALL(full({2, 3}, in[0], dtype))},
+      {"zeros", "-> [shape]", {}, CALL(zeros({2}, dtype))},
+      {"ones", "-> [shape]", {}, CALL(ones({2}, dtype))},
+      {"full_like",
+       "x [...], value [...] -> [extents of x], value broadcast",
+       {table, {.shape = {3}}},
+       CALL(full_like(in[0], in[1]))},
+      {"zeros_like", kSame, {table}, CALL(zeros_like(in[0]))},
+      {"ones_like", kSame, {table}, CALL(ones_like(in[0]))},
+      {"arange", "-> [ceil((end - start) / step), 0 at least]", {}, CALL(arange(0, 1, 1, dtype))},
+      {"linear_ramp", "-> [count]", {}, CALL(linear_ramp(2, 0, 1, dtype))},
+      {"eye", "-> [size, size]", {}, CALL(eye(2, dtype))},
+      {"triu_mask", "-> [rows, cols]", {}, CALL(triu_mask(2, 2))},
+      {"tril_mask", "-> [rows, cols]", {}, CALL(tril_mask(2, 2))},
+      {"triu", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(triu(in[0]))},
+      {"tril", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(tril(in[0]))},
+      {"dropout", kSame, {table}, CALL(dropout(in[0], 0.5, true, &source()))},
+  };
+  return calls;
+}
+
+#undef CALL
+
+const FunctionCall* find_call(std::string_view function) {
+  const std::vector<FunctionCall>& calls = function_calls();
+  const auto found = std::find_if(calls.begin(), calls.end(),
+                                  [&](const FunctionCall& call) { return call.name == function; });
+  return found == calls.end() ? nullptr : &*found;
+}
+
+}  // namespace hearth::tools

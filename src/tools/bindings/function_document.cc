@@ -1,0 +1,299 @@
+#include "tools/bindings/function_document.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "hearth/error.h"
+#include "hearth/ops.h"
+#include "ops/definition/defs.h"
+#include "tools/bindings/function_calls.h"
+#include "tools/op_document.h"
+
+namespace hearth::tools {
+namespace {
+
+[[noreturn]] void fail(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, "ops: " + text);
+}
+
+// The word for a type of C++; another type's own name, without its namespace.
+std::string neutral(std::string type) {
+  if (type.starts_with("const ")) type = type.substr(6);
+  while (type.ends_with("&") || type.ends_with("*")) type.pop_back();
+  if (type.starts_with("std::optional<")) type = type.substr(14, type.size() - 15);
+  const auto known = type_words().find(type);
+  return known == type_words().end() ? type : known->second;
+}
+
+bool is_array(const std::string& word) { return word == "array" || word == "array_list"; }
+
+// All declarations of one name.
+struct Overloads {
+  std::vector<const Function*> all;
+
+  // The one that takes most.
+  const Function& whole() const {
+    return **std::max_element(all.begin(), all.end(), [](const Function* a, const Function* b) {
+      return a->parameters.size() < b->parameters.size();
+    });
+  }
+  // How many parameters all of them take; throws unless those are the first of each.
+  std::size_t common() const {
+    std::size_t count = whole().parameters.size();
+    for (const Function* one : all) {
+      count = std::min(count, one->parameters.size());
+      for (std::size_t i = 0; i < one->parameters.size(); ++i) {
+        const Parameter& own = one->parameters[i];
+        const Parameter& other = whole().parameters[i];
+        if (own.name != other.name || neutral(own.type) != neutral(other.type)) {
+          fail("an overload that is no case of the other; got " + one->text + ", expected " +
+               whole().text + " without its last parameters");
+        }
+      }
+    }
+    return count;
+  }
+};
+
+std::vector<Overloads> by_name(const std::vector<Function>& functions) {
+  std::vector<Overloads> grouped;
+  for (const Function& function : functions) {
+    const auto known = std::find_if(grouped.begin(), grouped.end(), [&](const Overloads& group) {
+      return group.all[0]->name == function.name;
+    });
+    if (known == grouped.end()) {
+      grouped.push_back({{&function}});
+    } else {
+      known->all.push_back(&function);
+    }
+  }
+  return grouped;
+}
+
+bool has_dtype(const Function& function) {
+  return std::any_of(function.parameters.begin(), function.parameters.end(),
+                     [](const Parameter& parameter) { return neutral(parameter.type) == "dtype"; });
+}
+
+DTypeRules rules_of(const Function& function) {
+  const FunctionCall* const call = find_call(function.name);
+  if (call == nullptr) {
+    if (const OpDef* const op = find_op(function.name)) return dtype_rules(*op);
+    if (function.result.find("Array") == std::string::npos) return {};
+    fail("a function of several ops that cannot be asked; got " + function.name +
+         ", expected a line in function_calls.cc");
+  }
+  return dtype_rules(DTypeQuestion{call->inputs, has_dtype(function),
+                                   [call](const std::vector<DType>& inputs, DType dtype) {
+                                     std::vector<Array> arrays;
+                                     for (std::size_t i = 0; i < inputs.size(); ++i) {
+                                       arrays.push_back(zeros(call->inputs[i].shape, inputs[i]));
+                                     }
+                                     std::vector<DType> results;
+                                     for (const Array& result : call->call(arrays, dtype))
+                                       results.push_back(result.dtype());
+                                     return results;
+                                   }});
+}
+
+JsonObject described(const Parameter& parameter) {
+  const std::string type = neutral(parameter.type);
+  JsonObject entry = {{"name", parameter.name},
+                      {"type", type},
+                      {"cpp", parameter.type},
+                      {"optional", parameter.default_value.has_value()}};
+  if (parameter.default_value) {
+    entry.emplace_back("default", default_value(*parameter.default_value, type));
+    entry.emplace_back("cpp_default", *parameter.default_value);
+  }
+  if (!parameter.doc.empty()) entry.emplace_back("doc", parameter.doc);
+  return entry;
+}
+
+// What an overload leaves out is optional, and needed by what follows it.
+JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
+  const std::vector<Parameter>& declared = overloads.whole().parameters;
+  const std::size_t common = overloads.common();
+  JsonArray parameters;
+  std::size_t arrays = 0;
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    JsonObject entry = described(declared[i]);
+    if (i == common && !declared[i].default_value) {
+      entry[3].second = true;
+      entry.emplace_back("default", nullptr);
+    }
+    if (i > common) entry.emplace_back("needs", declared[common].name);
+    const std::string type = neutral(declared[i].type);
+    if (is_array(type)) {
+      append_rule(entry, arrays < rules.inputs.size() ? rules.inputs[arrays] : std::nullopt);
+      ++arrays;
+    }
+    if (type == "dtype") entry.emplace_back("dtypes", dtype_names(rules.parameter));
+    parameters.emplace_back(std::move(entry));
+  }
+  return parameters;
+}
+
+JsonArray results_of(const std::string& type, const DTypeRules& rules) {
+  if (type == "void") return {};
+  const std::size_t count = type == "std::pair<Array, Array>" ? 2 : 1;
+  const std::string word = count == 2 ? "array" : neutral(type);
+  JsonArray results;
+  for (std::size_t i = 0; i < count; ++i) {
+    JsonObject result = {{"type", word}};
+    if (is_array(word)) result.emplace_back("dtype", rules.results.at(i));
+    results.emplace_back(std::move(result));
+  }
+  return results;
+}
+
+// Comments that say the same stand once.
+std::string doc_of(const Overloads& overloads) {
+  std::vector<std::string> docs;
+  for (const Function* one : overloads.all) {
+    if (one->doc.empty() || std::find(docs.begin(), docs.end(), one->doc) != docs.end()) continue;
+    docs.push_back(one->doc);
+  }
+  std::string all;
+  for (const std::string& doc : docs) all += (all.empty() ? "" : " ") + doc;
+  return all;
+}
+
+JsonObject described(const Overloads& overloads) {
+  const Function& function = overloads.whole();
+  const OpDef* const op = find_op(function.name);
+  const FunctionCall* const call = find_call(function.name);
+  const DTypeRules rules = rules_of(function);
+  JsonArray declarations;
+  for (const Function* one : overloads.all) declarations.emplace_back(one->text);
+  JsonValue shapes = nullptr;
+  if (call != nullptr) {
+    shapes = call->shapes;
+  } else if (op != nullptr) {
+    shapes = shape_rule(*op);
+  }
+  return {{"name", function.name},
+          {"op", op != nullptr ? JsonValue(function.name) : JsonValue(nullptr)},
+          {"parameters", parameters_of(overloads, rules)},
+          {"results", results_of(function.result, rules)},
+          {"shapes", std::move(shapes)},
+          {"summary", op != nullptr ? JsonValue(op->summary) : JsonValue(nullptr)},
+          {"doc", doc_of(overloads)},
+          {"section", function.section},
+          {"cpp", std::move(declarations)}};
+}
+
+// The op of the function that has a parameter of the type.
+const OpDef* op_with(const Declarations& declared, const std::string& type) {
+  for (const Function& function : declared.functions) {
+    for (const Parameter& parameter : function.parameters) {
+      if (neutral(parameter.type) == type) return find_op(function.name);
+    }
+  }
+  return nullptr;
+}
+
+JsonObject described(const Type& type, const OpDef* op) {
+  const std::vector<std::string> inputs =
+      op == nullptr ? std::vector<std::string>() : input_names(shape_rule(*op));
+  JsonArray fields;
+  for (const Parameter& field : type.fields) {
+    if (type.is_enum) {
+      fields.emplace_back(field.name);
+      continue;
+    }
+    JsonObject entry = described(field);
+    if (is_array(neutral(field.type))) {
+      const auto at = static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), field.name) -
+                                               inputs.begin());
+      append_rule(entry, at < inputs.size() ? dtype_rules(*op).inputs.at(at) : std::nullopt);
+    }
+    fields.emplace_back(std::move(entry));
+  }
+  return {{"name", type.name},
+          {"kind", type.is_enum ? "enum" : "struct"},
+          {type.is_enum ? "values" : "fields", std::move(fields)},
+          {"doc", type.doc}};
+}
+
+template <class T>
+std::optional<T> number(const std::string& text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& type_words() {
+  static const std::map<std::string, std::string> words = {
+      {"Array", "array"},
+      {"std::span<const Array>", "array_list"},
+      {"std::vector<Array>", "array_list"},
+      {"bool", "bool"},
+      {"double", "f64"},
+      {"std::int64_t", "i64"},
+      {"DType", "dtype"},
+      {"Device", "device"},
+      {"Dims", "i64_list"},
+      {"Shape", "i64_list"},
+      {"AllAxes", "i64_list"},
+      {"std::vector<std::int64_t>", "i64_list"},
+      {"std::vector<Slice>", "Slice_list"},
+      {"std::uint64_t", "u64"}};
+  return words;
+}
+
+JsonValue default_value(const std::string& text, const std::string& type) {
+  for (const char* const none :
+       {"std::nullopt", "nullptr", "Array()", "Device()", "AllAxes::everything()"}) {
+    if (text == none) return nullptr;
+  }
+  if (text == "{}" && type == "array") return nullptr;
+  if (text == "{}") return type.ends_with("_list") ? JsonValue(JsonArray()) : JsonObject();
+  if (type == "bool" && (text == "true" || text == "false")) return text == "true";
+  JsonValue value = nullptr;
+  if (type == "f64") value = number<double>(text);
+  if (type == "i64") value = number<std::int64_t>(text);
+  if (type == "u64") value = number<std::uint64_t>(text);
+  if (value != JsonValue(nullptr)) return value;
+  // A value of an enum: "DType::bool_", "Reduction::mean".
+  const std::size_t colons = text.find("::");
+  std::string word = colons == std::string::npos ? "" : text.substr(colons + 2);
+  if (type == "dtype" && text.starts_with("DType::")) {
+    if (word.ends_with('_')) word.pop_back();
+    return word;
+  }
+  if (colons != std::string::npos && text.substr(0, colons) == type) return word;
+  fail("a default that has no value; got " + text + ", expected one of " + type);
+}
+
+JsonArray dtype_names(const std::vector<DType>& dtypes) {
+  JsonArray names;
+  for (const DType dtype : dtypes) names.emplace_back(std::string(name(dtype)));
+  return names;
+}
+
+void append_rule(JsonObject& entry, const std::optional<InputRule>& rule) {
+  entry.emplace_back("dtypes", rule ? JsonValue(dtype_names(rule->dtypes)) : JsonValue(nullptr));
+  entry.emplace_back("shared", rule && rule->shared);
+}
+
+JsonArray function_entries(const Declarations& declared) {
+  JsonArray entries;
+  for (const Overloads& group : by_name(declared.functions)) entries.emplace_back(described(group));
+  return entries;
+}
+
+JsonArray type_entries(const Declarations& declared) {
+  JsonArray entries;
+  for (const Type& type : declared.types) {
+    if (type_words().contains(type.name)) continue;
+    entries.emplace_back(described(type, op_with(declared, type.name)));
+  }
+  return entries;
+}
+
+}  // namespace hearth::tools
