@@ -15,10 +15,6 @@ using hearth::HostTensor;
 
 namespace {
 
-float load(const HostTensor& tensor, std::int64_t i) {
-  return reinterpret_cast<const float*>(tensor.data)[i * tensor.strides[0]];
-}
-
 const CustomOp& leaky() {
   static const CustomOp op({
       .name = "example.leaky",
@@ -26,21 +22,20 @@ const CustomOp& leaky() {
       .max_inputs = 2,
       .infer =
           [](std::span<const Array> in) {
-            // What compute() reads. The kernel would take any rank.
-            if (in[0].dtype() != hearth::DType::f32 || in[0].rank() != 1) {
-              throw hearth::Error(hearth::ErrorCode::unsupported,
+            // What compute() reads. The kernel would take any dtype.
+            if (in[0].dtype() != hearth::DType::f32) {
+              throw hearth::Error(hearth::ErrorCode::dtype,
                                   "example.leaky: wrong input; got " +
-                                      std::string(hearth::name(in[0].dtype())) + " " +
-                                      hearth::to_string(in[0].shape()) + ", expected f32 [n]");
+                                      std::string(hearth::name(in[0].dtype())) + ", expected f32");
             }
             return hearth::TensorType{in[0].dtype(), in[0].shape()};
           },
       .compute =
           [](std::span<const HostTensor> in, HostTensor out) {
-            const float a = *reinterpret_cast<const float*>(in[1].data);
-            for (std::int64_t i = 0; i < out.shape[0]; ++i) {
-              const float x = load(in[0], i);
-              reinterpret_cast<float*>(out.data)[i] = x > 0 ? x : a * x;
+            const float a = in[1].at<float>(0);
+            for (std::int64_t i = 0; i < element_count(out.shape); ++i) {
+              const float x = in[0].at<float>(i);
+              out.at<float>(i) = x > 0 ? x : a * x;
             }
           },
       .kernel = R"(

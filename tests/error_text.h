@@ -38,4 +38,13 @@ std::string error_of(ErrorCode code, Call call) {
   });
 }
 
+// The text of the expression's Error ends in the line of the macro, and says no other.
+#define EXPECT_PLACED(expression)                                                               \
+  do {                                                                                          \
+    const std::string text = ::hearth::check::error_of([&] { static_cast<void>(expression); }); \
+    const std::string site = " at " + std::string(__FILE__) + ":" + std::to_string(__LINE__);   \
+    EXPECT_TRUE(text.ends_with(site)) << text;                                                  \
+    EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;                                   \
+  } while (false)
+
 }  // namespace hearth::check

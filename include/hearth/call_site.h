@@ -17,6 +17,8 @@ class CallSite {
                                  unsigned line = __builtin_LINE()) noexcept {
     return CallSite(file, line);
   }
+  // Errors say no line: for programs whose users do not have their text.
+  static constexpr CallSite none() noexcept { return CallSite("", 0); }
 
   const char* file;
   unsigned line;
@@ -37,8 +39,9 @@ struct LocatedExtent {
   CallSite site;
 };
 
-// Throws the error that is being handled with ` at file:line` behind its text. A site in the
-// directory of `header`, one of these headers, is left out: it is not the caller's.
+// Throws the error that is being handled with ` at file:line` behind its text, unless it says a
+// site already. A site in the directory of `header`, one of these headers, is left out: it is not
+// the caller's.
 [[noreturn]] HEARTH_API void throw_at(const Error& error, CallSite site, const char* header);
 
 // The same of an Error that may name an op inside: `op` takes its place.

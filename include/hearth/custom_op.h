@@ -15,6 +15,7 @@
 // a kernel. It has the dtype of the first result, and changing it never rebuilds a plan.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 #include "hearth/runtime.h"
 
 namespace hearth {
@@ -37,6 +39,8 @@ inline namespace v0 {
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;
+
+  friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
 // A tensor in host memory while compute() runs. Element (i, j, ...) is at
@@ -47,6 +51,48 @@ struct HostTensor {
   DType dtype = DType::f32;
   Shape shape;
   Strides strides;  // in elements; inputs may be any view, outputs are dense row-major
+
+  // Element number `i` of the row-major order, which of rank 1 is element (i); at(i, j, ...): the
+  // element of these indices, one for each axis. Throws Error{dtype} unless T stores the dtype, and
+  // Error{invalid_argument} for an element that is not there.
+  template <class T, std::integral... Index>
+  T& at(std::int64_t i, Index... more) const {
+    if (dtype != dtype_of_v<T>) refuse_type(dtype_of_v<T>);
+    if constexpr (sizeof...(more) == 0) {
+      return reinterpret_cast<T*>(data)[offset_of(i)];
+    } else {
+      return reinterpret_cast<T*>(data)[offset_of(Dims{i, static_cast<std::int64_t>(more)...})];
+    }
+  }
+
+ private:
+  std::int64_t offset_of(std::int64_t number) const {
+    auto rest = static_cast<std::uint64_t>(number);  // what is below 0 is beyond every extent
+    std::int64_t offset = 0;
+    int axis = shape.rank() - 1;
+    for (; axis > 0 && shape[axis] > 0; --axis) {
+      const auto extent = static_cast<std::uint64_t>(shape[axis]);
+      offset += static_cast<std::int64_t>(rest % extent) * strides[axis];
+      rest /= extent;
+    }
+    const std::int64_t extent = axis < 0 ? 1 : shape[axis];
+    if (rest >= static_cast<std::uint64_t>(extent) || data == nullptr) {
+      refuse_element({&number, 1});
+    }
+    return axis < 0 ? 0 : offset + static_cast<std::int64_t>(rest) * strides[axis];
+  }
+  std::int64_t offset_of(const Dims& indices) const {
+    bool is_there = data != nullptr && indices.rank() == shape.rank();
+    std::int64_t offset = 0;
+    for (int axis = 0; is_there && axis < shape.rank(); ++axis) {
+      is_there = indices[axis] >= 0 && indices[axis] < shape[axis];
+      offset += indices[axis] * strides[axis];
+    }
+    if (!is_there) refuse_element(indices.span());
+    return offset;
+  }
+  [[noreturn]] HEARTH_API void refuse_type(DType asked) const;
+  [[noreturn]] HEARTH_API void refuse_element(std::span<const std::int64_t> indices) const;
 };
 
 // What a kernel's parameter `constant T&` gets, by the parameter's name: a number that T holds, or
@@ -74,7 +120,8 @@ struct KernelConstant {
 
 // How a kernel is launched.
 struct KernelLaunch {
-  // Threads in all; without it, one for each element of the first result.
+  // Threads in all; without it, one for each element of the first result, and Error where another
+  // result is larger.
   std::optional<runtime::Size3> grid = {};
   runtime::Size3 threads = {256};  // of a threadgroup: a multiple of 32, up to 1024
   std::vector<KernelConstant> constants = {};
@@ -95,8 +142,8 @@ struct CustomOpSpec {
   std::vector<TensorType> (*infer_outputs)(std::span<const Array> inputs) = nullptr;
   // What the CPU runs: fills `output`, or all of `outputs`. `inputs` are those of the call in their
   // places, also those that were not given. Runs on the thread that evaluates; must not touch
-  // Arrays and must not throw anything but Error. Deterministic functions only: results may be
-  // shared.
+  // Arrays. What it throws becomes the results' Error, which names the op. Deterministic functions
+  // only: results may be shared.
   void (*compute)(std::span<const HostTensor> inputs, HostTensor output) = nullptr;
   void (*compute_outputs)(std::span<const HostTensor> inputs,
                           std::span<const HostTensor> outputs) = nullptr;
@@ -134,6 +181,15 @@ struct CustomOpSpec {
   bool is_constant = false;
 };
 
+namespace custom_op_detail {
+
+template <class T>
+concept Typed = requires(const T& tensor) { T(tensor.array()); };
+template <class T>
+concept Operand = Typed<T> || std::convertible_to<const T&, Array>;
+
+}  // namespace custom_op_detail
+
 // A registered op. Define it once, at namespace scope or in a function-local static. Thread-safe.
 // Calls throw what infer() throws; Error{unsupported} on the CPU without a function, and on a GPU
 // without a kernel; Error{dtype} where no kernel has the operands' dtypes; Error{invalid_argument}
@@ -155,9 +211,29 @@ class HEARTH_API CustomOp {
   Array operator()(const Array& first, const Rest&... rest) const {
     return (*this)({first, Array(rest)...});
   }
-  // Of typed tensors and numbers: the result has rank and kind of the first tensor.
-  template <class First, class... Rest>
-    requires requires(const First& first) { First(first.array()); }
+  // Of typed tensors and numbers: the result has rank and kind of the first tensor. Errors of calls
+  // of up to four operands say the caller's line; behind more there is no room for `site`.
+  template <custom_op_detail::Typed First>
+  First operator()(const First& first, CallSite site = CallSite::here()) const {
+    return typed<First>(site, {first.array()});
+  }
+  template <custom_op_detail::Typed First, custom_op_detail::Operand A>
+  First operator()(const First& first, const A& a, CallSite site = CallSite::here()) const {
+    return typed<First>(site, {first.array(), array_of(a)});
+  }
+  template <custom_op_detail::Typed First, custom_op_detail::Operand A, custom_op_detail::Operand B>
+  First operator()(const First& first, const A& a, const B& b,
+                   CallSite site = CallSite::here()) const {
+    return typed<First>(site, {first.array(), array_of(a), array_of(b)});
+  }
+  template <custom_op_detail::Typed First, custom_op_detail::Operand A, custom_op_detail::Operand B,
+            custom_op_detail::Operand C>
+  First operator()(const First& first, const A& a, const B& b, const C& c,
+                   CallSite site = CallSite::here()) const {
+    return typed<First>(site, {first.array(), array_of(a), array_of(b), array_of(c)});
+  }
+  template <custom_op_detail::Typed First, custom_op_detail::Operand... Rest>
+    requires(sizeof...(Rest) > 3)
   First operator()(const First& first, const Rest&... rest) const {
     return First((*this)({first.array(), array_of(rest)...}));
   }
@@ -168,6 +244,10 @@ class HEARTH_API CustomOp {
   }
 
  private:
+  template <class First>
+  First typed(CallSite site, std::initializer_list<Array> inputs) const {
+    return located(site, [&] { return First((*this)(inputs)); });
+  }
   template <class T>
   static Array array_of(const T& value) {
     if constexpr (requires { value.array(); }) {

@@ -29,7 +29,8 @@ enum class ErrorCode {
 HEARTH_API const char* name(ErrorCode code) noexcept;
 
 // Thrown when an op is recorded, read or evaluated. Reads `op: what is wrong; got ..., expected
-// ...`, and ends in ` at file:line`, the caller's, where a method or function of Tensor was named.
+// ...`, and ends in ` at file:line`, the caller's, where what was called by name has a CallSite:
+// functions of Tensor, layers, optimizers, Gradients::at().
 class HEARTH_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

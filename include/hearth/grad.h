@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -28,12 +29,13 @@ class HEARTH_API Gradients {
   Array get(const Array& leaf) const;
   Array get(std::uint64_t leaf_id) const;
   bool has(const Array& leaf) const { return get(leaf).defined(); }
-  // The same, but throws Error{invalid_argument} with the reason where there is none.
-  Array at(const Array& leaf) const;
+  // The same, but throws Error{invalid_argument} with the reason, and the caller's line, where
+  // there is none.
+  Array at(const Array& leaf, CallSite site = CallSite::here()) const;
   template <class Typed>
     requires requires(const Typed& leaf) { Typed(leaf.array()); }
-  Typed at(const Typed& leaf) const {
-    return Typed(at(leaf.array()));
+  Typed at(const Typed& leaf, CallSite site = CallSite::here()) const {
+    return Typed(at(leaf.array(), site));
   }
   // The same, and forgets it.
   Array take(const Array& leaf);

@@ -3,7 +3,7 @@
 // Parameters are made in f32 unless asked otherwise, marked by require_grad(), and named as in
 // Hugging Face models. A layer computes in the dtype of its input: parameters are cast to it, so
 // bf16 activations over f32 parameters are mixed precision, with gradients in f32. Arrays are of
-// any leading shape where `...` is written.
+// any leading shape where `...` is written. `site` is the caller's line.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/parameter.h"
 #include "hearth/random.h"
@@ -81,8 +82,8 @@ struct HEARTH_API Linear {
   // x [..., in] to [..., out].
   Array forward(const Array& x) const;
   template <int R>
-  Tensor<R> forward(const Tensor<R>& x) const {
-    return Tensor<R>(forward(x.array()));
+  Tensor<R> forward(const Tensor<R>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array())); });
   }
 
   template <class Self, class Visitor>
@@ -109,8 +110,8 @@ struct HEARTH_API Embedding {
   // Integer indices [...] to [..., dim], in the dtype of the table.
   Array forward(const Array& indices) const;
   template <int R>
-  Tensor<R + 1> forward(const Tensor<R, Int>& indices) const {
-    return Tensor<R + 1>(forward(indices.array()));
+  Tensor<R + 1> forward(const Tensor<R, Int>& indices, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R + 1>(forward(indices.array())); });
   }
 
   template <class Self, class Visitor>
@@ -128,8 +129,8 @@ struct HEARTH_API RmsNorm {
 
   Array forward(const Array& x) const;
   template <int R>
-  Tensor<R> forward(const Tensor<R>& x) const {
-    return Tensor<R>(forward(x.array()));
+  Tensor<R> forward(const Tensor<R>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array())); });
   }
 
   template <class Self, class Visitor>
@@ -149,8 +150,8 @@ struct HEARTH_API LayerNorm {
 
   Array forward(const Array& x) const;
   template <int R>
-  Tensor<R> forward(const Tensor<R>& x) const {
-    return Tensor<R>(forward(x.array()));
+  Tensor<R> forward(const Tensor<R>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array())); });
   }
 
   template <class Self, class Visitor>
@@ -168,8 +169,9 @@ struct HEARTH_API LayerNorm {
 struct HEARTH_API Dropout {
   Array forward(const Array& x, bool training = true, Generator* source = nullptr) const;
   template <int R>
-  Tensor<R> forward(const Tensor<R>& x, bool training = true, Generator* source = nullptr) const {
-    return Tensor<R>(forward(x.array(), training, source));
+  Tensor<R> forward(const Tensor<R>& x, bool training = true, Generator* source = nullptr,
+                    CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array(), training, source)); });
   }
 
   template <class Self, class Visitor>
@@ -226,10 +228,12 @@ struct HEARTH_API MultiHeadAttention {
   // x [batch, rows, dim] to the same shape.
   Array forward(const Array& x, const Call& call) const;
   Array forward(const Array& x) const { return forward(x, Call()); }
-  Tensor<3> forward(const Tensor<3>& x, const Call& call) const {
-    return Tensor<3>(forward(x.array(), call));
+  Tensor<3> forward(const Tensor<3>& x, const Call& call, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<3>(forward(x.array(), call)); });
   }
-  Tensor<3> forward(const Tensor<3>& x) const { return forward(x, Call()); }
+  Tensor<3> forward(const Tensor<3>& x, CallSite site = CallSite::here()) const {
+    return forward(x, Call(), site);
+  }
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
@@ -266,8 +270,8 @@ struct HEARTH_API FeedForward {
   // x [..., dim] to the same shape.
   Array forward(const Array& x) const;
   template <int R>
-  Tensor<R> forward(const Tensor<R>& x) const {
-    return Tensor<R>(forward(x.array()));
+  Tensor<R> forward(const Tensor<R>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array())); });
   }
 
   template <class Self, class Visitor>

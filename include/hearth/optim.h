@@ -10,6 +10,7 @@
 // one plan a step. Learning rates and other numbers that change from step to step never cost a new
 // plan. Parameters of half dtypes are updated in f32 and rounded once; keep f32 parameters and
 // compute in bf16 for mixed precision. Optimizers are values; not for use by two threads at once.
+// `site` is the caller's line.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 #include "hearth/grad.h"
 #include "hearth/parameter.h"
 
@@ -51,25 +53,27 @@ class HEARTH_API Optimizer {
   //
   // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
-            const StepOptions& options);
-  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate) {
-    step(parameters, std::move(gradients), learning_rate, StepOptions());
+            const StepOptions& options, CallSite site = CallSite::here());
+  void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
+            CallSite site = CallSite::here()) {
+    step(parameters, std::move(gradients), learning_rate, StepOptions(), site);
   }
   template <class Module>
     requires(!std::is_same_v<std::remove_cvref_t<Module>, std::vector<Parameter>>)
-  void step(Module&& module, Gradients gradients, double learning_rate,
-            const StepOptions& options) {
+  void step(Module&& module, Gradients gradients, double learning_rate, const StepOptions& options,
+            CallSite site = CallSite::here()) {
     static_assert(!parameter_detail::kHoldsTensors<Module>,
                   "a range of tensors holds copies, and stepping those changes no other: write "
                   "step({w, b}, ...), or pass a module that has the tensors");
     static_assert(std::is_lvalue_reference_v<Module>,
                   "a temporary module is dropped with its new values: step one that stays");
-    step(parameters(module), std::move(gradients), learning_rate, options);
+    step(parameters(module), std::move(gradients), learning_rate, options, site);
   }
   template <class Module>
     requires(!std::is_same_v<std::remove_cvref_t<Module>, std::vector<Parameter>>)
-  void step(Module&& module, Gradients gradients, double learning_rate) {
-    step(std::forward<Module>(module), std::move(gradients), learning_rate, StepOptions());
+  void step(Module&& module, Gradients gradients, double learning_rate,
+            CallSite site = CallSite::here()) {
+    step(std::forward<Module>(module), std::move(gradients), learning_rate, StepOptions(), site);
   }
 
   std::int64_t steps() const noexcept { return steps_; }
@@ -78,12 +82,12 @@ class HEARTH_API Optimizer {
   // Parameters without a name have a number instead, counted from 0 in the order of their first
   // steps past numbers that are names. Throws Error{invalid_argument} for two parameters of one
   // name.
-  NamedArrays state_dict() const;
+  NamedArrays state_dict(CallSite site = CallSite::here()) const;
   // The inverse: a parameter takes the state of its name when it is first stepped after (named by
   // a number: no later than those without a name). Throws Error{invalid_argument} for names that
   // this optimizer does not keep, for a parameter whose arrays are not all there, and for steps
   // that are no count.
-  void load_state_dict(const NamedArrays& state);
+  void load_state_dict(const NamedArrays& state, CallSite site = CallSite::here());
 
  protected:
   explicit Optimizer(std::vector<std::string> slot_names) : slot_names_(std::move(slot_names)) {}
@@ -200,9 +204,9 @@ class HEARTH_API AdamW : public Optimizer {
 // Scales all gradients by one factor so that their common 2-norm is at most `limit`; nothing is
 // read back. Returns the norm before, of rank 0. A norm that is not finite makes all gradients NaN:
 // so does one whose square is beyond f32 (f64, where all gradients are).
-HEARTH_API Array clip_by_norm(Gradients& gradients, double limit);
+HEARTH_API Array clip_by_norm(Gradients& gradients, double limit, CallSite site = CallSite::here());
 // Limits every element to [-limit, limit].
-HEARTH_API void clip_by_value(Gradients& gradients, double limit);
+HEARTH_API void clip_by_value(Gradients& gradients, double limit, CallSite site = CallSite::here());
 
 // The learning rate of each step, counted from 0; throws Error{invalid_argument} for one below.
 using Schedule = std::function<double(std::int64_t step)>;

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "hearth/call_site.h"
 #include "hearth/tensor_types.h"
 
 namespace hearth {
@@ -151,12 +152,14 @@ std::string summary(const Module& module) {
 
 // Gives every parameter the value of its name. Ids and flags are kept, and on an error nothing has
 // changed. Throws Error{invalid_argument} with the names that are missing or, unless
-// `allow_unexpected`, that no parameter has; Error{shape} or Error{dtype} for values that differ.
+// `allow_unexpected`, that no parameter has; Error{shape} or Error{dtype} for values that differ;
+// each with the caller's line.
 HEARTH_API void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,
-                                bool allow_unexpected = false);
+                                bool allow_unexpected = false, CallSite site = CallSite::here());
 template <class Module>
-void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexpected = false) {
-  load_state_dict(parameters(module), values, allow_unexpected);
+void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexpected = false,
+                     CallSite site = CallSite::here()) {
+  load_state_dict(parameters(module), values, allow_unexpected, site);
 }
 
 // Takes the parameters out of training and back in: those of a float dtype, and with new ids where

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -35,7 +36,12 @@ namespace runtime {
 
 struct Size3 {
   std::uint32_t x = 1, y = 1, z = 1;
-  std::int64_t product() const noexcept { return std::int64_t{1} * x * y * z; }
+  // The greatest std::int64_t where that does not hold the product.
+  std::int64_t product() const noexcept {
+    std::int64_t all = 0;
+    const bool overflows = __builtin_mul_overflow(std::uint64_t{x} * y, z, &all);
+    return overflows ? std::numeric_limits<std::int64_t>::max() : all;
+  }
   friend bool operator==(const Size3&, const Size3&) = default;
 };
 

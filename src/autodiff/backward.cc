@@ -11,15 +11,18 @@ Array Gradients::get(std::uint64_t leaf_id) const {
 
 Array Gradients::get(const Array& leaf) const { return get(gradient_id(leaf)); }
 
-Array Gradients::at(const Array& leaf) const {
-  Array gradient = get(leaf);
-  if (gradient.defined()) return gradient;
-  throw Error(ErrorCode::invalid_argument,
-              gradient_id(leaf) == 0
-                  ? "gradient: not a leaf; got an array that require_grad() did not make, expected "
-                    "one that it did"
-                  : "gradient: none of this leaf; the loss does not depend on it, or the gradient "
-                    "was taken; find by get()");
+Array Gradients::at(const Array& leaf, CallSite site) const {
+  return located(site, [&] {
+    Array gradient = get(leaf);
+    if (gradient.defined()) return gradient;
+    throw Error(
+        ErrorCode::invalid_argument,
+        gradient_id(leaf) == 0
+            ? "gradient: not a leaf; got an array that require_grad() did not make, expected "
+              "one that it did"
+            : "gradient: none of this leaf; the loss does not depend on it, or the gradient "
+              "was taken; find by get()");
+  });
 }
 
 Array Gradients::take(const Array& leaf) {

@@ -10,6 +10,12 @@ namespace {
 
 std::string_view directory(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
+// An Error that says its site: where calls stand within one another, that of the innermost.
+class LocatedError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace
 
 inline namespace v0 {
@@ -39,9 +45,10 @@ const char* name(ErrorCode code) noexcept {
 }
 
 void throw_at(const Error& error, CallSite site, const char* header) {
-  if (directory(site.file) == directory(header)) throw;
-  throw Error(error.code(),
-              error.what() + (" at " + std::string(site.file)) + ":" + std::to_string(site.line));
+  const bool is_callers = *site.file != '\0' && directory(site.file) != directory(header);
+  if (!is_callers || dynamic_cast<const LocatedError*>(&error) != nullptr) throw;
+  throw LocatedError(error.code(), error.what() + (" at " + std::string(site.file)) + ":" +
+                                       std::to_string(site.line));
 }
 void throw_at(const Error& error, CallSite site, const char* header, const char* op) {
   try {

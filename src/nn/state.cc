@@ -69,47 +69,51 @@ void unfreeze(const std::vector<Parameter>& parameters) {
 }
 
 void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,
-                     bool allow_unexpected) {
-  std::unordered_map<std::string_view, const Array*> by_name;
-  for (const NamedArray& value : values) by_name.emplace(value.name, &value.array);
+                     bool allow_unexpected, CallSite site) {
+  located(site, [&] {
+    std::unordered_map<std::string_view, const Array*> by_name;
+    for (const NamedArray& value : values) by_name.emplace(value.name, &value.array);
 
-  std::vector<const Array*> chosen;
-  std::vector<std::string> missing;
-  for (const Parameter& parameter : parameters) {
-    const auto found = by_name.find(parameter.name);
-    if (found == by_name.end()) {
-      missing.push_back(parameter.name);
-      continue;
+    std::vector<const Array*> chosen;
+    std::vector<std::string> missing;
+    for (const Parameter& parameter : parameters) {
+      const auto found = by_name.find(parameter.name);
+      if (found == by_name.end()) {
+        missing.push_back(parameter.name);
+        continue;
+      }
+      const Array& value = *found->second;
+      if (!(value.shape() == parameter.array->shape())) {
+        throw Error(ErrorCode::shape, "load_state_dict: " + parameter.name +
+                                          " has another shape; got " + to_string(value.shape()) +
+                                          ", expected " + to_string(parameter.array->shape()));
+      }
+      if (value.dtype() != parameter.array->dtype()) {
+        throw Error(ErrorCode::dtype, "load_state_dict: " + parameter.name +
+                                          " has another dtype; got " +
+                                          std::string(name(value.dtype())) + ", expected " +
+                                          std::string(name(parameter.array->dtype())));
+      }
+      chosen.push_back(&value);
+      by_name.erase(found);
     }
-    const Array& value = *found->second;
-    if (!(value.shape() == parameter.array->shape())) {
-      throw Error(ErrorCode::shape, "load_state_dict: " + parameter.name +
-                                        " has another shape; got " + to_string(value.shape()) +
-                                        ", expected " + to_string(parameter.array->shape()));
+    std::vector<std::string> unexpected;
+    for (const NamedArray& value : values) {
+      if (!allow_unexpected && by_name.count(value.name) != 0) unexpected.push_back(value.name);
     }
-    if (value.dtype() != parameter.array->dtype()) {
-      throw Error(ErrorCode::dtype, "load_state_dict: " + parameter.name +
-                                        " has another dtype; got " +
-                                        std::string(name(value.dtype())) + ", expected " +
-                                        std::string(name(parameter.array->dtype())));
+    if (!missing.empty() || !unexpected.empty()) {
+      std::string message = "load_state_dict: names do not match; got";
+      if (!missing.empty()) message += " none for " + list(missing);
+      if (!unexpected.empty()) {
+        message += std::string(missing.empty() ? "" : " and") + " unexpected " + list(unexpected);
+      }
+      throw Error(
+          ErrorCode::invalid_argument,
+          message + ", expected the " + std::to_string(parameters.size()) + " of the module");
     }
-    chosen.push_back(&value);
-    by_name.erase(found);
-  }
-  std::vector<std::string> unexpected;
-  for (const NamedArray& value : values) {
-    if (!allow_unexpected && by_name.count(value.name) != 0) unexpected.push_back(value.name);
-  }
-  if (!missing.empty() || !unexpected.empty()) {
-    std::string message = "load_state_dict: names do not match; got";
-    if (!missing.empty()) message += " none for " + list(missing);
-    if (!unexpected.empty()) {
-      message += std::string(missing.empty() ? "" : " and") + " unexpected " + list(unexpected);
-    }
-    throw Error(ErrorCode::invalid_argument,
-                message + ", expected the " + std::to_string(parameters.size()) + " of the module");
-  }
-  for (std::size_t i = 0; i < chosen.size(); ++i) parameters[i].array->assign(chosen[i]->detach());
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      parameters[i].array->assign(chosen[i]->detach());
+  });
 }
 
 }  // namespace v0

@@ -20,17 +20,18 @@ std::vector<std::pair<std::uint64_t, const Array*>> in_order(const Gradients& gr
   return out;
 }
 
-void require_limit(const char* op, double limit) {
-  if (!(limit > 0)) {
+void require_limit(const char* op, double limit, CallSite site) {
+  if (limit > 0) return;
+  located(site, [&] {
     throw Error(ErrorCode::invalid_argument, std::string(op) + ": limit out of range; got " +
                                                  std::to_string(limit) + ", expected > 0");
-  }
+  });
 }
 
 }  // namespace
 
-Array clip_by_norm(Gradients& gradients, double limit) {
-  require_limit("clip_by_norm", limit);
+Array clip_by_norm(Gradients& gradients, double limit, CallSite site) {
+  require_limit("clip_by_norm", limit, site);
   // Keeps a norm of 0 from dividing by 0; far below the norms that clipping is about.
   constexpr double kTiny = 1e-12;
   const NoGrad no_grad;
@@ -59,8 +60,8 @@ Array clip_by_norm(Gradients& gradients, double limit) {
   return norm;
 }
 
-void clip_by_value(Gradients& gradients, double limit) {
-  require_limit("clip_by_value", limit);
+void clip_by_value(Gradients& gradients, double limit, CallSite site) {
+  require_limit("clip_by_value", limit, site);
   const NoGrad no_grad;
   for (const auto& [id, gradient] : in_order(gradients)) {
     gradients.set(id, clamp(*gradient, -limit, limit));

@@ -166,23 +166,26 @@ void Optimizer::commit(std::vector<Change> changes) {
 }
 
 void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradients,
-                     double learning_rate, const StepOptions& options) {
-  const NoGrad no_grad;
-  std::vector<Change> changes = changes_of(parameters, gradients);
-  if (changes.empty() && options.allow_none) return;
-  if (changes.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "optimizer: no parameter has a gradient; got " + std::to_string(parameters.size()) +
-                    " parameters and " + std::to_string(gradients.size()) +
-                    " gradients, expected one of these parameters in the loss, or allow_none");
-  }
-  for (Change& change : changes) {
-    record(change, gradients.take(*change.parameter->array), learning_rate);
-  }
-  // The last handles of old values, old state and gradients are gone when the plan is submitted.
-  commit(std::move(changes));
-  gradients = Gradients();
-  submit();
+                     double learning_rate, const StepOptions& options, CallSite site) {
+  located(site, [&] {
+    const NoGrad no_grad;
+    std::vector<Change> changes = changes_of(parameters, gradients);
+    if (changes.empty() && options.allow_none) return;
+    if (changes.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "optimizer: no parameter has a gradient; got " +
+                      std::to_string(parameters.size()) + " parameters and " +
+                      std::to_string(gradients.size()) +
+                      " gradients, expected one of these parameters in the loss, or allow_none");
+    }
+    for (Change& change : changes) {
+      record(change, gradients.take(*change.parameter->array), learning_rate);
+    }
+    // The last handles of old values, old state and gradients are gone when the plan is submitted.
+    commit(std::move(changes));
+    gradients = Gradients();
+    submit();
+  });
 }
 
 // All state, under the names that it is saved by.
@@ -216,52 +219,56 @@ std::map<std::string, const Optimizer::Slots*> Optimizer::by_name() const {
   return out;
 }
 
-NamedArrays Optimizer::state_dict() const {
-  NamedArrays out;
-  for (const auto& [name, slots] : by_name()) {
-    for (std::size_t i = 0; i < slots->size(); ++i) {
-      if ((*slots)[i].defined()) out.push_back({name + "." + slot_names_[i], (*slots)[i]});
+NamedArrays Optimizer::state_dict(CallSite site) const {
+  return located(site, [&] {
+    NamedArrays out;
+    for (const auto& [name, slots] : by_name()) {
+      for (std::size_t i = 0; i < slots->size(); ++i) {
+        if ((*slots)[i].defined()) out.push_back({name + "." + slot_names_[i], (*slots)[i]});
+      }
     }
-  }
-  out.push_back({"steps", Array::from_data(std::vector<std::int64_t>{steps_}, {1})});
-  return out;
+    out.push_back({"steps", Array::from_data(std::vector<std::int64_t>{steps_}, {1})});
+    return out;
+  });
 }
 
-void Optimizer::load_state_dict(const NamedArrays& state) {
-  std::map<std::string, Slots> loaded;
-  std::int64_t steps = -1;
-  for (const NamedArray& named : state) {
-    if (named.name == "steps") {
-      steps = count_of(named.array);
-      continue;
+void Optimizer::load_state_dict(const NamedArrays& state, CallSite site) {
+  located(site, [&] {
+    std::map<std::string, Slots> loaded;
+    std::int64_t steps = -1;
+    for (const NamedArray& named : state) {
+      if (named.name == "steps") {
+        steps = count_of(named.array);
+        continue;
+      }
+      const std::size_t dot = named.name.rfind('.');
+      const std::string slot = dot == std::string::npos ? "" : named.name.substr(dot + 1);
+      const auto known = std::find(slot_names_.begin(), slot_names_.end(), slot);
+      if (known == slot_names_.end()) {
+        throw Error(ErrorCode::invalid_argument,
+                    "optimizer: state of another optimizer; got " + named.name +
+                        ", expected names that end in one of this optimizer's arrays");
+      }
+      Slots& arrays = loaded[named.name.substr(0, dot)];
+      arrays.resize(slot_names_.size());
+      arrays[static_cast<std::size_t>(known - slot_names_.begin())] = named.array.detach();
     }
-    const std::size_t dot = named.name.rfind('.');
-    const std::string slot = dot == std::string::npos ? "" : named.name.substr(dot + 1);
-    const auto known = std::find(slot_names_.begin(), slot_names_.end(), slot);
-    if (known == slot_names_.end()) {
+    if (steps < 0) {
       throw Error(ErrorCode::invalid_argument,
-                  "optimizer: state of another optimizer; got " + named.name +
-                      ", expected names that end in one of this optimizer's arrays");
+                  "optimizer: incomplete state; got no steps, expected an i64 array of that name");
     }
-    Slots& arrays = loaded[named.name.substr(0, dot)];
-    arrays.resize(slot_names_.size());
-    arrays[static_cast<std::size_t>(known - slot_names_.begin())] = named.array.detach();
-  }
-  if (steps < 0) {
-    throw Error(ErrorCode::invalid_argument,
-                "optimizer: incomplete state; got no steps, expected an i64 array of that name");
-  }
-  for (const auto& [parameter, slots] : loaded) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].defined()) continue;
-      throw Error(ErrorCode::invalid_argument, "optimizer: incomplete state; got no " + parameter +
-                                                   "." + slot_names_[i] +
-                                                   ", expected all arrays of a parameter");
+    for (const auto& [parameter, slots] : loaded) {
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (slots[i].defined()) continue;
+        throw Error(ErrorCode::invalid_argument, "optimizer: incomplete state; got no " +
+                                                     parameter + "." + slot_names_[i] +
+                                                     ", expected all arrays of a parameter");
+      }
     }
-  }
-  states_.clear();
-  loaded_ = std::move(loaded);
-  steps_ = steps;
+    states_.clear();
+    loaded_ = std::move(loaded);
+    steps_ = steps;
+  });
 }
 
 }  // namespace optim

@@ -11,18 +11,6 @@ namespace {
 
 using check::error_of;
 
-std::string here(unsigned line) {
-  return " at " + std::string(__FILE__) + ":" + std::to_string(line);
-}
-
-// The text ends in the line of the macro, and in no other place before it.
-#define EXPECT_PLACED(expression)                                                     \
-  do {                                                                                \
-    const std::string text = error_of([&] { static_cast<void>(expression); });        \
-    EXPECT_TRUE(text.ends_with(here(__LINE__))) << text;                              \
-    EXPECT_EQ(text.find(" at " + std::string(__FILE__)), text.rfind(" at ")) << text; \
-  } while (false)
-
 class CallSite : public testing::Test {
  protected:
   void TearDown() override { submit(); }  // nothing is left on the tape for the next test
@@ -101,6 +89,23 @@ TEST_F(CallSite, TheCodeStaysTheErrors) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::shape);
   }
+}
+
+// Of calls within one another the innermost says more.
+TEST_F(CallSite, IsSaidOnce) {
+  const std::string file = __FILE__;
+  const unsigned line = __LINE__ + 1;
+  const auto inner = [&] { return x_.matmul(y_); };
+  const std::string text =
+      error_of([&] { static_cast<void>(located(hearth::CallSite::here(), inner)); });
+  EXPECT_TRUE(text.ends_with(" at " + file + ":" + std::to_string(line))) << text;
+  EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
+}
+
+TEST_F(CallSite, IsNotSaidWhereThereIsNone) {
+  const std::string text =
+      error_of([&] { static_cast<void>(x_.matmul(y_, hearth::CallSite::none())); });
+  EXPECT_EQ(text, error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); }));
 }
 
 // An operator has no room for a site, and that of a header would mislead.

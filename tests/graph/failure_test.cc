@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <new>
+#include <stdexcept>
 #include <thread>
 
+#include "error_text.h"
 #include "graph/counted.h"
 #include "graph/op_def.h"
 #include "hearth/custom_op.h"
@@ -174,6 +176,37 @@ TEST(Failure, WhatIsNoErrorIsInternal) {
   });
   EXPECT_EQ(code_of([&] { rude({full({1}, 1.0)}).eval(); }), ErrorCode::internal);
   EXPECT_EQ(code_of([&] { rude({full({1}, 2.0)}).eval(); }), ErrorCode::out_of_memory);
+}
+
+TEST(Failure, WhatAUsersFunctionThrowsNamesItsOp) {
+  static const CustomOp throws({
+      .name = "test.throws",
+      .compute =
+          [](std::span<const HostTensor> in, HostTensor) {
+            switch (static_cast<int>(in[0].at<float>(0))) {
+              case 0:
+                throw std::out_of_range("element 7 of 3");
+              case 1:
+                throw 1;
+              case 2:
+                throw std::bad_alloc();
+              case 3:
+                throw Error(ErrorCode::io, "no file");
+              default:
+                throw Error(ErrorCode::io, "test.throws: no file");
+            }
+          },
+  });
+  const auto text = [](double which) {
+    return check::error_of([which] { throws({full({1}, which)}).eval(); });
+  };
+  EXPECT_EQ(text(0), "test.throws: compute failed; got element 7 of 3");
+  EXPECT_EQ(text(1),
+            "test.throws: compute failed; got what is no std::exception, expected an Error");
+  EXPECT_EQ(text(2),
+            "test.throws: compute failed; got an allocation that the host has no memory for");
+  EXPECT_EQ(text(3), "test.throws: no file");
+  EXPECT_EQ(text(4), "test.throws: no file");
 }
 
 TEST(Failure, AutomaticSubmissionsKeepTheirError) {

@@ -9,6 +9,7 @@
 
 #include "error_text.h"
 #include "hearth/array.h"
+#include "hearth/custom_op.h"
 #include "hearth/ops.h"
 #include "hearth/print.h"
 #include "hearth/tensor.h"
@@ -35,6 +36,17 @@ TEST(Print, RowsAreNested) {
             "Array i32 [2, 2, 1]\n[[[1],\n  [2]],\n\n [[3],\n  [4]]]");
   EXPECT_EQ(printed(array<float>({1, 2, 3}, {3})), "Array f32 [3] [1, 2, 3]");
   EXPECT_EQ(printed(array<float>({}, {0, 3})), "Array f32 [0, 3]\n[]");
+}
+
+TEST(Print, AValueThatFailsLeavesTheStreamEmpty) {
+  static const CustomOp failing({
+      .name = "test.not_printed",
+      .compute = [](std::span<const HostTensor>,
+                    HostTensor) { throw Error(ErrorCode::io, "test.not_printed: failed"); },
+  });
+  std::ostringstream out;
+  EXPECT_THROW(out << failing(array<float>({1, 2}, {2})), Error);
+  EXPECT_EQ(out.str(), "");
 }
 
 TEST(Print, NumbersAreWhatTheyAre) {

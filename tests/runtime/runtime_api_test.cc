@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <numeric>
 
 #include "devices_under_test.h"
@@ -51,6 +52,15 @@ class RuntimeApi : public ::testing::Test {
  protected:
   Device device = hearth::testing::kernel_device_under_test();
 };
+
+TEST(Size3, AProductThatDoesNotFitIsTheGreatestNumber) {
+  constexpr std::uint32_t kHalf = std::uint32_t{1} << 31;
+  EXPECT_EQ((Size3{3, 4, 5}).product(), 60);
+  EXPECT_EQ((Size3{kHalf, kHalf}).product(), std::int64_t{1} << 62);
+  EXPECT_EQ((Size3{kHalf, kHalf, 2}).product(), INT64_MAX);
+  EXPECT_EQ((Size3{kHalf, kHalf, 4}).product(), INT64_MAX);
+  EXPECT_EQ((Size3{UINT32_MAX, UINT32_MAX, 0}).product(), 0);
+}
 
 TEST_F(RuntimeApi, RunsKernelsOfItsUser) {
   const Kernel scale(device, scale_source("float"));

@@ -31,11 +31,16 @@ constexpr std::size_t kMaxName = 64;  // of a file: systems refuse names of 256
 #if defined(__ELF__)
 constexpr std::string_view kLeftToTheProcess =
     "asm(\".weak memcpy, memmove, memset, memcmp, __stack_chk_fail\");\n";
-constexpr const char* kDefinedOnly = "-Wl,-z,defs";
 #else
 constexpr std::string_view kLeftToTheProcess;
-constexpr const char* kDefinedOnly = "-shared";
 #endif
+constexpr const char* kLinkOptions[] = {
+    "-shared",
+    "-nostdlib",
+#if defined(__ELF__)
+    "-Wl,-z,defs",
+#endif
+};
 
 // Neither the checks nor the time limit reach inline assembly, and Metal has none. Unlike a search
 // for the words, this sees those that macros and joined lines make.
@@ -226,7 +231,8 @@ std::vector<std::byte> compile_for_host(const std::string& kernel, const std::st
     write_file(source, std::string(kLeftToTheProcess).append(kNoAssembly).append(text, own));
     words.insert(words.end(), {"-include", beginning});
   }
-  words.insert(words.end(), {"-shared", "-nostdlib", kDefinedOnly, "-o", library, source});
+  words.insert(words.end(), std::begin(kLinkOptions), std::end(kLinkOptions));
+  words.insert(words.end(), {"-o", library, source});
   if (asked.checked) {
     words.push_back(folder.file("hooks.o"));
     write_file(words.back(), hooks_object());

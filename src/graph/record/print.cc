@@ -212,11 +212,12 @@ std::ostream& operator<<(std::ostream& out, const Array& array) {
   const std::string head =
       "Array " + std::string(hearth::name(node.dtype)) + " " + to_string(node.shape);
   const bool is_row = node.shape.rank() <= 1;
-  out << head << (is_row ? " " : "\n");
-  array.eval();
-  if (array.size() == 0) return out << "[]";
+  array.eval();  // before anything is written: a stream would keep half of a text
   const PrintOptions options = print_options();
-  Rows(out, array, options, is_row ? static_cast<std::int64_t>(head.size()) + 1 : 0).print();
+  Rows rows(out, array, options, is_row ? static_cast<std::int64_t>(head.size()) + 1 : 0);
+  out << head << (is_row ? " " : "\n");
+  if (array.size() == 0) return out << "[]";
+  rows.print();
   return out;
 }
 

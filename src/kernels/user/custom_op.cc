@@ -1,7 +1,10 @@
 #include "hearth/custom_op.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
+#include <string_view>
 
 #include "graph/outputs.h"
 #include "graph/record/grad_record.h"
@@ -105,6 +108,23 @@ void infer_user_op(Inference& inference) {
   check_runs(op, inputs, types);
 }
 
+// Calls the user's function; what it throws becomes an Error that names the op.
+template <class Compute>
+void call_as(const std::string& op, Compute&& compute) try {
+  compute();
+} catch (const Error& error) {
+  if (std::string_view(error.what()).starts_with(op + ":")) throw;
+  throw Error(error.code(), op + ": " + error.what());
+} catch (const std::bad_alloc&) {
+  throw Error(ErrorCode::out_of_memory,
+              op + ": compute failed; got an allocation that the host has no memory for");
+} catch (const std::exception& error) {
+  throw Error(ErrorCode::internal, op + ": compute failed; got " + error.what());
+} catch (...) {
+  throw Error(ErrorCode::internal,
+              op + ": compute failed; got what is no std::exception, expected an Error");
+}
+
 void launch_user_op(const Launch& launch) {
   const Signature& signature = *launch.signature;
   const CustomOpSpec& spec = user(*signature.op).spec;
@@ -119,8 +139,10 @@ void launch_user_op(const Launch& launch) {
     const TensorSpec& type = signature.output_at(i);
     outputs.push_back({launch.output(i), type.dtype, type.shape, type.strides});
   }
-  if (spec.compute != nullptr) return spec.compute(inputs, outputs.front());
-  spec.compute_outputs(inputs, outputs);
+  call_as(spec.name, [&] {
+    if (spec.compute != nullptr) return spec.compute(inputs, outputs.front());
+    spec.compute_outputs(inputs, outputs);
+  });
 }
 
 Grads no_vjp(const Vjp& v) {
@@ -231,6 +253,20 @@ void check(const CustomOpSpec& spec) {
 }  // namespace
 
 inline namespace v0 {
+
+void HostTensor::refuse_type(DType asked) const {
+  throw Error(ErrorCode::dtype, "at: T does not store the elements; got " +
+                                    std::string(hearth::name(asked)) + ", expected " +
+                                    std::string(hearth::name(dtype)));
+}
+
+void HostTensor::refuse_element(std::span<const std::int64_t> indices) const {
+  throw Error(ErrorCode::invalid_argument,
+              "at: no such element; got " +
+                  (indices.size() == 1 ? std::to_string(indices[0]) : to_string(Dims(indices))) +
+                  (data == nullptr ? " of an input that the call leaves out"
+                                   : ", expected one of shape " + to_string(shape)));
+}
 
 CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {
   check(spec);

@@ -38,6 +38,8 @@ struct OperandTypes {
   std::vector<TensorType> inputs;
   std::vector<int> numbers;  // of these among the op's inputs
   std::vector<TensorType> outputs;
+
+  friend bool operator==(const OperandTypes&, const OperandTypes&) = default;
 };
 
 // What each parameter gets, by the names of `spec` or by order. Throws Error{invalid_argument} for

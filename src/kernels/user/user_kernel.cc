@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/axes.h"
+#include "graph/hash.h"
 #include "hearth/device.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/step_plan.h"
@@ -25,22 +26,6 @@ std::string text_of(const OperandTypes& types) {
     all += (all.ends_with('(') ? "" : ", ") + std::string(name(each.dtype));
   }
   return all + ")";
-}
-
-std::string key_of(const OperandTypes& types) {
-  std::string key;
-  const auto add = [&key](const TensorType& type) {
-    key += std::to_string(static_cast<int>(type.dtype));
-    for (const std::int64_t extent : type.shape) key += "," + std::to_string(extent);
-    key += ";";
-  };
-  for (std::size_t i = 0; i < types.inputs.size(); ++i) {
-    key += std::to_string(types.numbers[i]) + ":";
-    add(types.inputs[i]);
-  }
-  key += ">";
-  for (const TensorType& each : types.outputs) add(each);
-  return key;
 }
 
 // Appends bytes to whole words; returns where they begin, in bytes.
@@ -156,13 +141,10 @@ KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
   KernelLaunch launch;
   if (spec_.launch != nullptr) launch = spec_.launch(types.inputs, types.outputs);
   const runtime::Size3 group = launch.threads;
-  const bool is_small = std::max({group.x, group.y, group.z}) <= kMaxThreads;
-  if (!is_small || group.product() < 32 || group.product() > kMaxThreads ||
-      group.product() % 32 != 0) {
-    refuse("threadgroup of a wrong size; got " +
-           (is_small ? std::to_string(group.product())
-                     : std::to_string(group.x) + " x " + std::to_string(group.y) + " x " +
-                           std::to_string(group.z)) +
+  const std::int64_t threads = group.product();
+  if (threads < 32 || threads > kMaxThreads || threads % 32 != 0) {
+    refuse("threadgroup of a wrong size; got " + std::to_string(group.x) + " x " +
+           std::to_string(group.y) + " x " + std::to_string(group.z) +
            " threads, expected a multiple of 32 up to " + std::to_string(kMaxThreads));
   }
   if (!launch.grid) {
@@ -230,11 +212,23 @@ std::shared_ptr<const BoundKernel> UserKernel::choose(const OperandTypes& types)
   return made;
 }
 
+std::size_t UserKernel::Hash::operator()(const OperandTypes& types) const noexcept {
+  std::uint64_t hash = types.inputs.size();
+  const auto add = [&hash](const TensorType& type) {
+    hash = mix(hash, static_cast<std::uint64_t>(type.dtype));
+    for (const std::int64_t extent : type.shape)
+      hash = mix(hash, static_cast<std::uint64_t>(extent));
+  };
+  for (const int number : types.numbers) hash = mix(hash, static_cast<std::uint64_t>(number));
+  for (const TensorType& each : types.inputs) add(each);
+  for (const TensorType& each : types.outputs) add(each);
+  return hash;
+}
+
 std::shared_ptr<UserKernel::Known> UserKernel::known(const OperandTypes& types) {
-  const std::string key = key_of(types);
   {
     const std::lock_guard lock(mutex_);
-    const auto at = known_.find(key);
+    const auto at = known_.find(types);
     if (at != known_.end()) return at->second;
   }
   // Outside of the lock: KernelLaunch is the user's function, which may call the op.
@@ -246,23 +240,23 @@ std::shared_ptr<UserKernel::Known> UserKernel::known(const OperandTypes& types) 
   }
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kMaxKnown) known_.clear();
-  return known_.emplace(key, std::move(made)).first->second;
+  return known_.emplace(types, std::move(made)).first->second;
 }
 
 void UserKernel::compile(const OperandTypes& types, DeviceImpl& device) {
   const std::shared_ptr<Known> found = known(types);
-  const std::string on = Device(&device).name();
   {
     const std::lock_guard lock(mutex_);
-    if (found->devices.contains(on)) return;
+    if (found->devices.contains(&device)) return;
   }
   try {
     device.registry()->get(found->kernel->source);
   } catch (const Error& error) {
-    throw Error(error.code(), spec_.name + ": no kernel for " + on + ": " + error.what());
+    throw Error(error.code(),
+                spec_.name + ": no kernel for " + Device(&device).name() + ": " + error.what());
   }
   const std::lock_guard lock(mutex_);
-  found->devices.insert(on);
+  found->devices.insert(&device);
 }
 
 Prepared prepare_user_kernel(const Signature& signature) {

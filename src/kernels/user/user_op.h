@@ -1,11 +1,11 @@
 // A user's op as the graph knows it: an OpDef that carries its spec, and its kernel, if it has one.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/implementation.h"
@@ -48,7 +48,10 @@ class UserKernel {
  private:
   struct Known {
     std::shared_ptr<const BoundKernel> kernel;
-    std::set<std::string> devices;  // that have compiled it, by name
+    std::set<const DeviceImpl*> devices;  // that have compiled it
+  };
+  struct Hash {
+    std::size_t operator()(const OperandTypes& types) const noexcept;
   };
   static constexpr std::size_t kMaxKnown = 1024;
 
@@ -59,7 +62,7 @@ class UserKernel {
   const CustomOpSpec& spec_;
   std::unique_ptr<const ParsedSource> text_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Known>> known_;  // by dtypes and shapes
+  std::unordered_map<OperandTypes, std::shared_ptr<Known>, Hash> known_;
 };
 
 struct UserOp : OpDef {

@@ -139,8 +139,8 @@ RunState load_checkpoint(const std::string& folder, models::Transformer& model,
       weights.push_back(std::move(named));
     }
   }
-  load_state_dict(model, weights);
-  optimizer.load_state_dict(slots);
+  load_state_dict(model, weights, false, CallSite::none());
+  optimizer.load_state_dict(slots, CallSite::none());
   return state;
 }
 
@@ -167,7 +167,7 @@ models::Transformer load_model(const std::string& folder, DType compute, Device 
     weights.push_back({std::move(named.name), std::move(value)});
   }
   models::Transformer model(config, compute, device, nullptr);
-  load_state_dict(model, weights);
+  load_state_dict(model, weights, false, CallSite::none());
   freeze(model);
   return model;
 }

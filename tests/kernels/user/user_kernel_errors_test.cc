@@ -174,8 +174,8 @@ TEST_F(WrongUserKernels, LaunchesThatCannotBe) {
       failed(ErrorCode::invalid_argument,
              op("test.odd_threads", [](Types, Types) { return KernelLaunch{.threads = {20}}; }),
              {x_}),
-      "test.odd_threads: threadgroup of a wrong size; got 20 threads, expected a multiple of "
-      "32 up to 1024");
+      "test.odd_threads: threadgroup of a wrong size; got 20 x 1 x 1 threads, expected a "
+      "multiple of 32 up to 1024");
   EXPECT_EQ(
       failed(ErrorCode::invalid_argument,
              op("test.no_threads", [](Types, Types) { return KernelLaunch{.grid = {{0}}}; }), {x_}),

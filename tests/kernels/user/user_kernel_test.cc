@@ -9,6 +9,7 @@
 #include "codegen/kernel_text.h"
 #include "codegen/nvrtc_compiler.h"
 #include "devices/gpu/gpu_device.h"
+#include "error_text.h"
 #include "graph/counted.h"
 #include "hearth/grad.h"
 #include "hearth/tensor.h"
@@ -225,6 +226,21 @@ TEST_F(UserKernels, TypedTensors) {
   const auto x = Tensor<2>::from_floats({{0, 1}, {2, 3}}, gpu_);
   const Tensor<2> s = circle()(x);
   expect_near(s.array(), {0, std::sin(1.0), std::sin(2.0), std::sin(3.0)});
+}
+
+TEST_F(UserKernels, ErrorsOfTypedCallsSayTheCallersLine) {
+  const CustomOp any({.name = "test.never_fits",
+                      .max_inputs = 4,
+                      .infer = [](std::span<const Array> in) -> TensorType {
+                        throw Error(ErrorCode::shape, "test.never_fits: no shape; got " +
+                                                          std::to_string(in.size()) + " inputs");
+                      },
+                      .compute = [](std::span<const HostTensor>, HostTensor) {}});
+  const Tensor<1> x{1, 2};
+  EXPECT_PLACED(any(x));
+  EXPECT_PLACED(any(x, 2));
+  EXPECT_PLACED(any(x, x, 0.5));
+  EXPECT_PLACED(any(x, 1, x, x));
 }
 
 TEST_F(UserKernels, Gradients) {
