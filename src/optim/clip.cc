@@ -29,7 +29,7 @@ void require_limit(const char* op, double limit) {
 
 }  // namespace
 
-Array clip_by_norm(Gradients& gradients, double limit) {
+GradientNorm clip_by_norm(Gradients& gradients, double limit) {
   require_limit("clip_by_norm", limit);
   // Keeps a norm of 0 from dividing by 0; far below the norms that clipping is about.
   constexpr double kTiny = 1e-12;
@@ -47,7 +47,7 @@ Array clip_by_norm(Gradients& gradients, double limit) {
       total = total + part;
     }
   }
-  if (!total.defined()) return Array(0.0);
+  if (!total.defined()) return GradientNorm(0.0);
   const Array norm = sqrt(total);
   // The product is NaN where the norm is not finite, and else 0.
   const Array factor = clamp_max(limit / (norm + kTiny), 1.0) + norm * 0.0;
@@ -56,7 +56,7 @@ Array clip_by_norm(Gradients& gradients, double limit) {
     gradients.set(id,
                   dtype == factor.dtype() ? *gradient * factor : *gradient * cast(factor, dtype));
   }
-  return norm;
+  return GradientNorm(norm);
 }
 
 void clip_by_value(Gradients& gradients, double limit) {
