@@ -26,7 +26,7 @@ struct ArrayAccess;
 
 inline namespace v0 {
 
-class HEARTH_API Array {
+class [[nodiscard]] HEARTH_API Array {
  public:
   // No value: only assignment, defined() and destruction are allowed.
   Array() noexcept = default;

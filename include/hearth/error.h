@@ -7,7 +7,7 @@
 #if defined(_WIN32)
 #define HEARTH_API
 #else
-#define HEARTH_API __attribute__((visibility("default")))
+#define HEARTH_API [[gnu::visibility("default")]]
 #endif
 
 namespace hearth {

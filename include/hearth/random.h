@@ -53,6 +53,11 @@ HEARTH_API Array random_integers(const Shape& shape, std::int64_t low, std::int6
 // The generator's raw words; dtype u32 or u64.
 HEARTH_API Array random_bits(const Shape& shape, DType dtype = DType::u32, Device device = Device(),
                              Generator* source = nullptr);
+// The integers from 0 to count - 1, each once, in any order equally likely; [count], dtype i64 or
+// i32. Recording it takes time and memory of the host in proportion to count: it is drawn there and
+// copied to the device. Error{invalid_argument} if count < 0 or count - 1 does not fit `dtype`.
+HEARTH_API Array random_permutation(std::int64_t count, DType dtype = DType::i64,
+                                    Device device = Device(), Generator* source = nullptr);
 
 // Zeroes elements with `probability` and scales the others by 1 / (1 - probability); `x` itself
 // when not training or when probability is 0. Error{invalid_argument} unless 0 <= probability <= 1.

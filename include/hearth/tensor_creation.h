@@ -158,6 +158,16 @@ class Creation {
       return Self(hearth::arange(start, end, step, dtype_for("arange", options), options.device));
     });
   }
+  // The integers below `count` in random order.
+  static Self random_permutation(std::int64_t count, const TensorOptions& options = {},
+                                 Generator* source = nullptr, CallSite site = CallSite::here())
+    requires(std::same_as<K, Int> && Rank == 1)
+  {
+    return located(site, [&] {
+      return Self(hearth::random_permutation(count, dtype_for("random_permutation", options),
+                                             options.device, source));
+    });
+  }
   static Self eye(std::int64_t size, const TensorOptions& options = {},
                   CallSite site = CallSite::here())
     requires(NumericKind<K> && Rank == 2)

@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace hearth {
 
@@ -111,6 +113,27 @@ inline std::int64_t philox_integer(std::uint64_t pair, std::int64_t lo, std::int
   const std::uint64_t cross = a * d + (middle & 0xffffffffu);
   const std::uint64_t high = a * c + (middle >> 32) + (cross >> 32);
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(lo) + high);
+}
+
+// Shuffles `count` values, every order equally likely (Fisher and Yates), with the pairs of the
+// stream one after the other. Which pair a value takes depends on the pairs before: a place below
+// `range` is a pair modulo `range`, and the 2^64 % range lowest pairs, which would make some places
+// likelier, are passed over.
+template <class T>
+void philox_shuffle(std::uint64_t seed, std::uint64_t counter, T* values, std::uint64_t count) {
+  PhiloxBlock block{};
+  std::uint64_t taken = 0;
+  const auto next_pair = [&] {
+    if (taken % 2 == 0) block = philox(seed, taken / 2, counter);
+    const std::size_t first = taken++ % 2 * 2;
+    return philox_pair(block[first], block[first + 1]);
+  };
+  for (std::uint64_t range = count; range > 1; --range) {
+    const std::uint64_t passed_over = (0 - range) % range;
+    std::uint64_t pair = next_pair();
+    while (pair < passed_over) pair = next_pair();
+    std::swap(values[range - 1], values[pair % range]);
+  }
 }
 
 }  // namespace hearth

@@ -147,21 +147,30 @@ Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& v
   throw_as("set", error);
 }
 
+// One write, or for more of them one choice of each row: what is recorded does not grow with them.
 Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value) try {
   const std::vector<std::int64_t> at = positions_in("set", x.shape(), positions);
-  Array values = value;
-  if (!value.is_scalar()) {
-    Shape shape = x.shape();
-    shape[0] = static_cast<std::int64_t>(at.size());
-    values = expand(value, shape);
-  }
-  Array out = x;
+  Shape shape = x.shape();
+  shape[0] = static_cast<std::int64_t>(at.size());
+  const Array values = value.is_scalar() ? value : expand(value, shape);
+  if (at.empty()) return x;
+  if (at.size() == 1) return slice_assign(x, {{at[0], at[0] + 1}}, values);
+
+  const auto extent = static_cast<std::size_t>(x.shape()[0]);
+  std::vector<std::byte> is_set(extent, std::byte{0});
+  std::vector<std::int64_t> from(extent, 0);  // the row of `values`, where set
   for (std::size_t i = 0; i < at.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i);
-    out = slice_assign(out, {{at[i], at[i] + 1}},
-                       value.is_scalar() ? value : narrow(values, 0, row, 1));
+    const auto row = static_cast<std::size_t>(at[i]);
+    is_set[row] = std::byte{1};
+    from[row] = static_cast<std::int64_t>(i);
   }
-  return out;
+  Shape rows = Dims::filled(x.rank(), 1);
+  rows[0] = x.shape()[0];
+  const Array mask = Array::from_bytes(is_set, DType::bool_, rows, x.device());
+  if (value.is_scalar() || value.rank() < x.rank() || value.shape(0) == 1) {
+    return where(mask, value, x);  // all positions get the same
+  }
+  return where(mask, select(values, Array::from_data(from, {rows[0]}, x.device()), 0), x);
 } catch (const Error& error) {
   throw_as("set", error);
 }

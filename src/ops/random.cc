@@ -8,8 +8,11 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <string>
+#include <vector>
 
+#include "core/philox.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -394,6 +397,33 @@ Array random_integers(const Shape& shape, std::int64_t low, std::int64_t high, D
 
 Array random_bits(const Shape& shape, DType dtype, Device device, Generator* source) {
   return draw(defs::random_bits_op, shape, dtype, device, source, [](Params&) {});
+}
+
+Array random_permutation(std::int64_t count, DType dtype, Device device, Generator* source) {
+  if (count < 0) {
+    throw Error(ErrorCode::invalid_argument, "random_permutation: negative count; got " +
+                                                 std::to_string(count) + ", expected at least 0");
+  }
+  if (dtype != DType::i64 && dtype != DType::i32) {
+    throw Error(ErrorCode::dtype, "random_permutation: dtype not supported; got " +
+                                      std::string(name(dtype)) + ", expected one of i64, i32");
+  }
+  const std::int64_t highest = integer_limits(dtype).highest;
+  if (count - 1 > highest) {
+    throw Error(ErrorCode::invalid_argument,
+                "random_permutation: count does not fit i32; got " + std::to_string(count) +
+                    ", expected values up to " + std::to_string(highest));
+  }
+  Generator& from = source != nullptr ? *source : generator();
+  const auto permuted = [&]<class T>(T zero) {
+    std::vector<T> order = host_vector<T>("random_permutation", count);
+    std::iota(order.begin(), order.end(), zero);
+    philox_shuffle(from.seed, from.counter, order.data(), static_cast<std::uint64_t>(count));
+    return Array::from_data(order, {count}, device);
+  };
+  Array result = dtype == DType::i64 ? permuted(std::int64_t{}) : permuted(std::int32_t{});
+  ++from.counter;
+  return result;
 }
 
 Array dropout(const Array& x, double probability, bool training, Generator* source) try {

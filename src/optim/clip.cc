@@ -30,7 +30,7 @@ void require_limit(const char* op, double limit, CallSite site) {
 
 }  // namespace
 
-Array clip_by_norm(Gradients& gradients, double limit, CallSite site) {
+GradientNorm clip_by_norm(Gradients& gradients, double limit, CallSite site) {
   require_limit("clip_by_norm", limit, site);
   // Keeps a norm of 0 from dividing by 0; far below the norms that clipping is about.
   constexpr double kTiny = 1e-12;
@@ -48,7 +48,7 @@ Array clip_by_norm(Gradients& gradients, double limit, CallSite site) {
       total = total + part;
     }
   }
-  if (!total.defined()) return Array(0.0);
+  if (!total.defined()) return GradientNorm(0.0);
   const Array norm = sqrt(total);
   // The product is NaN where the norm is not finite, and else 0.
   const Array factor = clamp_max(limit / (norm + kTiny), 1.0) + norm * 0.0;
@@ -57,7 +57,7 @@ Array clip_by_norm(Gradients& gradients, double limit, CallSite site) {
     gradients.set(id,
                   dtype == factor.dtype() ? *gradient * factor : *gradient * cast(factor, dtype));
   }
-  return norm;
+  return GradientNorm(norm);
 }
 
 void clip_by_value(Gradients& gradients, double limit, CallSite site) {

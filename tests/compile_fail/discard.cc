@@ -12,8 +12,8 @@ void right(Tensor<2>& x, Array a, Gradients& gradients) {
   optim::clip_by_norm(gradients, 1);
 }
 
-void wrong(Tensor<2>& x, const nn::Linear& layer) {
-  (void)x, (void)layer;
+void wrong(Tensor<2>& x, const Array& a, const nn::Linear& layer) {
+  (void)x, (void)a, (void)layer;
 #if MISTAKE == 1  // says: nodiscard
   x.set({0}, 1.0);
 #elif MISTAKE == 2  // says: nodiscard
@@ -26,5 +26,11 @@ void wrong(Tensor<2>& x, const nn::Linear& layer) {
   x* x;
 #elif MISTAKE == 6  // says: nodiscard
   layer.forward(x);
+#elif MISTAKE == 7  // says: nodiscard
+  exp(a);
+#elif MISTAKE == 8  // says: nodiscard
+  a + 1;
+#elif MISTAKE == 9  // says: nodiscard
+  random_normal({2});
 #endif
 }

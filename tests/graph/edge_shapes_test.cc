@@ -37,10 +37,10 @@ TEST_P(EdgeShapes, ReductionsOverNothing) {
   EXPECT_EQ(all(x).item(), 1);
   EXPECT_TRUE(std::isnan(mean(x).item()));
   EXPECT_EQ(sum(x, {1}).to_vector<float>().size(), 0u);
-  EXPECT_THROW(max(x), Error);
+  EXPECT_THROW((void)max(x), Error);
   EXPECT_EQ(max(x, {1}).to_vector<float>().size(), 0u);
   EXPECT_EQ(argmax(x, 1).to_vector<std::int64_t>().size(), 0u);
-  EXPECT_THROW(argmax(x, 0), Error);
+  EXPECT_THROW((void)argmax(x, 0), Error);
 }
 
 TEST_P(EdgeShapes, ViewsOfNothing) {

@@ -83,6 +83,27 @@ TEST(Fusion, HalvesStayWideInsideARegion) {
   EXPECT_TRUE(std::isinf(exact[1]));
 }
 
+// What is cast from a half is one: on every device the value that it would have in memory.
+TEST(Fusion, CastsFromHalvesSeeHalves) {
+  const std::vector<float> values{0.1f, 3.7f, -1000.3f, 1e-7f};
+  std::vector<Device> devices = devices_under_test();
+  devices.push_back(kernel_device_under_test());
+  for (const Device device : devices) {
+    for (const DType half : {DType::f16, DType::bf16}) {
+      const Array a = cast(Array::from_data(values, {4}, device), half).eval();
+      for (const DType wide : {DType::f32, DType::f64, DType::i32, DType::bf16}) {
+        const auto computed = [&] { return mul(a, a); };
+        const Array stored = computed().eval();
+        Array fused;
+        const Statistics count = counted([&] { fused = cast(computed(), wide).eval(); });
+        EXPECT_EQ(count.dispatches, 1);
+        EXPECT_EQ(fused.to_doubles(), cast(stored, wide).to_doubles())
+            << device.name() << " " << half << " to " << wide;
+      }
+    }
+  }
+}
+
 // A kernel has a limited number of arguments.
 TEST(Fusion, WideRegionsAreSplit) {
   std::vector<Array> inputs;

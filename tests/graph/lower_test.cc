@@ -106,6 +106,27 @@ TEST(Lower, FactorsAreReadWhereTheSumIs) {
   EXPECT_EQ(lowered.uses[static_cast<std::size_t>(x)], 1);
 }
 
+TEST(Lower, CastsRoundHalvesThatAreComputed) {
+  Region region = region_of(1, DType::f16);
+  const int read = add(&region, defs::cast_op, {0});
+  const int computed = add(&region, defs::exp_op, {0}, DType::f16);
+  const int wide = add(&region, defs::cast_op, {computed});
+  const int again = add(&region, defs::cast_op, {wide}, DType::bf16);
+  for (const int value : {read, wide, add(&region, defs::cast_op, {again})}) {
+    store(&region, value);
+  }
+  const auto rounds = [&](int value) {
+    const auto at = static_cast<std::size_t>(value - region.first_result());
+    return lower(region).instructions[at].rounds_source;
+  };
+  EXPECT_FALSE(rounds(read));
+  EXPECT_TRUE(rounds(wide));
+  EXPECT_FALSE(rounds(again));
+  EXPECT_FALSE(rounds(again + 1)) << "a cast has rounded it";
+  region.exact = true;
+  EXPECT_FALSE(rounds(wide));
+}
+
 TEST(Lower, ResultsAreBroughtBackWhereTheyMayBeOutside) {
   const auto narrows = [](const OpDef& op, DType dtype, bool exact) {
     Region region = region_of(2, dtype);

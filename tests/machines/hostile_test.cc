@@ -77,7 +77,7 @@ TEST_F(Hostile, FreedWhileQueued) {
 TEST_F(Hostile, IsNotHostMemory) {
   EXPECT_FALSE(hostile().impl().host_visible());
   EXPECT_EQ(hostile().name(), "hostile:0");
-  EXPECT_THROW(add(zeros({2}, DType::f32, hostile()), ones({2}).eval()), Error);
+  EXPECT_THROW((void)add(zeros({2}, DType::f32, hostile()), ones({2}).eval()), Error);
 }
 
 }  // namespace

@@ -91,8 +91,8 @@ TEST(Transformer, RefusesWhatMakesNoModel) {
   config.dim = std::int64_t{1} << 40;
   EXPECT_THROW(make(config), Error);
   const Transformer model = make(small());
-  EXPECT_THROW(model.hidden(tokens(1, 13)), Error);
-  EXPECT_THROW(model.hidden(zeros({3}, DType::i32)), Error);
+  EXPECT_THROW((void)model.hidden(tokens(1, 13)), Error);
+  EXPECT_THROW((void)model.hidden(zeros({3}, DType::i32)), Error);
 }
 
 TEST(Config, ReadsWhatItWrites) {

@@ -242,18 +242,19 @@ TEST_P(Attention, Errors) {
   const Array q = c.q();
   const Array k = c.k();
   const Array v = c.v();
-  expect_error(ErrorCode::shape, [&] { attention(squeeze(q, {0}), k, v); });
-  expect_error(ErrorCode::shape, [&] { attention(slice(q, {{}, {0, 3}}), k, v); });
-  expect_error(ErrorCode::shape, [&] { attention(q, slice(k, {{}, {}, {0, 4}}), v); });
-  expect_error(ErrorCode::shape, [&] { attention(q, slice(k, {{}, {}, {}, {0, 4}}), v); });
-  expect_error(ErrorCode::dtype, [&] { attention(q, k, cast(v, DType::f32)); });
-  expect_error(ErrorCode::dtype, [&] { attention(q, k, v, {.mask = random_array({3, 5})}); });
-  expect_error(ErrorCode::shape, [&] { attention(q, k, v, {.mask = random_mask({3, 4})}); });
-  expect_error(ErrorCode::shape, [&] { attention(q, k, v, {.bias = random_array({2, 1, 1})}); });
-  expect_error(ErrorCode::invalid_argument, [&] { attention(q, k, v, {.kv_length = 6}); });
-  expect_error(ErrorCode::invalid_argument, [&] { attention(q, k, v, {.kv_length = -1}); });
-  expect_error(ErrorCode::invalid_argument, [&] { attention(q, k, v, {.softcap = -1}); });
-  expect_error(ErrorCode::invalid_argument, [&] { attention(q, k, v, {.scale = kNan}); });
+  expect_error(ErrorCode::shape, [&] { (void)attention(squeeze(q, {0}), k, v); });
+  expect_error(ErrorCode::shape, [&] { (void)attention(slice(q, {{}, {0, 3}}), k, v); });
+  expect_error(ErrorCode::shape, [&] { (void)attention(q, slice(k, {{}, {}, {0, 4}}), v); });
+  expect_error(ErrorCode::shape, [&] { (void)attention(q, slice(k, {{}, {}, {}, {0, 4}}), v); });
+  expect_error(ErrorCode::dtype, [&] { (void)attention(q, k, cast(v, DType::f32)); });
+  expect_error(ErrorCode::dtype, [&] { (void)attention(q, k, v, {.mask = random_array({3, 5})}); });
+  expect_error(ErrorCode::shape, [&] { (void)attention(q, k, v, {.mask = random_mask({3, 4})}); });
+  expect_error(ErrorCode::shape,
+               [&] { (void)attention(q, k, v, {.bias = random_array({2, 1, 1})}); });
+  expect_error(ErrorCode::invalid_argument, [&] { (void)attention(q, k, v, {.kv_length = 6}); });
+  expect_error(ErrorCode::invalid_argument, [&] { (void)attention(q, k, v, {.kv_length = -1}); });
+  expect_error(ErrorCode::invalid_argument, [&] { (void)attention(q, k, v, {.softcap = -1}); });
+  expect_error(ErrorCode::invalid_argument, [&] { (void)attention(q, k, v, {.scale = kNan}); });
 }
 
 }  // namespace

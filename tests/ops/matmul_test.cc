@@ -126,12 +126,13 @@ TEST(Matmul, SpecialValues) {
 
 TEST(Matmul, Errors) {
   const Array a = random_array({3, 4});
-  expect_error(ErrorCode::shape, [&] { matmul(a, a); });
-  expect_error(ErrorCode::shape, [&] { matmul(random_array({2, 3, 4}), random_array({3, 4, 5})); });
-  expect_error(ErrorCode::shape, [&] { matmul(a, 2.0); });
-  expect_error(ErrorCode::dtype, [&] { matmul(a, random_array({4, 3}, DType::f32)); });
+  expect_error(ErrorCode::shape, [&] { (void)matmul(a, a); });
+  expect_error(ErrorCode::shape,
+               [&] { (void)matmul(random_array({2, 3, 4}), random_array({3, 4, 5})); });
+  expect_error(ErrorCode::shape, [&] { (void)matmul(a, 2.0); });
+  expect_error(ErrorCode::dtype, [&] { (void)matmul(a, random_array({4, 3}, DType::f32)); });
   const Array mask = array(Values(4, 1), {2, 2}, DType::bool_);
-  expect_error(ErrorCode::dtype, [&] { matmul(mask, mask); });
+  expect_error(ErrorCode::dtype, [&] { (void)matmul(mask, mask); });
 }
 
 TEST(Matmul, Gradients) {
@@ -204,10 +205,10 @@ TEST(Linear, Gradients) {
 
 TEST(Linear, Errors) {
   const Array w = random_array({5, 4});
-  expect_error(ErrorCode::shape, [&] { linear(random_array({2, 5}), w); });
-  expect_error(ErrorCode::shape, [&] { linear(random_array({2, 4}), random_array({4})); });
-  expect_error(ErrorCode::shape, [&] { linear(random_array({2, 4}), w, random_array({4})); });
-  expect_error(ErrorCode::dtype, [&] { linear(random_array({2, 4}, DType::f32), w); });
+  expect_error(ErrorCode::shape, [&] { (void)linear(random_array({2, 5}), w); });
+  expect_error(ErrorCode::shape, [&] { (void)linear(random_array({2, 4}), random_array({4})); });
+  expect_error(ErrorCode::shape, [&] { (void)linear(random_array({2, 4}), w, random_array({4})); });
+  expect_error(ErrorCode::dtype, [&] { (void)linear(random_array({2, 4}, DType::f32), w); });
 }
 
 }  // namespace

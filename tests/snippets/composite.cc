@@ -11,7 +11,7 @@ namespace hearth::snippet {
 int main() {
   const hearth::Array y = hearth::snippet::softplus(hearth::zeros({2}));
   try {
-    hearth::snippet::softplus(hearth::Array());
+    (void)hearth::snippet::softplus(hearth::Array());
   } catch (const hearth::Error& error) {
     return std::string(error.what()).starts_with("softplus: ") && y.size() == 2 ? 0 : 1;
   }

@@ -386,8 +386,20 @@ TEST_F(CheckKernel, RefusesWhatWouldRunBeforeTheLaunch) {
               std::string::npos)
         << before << check.report;
   }
-  const KernelCheck constants = report_of("struct S { int n = 3; };\nstatic S s;\n");
-  EXPECT_TRUE(constants.passed) << constants.report;
+  for (const char* before :
+       {"struct S { int n = 3; };\nstatic S s;\n", "constant float4 k = float4(1) * 2;\n",
+        "constant float3 k = 1.0f - float3(1, 2, 3) / float3(float2(4), 5);\n",
+        "constant half4 k = -(half4(1.5h) + half(2));\n",
+        "constant int2 k[] = {~(int2(3) << 2) | 5, int2(float2(1.5f))};\n",
+        "constant bool3 k = !(float3(1) < float3(2)) && float3(1) == 1.0f;\n",
+        "constant packed_float3 k = packed_float3(float3(1, 2, 3) * 2);\n",
+        "constant float3 k = packed_float3(1, 2, 3) + packed_float3(4, 5, 6);\n",
+        "constant float2 k = float4(1, 2, 3, 4).wx * 2;\n",
+        "constant float4x4 k = float4x4(2.0f) * float4x4(1.0f) - 3.0f * float4x4(1.0f);\n",
+        "constant float2 k = float2x2(1, 2, 3, 4) * float2(5, 6);\n"}) {
+    const KernelCheck constants = report_of(before);
+    EXPECT_TRUE(constants.passed) << before << constants.report;
+  }
 }
 #endif
 

@@ -204,6 +204,7 @@ const std::vector<Function>& functions() {
       FUNCTION("random_normal", random_normal({n, 2}, 0, 1, DType::i32)),
       FUNCTION("random_bernoulli", random_bernoulli({2}, static_cast<double>(n))),
       FUNCTION("random_integers", random_integers({n}, 0, 5)),
+      FUNCTION("random_permutation", random_permutation(n)),
       FUNCTION("random_bits", random_bits({n}, DType::u32)),
       FUNCTION("linear", linear_layer.forward(a)),
       FUNCTION("embedding", table.forward(a)),

@@ -10,6 +10,16 @@
 namespace hearth {
 namespace {
 
+// Whether the region holds this half as f32 with more digits than it has: not as it is read from
+// memory, nor behind a cast.
+bool is_unrounded(const Region& region, int value) {
+  if (!is_half(region.value_dtype(value)) || value < region.first_scalar() || region.exact) {
+    return false;
+  }
+  const int at = value - region.first_result();
+  return at < 0 || region.instructions[static_cast<std::size_t>(at)].op->formula != Formula::cast;
+}
+
 LoweredInstruction lower_one(const Region& region, const RegionInstruction& instruction) {
   const OpDef& op = *instruction.op;
   LoweredInstruction result{.work = instruction.dtype};
@@ -18,6 +28,9 @@ LoweredInstruction lower_one(const Region& region, const RegionInstruction& inst
   if (op.formula == Formula::arithmetic || op.formula == Formula::choice) {
     result.narrows = (is_narrow_int(instruction.dtype) && op.may_wrap) ||
                      (region.exact && is_half(instruction.dtype));
+  }
+  if (op.formula == Formula::cast) {
+    result.rounds_source = is_unrounded(region, instruction.args[0]);
   }
   return result;
 }

@@ -6,8 +6,8 @@
 // it.
 //
 // Numerics: f16 and bf16 values are f32 inside the region; they are rounded when stored and by an
-// explicit cast. With `exact`, every result is rounded to its dtype and no fma is formed.
-// Integers narrower than their compute class wrap after every instruction.
+// explicit cast, to them or from them. With `exact`, every result is rounded to its dtype and no
+// fma is formed. Integers narrower than their compute class wrap after every instruction.
 #pragma once
 
 #include <cstdint>

@@ -27,16 +27,16 @@ struct vec_lanes;
   }
 
 // One number fills all elements; a vector of another type is converted by its name.
-#define HEARTH_VEC_COMMON(N)                                                         \
-  vec() = default;                                                                   \
-  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                        \
-  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}               \
-  template <class U>                                                                 \
-  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {} \
-  template <class U, class = enable_if_t<!is_same_v<T, U>>>                          \
-  explicit HEARTH_INLINE vec(packed_vec<U, N> other) : vec(vec<U, N>(other)) {}      \
-  HEARTH_SWIZZLES(vec)                                                               \
-  HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                \
+#define HEARTH_VEC_COMMON(N)                                                              \
+  vec() = default;                                                                        \
+  template <class S, class = enable_if_t<is_arithmetic_v<S>>>                             \
+  HEARTH_INLINE constexpr vec(S all) : vec(T(all), every_element()) {}                    \
+  template <class U>                                                                      \
+  explicit HEARTH_INLINE constexpr vec(vec<U, N> other) : vec(other, converted()) {}      \
+  template <class U, class = enable_if_t<!is_same_v<T, U>>>                               \
+  explicit HEARTH_INLINE constexpr vec(packed_vec<U, N> other) : vec(vec<U, N>(other)) {} \
+  HEARTH_SWIZZLES(vec)                                                                    \
+  HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                     \
   HEARTH_INLINE constexpr const T& operator[](int i) const { return element[i]; }
 
 struct every_element {};
@@ -124,56 +124,56 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
 #undef HEARTH_VEC_COMMON
 
 // Elements one after the other, aligned as one of them: packed_float3 takes 12 bytes.
-#define HEARTH_PACKED_VEC(N, ...)                                                \
-  template <class T>                                                             \
-  struct packed_vec<T, N> {                                                      \
-    union {                                                                      \
-      T element[N];                                                              \
-      struct {                                                                   \
-        T __VA_ARGS__;                                                           \
-      };                                                                         \
-    };                                                                           \
-    packed_vec() = default;                                                      \
-    template <class... S, class = enable_if_t<sizeof...(S) == N - 1>>            \
-    HEARTH_INLINE packed_vec(T first, S... rest) : element{first, T(rest)...} {} \
-    HEARTH_INLINE packed_vec(vec<T, N> from) {                                   \
-      for (int i = 0; i < N; ++i) element[i] = from[i];                          \
-    }                                                                            \
-    HEARTH_INLINE operator vec<T, N>() const {                                   \
-      vec<T, N> all;                                                             \
-      for (int i = 0; i < N; ++i) all[i] = element[i];                           \
-      return all;                                                                \
-    }                                                                            \
-    HEARTH_SWIZZLES(packed_vec)                                                  \
-    HEARTH_INLINE T& operator[](int i) { return element[i]; }                    \
-    HEARTH_INLINE const T& operator[](int i) const { return element[i]; }        \
+#define HEARTH_PACKED_VEC(N, ...)                                                          \
+  template <class T>                                                                       \
+  struct packed_vec<T, N> {                                                                \
+    union {                                                                                \
+      T element[N];                                                                        \
+      struct {                                                                             \
+        T __VA_ARGS__;                                                                     \
+      };                                                                                   \
+    };                                                                                     \
+    packed_vec() = default;                                                                \
+    template <class... S, class = enable_if_t<sizeof...(S) == N - 1>>                      \
+    HEARTH_INLINE constexpr packed_vec(T first, S... rest) : element{first, T(rest)...} {} \
+    HEARTH_INLINE constexpr packed_vec(vec<T, N> from) {                                   \
+      for (int i = 0; i < N; ++i) element[i] = from[i];                                    \
+    }                                                                                      \
+    HEARTH_INLINE constexpr operator vec<T, N>() const {                                   \
+      vec<T, N> all(0);                                                                    \
+      for (int i = 0; i < N; ++i) all[i] = element[i];                                     \
+      return all;                                                                          \
+    }                                                                                      \
+    HEARTH_SWIZZLES(packed_vec)                                                            \
+    HEARTH_INLINE constexpr T& operator[](int i) { return element[i]; }                    \
+    HEARTH_INLINE constexpr const T& operator[](int i) const { return element[i]; }        \
   };
 HEARTH_PACKED_VEC(2, x, y)
 HEARTH_PACKED_VEC(3, x, y, z)
 HEARTH_PACKED_VEC(4, x, y, z, w)
 #undef HEARTH_PACKED_VEC
 
-#define HEARTH_VEC_OPERATOR(op)                                                         \
-  template <class T, int N>                                                             \
-  HEARTH_INLINE vec<T, N> operator op(vec<T, N> a, vec<T, N> b) {                       \
-    for (int i = 0; i < N; ++i) a[i] = T(a[i] op b[i]);                                 \
-    return a;                                                                           \
-  }                                                                                     \
-  template <class T, int N>                                                             \
-  HEARTH_INLINE vec<T, N> operator op(vec<T, N> a, typename identity<T>::type b) {      \
-    return a op vec<T, N>(b);                                                           \
-  }                                                                                     \
-  template <class T, int N>                                                             \
-  HEARTH_INLINE vec<T, N> operator op(typename identity<T>::type a, vec<T, N> b) {      \
-    return vec<T, N>(a) op b;                                                           \
-  }                                                                                     \
-  template <class T, int N>                                                             \
-  HEARTH_INLINE vec<T, N>& operator op##=(vec<T, N>& a, vec<T, N> b) {                  \
-    return a = a op b;                                                                  \
-  }                                                                                     \
-  template <class T, int N>                                                             \
-  HEARTH_INLINE vec<T, N>& operator op##=(vec<T, N>& a, typename identity<T>::type b) { \
-    return a = a op vec<T, N>(b);                                                       \
+#define HEARTH_VEC_OPERATOR(op)                                                                   \
+  template <class T, int N>                                                                       \
+  HEARTH_INLINE constexpr vec<T, N> operator op(vec<T, N> a, vec<T, N> b) {                       \
+    for (int i = 0; i < N; ++i) a[i] = T(a[i] op b[i]);                                           \
+    return a;                                                                                     \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  HEARTH_INLINE constexpr vec<T, N> operator op(vec<T, N> a, typename identity<T>::type b) {      \
+    return a op vec<T, N>(b);                                                                     \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  HEARTH_INLINE constexpr vec<T, N> operator op(typename identity<T>::type a, vec<T, N> b) {      \
+    return vec<T, N>(a) op b;                                                                     \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  HEARTH_INLINE constexpr vec<T, N>& operator op##=(vec<T, N>& a, vec<T, N> b) {                  \
+    return a = a op b;                                                                            \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  HEARTH_INLINE constexpr vec<T, N>& operator op##=(vec<T, N>& a, typename identity<T>::type b) { \
+    return a = a op vec<T, N>(b);                                                                 \
   }
 HEARTH_VEC_OPERATOR(+)
 HEARTH_VEC_OPERATOR(-)
@@ -211,16 +211,16 @@ struct vec_lanes {
 #undef HEARTH_LANES_OPERATOR
 };
 
-#define HEARTH_VEC_COMPARISON(op)                                                     \
-  template <class T, int N>                                                           \
-  HEARTH_INLINE vec<bool, N> operator op(vec<T, N> a, vec<T, N> b) {                  \
-    vec<bool, N> result;                                                              \
-    for (int i = 0; i < N; ++i) result[i] = a[i] op b[i];                             \
-    return result;                                                                    \
-  }                                                                                   \
-  template <class T, int N>                                                           \
-  HEARTH_INLINE vec<bool, N> operator op(vec<T, N> a, typename identity<T>::type b) { \
-    return a op vec<T, N>(b);                                                         \
+#define HEARTH_VEC_COMPARISON(op)                                                               \
+  template <class T, int N>                                                                     \
+  HEARTH_INLINE constexpr vec<bool, N> operator op(vec<T, N> a, vec<T, N> b) {                  \
+    vec<bool, N> result(false);                                                                 \
+    for (int i = 0; i < N; ++i) result[i] = a[i] op b[i];                                       \
+    return result;                                                                              \
+  }                                                                                             \
+  template <class T, int N>                                                                     \
+  HEARTH_INLINE constexpr vec<bool, N> operator op(vec<T, N> a, typename identity<T>::type b) { \
+    return a op vec<T, N>(b);                                                                   \
   }
 HEARTH_VEC_COMPARISON(==)
 HEARTH_VEC_COMPARISON(!=)
@@ -231,26 +231,26 @@ HEARTH_VEC_COMPARISON(>=)
 #undef HEARTH_VEC_COMPARISON
 
 template <int N>
-HEARTH_INLINE bool any(vec<bool, N> values) {
+HEARTH_INLINE constexpr bool any(vec<bool, N> values) {
   bool result = false;
   for (int i = 0; i < N; ++i) result = result || values[i];
   return result;
 }
 template <int N>
-HEARTH_INLINE bool all(vec<bool, N> values) {
+HEARTH_INLINE constexpr bool all(vec<bool, N> values) {
   bool result = true;
   for (int i = 0; i < N; ++i) result = result && values[i];
   return result;
 }
 
 template <class T, int N>
-HEARTH_INLINE vec<T, N> operator-(vec<T, N> a) {
+HEARTH_INLINE constexpr vec<T, N> operator-(vec<T, N> a) {
   for (int i = 0; i < N; ++i) a[i] = -a[i];
   return a;
 }
 
 template <class T, int N>
-HEARTH_INLINE T dot(vec<T, N> a, vec<T, N> b) {
+HEARTH_INLINE constexpr T dot(vec<T, N> a, vec<T, N> b) {
   T sum = a[0] * b[0];
   for (int i = 1; i < N; ++i) sum = sum + a[i] * b[i];
   return sum;
@@ -279,42 +279,44 @@ struct matrix {
   matrix() = default;
   template <class... V, class = enable_if_t<sizeof...(V) == kColumns - 1>>
   HEARTH_INLINE constexpr matrix(vec<T, kRows> first, V... rest) : columns{first, rest...} {}
-  explicit HEARTH_INLINE matrix(T diagonal) {
+  explicit HEARTH_INLINE constexpr matrix(T diagonal) : columns{} {
     for (int c = 0; c < kColumns; ++c) {
       for (int r = 0; r < kRows; ++r) columns[c][r] = r == c ? diagonal : T(0);
     }
   }
   template <class... S, class = enable_if_t<sizeof...(S) == kColumns * kRows - 1>>
-  HEARTH_INLINE matrix(T first, S... rest) {
+  HEARTH_INLINE constexpr matrix(T first, S... rest) : columns{} {
     const T all[] = {first, T(rest)...};
     for (int i = 0; i < kColumns * kRows; ++i) columns[i / kRows][i % kRows] = all[i];
   }
   template <class U>
-  explicit HEARTH_INLINE matrix(matrix<U, kColumns, kRows> other) {
+  explicit HEARTH_INLINE constexpr matrix(matrix<U, kColumns, kRows> other) : columns{} {
     for (int i = 0; i < kColumns; ++i) columns[i] = vec<T, kRows>(other[i]);
   }
   HEARTH_INLINE constexpr vec<T, kRows>& operator[](int i) { return columns[i]; }
   HEARTH_INLINE constexpr const vec<T, kRows>& operator[](int i) const { return columns[i]; }
 };
 template <class T, int C, int R>
-HEARTH_INLINE vec<T, R> operator*(matrix<T, C, R> m, vec<T, C> v) {
+HEARTH_INLINE constexpr vec<T, R> operator*(matrix<T, C, R> m, vec<T, C> v) {
   vec<T, R> sum = m[0] * v[0];
   for (int i = 1; i < C; ++i) sum += m[i] * v[i];
   return sum;
 }
 template <class T, int C, int R>
-HEARTH_INLINE vec<T, C> operator*(vec<T, R> v, matrix<T, C, R> m) {
-  vec<T, C> result;
+HEARTH_INLINE constexpr vec<T, C> operator*(vec<T, R> v, matrix<T, C, R> m) {
+  vec<T, C> result(0);
   for (int i = 0; i < C; ++i) result[i] = dot(v, m[i]);
   return result;
 }
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R> operator*(typename identity<T>::type factor, matrix<T, C, R> m) {
+HEARTH_INLINE constexpr matrix<T, C, R> operator*(typename identity<T>::type factor,
+                                                  matrix<T, C, R> m) {
   for (int i = 0; i < C; ++i) m[i] = m[i] * factor;
   return m;
 }
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R> operator*(matrix<T, C, R> m, typename identity<T>::type factor) {
+HEARTH_INLINE constexpr matrix<T, C, R> operator*(matrix<T, C, R> m,
+                                                  typename identity<T>::type factor) {
   return factor * m;
 }
 #define HEARTH_MATRIX_NAMES(T)    \

@@ -155,7 +155,13 @@ void RegionValues::instruction(std::size_t i) {
     line(body_, "  ", value_type(instruction.dtype), " v",
          region_.first_result() + static_cast<int>(i), " = ", expression, ";");
   };
-  if (form == Formula::cast) return define(argument(instruction.args[0], instruction.dtype));
+  if (form == Formula::cast) {
+    const int source = instruction.args[0];
+    const DType from = region_.value_dtype(source);
+    const std::string x = name_of(source);
+    return define(converted(how.rounds_source ? declare(from, narrowed(x, from)) : x, from,
+                            instruction.dtype));
+  }
 
   const DType work = how.work;
   std::string expression;

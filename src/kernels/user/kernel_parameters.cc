@@ -1,6 +1,7 @@
 #include "kernels/user/kernel_parameters.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -126,12 +127,31 @@ std::vector<std::byte> integer_bytes(const UserParameter& parameter, DType dtype
   return bytes;
 }
 
-std::vector<std::byte> float_bytes(DType dtype, double value) {
-  if (dtype == DType::f64) return bytes_of(value);
-  const auto narrow = static_cast<float>(value);
-  if (dtype == DType::f16) return bytes_of(float16(narrow));
-  if (dtype == DType::bf16) return bytes_of(bfloat16(narrow));
-  return bytes_of(narrow);
+// Rounded to odd, so that a second rounding to a half gives what one rounding would have.
+float odd_float(double value) {
+  const auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;
+  const float below = std::abs(nearest) > std::abs(value) ? std::nextafter(nearest, 0.0f) : nearest;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(below) | 1u);
+}
+template <class Integer>
+float odd_float(Integer value) {
+  const auto word = static_cast<std::uint64_t>(value);
+  const bool is_negative = std::cmp_less(value, 0);
+  std::uint64_t digits = is_negative ? 0 - word : word;
+  int dropped = 0;
+  for (; digits >> 24 != 0; ++dropped) digits = digits >> 1 | (digits & 1);
+  const float magnitude = std::ldexp(static_cast<float>(digits), dropped);
+  return is_negative ? -magnitude : magnitude;
+}
+
+// The value as a float of the dtype, rounded once.
+template <class T>
+std::vector<std::byte> float_bytes(DType dtype, T value) {
+  if (dtype == DType::f64) return bytes_of(static_cast<double>(value));
+  if (dtype == DType::f16) return bytes_of(float16(odd_float(value)));
+  if (dtype == DType::bf16) return bytes_of(bfloat16(odd_float(value)));
+  return bytes_of(static_cast<float>(value));
 }
 
 // The dtype of a parameter that is a plain number: vectors are none.
@@ -274,7 +294,7 @@ std::vector<std::byte> constant_bytes(const UserParameter& parameter,
   }
   const auto bytes = [&]<class T>(const T& value) -> std::vector<std::byte> {
     if constexpr (std::is_arithmetic_v<T>) {
-      if (is_float(*dtype)) return float_bytes(*dtype, static_cast<double>(value));
+      if (is_float(*dtype)) return float_bytes(*dtype, value);
       if constexpr (std::is_floating_point_v<T>) {
         if (!std::isfinite(value) || value != std::trunc(value)) {
           refuse("a constant is no integer; got " + std::to_string(value) + ", expected one for " +

@@ -83,6 +83,31 @@ TEST(KernelConstants, IntegersOf64Bits) {
   EXPECT_EQ(read<float>("float", {"n", seed}), static_cast<float>(seed));
 }
 
+// Just above the middle of two halves, where a float in between would be the middle.
+TEST(KernelConstants, AreRoundedOnce) {
+  const auto half = [](const KernelConstant& constant) {
+    return static_cast<float>(read<float16>("half", constant));
+  };
+  const auto brain = [](const KernelConstant& constant) {
+    return static_cast<float>(read<bfloat16>("bfloat", constant));
+  };
+  EXPECT_EQ(half({"n", 1 + 0x1p-11 + 0x1p-40}), 1 + 0x1p-10f);
+  EXPECT_EQ(half({"n", -(1 + 0x1p-11 + 0x1p-40)}), -1 - 0x1p-10f);
+  EXPECT_EQ(half({"n", 1 + 3 * 0x1p-11 - 0x1p-40}), 1 + 0x1p-10f);
+  EXPECT_EQ(half({"n", 1 + 0x1p-11}), 1);
+  EXPECT_EQ(half({"n", 65520 - 0x1p-30}), 65504);
+  EXPECT_EQ(half({"n", 65520.0}), HUGE_VALF);
+  EXPECT_EQ(half({"n", 1e300}), HUGE_VALF);
+  EXPECT_TRUE(std::isnan(half({"n", std::nan("")})));
+  EXPECT_EQ(brain({"n", 1 + 0x1p-8 + 0x1p-40}), 1 + 0x1p-7f);
+  EXPECT_EQ(brain({"n", 0x1p-133 * (1 + 0x1p-1 + 0x1p-30)}), 0x1p-132f);
+  const std::int64_t one = 1;
+  EXPECT_EQ(brain({"n", (one << 60) + (one << 52) + 1}), 0x1p60f + 0x1p53f);
+  EXPECT_EQ(brain({"n", -((one << 60) + (one << 52) + 1)}), -0x1p60f - 0x1p53f);
+  EXPECT_EQ(brain({"n", (one << 60) + (one << 52)}), 0x1p60f);
+  EXPECT_EQ(read<float>("float", {"n", (one << 60) + (one << 36) + 1}), 0x1p60f + 0x1p37f);
+}
+
 TEST(KernelConstants, TruthsAreZeroOrOne) {
   EXPECT_EQ(bytes_for("bool", {"n", true}), std::vector<std::byte>{std::byte{1}});
   EXPECT_EQ(bytes_for("bool", {"n", 0}), std::vector<std::byte>{std::byte{0}});

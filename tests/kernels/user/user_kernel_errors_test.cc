@@ -31,7 +31,7 @@ class WrongUserKernels : public ::testing::Test {
  protected:
   // Of calling the op.
   std::string failed(ErrorCode code, const CustomOp& op, std::initializer_list<Array> inputs) {
-    return error_of(code, [&] { op(inputs); });
+    return error_of(code, [&] { (void)op(inputs); });
   }
 
   const Device gpu_ = testing::kernel_device_under_test();

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/regions/tile_folds.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
-#include "devices/cpu/regions/tile_vector.h"
+#include "devices/cpu/regions/tile_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {

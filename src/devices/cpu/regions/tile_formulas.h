@@ -9,7 +9,7 @@
 #endif
 
 #include "devices/cpu/regions/formula_length.h"
-#include "devices/cpu/regions/tile_vector.h"
+#include "devices/cpu/regions/tile_loops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {

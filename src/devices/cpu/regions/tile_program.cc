@@ -254,6 +254,11 @@ class Compiler {
     return target;
   }
 
+  Value rounded(Value x, DType dtype) {
+    if (x.single) x = filled(x);
+    return emit_to_tile(table_.narrow[static_cast<std::size_t>(dtype)], x.type, x);
+  }
+
   Value converted(Value x, DType from, DType to) {
     const ComputeClass target = compute_class(to);
     const int source = static_cast<int>(x.type);
@@ -287,7 +292,10 @@ class Compiler {
     const LoweredInstruction& how = lowered_.instructions[i];
     if (instruction.op->formula == Formula::cast) {
       const int arg = instruction.args[0];
-      return converted(value(arg), region_.value_dtype(arg), instruction.dtype);
+      const DType from = region_.value_dtype(arg);
+      Value x = value(arg);
+      if (how.rounds_source) x = rounded(x, from);
+      return converted(x, from, instruction.dtype);
     }
     TileOp op = ops_[i];
     if (op == TileOp::count) {

@@ -3,55 +3,55 @@
 
 // Vectors.
 template <class T, int N>
-HEARTH_INLINE vec<T, N> operator~(vec<T, N> a) {
+HEARTH_INLINE constexpr vec<T, N> operator~(vec<T, N> a) {
   for (int i = 0; i < N; ++i) a[i] = T(~a[i]);
   return a;
 }
 template <class T, int N>
-HEARTH_INLINE vec<bool, N> operator!(vec<T, N> a) {
+HEARTH_INLINE constexpr vec<bool, N> operator!(vec<T, N> a) {
   return a == vec<T, N>(T(0));
 }
 template <class T, int N>
-HEARTH_INLINE vec<T, N> operator+(vec<T, N> a) {
+HEARTH_INLINE constexpr vec<T, N> operator+(vec<T, N> a) {
   return a;
 }
-#define HEARTH_VEC_STEP(op)                                    \
-  template <class T, int N>                                    \
-  HEARTH_INLINE vec<T, N>& operator op##op(vec<T, N>& a) {     \
-    return a = a op vec<T, N>(T(1));                           \
-  }                                                            \
-  template <class T, int N>                                    \
-  HEARTH_INLINE vec<T, N> operator op##op(vec<T, N>& a, int) { \
-    const vec<T, N> before = a;                                \
-    a = a op vec<T, N>(T(1));                                  \
-    return before;                                             \
+#define HEARTH_VEC_STEP(op)                                              \
+  template <class T, int N>                                              \
+  HEARTH_INLINE constexpr vec<T, N>& operator op##op(vec<T, N>& a) {     \
+    return a = a op vec<T, N>(T(1));                                     \
+  }                                                                      \
+  template <class T, int N>                                              \
+  HEARTH_INLINE constexpr vec<T, N> operator op##op(vec<T, N>& a, int) { \
+    const vec<T, N> before = a;                                          \
+    a = a op vec<T, N>(T(1));                                            \
+    return before;                                                       \
   }
 HEARTH_VEC_STEP(+)
 HEARTH_VEC_STEP(-)
 #undef HEARTH_VEC_STEP
 #define HEARTH_VEC_SHIFT(op)                                                \
   template <class T, class U, int N, class = enable_if_t<!is_same_v<T, U>>> \
-  HEARTH_INLINE vec<T, N> operator op(vec<T, N> a, vec<U, N> b) {           \
+  HEARTH_INLINE constexpr vec<T, N> operator op(vec<T, N> a, vec<U, N> b) { \
     for (int i = 0; i < N; ++i) a[i] = T(a[i] op b[i]);                     \
     return a;                                                               \
   }
 HEARTH_VEC_SHIFT(<<)
 HEARTH_VEC_SHIFT(>>)
 #undef HEARTH_VEC_SHIFT
-#define HEARTH_VEC_LOGIC(op)                                         \
-  template <class T, class U, int N>                                 \
-  HEARTH_INLINE vec<bool, N> operator op(vec<T, N> a, vec<U, N> b) { \
-    vec<bool, N> made;                                               \
-    for (int i = 0; i < N; ++i) made[i] = a[i] op b[i];              \
-    return made;                                                     \
+#define HEARTH_VEC_LOGIC(op)                                                   \
+  template <class T, class U, int N>                                           \
+  HEARTH_INLINE constexpr vec<bool, N> operator op(vec<T, N> a, vec<U, N> b) { \
+    vec<bool, N> made(false);                                                  \
+    for (int i = 0; i < N; ++i) made[i] = a[i] op b[i];                        \
+    return made;                                                               \
   }
 HEARTH_VEC_LOGIC(&&)
 HEARTH_VEC_LOGIC(||)
 #undef HEARTH_VEC_LOGIC
-#define HEARTH_SCALAR_COMPARISON(op)                                                  \
-  template <class T, int N>                                                           \
-  HEARTH_INLINE vec<bool, N> operator op(typename identity<T>::type a, vec<T, N> b) { \
-    return vec<T, N>(a) op b;                                                         \
+#define HEARTH_SCALAR_COMPARISON(op)                                                            \
+  template <class T, int N>                                                                     \
+  HEARTH_INLINE constexpr vec<bool, N> operator op(typename identity<T>::type a, vec<T, N> b) { \
+    return vec<T, N>(a) op b;                                                                   \
   }
 HEARTH_SCALAR_COMPARISON(==)
 HEARTH_SCALAR_COMPARISON(!=)
@@ -62,23 +62,25 @@ HEARTH_SCALAR_COMPARISON(>=)
 #undef HEARTH_SCALAR_COMPARISON
 
 // Packed vectors compute as vectors.
-#define HEARTH_PACKED_OPERATOR(op)                                                                \
-  template <class T, int N>                                                                       \
-  HEARTH_INLINE vec<T, N> operator op(packed_vec<T, N> a, packed_vec<T, N> b) {                   \
-    return vec<T, N>(a) op vec<T, N>(b);                                                          \
-  }                                                                                               \
-  template <class T, int N>                                                                       \
-  HEARTH_INLINE vec<T, N> operator op(packed_vec<T, N> a, typename identity<vec<T, N>>::type b) { \
-    return vec<T, N>(a) op b;                                                                     \
-  }                                                                                               \
-  template <class T, int N>                                                                       \
-  HEARTH_INLINE vec<T, N> operator op(typename identity<vec<T, N>>::type a, packed_vec<T, N> b) { \
-    return a op vec<T, N>(b);                                                                     \
-  }                                                                                               \
-  template <class T, int N>                                                                       \
-  HEARTH_INLINE packed_vec<T, N>& operator op##=(packed_vec<T, N>& a,                             \
-                                                 typename identity<vec<T, N>>::type b) {          \
-    return a = packed_vec<T, N>(vec<T, N>(a) op b);                                               \
+#define HEARTH_PACKED_OPERATOR(op)                                                                 \
+  template <class T, int N>                                                                        \
+  HEARTH_INLINE constexpr vec<T, N> operator op(packed_vec<T, N> a, packed_vec<T, N> b) {          \
+    return vec<T, N>(a) op vec<T, N>(b);                                                           \
+  }                                                                                                \
+  template <class T, int N>                                                                        \
+  HEARTH_INLINE constexpr vec<T, N> operator op(packed_vec<T, N> a,                                \
+                                                typename identity<vec<T, N>>::type b) {            \
+    return vec<T, N>(a) op b;                                                                      \
+  }                                                                                                \
+  template <class T, int N>                                                                        \
+  HEARTH_INLINE constexpr vec<T, N> operator op(typename identity<vec<T, N>>::type a,              \
+                                                packed_vec<T, N> b) {                              \
+    return a op vec<T, N>(b);                                                                      \
+  }                                                                                                \
+  template <class T, int N>                                                                        \
+  HEARTH_INLINE constexpr packed_vec<T, N>& operator op##=(packed_vec<T, N>& a,                    \
+                                                           typename identity<vec<T, N>>::type b) { \
+    return a = packed_vec<T, N>(vec<T, N>(a) op b);                                                \
   }
 HEARTH_PACKED_OPERATOR(+)
 HEARTH_PACKED_OPERATOR(-)
@@ -110,44 +112,46 @@ HEARTH_PACKED_NAMES(ulong)
 #undef HEARTH_PACKED_NAMES
 
 // Matrices.
-#define HEARTH_MATRIX_OPERATOR(op)                                                       \
-  template <class T, int C, int R>                                                       \
-  HEARTH_INLINE matrix<T, C, R> operator op(matrix<T, C, R> a, matrix<T, C, R> b) {      \
-    for (int i = 0; i < C; ++i) a[i] = a[i] op b[i];                                     \
-    return a;                                                                            \
-  }                                                                                      \
-  template <class T, int C, int R>                                                       \
-  HEARTH_INLINE matrix<T, C, R>& operator op##=(matrix<T, C, R>& a, matrix<T, C, R> b) { \
-    return a = a op b;                                                                   \
+#define HEARTH_MATRIX_OPERATOR(op)                                                                 \
+  template <class T, int C, int R>                                                                 \
+  HEARTH_INLINE constexpr matrix<T, C, R> operator op(matrix<T, C, R> a, matrix<T, C, R> b) {      \
+    for (int i = 0; i < C; ++i) a[i] = a[i] op b[i];                                               \
+    return a;                                                                                      \
+  }                                                                                                \
+  template <class T, int C, int R>                                                                 \
+  HEARTH_INLINE constexpr matrix<T, C, R>& operator op##=(matrix<T, C, R>& a, matrix<T, C, R> b) { \
+    return a = a op b;                                                                             \
   }
 HEARTH_MATRIX_OPERATOR(+)
 HEARTH_MATRIX_OPERATOR(-)
 #undef HEARTH_MATRIX_OPERATOR
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R> operator-(matrix<T, C, R> a) {
+HEARTH_INLINE constexpr matrix<T, C, R> operator-(matrix<T, C, R> a) {
   return a * T(-1);
 }
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R>& operator*=(matrix<T, C, R>& a, typename identity<T>::type b) {
+HEARTH_INLINE constexpr matrix<T, C, R>& operator*=(matrix<T, C, R>& a,
+                                                    typename identity<T>::type b) {
   return a = a * b;
 }
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R> operator/(matrix<T, C, R> a, typename identity<T>::type b) {
+HEARTH_INLINE constexpr matrix<T, C, R> operator/(matrix<T, C, R> a, typename identity<T>::type b) {
   for (int i = 0; i < C; ++i) a[i] = a[i] / b;
   return a;
 }
 template <class T, int C, int R>
-HEARTH_INLINE matrix<T, C, R>& operator/=(matrix<T, C, R>& a, typename identity<T>::type b) {
+HEARTH_INLINE constexpr matrix<T, C, R>& operator/=(matrix<T, C, R>& a,
+                                                    typename identity<T>::type b) {
   return a = a / b;
 }
 template <class T, int K, int R, int C>
-HEARTH_INLINE matrix<T, C, R> operator*(matrix<T, K, R> a, matrix<T, C, K> b) {
-  matrix<T, C, R> product;
+HEARTH_INLINE constexpr matrix<T, C, R> operator*(matrix<T, K, R> a, matrix<T, C, K> b) {
+  matrix<T, C, R> product(T(0));
   for (int i = 0; i < C; ++i) product[i] = a * b[i];
   return product;
 }
 template <class T, int K>
-HEARTH_INLINE matrix<T, K, K>& operator*=(matrix<T, K, K>& a, matrix<T, K, K> b) {
+HEARTH_INLINE constexpr matrix<T, K, K>& operator*=(matrix<T, K, K>& a, matrix<T, K, K> b) {
   return a = a * b;
 }
 #define HEARTH_MATRIX_NAMES(T)    \
