@@ -1,4 +1,5 @@
 // index() and index_assign(): words are slices and a change of shape. Lists of positions and masks.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -126,6 +127,17 @@ std::vector<std::int64_t> positions_in(const char* op, const Shape& shape,
   return out;
 }
 
+// Positions as a slice of the axis, in their order; none where they are not one.
+std::optional<Slice> evenly_spaced(std::span<const std::int64_t> at) {
+  const std::int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
+  if (step == 0) return std::nullopt;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    if (at[i] - at[i - 1] != step) return std::nullopt;
+  }
+  if (step < 0) return Slice{at.back(), at.front() + 1, step};
+  return Slice{at.front(), at.back() + 1, step};
+}
+
 void require_inside(const char* op, const char* what, const Array& operand, const Array& x) {
   if (operand.is_scalar() || broadcasts_to(operand.shape(), x.shape())) return;
   throw Error(ErrorCode::shape, std::string(op) + ": " + what + " does not broadcast to the " +
@@ -147,14 +159,17 @@ Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& v
   throw_as("set", error);
 }
 
-// One write, or for more of them one choice of each row: what is recorded does not grow with them.
+// One write where the positions are evenly spaced, else one choice of each row: what is recorded
+// does not grow with them.
 Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value) try {
   const std::vector<std::int64_t> at = positions_in("set", x.shape(), positions);
   Shape shape = x.shape();
   shape[0] = static_cast<std::int64_t>(at.size());
   const Array values = value.is_scalar() ? value : expand(value, shape);
   if (at.empty()) return x;
-  if (at.size() == 1) return slice_assign(x, {{at[0], at[0] + 1}}, values);
+  if (const std::optional<Slice> slice = evenly_spaced(at)) {
+    return slice_assign(x, {*slice}, values);
+  }
 
   const auto extent = static_cast<std::size_t>(x.shape()[0]);
   std::vector<std::byte> is_set(extent, std::byte{0});
