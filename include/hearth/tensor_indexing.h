@@ -62,7 +62,7 @@ class Indexing {
     constexpr int kLeft = Rank + (kRankChange<W> + ...);
     static_assert(kLeft >= 0, "more words than the tensor has dimensions");
     if constexpr (kLeft < 0) {
-      return {};
+      return self();
     } else if constexpr (kLeft == 0) {
       return Tensor<1, K>(hearth::index(array(), {IndexWord(words)..., new_axis}));
     } else {

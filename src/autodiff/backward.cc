@@ -19,7 +19,7 @@ Array Gradients::at(const Array& leaf, CallSite site) const {
         ErrorCode::invalid_argument,
         gradient_id(leaf) == 0
             ? "gradient: not a leaf; got an array that require_grad() did not make, expected "
-              "one that it did"
+              "one that it did: w = w - step is another array, w.assign(w - step) stays the leaf"
             : "gradient: none of this leaf; the loss does not depend on it, or the gradient "
               "was taken; find by get()");
   });
@@ -59,7 +59,7 @@ Gradients backward(const Array& loss, const BackwardOptions& options) {
   if (grad_of(loss) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: nothing to differentiate; got a loss that depends on no array of "
-                "require_grad(), expected one that does");
+                "require_grad(), expected one that does: w.assign(), unlike w =, keeps a leaf");
   }
   Gradients gradients;
   Walk walk({.retain = options.retain, .create_graph = options.create_graph});

@@ -71,5 +71,13 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)x[b];
 #elif MISTAKE == 30  // says: more words than the tensor has dimensions
   (void)x.slice(0, 1, 2);
+#elif MISTAKE == 31  // says: a power is x.powi(2)
+  (void)(x ^ 2);
+#elif MISTAKE == 32  // says: truths are no numbers: write !mask
+  (void)-b;
+#elif MISTAKE == 33  // says: ! is of masks: write x == 0
+  (void)!x;
+#elif MISTAKE == 34  // says: truths are no numbers: convert by float_()
+  (void)(1 + b);
 #endif
 }
