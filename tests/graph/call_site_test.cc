@@ -71,6 +71,13 @@ TEST_F(CallSite, AnErrorNamesWhatWasCalledNotItsParts) {
   };
   starts("dot", [&] { static_cast<void>(row_.dot(Tensor<1>::ones({2}))); });
   starts("mse", [&] { static_cast<void>(loss::mse(x_, y_)); });
+  starts("swap_dims", [&] { static_cast<void>(x_.swap_dims(0, 2)); });
+  starts("squeeze", [&] { static_cast<void>(x_.squeeze<1>()); });
+  starts("max_dim", [&] { static_cast<void>(x_.max_dim(2)); });
+  starts("powf", [&] { static_cast<void>(x_.powf(y_)); });
+  starts("max_pair", [&] { static_cast<void>(x_.max_pair(y_)); });
+  starts("maximum", [&] { static_cast<void>(maximum(x_, y_)); });
+  starts("less", [&] { static_cast<void>(x_ < y_); });
   starts("one_hot", [] { static_cast<void>(Tensor<1, Int>().one_hot(3)); });
   starts("cross_entropy_with_logits",
          [&] { static_cast<void>(loss::cross_entropy_with_logits(x_, Tensor<1, Int>())); });

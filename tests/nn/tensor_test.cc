@@ -228,6 +228,33 @@ TEST(Tensor, HabitsOfOtherLibraries) {
   EXPECT_EQ(loss::mse(x, x + 2).item(), 4);
 }
 
+TEST(Tensor, ANumberMayComeFirst) {
+  const Tensor<1> x{-1, 2};
+  EXPECT_EQ(maximum(0, x).to_data<float>(), (std::vector<float>{0, 2}));
+  EXPECT_EQ(minimum(0.5, x).to_data<float>(), (std::vector<float>{-1, 0.5}));
+  EXPECT_EQ(pow(2, x).to_data<float>(), (std::vector<float>{0.5, 4}));
+  EXPECT_EQ(sub(1, x).to_data<float>(), (std::vector<float>{2, -1}));
+  EXPECT_EQ(less(0, x).to_data<bool>(), (std::vector<bool>{false, true}));
+  EXPECT_EQ((~(x > 0)).to_data<bool>(), (std::vector<bool>{true, false}));
+}
+
+TEST(Tensor, ExtentsInARow) {
+  EXPECT_EQ(Tensor<2>::zeros(2, 3).dims(), (std::array<std::int64_t, 2>{2, 3}));
+  EXPECT_EQ(Tensor<3>::ones(1, 2, 3).permute(2, 0, 1).dims(),
+            (std::array<std::int64_t, 3>{3, 1, 2}));
+  EXPECT_EQ(Tensor<2>::ones(2, 3).repeat(2, 1).dims(), (std::array<std::int64_t, 2>{4, 3}));
+  EXPECT_EQ(Tensor<1>::ones({3}).expand(4, 3).dims(), (std::array<std::int64_t, 2>{4, 3}));
+}
+
+TEST(Tensor, BatchesOfAPermutationCoverAllRows) {
+  std::vector<std::int64_t> seen;
+  for (const auto& batch : Tensor<1, Int>::random_permutation(10).split(4, 0)) {
+    for (const std::int64_t row : batch.to_data<std::int64_t>()) seen.push_back(row);
+  }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
 TEST(Tensor, TemporariesAndExtremes) {
   double total = 0;
   for (const auto& row : Tensor<2>{{1, 2}, {3, 4}}.eval()) total += row.sum().item();
