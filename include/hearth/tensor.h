@@ -120,12 +120,14 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
   // Row-major elements; T must store the tensor's dtype.
   template <class T>
   std::vector<T> to_data(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return array_.template to_vector<T>(); });
+    located(site, [&] { array_.eval(); });
+    return located_as("to_data", site, [&] { return array_.template to_vector<T>(); });
   }
   // The same to read, without a copy where there need not be one.
   template <class T>
   HostView<const T> host_view(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return array_.template host_view<T>(); });
+    located(site, [&] { array_.eval(); });
+    return located_as("host_view", site, [&] { return array_.template host_view<T>(); });
   }
   // The only element. Throws Error{shape} where there are more or none.
   Item into_scalar(CallSite site = CallSite::here()) const {

@@ -94,13 +94,14 @@ class Shaping {
     requires(R <= Rank)
   Tensor<R, K> flatten(std::int64_t first, std::int64_t last,
                        CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<R, K>(hearth::flatten(array(), first, last)); });
+    return located_as("flatten", site,
+                      [&] { return Tensor<R, K>(hearth::flatten(array(), first, last)); });
   }
   // Drops all dimensions of extent 1; R are left.
   template <int R>
     requires(R <= Rank)
   Tensor<R, K> squeeze(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Tensor<R, K>(hearth::squeeze(array())); });
+    return located_as("squeeze", site, [&] { return Tensor<R, K>(hearth::squeeze(array())); });
   }
   Tensor<Rank - 1, K> squeeze(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank >= 2)

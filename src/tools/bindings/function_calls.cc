@@ -124,6 +124,10 @@ const std::vector<FunctionCall>& function_calls() {
       {"tril_mask", "-> [rows, cols]", {}, CALL(tril_mask(2, 2))},
       {"triu", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(triu(in[0]))},
       {"tril", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(tril(in[0]))},
+      {"random_permutation",
+       "-> [count]",
+       {},
+       CALL(random_permutation(2, dtype, Device(), &source()))},
       {"dropout", kSame, {table}, CALL(dropout(in[0], 0.5, true, &source()))},
   };
   return calls;
