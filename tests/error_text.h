@@ -39,7 +39,7 @@ std::string error_of(ErrorCode code, Call call) {
 }
 
 // The text of the expression's Error ends in the line of the macro, and says no other.
-#define EXPECT_PLACED(expression)                                                               \
+#define EXPECT_LOCATED(expression)                                                              \
   do {                                                                                          \
     const std::string text = ::hearth::check::error_of([&] { static_cast<void>(expression); }); \
     const std::string site = " at " + std::string(__FILE__) + ":" + std::to_string(__LINE__);   \

@@ -32,8 +32,9 @@ class CallSite {
 // An extent and the call site, where more extents follow and no parameter can.
 struct LocatedExtent {
   template <std::integral I>
-  LocatedExtent(I extent, CallSite here = CallSite::here())  // NOLINT(google-explicit-constructor)
-      : value(static_cast<std::int64_t>(extent)), site(here) {}
+  LocatedExtent(I extent,
+                CallSite its_site = CallSite::here())  // NOLINT(google-explicit-constructor)
+      : value(static_cast<std::int64_t>(extent)), site(its_site) {}
 
   std::int64_t value;
   CallSite site;

@@ -86,7 +86,7 @@ struct HostTensor {
     std::int64_t offset = 0;
     for (int axis = 0; is_there && axis < shape.rank(); ++axis) {
       is_there = indices[axis] >= 0 && indices[axis] < shape[axis];
-      offset += indices[axis] * strides[axis];
+      if (is_there) offset += indices[axis] * strides[axis];
     }
     if (!is_there) refuse_element(indices.span());
     return offset;

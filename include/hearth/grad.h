@@ -37,8 +37,10 @@ class HEARTH_API Gradients {
   Typed at(const Typed& leaf, CallSite site = CallSite::here()) const {
     return Typed(at(leaf.array(), site));
   }
-  // The same, and forgets it.
+  // As get(), and removes it.
   Array take(const Array& leaf);
+  // Puts a gradient in the place of what is there. Error{invalid_argument} for an array that
+  // require_grad() did not make.
   void set(std::uint64_t leaf_id, Array gradient);
   void set(const Array& leaf, Array gradient);
 

@@ -133,14 +133,17 @@ HEARTH_API Array var(const Array& x, const Dims& axes, bool keepdim = false,
 HEARTH_API Array std(const Array& x);
 HEARTH_API Array std(const Array& x, const Dims& axes, bool keepdim = false,
                      std::int64_t correction = 1);
+// Numeric dtypes; integers keep theirs and wrap. Over nothing: 1.
 HEARTH_API Array prod(const Array& x);
 HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);
-// NaN wins. Over nothing: Error{invalid_argument}. Equal extremes share the gradient evenly.
+// Numeric dtypes; NaN wins. Over nothing: Error{invalid_argument}. Equal extremes share the
+// gradient evenly.
 HEARTH_API Array max(const Array& x);
 HEARTH_API Array max(const Array& x, const Dims& axes, bool keepdim = false);
+// As max, of the smallest element.
 HEARTH_API Array min(const Array& x);
 HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
-// bool: whether any or all elements are not 0; NaN is not 0. Any dtype.
+// bool: whether any element is not 0; NaN is not 0. Any dtype.
 HEARTH_API Array any(const Array& x);
 HEARTH_API Array any(const Array& x, const Dims& axes, bool keepdim = false);
 // One function instead of two, so that its name is a word of indexing.h as well: a whole axis.
@@ -154,23 +157,26 @@ struct AllAxes {
  private:
   explicit AllAxes(std::nullopt_t) {}
 };
+// bool: whether no element is 0; NaN is not 0. Any dtype.
 HEARTH_API Array all(const Array& x, const AllAxes& axes = AllAxes::everything(),
                      bool keepdim = false);
 
 // ---- Along one axis
 // A reduced axis stays with extent 1 if `keepdim`.
 
-// The lowest index of the extreme along `axis`; NaN wins. Over nothing: Error{invalid_argument}.
-// Error{dtype} where `dtype` does not hold all indices.
+// The lowest index of the largest element along `axis`; NaN wins. Numeric dtypes; over nothing:
+// Error{invalid_argument}. Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
+// As argmax, of the smallest element.
 HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
-// The extreme along `axis` and, i64, its index: the values of max and min over one axis with the
-// indices of argmax and argmin. What is not kept is not computed. The gradient of a value goes to
-// the element that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
+// The largest element along `axis` and, i64, its index: the values of max over one axis with the
+// indices of argmax. What is not kept is not computed. The gradient of a value goes to the element
+// that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
 HEARTH_API std::pair<Array, Array> max_with_indices(const Array& x, std::int64_t axis,
                                                     bool keepdim = false);
+// As max_with_indices, of the smallest element.
 HEARTH_API std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t axis,
                                                     bool keepdim = false);
 

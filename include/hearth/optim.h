@@ -79,8 +79,8 @@ class HEARTH_API Optimizer {
   std::int64_t steps() const noexcept { return steps_; }
 
   // The state for a checkpoint: "<parameter>.<array>" and "steps" (i64 [1]), in order of names.
-  // Parameters without a name have a number instead, counted from 0 in the order of their first
-  // steps past numbers that are names. Throws Error{invalid_argument} for two parameters of one
+  // Parameters without a name are numbered from 0 in the order of their first steps; numbers that
+  // are names are skipped. Throws Error{invalid_argument} for two parameters of one
   // name.
   NamedArrays state_dict(CallSite site = CallSite::here()) const;
   // The inverse: a parameter takes the state of its name when it is first stepped after (named by

@@ -55,7 +55,8 @@ HEARTH_API Array random_bits(const Shape& shape, DType dtype = DType::u32, Devic
                              Generator* source = nullptr);
 // The integers from 0 to count - 1, each once, in any order equally likely; [count], dtype i64 or
 // i32. Recording it takes time and memory of the host in proportion to count: it is drawn there and
-// copied to the device. Error{invalid_argument} if count < 0 or count - 1 does not fit `dtype`.
+// copied to the device. Error{invalid_argument} if count < 0, Error{dtype} for other dtypes and
+// where `dtype` does not hold count - 1.
 HEARTH_API Array random_permutation(std::int64_t count, DType dtype = DType::i64,
                                     Device device = Device(), Generator* source = nullptr);
 

@@ -8,7 +8,8 @@
 // a dimension keep it with extent 1, negative dimensions count from the end. A rank or a kind that
 // does not fit does not compile; extents and dtypes are checked when an op is recorded and throw
 // hearth::Error, with the caller's line where a method was called by name: `site` is left to the
-// compiler. A Tensor is a handle like Array: copies share, nothing runs until it is read.
+// compiler. slice() of words and operators have no room for it. A Tensor is a handle like Array:
+// copies share, nothing runs until it is read.
 #pragma once
 
 #include <concepts>
@@ -47,7 +48,7 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
   using Lists = typename tensor_detail::NestedList<Item, Rank>::type;
   static constexpr int kRank = Rank;
 
-  // No value: only assignment and destruction are allowed.
+  // No value: defined() is false, and what needs one throws Error{invalid_argument}.
   Tensor() = default;
   // Throws Error{shape} or Error{dtype} when rank or kind differ.
   explicit Tensor(Array array, CallSite site = CallSite::here()) : array_(std::move(array)) {
@@ -213,10 +214,11 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
   {
     return present(gradients.take(array_));
   }
-  void grad_replace(Gradients& gradients, const Tensor& gradient) const
+  void grad_replace(Gradients& gradients, const Tensor& gradient,
+                    CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    gradients.set(array_, gradient.array_);
+    located_as("grad_replace", site, [&] { gradients.set(array_, gradient.array_); });
   }
   // Takes the value of `value`, which has this shape, but stays the leaf that it is: how a
   // parameter is updated. Throws Error{shape} or Error{dtype} for another shape or dtype.

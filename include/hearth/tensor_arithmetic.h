@@ -1,5 +1,5 @@
 // Ops of numbers whose methods follow from no rule of the op table: powers, bounds, products,
-// masks, means. The base of Tensor that has them.
+// masks, means. A base class of Tensor.
 #pragma once
 
 #include <concepts>

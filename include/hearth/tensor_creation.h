@@ -1,5 +1,5 @@
 // How tensors are made: Tensor<2>::zeros({2, 3}), random(), from_data() and others, and
-// zeros_like() of a tensor that is there. The base of Tensor that has them.
+// zeros_like() of a tensor that is there. A base class of Tensor.
 #pragma once
 
 #include <cmath>

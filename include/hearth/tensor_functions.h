@@ -112,7 +112,7 @@ Tensor<R, K> tril(const Tensor<R, K>& x, std::int64_t diagonal = 0,
 }
 template <int R>
 Tensor<R> gelu(const Tensor<R>& x, bool approximate, CallSite site = CallSite::here()) {
-  return approximate ? x.gelu_approximate(site) : x.gelu(site);
+  return located_as("gelu", site, [&] { return approximate ? x.gelu_approximate() : x.gelu(); });
 }
 template <int R>
 Tensor<R> dropout(const Tensor<R>& x, double probability, bool training = true,
@@ -165,7 +165,7 @@ Tensor<R, K> permute(const Tensor<R, K>& x, const Extents<R>& axes,
 template <int R, TensorKind K>
 Tensor<R, K> swap_axes(const Tensor<R, K>& x, std::int64_t a, std::int64_t b,
                        CallSite site = CallSite::here()) {
-  return x.swap_dims(a, b, site);
+  return located_as("swap_axes", site, [&] { return x.swap_dims(a, b); });
 }
 template <int To, int R, TensorKind K>
 Tensor<To, K> squeeze(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
@@ -174,12 +174,16 @@ Tensor<To, K> squeeze(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
 template <int R, TensorKind K, std::size_t N>
 Tensor<R - static_cast<int>(N), K> squeeze(const Tensor<R, K>& x, const std::int64_t (&axes)[N],
                                            CallSite site = CallSite::here()) {
-  return x.template squeeze_dims<R - static_cast<int>(N)>(Dims(axes, N), site);
+  return located_as("squeeze", site, [&] {
+    return x.template squeeze_dims<R - static_cast<int>(N)>(Dims(axes, N));
+  });
 }
 template <int R, TensorKind K, std::size_t N>
 Tensor<R + static_cast<int>(N), K> unsqueeze(const Tensor<R, K>& x, const std::int64_t (&axes)[N],
                                              CallSite site = CallSite::here()) {
-  return x.template unsqueeze_dims<R + static_cast<int>(N)>(Dims(axes, N), site);
+  return located_as("unsqueeze", site, [&] {
+    return x.template unsqueeze_dims<R + static_cast<int>(N)>(Dims(axes, N));
+  });
 }
 template <int To, int R, TensorKind K>
 Tensor<To, K> flatten(const Tensor<R, K>& x, std::int64_t first = 0, std::int64_t last = -1,
@@ -226,7 +230,7 @@ Tensor<R, K> contiguous(const Tensor<R, K>& x, CallSite site = CallSite::here())
 template <int R, TensorKind K>
 std::vector<Tensor<R, K>> split(const Tensor<R, K>& x, const std::vector<std::int64_t>& sizes,
                                 std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.split_with_sizes(sizes, dim, site);
+  return located_as("split", site, [&] { return x.split_with_sizes(sizes, dim); });
 }
 template <int R, TensorKind K>
 std::vector<Tensor<R, K>> chunk(const Tensor<R, K>& x, std::int64_t count, std::int64_t dim,

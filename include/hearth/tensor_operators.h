@@ -46,30 +46,30 @@ inline namespace v0 {
   Tensor<Rank, K> operator symbol(N a, const Tensor<Rank, K>& b) {                               \
     return b symbol a;                                                                           \
   }
-#define HEARTH_OF_NUMBERS "truths are no numbers: convert by float_() or int_()"
-#define HEARTH_OF_MASKS "it is of masks: make one by a comparison such as x != 0"
-HEARTH_TENSOR_OPERATOR(+, add, NumericKind, K, HEARTH_OF_NUMBERS)
-HEARTH_TENSOR_OPERATOR(-, sub, NumericKind, K, HEARTH_OF_NUMBERS)
-HEARTH_TENSOR_OPERATOR(*, mul, NumericKind, K, HEARTH_OF_NUMBERS)
-HEARTH_TENSOR_OPERATOR(/, div, NumericKind, K, HEARTH_OF_NUMBERS)
-HEARTH_TENSOR_OPERATOR(%, remainder, NumericKind, K, HEARTH_OF_NUMBERS)
+#define HEARTH_NUMERIC "bool is not a numeric kind: convert by float_() or int_()"
+#define HEARTH_BOOL "it takes Bool tensors: make one by a comparison such as x != 0"
+HEARTH_TENSOR_OPERATOR(+, add, NumericKind, K, HEARTH_NUMERIC)
+HEARTH_TENSOR_OPERATOR(-, sub, NumericKind, K, HEARTH_NUMERIC)
+HEARTH_TENSOR_OPERATOR(*, mul, NumericKind, K, HEARTH_NUMERIC)
+HEARTH_TENSOR_OPERATOR(/, div, NumericKind, K, HEARTH_NUMERIC)
+HEARTH_TENSOR_OPERATOR(%, remainder, NumericKind, K, HEARTH_NUMERIC)
 HEARTH_TENSOR_OPERATOR(==, equal, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(!=, not_equal, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(<, less, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(<=, less_equal, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(>, greater, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(>=, greater_equal, TensorKind, Bool, "")
-HEARTH_TENSOR_OPERATOR(&, logical_and, BoolKind, Bool, HEARTH_OF_MASKS)
-HEARTH_TENSOR_OPERATOR(|, logical_or, BoolKind, Bool, HEARTH_OF_MASKS)
+HEARTH_TENSOR_OPERATOR(&, logical_and, BoolKind, Bool, HEARTH_BOOL)
+HEARTH_TENSOR_OPERATOR(|, logical_or, BoolKind, Bool, HEARTH_BOOL)
 HEARTH_TENSOR_OPERATOR(^, logical_xor, BoolKind, Bool,
-                       HEARTH_OF_MASKS "; a power is x.powi(2) or x.powf(0.5)")
-#undef HEARTH_OF_MASKS
-#undef HEARTH_OF_NUMBERS
+                       HEARTH_BOOL "; a power is x.powi(2) or x.powf(0.5)")
+#undef HEARTH_BOOL
+#undef HEARTH_NUMERIC
 #undef HEARTH_TENSOR_OPERATOR
 
 template <int Rank, TensorKind K>
 Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
-  static_assert(NumericKind<K>, "truths are no numbers: write !mask, or int_() for 0 and 1");
+  static_assert(NumericKind<K>, "bool is not a numeric kind: write !mask, or int_() for 0 and 1");
   if constexpr (NumericKind<K>) {
     return x.neg();
   } else {
@@ -79,7 +79,7 @@ Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
 
 template <int Rank, TensorKind K>
 Tensor<Rank, Bool> operator!(const Tensor<Rank, K>& x) {
-  static_assert(BoolKind<K>, "! is of masks: write x == 0");
+  static_assert(BoolKind<K>, "! takes Bool tensors: write x == 0");
   if constexpr (BoolKind<K>) {
     return x.bool_not();
   } else {

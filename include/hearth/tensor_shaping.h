@@ -1,5 +1,5 @@
 // The same elements in another shape, joined or taken apart: reshape(), permute(), squeeze(),
-// cat(), split() and others. The base of Tensor that has them.
+// cat(), split() and others. A base class of Tensor.
 #pragma once
 
 #include <array>

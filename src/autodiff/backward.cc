@@ -18,10 +18,10 @@ Array Gradients::at(const Array& leaf, CallSite site) const {
     throw Error(
         ErrorCode::invalid_argument,
         gradient_id(leaf) == 0
-            ? "gradient: not a leaf; got an array that require_grad() did not make, expected "
-              "one that it did: w = w - step is another array, w.assign(w - step) stays the leaf"
-            : "gradient: none of this leaf; the loss does not depend on it, or the gradient "
-              "was taken; find by get()");
+            ? "at: not a leaf; got an array that require_grad() did not make, expected "
+              "one that it did: update a leaf by w.assign(v), for w = v makes another array"
+            : "at: no gradient of this leaf; got a loss that does not depend on it, or a gradient "
+              "that was taken, expected one that get() finds");
   });
 }
 
@@ -59,7 +59,8 @@ Gradients backward(const Array& loss, const BackwardOptions& options) {
   if (grad_of(loss) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: nothing to differentiate; got a loss that depends on no array of "
-                "require_grad(), expected one that does: w.assign(), unlike w =, keeps a leaf");
+                "require_grad(), expected one that does: update a leaf by w.assign(v), for w = v "
+                "makes another array");
   }
   Gradients gradients;
   Walk walk({.retain = options.retain, .create_graph = options.create_graph});

@@ -30,6 +30,9 @@ inline std::int64_t size_of(ComputeClass type) noexcept { return size_of(class_d
 // Its memory is read and written without conversion.
 inline bool is_native(DType dtype) noexcept { return class_dtype(compute_class(dtype)) == dtype; }
 inline bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
+
+// The dtype that values of `dtype` are computed in: f32 for the half types.
+inline DType compute_dtype(DType dtype) noexcept { return is_half(dtype) ? DType::f32 : dtype; }
 // An integer with fewer bits than its class.
 inline bool is_narrow_int(DType dtype) noexcept { return is_int(dtype) && !is_native(dtype); }
 

@@ -231,7 +231,8 @@ struct OpDef {
   // What comes with an op that is registered at run time: works on host memory; encodes kernels.
   const Implementation* host_implementation = nullptr;
   const Implementation* device_implementation = nullptr;
-  bool (*accepts_dtype)(DType) = nullptr;  // of the first input, for tests and docs; null: all
+  bool (*accepts_dtype)(DType) =
+      nullptr;  // whether infer() takes it for the first input; null: all
   std::vector<SampleCase> (*samples)() = nullptr;
 };
 

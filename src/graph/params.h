@@ -16,7 +16,7 @@
 
 namespace hearth {
 
-enum class ParamType : std::uint8_t { boolean, i64, f64, dtype, i64_list, text };
+enum class ParamType : std::uint8_t { boolean, i64, f64, dtype, i64_list };
 
 struct ParamSpec {
   const char* name;

@@ -18,7 +18,7 @@ void infer_attention_backward(Inference& inference) {
   const DType sum_dtype = compute_dtype(dtype);
   if (inference.has(7) &&
       (inference.input(7).shape() != rows || inference.input(7).dtype() != sum_dtype)) {
-    inference.fail(ErrorCode::shape,
+    inference.fail(inference.input(7).dtype() == sum_dtype ? ErrorCode::shape : ErrorCode::dtype,
                    "sums do not fit; got " + to_string(inference.input(7).shape()) + " " +
                        std::string(name(inference.input(7).dtype())) + ", expected " +
                        to_string(rows) + " " + std::string(name(sum_dtype)));

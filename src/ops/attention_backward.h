@@ -5,7 +5,8 @@
 
 namespace hearth::attention_math {
 
-// Of the inputs, from that of the rows, or that of their sums, or both; `sums` may be undefined.
+// Gradients of the op's inputs, given `grad` of the result, `sum_grad` of the log-sum-exp, or both;
+// `sums` may be undefined.
 Grads attention_gradients(const Vjp& v, const Array& grad, const Array& sums,
                           const Array& sum_grad);
 

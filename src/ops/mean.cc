@@ -10,8 +10,8 @@ namespace hearth {
 namespace reductions {
 namespace {
 
-// The mean of i64 or u64, whose sum may need more than 64 bits: that of the upper halves, and what
-// is left to the whole sum, which wraps. Exact for up to kMaxOfWideMean elements.
+// The mean of i64 or u64, whose sum may need more than 64 bits: each element is split into a
+// multiple of 2^32 and a rest, so that no sum overflows. Exact for up to kMaxOfWideMean elements.
 constexpr std::int64_t kMaxOfWideMean = std::int64_t{1} << 30;
 Array wide_mean(const Array& x, std::uint32_t bits, bool keepdim, std::int64_t count) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 32;

@@ -10,8 +10,9 @@ namespace hearth {
 namespace reductions {
 namespace {
 
-// For each element of x [rows, count] the product of the others of its row: a tree of products,
-// gone down again. Nothing is divided, so zeros do no harm to derivatives of any order.
+// For each element of x [rows, count] the product of the others of its row, by a balanced tree of
+// products, walked up and then down. Nothing is divided, so zeros do no harm to derivatives of any
+// order.
 Array products_of_others(const Array& x) {
   const std::int64_t rows = x.shape()[0];
   const auto in_pairs = [rows](const Array& level) {
@@ -59,8 +60,8 @@ Array products_of_others(const Array& x, const Dims& reduced) {
   return permute(reshape(others, moved.shape()), back);
 }
 
-// The product of the other elements: where it is differentiated again by their products, else,
-// which is faster, by division where no element is 0.
+// Divides where no element is 0; where the gradient is differentiated again, multiplies the other
+// elements, which is slower.
 Grads prod_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Dims axes = v.statics().list();

@@ -410,9 +410,9 @@ Array random_permutation(std::int64_t count, DType dtype, Device device, Generat
   }
   const std::int64_t highest = integer_limits(dtype).highest;
   if (count - 1 > highest) {
-    throw Error(ErrorCode::invalid_argument,
-                "random_permutation: count does not fit i32; got " + std::to_string(count) +
-                    ", expected values up to " + std::to_string(highest));
+    throw Error(ErrorCode::dtype, "random_permutation: count does not fit i32; got " +
+                                      std::to_string(count) + ", expected values up to " +
+                                      std::to_string(highest));
   }
   Generator& from = source != nullptr ? *source : generator();
   const auto permuted = [&]<class T>(T zero) {

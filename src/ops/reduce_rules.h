@@ -32,6 +32,7 @@ Array reduce(const OpDef& op, const Array& x, const Dims& axes, bool keepdim);
 
 SampleCase reduce_sample(const Shape& shape, const Dims& axes, bool keepdim);
 std::vector<SampleCase> reduce_samples();
-std::vector<SampleCase> total_samples();  // of those that something empty has, too
+// reduce_samples(), and empty inputs, for reductions that are defined over nothing.
+std::vector<SampleCase> total_samples();
 
 }  // namespace hearth::reductions

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/compute_class.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 
@@ -41,10 +42,6 @@ void require_shape(const char* what, const Parameter& parameter, const Array& is
   const Shape& expected = parameter.array->shape();
   if (is.shape() == expected) return;
   refuse(ErrorCode::shape, what, parameter, to_string(is.shape()), to_string(expected));
-}
-
-DType compute_dtype(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
 void require_dtype(const Parameter& parameter, const Array& slot) {

@@ -25,8 +25,6 @@ const char* type_name(ParamType type) {
       return "dtype";
     case ParamType::i64_list:
       return "i64_list";
-    case ParamType::text:
-      return "text";
   }
   return "";
 }

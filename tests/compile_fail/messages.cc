@@ -73,11 +73,11 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)x.slice(0, 1, 2);
 #elif MISTAKE == 31  // says: a power is x.powi(2)
   (void)(x ^ 2);
-#elif MISTAKE == 32  // says: truths are no numbers: write !mask
+#elif MISTAKE == 32  // says: not a numeric kind: write !mask
   (void)-b;
-#elif MISTAKE == 33  // says: ! is of masks: write x == 0
+#elif MISTAKE == 33  // says: ! takes Bool tensors: write x == 0
   (void)!x;
-#elif MISTAKE == 34  // says: truths are no numbers: convert by float_()
+#elif MISTAKE == 34  // says: not a numeric kind: convert by float_()
   (void)(1 + b);
 #endif
 }

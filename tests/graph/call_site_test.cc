@@ -11,7 +11,7 @@ namespace {
 
 using check::error_of;
 
-class CallSite : public testing::Test {
+class CallSites : public testing::Test {
  protected:
   void TearDown() override { submit(); }  // nothing is left on the tape for the next test
 
@@ -20,51 +20,51 @@ class CallSite : public testing::Test {
   const Tensor<1> row_ = Tensor<1>::ones({3});
 };
 
-TEST_F(CallSite, AMethodFromTheTableSaysItsCallersLine) {
-  EXPECT_PLACED(Tensor<2>().relu());
-  EXPECT_PLACED(x_.add(y_));
-  EXPECT_PLACED(Tensor<2>().add(1.0));
-  EXPECT_PLACED(Tensor<2>().mul_scalar(2));
-  EXPECT_PLACED(x_.lower(y_));
-  EXPECT_PLACED(Tensor<2>().sum());
-  EXPECT_PLACED(x_.max_dim(2));
-  EXPECT_PLACED(x_.sum_dims({0, 0}));
+TEST_F(CallSites, AMethodFromTheTableSaysItsCallersLine) {
+  EXPECT_LOCATED(Tensor<2>().relu());
+  EXPECT_LOCATED(x_.add(y_));
+  EXPECT_LOCATED(Tensor<2>().add(1.0));
+  EXPECT_LOCATED(Tensor<2>().mul_scalar(2));
+  EXPECT_LOCATED(x_.lower(y_));
+  EXPECT_LOCATED(Tensor<2>().sum());
+  EXPECT_LOCATED(x_.max_dim(2));
+  EXPECT_LOCATED(x_.sum_dims({0, 0}));
 }
 
-TEST_F(CallSite, AMethodOfItsOwnSaysItsCallersLine) {
-  EXPECT_PLACED(x_.matmul(y_));
-  EXPECT_PLACED(x_.reshape({4, 2}));
-  EXPECT_PLACED(x_.reshape(4, 2));
-  EXPECT_PLACED(Tensor<2>::cat({x_, y_}, 1));
-  EXPECT_PLACED(x_.select(0, Tensor<1, Int>()));
-  EXPECT_PLACED(x_.argmax(5));
-  EXPECT_PLACED(x_.max_dim_with_indices(5));
-  EXPECT_PLACED(x_.split(0, 1));
-  EXPECT_PLACED(Tensor<2>::zeros({2, -1}));
-  EXPECT_PLACED(Tensor<2>(row_.array()));
-  EXPECT_PLACED((Tensor<2>{{1, 2}, {3}}));
-  EXPECT_PLACED(x_.item());
-  EXPECT_PLACED(x_.backward());
+TEST_F(CallSites, AMethodOfItsOwnSaysItsCallersLine) {
+  EXPECT_LOCATED(x_.matmul(y_));
+  EXPECT_LOCATED(x_.reshape({4, 2}));
+  EXPECT_LOCATED(x_.reshape(4, 2));
+  EXPECT_LOCATED(Tensor<2>::cat({x_, y_}, 1));
+  EXPECT_LOCATED(x_.select(0, Tensor<1, Int>()));
+  EXPECT_LOCATED(x_.argmax(5));
+  EXPECT_LOCATED(x_.max_dim_with_indices(5));
+  EXPECT_LOCATED(x_.split(0, 1));
+  EXPECT_LOCATED(Tensor<2>::zeros({2, -1}));
+  EXPECT_LOCATED(Tensor<2>(row_.array()));
+  EXPECT_LOCATED((Tensor<2>{{1, 2}, {3}}));
+  EXPECT_LOCATED(x_.item());
+  EXPECT_LOCATED(x_.backward());
 }
 
-TEST_F(CallSite, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
-  EXPECT_PLACED(row_.dot(Tensor<1>::ones({2})));
-  EXPECT_PLACED(x_.t().squeeze(0));
-  EXPECT_PLACED(x_.set(Tensor<2, Bool>(), 1.0));
+TEST_F(CallSites, AMethodMadeOfMethodsSaysItsCallersLineOnce) {
+  EXPECT_LOCATED(row_.dot(Tensor<1>::ones({2})));
+  EXPECT_LOCATED(x_.t().squeeze(0));
+  EXPECT_LOCATED(x_.set(Tensor<2, Bool>(), 1.0));
 }
 
 // Functions of ops.h are asked one by one in tools/typed_functions_test.cc.
-TEST_F(CallSite, AFunctionSaysItsCallersLine) {
-  EXPECT_PLACED(matmul(x_, y_));
-  EXPECT_PLACED(linear(x_, Tensor<2>()));
-  EXPECT_PLACED(activation::gelu(Tensor<2>()));
-  EXPECT_PLACED(activation::gelu_approximate(Tensor<2>()));
-  EXPECT_PLACED(module::embedding(x_, Tensor<2, Int>()));
-  EXPECT_PLACED(loss::mse(x_, y_));
-  EXPECT_PLACED(loss::cross_entropy_with_logits(x_, Tensor<1, Int>()));
+TEST_F(CallSites, AFunctionSaysItsCallersLine) {
+  EXPECT_LOCATED(matmul(x_, y_));
+  EXPECT_LOCATED(linear(x_, Tensor<2>()));
+  EXPECT_LOCATED(activation::gelu(Tensor<2>()));
+  EXPECT_LOCATED(activation::gelu_approximate(Tensor<2>()));
+  EXPECT_LOCATED(module::embedding(x_, Tensor<2, Int>()));
+  EXPECT_LOCATED(loss::mse(x_, y_));
+  EXPECT_LOCATED(loss::cross_entropy_with_logits(x_, Tensor<1, Int>()));
 }
 
-TEST_F(CallSite, AnErrorNamesWhatWasCalledNotItsParts) {
+TEST_F(CallSites, AnErrorNamesWhatWasCalledNotItsParts) {
   const auto starts = [](const std::string& name, const std::function<void()>& program) {
     const std::string text = error_of(program);
     EXPECT_TRUE(text.starts_with(name + ": ")) << text;
@@ -83,13 +83,13 @@ TEST_F(CallSite, AnErrorNamesWhatWasCalledNotItsParts) {
          [&] { static_cast<void>(loss::cross_entropy_with_logits(x_, Tensor<1, Int>())); });
 }
 
-TEST_F(CallSite, TheTextBeforeItIsTheArraysOwn) {
+TEST_F(CallSites, TheTextBeforeItIsTheArraysOwn) {
   const std::string text = error_of([&] { static_cast<void>(x_.matmul(y_)); });
   const std::string own = error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); });
   EXPECT_EQ(text.substr(0, text.rfind(" at ")), own);
 }
 
-TEST_F(CallSite, TheCodeStaysTheErrors) {
+TEST_F(CallSites, TheCodeStaysTheErrors) {
   try {
     static_cast<void>(x_.matmul(y_));
     FAIL() << "no error";
@@ -99,7 +99,7 @@ TEST_F(CallSite, TheCodeStaysTheErrors) {
 }
 
 // Of calls within one another the innermost says more.
-TEST_F(CallSite, IsSaidOnce) {
+TEST_F(CallSites, IsSaidOnce) {
   const std::string file = __FILE__;
   const unsigned line = __LINE__ + 1;
   const auto inner = [&] { return x_.matmul(y_); };
@@ -109,14 +109,14 @@ TEST_F(CallSite, IsSaidOnce) {
   EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
 }
 
-TEST_F(CallSite, IsNotSaidWhereThereIsNone) {
+TEST_F(CallSites, IsNotSaidWhereThereIsNone) {
   const std::string text =
       error_of([&] { static_cast<void>(x_.matmul(y_, hearth::CallSite::none())); });
   EXPECT_EQ(text, error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); }));
 }
 
 // An operator has no room for a site, and that of a header would mislead.
-TEST_F(CallSite, AnOperatorSaysItsOpOnly) {
+TEST_F(CallSites, AnOperatorSaysItsOpOnly) {
   for (const std::string& text :
        {error_of([&] { static_cast<void>(x_ + y_); }), error_of([&] { static_cast<void>(x_[2]); }),
         error_of([&] { static_cast<void>(x_.slice(at(7))); })}) {

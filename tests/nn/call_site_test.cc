@@ -26,14 +26,14 @@ TEST_F(LayerCallSite, OfAForwardOfTensors) {
   const nn::LayerNorm layer_norm(3);
   const nn::FeedForward feed_forward(3, 4);
   const nn::MultiHeadAttention attention(4, 2, {});
-  EXPECT_PLACED(linear.forward(x_));
-  EXPECT_PLACED(rms_norm.forward(x_));
-  EXPECT_PLACED(layer_norm.forward(x_));
-  EXPECT_PLACED(nn::Embedding().forward(Tensor<1, Int>{0}));
-  EXPECT_PLACED(nn::Dropout{.probability = 2}.forward(x_));
-  EXPECT_PLACED(feed_forward.forward(x_));
-  EXPECT_PLACED(attention.forward(Tensor<3>::ones({1, 2, 3})));
-  EXPECT_PLACED(attention.forward(Tensor<3>::ones({1, 2, 3}), {.causal = true}));
+  EXPECT_LOCATED(linear.forward(x_));
+  EXPECT_LOCATED(rms_norm.forward(x_));
+  EXPECT_LOCATED(layer_norm.forward(x_));
+  EXPECT_LOCATED(nn::Embedding().forward(Tensor<1, Int>{0}));
+  EXPECT_LOCATED(nn::Dropout{.probability = 2}.forward(x_));
+  EXPECT_LOCATED(feed_forward.forward(x_));
+  EXPECT_LOCATED(attention.forward(Tensor<3>::ones({1, 2, 3})));
+  EXPECT_LOCATED(attention.forward(Tensor<3>::ones({1, 2, 3}), {.causal = true}));
   expect_named("linear", [&] { (void)linear.forward(x_); });
   expect_named("rms_norm", [&] { (void)rms_norm.forward(x_); });
   expect_named("layer_norm", [&] { (void)layer_norm.forward(x_); });
@@ -44,8 +44,8 @@ TEST_F(LayerCallSite, OfAForwardOfTensors) {
 
 TEST_F(LayerCallSite, OfALoadedState) {
   nn::Linear linear(3, 4);
-  EXPECT_PLACED(load_state_dict(linear, {}));
-  EXPECT_PLACED(load_state_dict(parameters(linear), {}));
+  EXPECT_LOCATED(load_state_dict(linear, {}));
+  EXPECT_LOCATED(load_state_dict(parameters(linear), {}));
 }
 
 }  // namespace

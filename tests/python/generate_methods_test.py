@@ -56,18 +56,26 @@ def table():
     """One op of each form, constraint and dtype of the result."""
     ops = []
     for form, kind, result in itertools.product(
-        ["unary", "binary", "reduction"], KINDS, ["input", "bool"]
+        ["unary", "binary", "reduction", "axis", "pair", "indexed"], KINDS, ["input", "bool"]
     ):
+        inputs = {"binary": ["a", "b"], "indexed": ["x", "indices", "list", "values"]}
+        parameters = {"axis": ["axis", "keepdim"], "pair": ["axis"], "indexed": ["axis"]}
+        inputs = inputs.get(form, ["x"])
         name = f"{form}_of_{kind}_to_{result}"
         ops.append({
             "name": name,
             "method": f"m_{name}",
             "summary": "Made up.",
-            "kind": "reduce" if form == "reduction" else "elementwise",
+            "kind": {"reduction": "reduce", "unary": "elementwise", "binary": "elementwise"}.get(
+                form, "opaque"
+            ),
             "formula": "none",
-            "max_inputs": 2 if form == "binary" else 1,
+            "shapes": "x [...], indices [..., m, ...], list [m, n], values [...] -> [...]",
+            "max_inputs": len(inputs),
+            "inputs": [{"name": each} for each in inputs],
+            "params": [{"name": each} for each in parameters.get(form, [])],
             "dtypes": KINDS[kind][0],
-            "results": [result],
+            "results": [result, "i64"] if form == "pair" else [result],
         })
     return ops
 
@@ -85,13 +93,20 @@ def declaration(op):
         "unary": ["const Array& x"],
         "binary": ["const Array& a, const Array& b"],
         "reduction": ["const Array& x", "const Array& x, const Dims& axes, bool keepdim"],
+        "axis": ["const Array& x, std::int64_t axis, bool keepdim"],
+        "pair": ["const Array& x, std::int64_t axis"],
+        "indexed": [
+            "const Array& x, const Array& indices, const Array& list, const Array& values, "
+            "std::int64_t axis"
+        ],
     }[form(op)]
-    return "".join(f"HEARTH_API Array {op['name']}({each});\n" for each in parameters)
+    result = "std::pair<Array, Array>" if form(op) == "pair" else "Array"
+    return "".join(f"HEARTH_API {result} {op['name']}({each});\n" for each in parameters)
 
 
 def uses(op, kind):
     """Pairs of an expression and the type that it has, for `x` a tensor of rank 3 and `kind`."""
-    result = "Bool" if op["results"] == ["bool"] else kind
+    result = "Bool" if op["results"][0] == "bool" else kind
     same, one = f"Tensor<3, {result}>", f"Tensor<1, {result}>"
     name, method = op["name"], op["method"]
     if form(op) == "unary":
@@ -103,6 +118,14 @@ def uses(op, kind):
             (f"x.{method}_dim(1)", same),
             (f"x.{method}_dims({{0, 1}})", same),
         ]
+    if form(op) == "axis":
+        return [(f"{name}(x, 1)", same), (f"x.{method}(1)", same)]
+    if form(op) == "pair":
+        both = f"std::pair<{same}, Tensor<3, Int>>"
+        return [(f"{name}(x, 1)", both), (f"x.{method}(1)", both)]
+    if form(op) == "indexed":
+        tables = f"Tensor<3, Int>(x.array(), {{}}), Tensor<2, {kind}>(x.array(), {{}}), x"
+        return [(f"{name}(x, {tables}, 1)", same), (f"x.{method}(1, {tables})", same)]
     calls = []
     for other in ["x", NUMBER[kind]]:
         calls += [(f"{name}(x, {other})", same), (f"x.{method}({other})", same)]

@@ -16,7 +16,7 @@ struct LoweredInstruction {
   std::int8_t product = -1;  // which argument is the product of an fma, or -1
   bool absorbed = false;     // a product that the fma carries out
   bool narrows = false;      // the result is brought back to its dtype: wrapped, or rounded
-  bool rounds_source = false;  // a cast of a half that is f32 still, and is rounded before
+  bool rounds_source = false;  // a cast whose half source is held as f32: it is rounded first
   bool live = false;           // what leaves the region needs it
 };
 

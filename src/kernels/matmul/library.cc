@@ -16,7 +16,7 @@ namespace {
 
 using Matrix = MatmulProblem::Matrix;
 
-// Products that are one each because their batch axes are no axis of even steps.
+// Calls of one step, where the batch axes cannot be merged into one stride.
 constexpr std::int64_t kMaxCalls = 64;
 // A workspace takes at most 1 / kWorkspaceOfMemory of a device's memory, or what the library's
 // maker recommends where that is more.
@@ -26,8 +26,8 @@ constexpr std::int64_t kMinWorkspace = std::int64_t{64} << 10;
 // Parts, and elements of one: small results of long sums are cut into hundreds.
 constexpr std::int64_t kMaxLibraryParts = 512;
 constexpr std::int64_t kMinLibraryPart = 32;
-// Results for each thread that a device runs at the same time, up to which some parts of all of
-// them are worth more workspace.
+// At most this many results for each resident thread count as few; few results get twice the
+// workspace.
 constexpr std::int64_t kFewResults = 16;
 
 // Multiplications of a product that is worth a second call: some microseconds of tensor cores.

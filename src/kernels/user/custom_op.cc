@@ -261,11 +261,12 @@ void HostTensor::refuse_type(DType asked) const {
 }
 
 void HostTensor::refuse_element(std::span<const std::int64_t> indices) const {
-  throw Error(ErrorCode::invalid_argument,
-              "at: no such element; got " +
-                  (indices.size() == 1 ? std::to_string(indices[0]) : to_string(Dims(indices))) +
-                  (data == nullptr ? " of an input that the call leaves out"
-                                   : ", expected one of shape " + to_string(shape)));
+  throw Error(
+      ErrorCode::invalid_argument,
+      "at: no such element; got " +
+          (indices.size() == 1 ? std::to_string(indices[0]) : to_string(Dims(indices))) +
+          (data == nullptr ? " of an input that the call leaves out, expected one that is given"
+                           : ", expected one of shape " + to_string(shape)));
 }
 
 CustomOp::CustomOp(const CustomOpSpec& spec) : op_(nullptr) {

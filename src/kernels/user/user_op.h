@@ -37,7 +37,7 @@ class UserKernel {
   explicit UserKernel(const CustomOpSpec& spec);
   bool is_defined() const noexcept { return text_ != nullptr || !spec_.kernels.empty(); }
 
-  // The kernel for these operands. Throws what is wrong with each that there is.
+  // The kernel for these operands. Throws one Error that says of every kernel why it does not fit.
   std::shared_ptr<const BoundKernel> bind(const OperandTypes& types) {
     return known(types)->kernel;
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "core/compute_class.h"
 #include "graph/op_def.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
@@ -24,11 +25,6 @@ inline Array call(const OpDef& op, const Params& params,
 inline std::vector<Array> call_outputs(const OpDef& op, const Params& params,
                                        std::initializer_list<const Array*> inputs) {
   return record_outputs(op, std::span<const Array* const>(inputs.begin(), inputs.size()), params);
-}
-
-// The dtype that values of `dtype` are computed in: f32 for the half types.
-inline DType compute_dtype(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
 }
 
 // Null for an undefined array, as call() wants it.

@@ -1,5 +1,5 @@
-// Functions of the public headers that are more than one op: what they make of shapes, and a call
-// that can be asked for dtypes.
+// Functions of the public headers that are not one op: what they make of shapes, and a call that
+// can be asked for dtypes.
 #pragma once
 
 #include <span>
@@ -18,6 +18,6 @@ struct FunctionCall {
 };
 
 const std::vector<FunctionCall>& function_calls();
-const FunctionCall* find_call(std::string_view function);  // null if it is but an op
+const FunctionCall* find_call(std::string_view function);  // null for any other function
 
 }  // namespace hearth::tools

@@ -237,10 +237,10 @@ TEST_F(UserKernels, ErrorsOfTypedCallsSayTheCallersLine) {
                       },
                       .compute = [](std::span<const HostTensor>, HostTensor) {}});
   const Tensor<1> x{1, 2};
-  EXPECT_PLACED(any(x));
-  EXPECT_PLACED(any(x, 2));
-  EXPECT_PLACED(any(x, x, 0.5));
-  EXPECT_PLACED(any(x, 1, x, x));
+  EXPECT_LOCATED(any(x));
+  EXPECT_LOCATED(any(x, 2));
+  EXPECT_LOCATED(any(x, x, 0.5));
+  EXPECT_LOCATED(any(x, 1, x, x));
 }
 
 TEST_F(UserKernels, Gradients) {

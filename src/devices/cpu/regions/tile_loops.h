@@ -120,8 +120,8 @@ HWY_INLINE void sweep(std::int64_t n, const Body& body) {
   if (i < n) body.part(i, n - i);
 }
 
-// What long formulas run on: as many vectors as the registers allow. With clang one, which takes a
-// tenth of its time to compile.
+// What long formulas run on: as many vectors as the registers allow. One with clang: more take it
+// ten times as long to compile.
 #if defined(__clang__) || HWY_TARGET == HWY_SCALAR
 inline constexpr int kWideVectors = 1;
 template <class L>

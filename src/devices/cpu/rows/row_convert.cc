@@ -4,7 +4,7 @@
 #include "core/philox.h"
 #include "devices/cpu/rows/row_math.h"
 
-// The baseline, AVX2 and AVX3 or NEON, as in row_math.cc.
+// The baseline, AVX2 and AVX3 or NEON.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/rows/row_convert.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep

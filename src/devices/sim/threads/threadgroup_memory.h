@@ -24,7 +24,7 @@ class ThreadgroupMemory {
 
   void prepare(std::span<const ThreadgroupArray> arrays);
   // The variable of the kernel with this number, declared when a thread first comes there: its
-  // memory, of which append_variable() tells the checker if it is new.
+  // memory. range_of() is what the checker is told of a new one.
   struct Variable {
     unsigned number;
     std::int64_t bytes;

@@ -1,15 +1,14 @@
 // What a library's attention has no word for, before and after it. Text of the kernel dialect.
 //
-//   attention_bias     mask, bias and which keys a row sees as one bias, the lowest number that
-//   serves
-//                      where it does not see a key; 8 keys a thread, rows of `step` elements
-//   attention_values   values that exist, and 0 for the others, whatever their memory holds; 16
-//   bytes
-//                      a thread. Also how many keys and rows each item has, as the library reads it
-//   attention_odd_rows rows that the library has no word for, worked out anew: rows whose sum is
-//   not a
-//                      number or next to LeastBias. Rows that see no key become 0, and so do their
-//                      sums. A row a thread, and for one of those its simdgroup
+// attention_bias: mask, bias and which keys a row sees as one bias, the lowest number that serves
+// where it does not see a key; 8 keys a thread, rows of `step` elements.
+//
+// attention_values: values that exist, and 0 for the others, whatever their memory holds; 16 bytes
+// a thread. Also how many keys and rows each item has, as the library reads it.
+//
+// attention_odd_rows: rows that the library has no word for, worked out anew: rows whose sum is not
+// a number or next to LeastBias. Rows that see no key become 0, and so do their sums. A row a
+// thread, and for one of those its simdgroup.
 //
 // Bound by memory. A library's running maximum of -inf may give NaN, so that no bias made here is
 // lower than LeastBias: beside any other score its weight is 0. A bias that the library reads as it
