@@ -1,7 +1,7 @@
 // An op of one's own, with a gradient: Huber's loss, element by element.
 #include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <string>
 
 #include "hearth/custom_op.h"
 #include "hearth/grad.h"
@@ -14,25 +14,19 @@ namespace {
 
 constexpr float kDelta = 1.0f;
 
-float load(const HostTensor& tensor, std::int64_t i) {
-  float value;
-  std::memcpy(&value, tensor.data + i * tensor.strides[0] * 4, sizeof value);
-  return value;
-}
-
 hearth::TensorType infer(std::span<const Array> inputs) {
-  if (inputs[0].dtype() != hearth::DType::f32 || inputs[0].rank() != 1) {
-    throw hearth::Error(hearth::ErrorCode::shape,
-                        "example.huber: wrong input; expected f32 of rank 1");
+  if (inputs[0].dtype() != hearth::DType::f32) {
+    throw hearth::Error(hearth::ErrorCode::dtype, "example.huber: wrong dtype; got " +
+                                                      std::string(hearth::name(inputs[0].dtype())) +
+                                                      ", expected f32");
   }
   return {hearth::DType::f32, inputs[0].shape()};
 }
 
 void compute(std::span<const HostTensor> inputs, HostTensor output) {
-  for (std::int64_t i = 0; i < output.shape[0]; ++i) {
-    const float x = std::fabs(load(inputs[0], i));
-    const float y = x <= kDelta ? 0.5f * x * x : kDelta * (x - 0.5f * kDelta);
-    std::memcpy(output.data + i * 4, &y, sizeof y);
+  for (std::int64_t i = 0; i < element_count(output.shape); ++i) {
+    const float x = std::fabs(inputs[0].at<float>(i));
+    output.at<float>(i) = x <= kDelta ? 0.5f * x * x : kDelta * (x - 0.5f * kDelta);
   }
 }
 

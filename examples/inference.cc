@@ -17,8 +17,7 @@ struct Classifier {
     return activation::softmax(output.forward(activation::relu(hidden.forward(x))), 1);
   }
 
-  template <class Self, class Visitor>
-  static void members(Self& self, Visitor&& visitor) {
+  static void members(auto& self, auto&& visitor) {
     visitor("hidden", self.hidden);
     visitor("output", self.output);
   }

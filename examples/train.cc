@@ -20,8 +20,7 @@ struct Network {
     return last.forward(activation::silu(second.forward(h)));
   }
 
-  template <class Self, class Visitor>
-  static void members(Self& self, Visitor&& visitor) {
+  static void members(auto& self, auto&& visitor) {
     visitor("first", self.first);
     visitor("second", self.second);
     visitor("last", self.last);

@@ -26,7 +26,7 @@ struct ArrayAccess;
 
 inline namespace v0 {
 
-class [[nodiscard]] HEARTH_API Array {
+class [[nodiscard("an op changes nothing in place: keep its result")]] HEARTH_API Array {
  public:
   // No value: only assignment, defined() and destruction are allowed.
   Array() noexcept = default;
@@ -169,7 +169,7 @@ HEARTH_API void submit();
 // While one lives, ops recorded on this thread are not tracked for differentiation.
 class HEARTH_API NoGrad {
  public:
-  NoGrad() noexcept;
+  [[nodiscard]] NoGrad() noexcept;
   ~NoGrad();
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;

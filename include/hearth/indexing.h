@@ -8,6 +8,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -46,6 +47,7 @@ class IndexWord {
   constexpr IndexWord(At at) : kind_(Kind::element), slice_{at.position} {}  // NOLINT
   constexpr IndexWord(Ellipsis) : kind_(Kind::rest) {}                       // NOLINT
   constexpr IndexWord(NewAxis) : kind_(Kind::added) {}                       // NOLINT
+  IndexWord(std::nullptr_t) = delete;  // NumPy's None is new_axis
   template <std::integral I>
   constexpr IndexWord(I position)  // NOLINT(google-explicit-constructor)
       : IndexWord(At{std::in_range<std::int64_t>(+position) ? static_cast<std::int64_t>(position)

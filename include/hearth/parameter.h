@@ -2,8 +2,7 @@
 //
 //   struct Gate {
 //     nn::Linear up, down;
-//     template <class Self, class Visitor>
-//     static void members(Self& self, Visitor&& visitor) {
+//     static void members(auto& self, auto&& visitor) {
 //       visitor("up", self.up);
 //       visitor("down", self.down);
 //     }
@@ -99,10 +98,9 @@ struct Walk {
       std::size_t index = 0;
       for (auto& element : member) (*this)(std::to_string(index++), element);
     } else {
-      static_assert(
-          tensor_detail::kNever<Member>,
-          "a module lists its parameters: give it `template <class Self, class Visitor> "
-          "static void members(Self& self, Visitor&& visitor)`, as in hearth/parameter.h");
+      static_assert(tensor_detail::kNever<Member>,
+                    "a module lists its parameters: give it `static void members(auto& self, "
+                    "auto&& visitor)`, as in hearth/parameter.h");
     }
   }
 };

@@ -36,11 +36,12 @@ namespace hearth {
 inline namespace v0 {
 
 template <int Rank, TensorKind K>
-class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
-                             public tensor_detail::Arithmetic<Rank, K>,
-                             public tensor_detail::Creation<Rank, K>,
-                             public tensor_detail::Indexing<Rank, K>,
-                             public tensor_detail::Shaping<Rank, K> {
+class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
+    : public tensor_detail::Methods<Rank, K>,
+      public tensor_detail::Arithmetic<Rank, K>,
+      public tensor_detail::Creation<Rank, K>,
+      public tensor_detail::Indexing<Rank, K>,
+      public tensor_detail::Shaping<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 
  public:
@@ -81,7 +82,8 @@ class [[nodiscard]] Tensor : public tensor_detail::Methods<Rank, K>,
     requires std::same_as<T, bool>
   explicit operator T() const {
     static_assert(tensor_detail::kNever<T>,
-                  "a tensor is not a condition: reduce it by any() or all() and read item()");
+                  "a tensor is not a condition: reduce it by any() or all() and read item(), or "
+                  "choose by where(mask, a, b)");
     return false;
   }
 

@@ -41,6 +41,11 @@ class Arithmetic {
     return located_as("powi_scalar", site, [&] { return powi(exponent); });
   }
 
+  template <class N>
+  Self pow(const N&) const {
+    static_assert(kNever<N>, "Burn's names: powi(2) of whole numbers, powf(0.5) of any");
+    return {};
+  }
   Self powf(const Self& exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
@@ -138,8 +143,14 @@ class Arithmetic {
   {
     return located(site, [&] { return Tensor<1, K>(hearth::reshape(hearth::mean(array()), {1})); });
   }
-  template <std::integral D>
-  Tensor<1, K> mean(D) const {
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<1, K> mean() const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write float_().mean()");
+    return {};
+  }
+  template <std::integral D, class... More>
+  Tensor<1, K> mean(D, More...) const {
     static_assert(tensor_detail::kNever<D>,
                   "mean() is over everything: write mean_dim(1) or mean_dims({0, 1})");
     return {};

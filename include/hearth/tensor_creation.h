@@ -68,9 +68,15 @@ class Creation {
     return located(site,
                    [&] { return Self(hearth::full_like(array(), tensor_detail::scalar(value))); });
   }
-  // Float: Uniform, Normal or Bernoulli. Int: Uniform over the integers in [low, high) or
-  // Bernoulli.
-  static Self random(const Extents<Rank>& shape, const Distribution& distribution = Uniform(),
+  // Float: Uniform, Normal or Bernoulli, or Uniform in [0, 1) where none is given. Int: Uniform
+  // over the integers in [low, high) or Bernoulli.
+  static Self random(const Extents<Rank>& shape, CallSite site = CallSite::here())
+    requires NumericKind<K>
+  {
+    static_assert(std::same_as<K, Float>, "integers below what? write random({5}, Uniform(0, 10))");
+    return random(shape, Uniform(), {}, nullptr, site);
+  }
+  static Self random(const Extents<Rank>& shape, const Distribution& distribution,
                      const TensorOptions& options = {}, Generator* source = nullptr,
                      CallSite site = CallSite::here())
     requires NumericKind<K>

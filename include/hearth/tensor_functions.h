@@ -6,10 +6,12 @@
 // `site` is the caller's line.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -334,6 +336,19 @@ Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targe
                         {1}));
   });
 }
+template <int R, int T, TensorKind K, std::floating_point N, class... More>
+Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&, N, More...) {
+  static_assert(tensor_detail::kNever<N>,
+                "the third argument is ignore_index, an integer: label_smoothing is the fourth");
+  return {};
+}
+template <int R, int T, TensorKind K>
+  requires(T != R - 1 || !std::same_as<K, Int>)
+Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&) {
+  static_assert(T == R - 1, "logits [..., classes] want targets of one rank less");
+  static_assert(std::same_as<K, Int>, "targets are integers, the indices of classes: write int_()");
+  return {};
+}
 
 // ---- Burn's modules
 
@@ -363,11 +378,18 @@ inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor
   return located_as("cross_entropy_with_logits", site,
                     [&] { return cross_entropy(logits, targets); });
 }
-// Mean of (prediction - target)^2.
+// Mean of (prediction - target)^2; Error{shape} unless both have one shape.
 template <int R>
 Tensor<1> mse(const Tensor<R>& prediction, const Tensor<R>& target,
               CallSite site = CallSite::here()) {
-  return located_as("mse", site, [&] { return prediction.sub(target).square().mean(); });
+  return located_as("mse", site, [&] {
+    if (prediction.shape() != target.shape()) {
+      throw Error(ErrorCode::shape, "mse: target of another shape; got " +
+                                        to_string(target.shape()) + ", expected " +
+                                        to_string(prediction.shape()));
+    }
+    return prediction.sub(target).square().mean();
+  });
 }
 }  // namespace loss
 

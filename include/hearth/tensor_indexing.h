@@ -43,9 +43,14 @@ class Indexing {
   Self operator[](const Tensor<1, Int>& positions) const { return self().select(0, positions); }
   // The same of a list, x[{2, 0, -1}], where negative ones are counted from the end.
   template <std::integral I, std::size_t N>
-    requires(!std::same_as<I, bool>)
+    requires(!std::same_as<I, bool> && !std::same_as<I, char>)
   Self operator[](const I (&positions)[N]) const {
     return Self(tensor_detail::elements(array(), listed(positions)));
+  }
+  template <std::size_t N>
+  Self operator[](const char (&)[N]) const {
+    static_assert(N == 0, "slices are words: write x[range(0, 2)] or x.slice(all, from(1))");
+    return {};
   }
   template <int R>
   Self operator[](const Tensor<R, Bool>&) const {

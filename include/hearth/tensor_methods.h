@@ -423,8 +423,8 @@ class Methods {
   {
     return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::sum(array()), {1})); });
   }
-  template <std::integral D>
-  Total<K> sum(D) const {
+  template <std::integral D, class... More>
+  Total<K> sum(D, More...) const {
     static_assert(kNever<D>, "sum() is over everything: write sum_dim(1) or sum_dims({0, 1})");
     return {};
   }
@@ -436,7 +436,19 @@ class Methods {
   template <class D = K>
     requires BoolKind<D>
   Total<K> sum() const {
-    static_assert(kNever<D>, "truths are no numbers: write int_().sum()");
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().sum()");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> sum_dim(std::int64_t) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().sum_dim(0)");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> sum_dims(const Dims&) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().sum_dims({0, 1})");
     return {};
   }
   Tensor<Rank, K> sum_dim(std::int64_t dim, CallSite site = CallSite::here()) const
@@ -455,8 +467,8 @@ class Methods {
   {
     return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::prod(array()), {1})); });
   }
-  template <std::integral D>
-  Total<K> prod(D) const {
+  template <std::integral D, class... More>
+  Total<K> prod(D, More...) const {
     static_assert(kNever<D>, "prod() is over everything: write prod_dim(1) or prod_dims({0, 1})");
     return {};
   }
@@ -468,7 +480,19 @@ class Methods {
   template <class D = K>
     requires BoolKind<D>
   Total<K> prod() const {
-    static_assert(kNever<D>, "truths are no numbers: write int_().prod()");
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().prod()");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> prod_dim(std::int64_t) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().prod_dim(0)");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> prod_dims(const Dims&) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().prod_dims({0, 1})");
     return {};
   }
   Tensor<Rank, K> prod_dim(std::int64_t dim, CallSite site = CallSite::here()) const
@@ -489,8 +513,8 @@ class Methods {
   {
     return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::max(array()), {1})); });
   }
-  template <std::integral D>
-  Total<K> max(D) const {
+  template <std::integral D, class... More>
+  Total<K> max(D, More...) const {
     static_assert(kNever<D>, "max() is over everything: write max_dim(1) or max_dims({0, 1})");
     return {};
   }
@@ -502,7 +526,19 @@ class Methods {
   template <class D = K>
     requires BoolKind<D>
   Total<K> max() const {
-    static_assert(kNever<D>, "truths are no numbers: write int_().max()");
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().max()");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> max_dim(std::int64_t) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().max_dim(0)");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> max_dims(const Dims&) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().max_dims({0, 1})");
     return {};
   }
   Tensor<Rank, K> max_dim(std::int64_t dim, CallSite site = CallSite::here()) const
@@ -521,8 +557,8 @@ class Methods {
   {
     return located(site, [&] { return typed<K, 1>(hearth::reshape(hearth::min(array()), {1})); });
   }
-  template <std::integral D>
-  Total<K> min(D) const {
+  template <std::integral D, class... More>
+  Total<K> min(D, More...) const {
     static_assert(kNever<D>, "min() is over everything: write min_dim(1) or min_dims({0, 1})");
     return {};
   }
@@ -534,7 +570,19 @@ class Methods {
   template <class D = K>
     requires BoolKind<D>
   Total<K> min() const {
-    static_assert(kNever<D>, "truths are no numbers: write int_().min()");
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().min()");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> min_dim(std::int64_t) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().min_dim(0)");
+    return {};
+  }
+  template <class D = K>
+    requires BoolKind<D>
+  Tensor<Rank, K> min_dims(const Dims&) const {
+    static_assert(kNever<D>, "bool is not a numeric kind: write int_().min_dims({0, 1})");
     return {};
   }
   Tensor<Rank, K> min_dim(std::int64_t dim, CallSite site = CallSite::here()) const
@@ -552,8 +600,8 @@ class Methods {
     return located(site,
                    [&] { return typed<Bool, 1>(hearth::reshape(hearth::any(array()), {1})); });
   }
-  template <std::integral D>
-  Total<Bool> any(D) const {
+  template <std::integral D, class... More>
+  Total<Bool> any(D, More...) const {
     static_assert(kNever<D>, "any() is over everything: write any_dim(1) or any_dims({0, 1})");
     return {};
   }
@@ -575,8 +623,8 @@ class Methods {
     return located(site,
                    [&] { return typed<Bool, 1>(hearth::reshape(hearth::all(array()), {1})); });
   }
-  template <std::integral D>
-  Total<Bool> all(D) const {
+  template <std::integral D, class... More>
+  Total<Bool> all(D, More...) const {
     static_assert(kNever<D>, "all() is over everything: write all_dim(1) or all_dims({0, 1})");
     return {};
   }

@@ -38,7 +38,8 @@ inline namespace v0 {
     static_assert(kinds<K>, "no such operator for this kind: " instead);                         \
     static_assert(!kinds<K> || ScalarOf<N, K>,                                                   \
                   "a number of another kind than the tensor: convert the tensor by float_() or " \
-                  "int_(), or write a whole number, true or false");                             \
+                  "int_(), or write a whole number, true or false; 0 < x < 1 is "                \
+                  "(0 < x) & (x < 1)");                                                          \
     return a;                                                                                    \
   }                                                                                              \
   template <int Rank, TensorKind K, class N>                                                     \

@@ -70,6 +70,11 @@ class Shaping {
   {
     return located(site, [&] { return Self(hearth::transpose(array())); });
   }
+  template <std::integral A, std::integral B>
+  Self transpose(A, B) const {
+    static_assert(kNever<A>, "transpose() swaps the last two dimensions: write swap_dims(0, 1)");
+    return {};
+  }
   Self t(CallSite site = CallSite::here()) const
     requires(Rank == 2)
   {
@@ -97,11 +102,22 @@ class Shaping {
     return located_as("flatten", site,
                       [&] { return Tensor<R, K>(hearth::flatten(array(), first, last)); });
   }
+  template <class D = K>
+  Self flatten() const {
+    static_assert(kNever<D>, "say the rank that is left, and the dimensions: flatten<1>(0, -1)");
+    return {};
+  }
   // Drops all dimensions of extent 1; R are left.
   template <int R>
     requires(R <= Rank)
   Tensor<R, K> squeeze(CallSite site = CallSite::here()) const {
     return located_as("squeeze", site, [&] { return Tensor<R, K>(hearth::squeeze(array())); });
+  }
+  template <class D = K>
+  Self squeeze() const {
+    static_assert(kNever<D>,
+                  "say the dimension, squeeze(1), or the rank that is left, squeeze<1>()");
+    return {};
   }
   Tensor<Rank - 1, K> squeeze(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank >= 2)
@@ -129,6 +145,11 @@ class Shaping {
       for (int i = 0; i < Rank; ++i) extents[R - Rank + i] = array().shape()[i];
       return Tensor<R, K>(hearth::reshape(array(), extents));
     });
+  }
+  Tensor<Rank + 1, K> unsqueeze(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires(Rank < kMaxRank)
+  {
+    return located_as("unsqueeze", site, [&] { return unsqueeze_dim(dim); });
   }
   Tensor<Rank + 1, K> unsqueeze_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires(Rank < kMaxRank)

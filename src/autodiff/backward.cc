@@ -19,7 +19,7 @@ Array Gradients::at(const Array& leaf, CallSite site) const {
         ErrorCode::invalid_argument,
         gradient_id(leaf) == 0
             ? "at: not a leaf; got an array that require_grad() did not make, expected "
-              "one that it did: update a leaf by w.assign(v), for w = v makes another array"
+              "one that it did: mark a leaf by w = w.require_grad(), update it by w.assign(v)"
             : "at: no gradient of this leaf; got a loss that does not depend on it, or a gradient "
               "that was taken, expected one that get() finds");
   });
@@ -59,8 +59,8 @@ Gradients backward(const Array& loss, const BackwardOptions& options) {
   if (grad_of(loss) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: nothing to differentiate; got a loss that depends on no array of "
-                "require_grad(), expected one that does: update a leaf by w.assign(v), for w = v "
-                "makes another array");
+                "require_grad(), expected one that does: mark a leaf by w = w.require_grad(), "
+                "update it by w.assign(v)");
   }
   Gradients gradients;
   Walk walk({.retain = options.retain, .create_graph = options.create_graph});

@@ -90,7 +90,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: the values of " + std::string(record.op->name.text) +
                     " were released; got a second backward through the same ops, expected the "
-                    "first to be called with retain");
+                    "first to be backward({.retain = true})");
   }
   MoreGradients more;
   if (record.op->outputs > 1) {

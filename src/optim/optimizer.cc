@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <set>
@@ -165,6 +166,11 @@ void Optimizer::commit(std::vector<Change> changes) {
 void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradients,
                      double learning_rate, const StepOptions& options, CallSite site) {
   located(site, [&] {
+    if (!(learning_rate >= 0 && std::isfinite(learning_rate))) {
+      throw Error(ErrorCode::invalid_argument, "step: learning rate out of range; got " +
+                                                   std::to_string(learning_rate) +
+                                                   ", expected a finite number >= 0");
+    }
     const NoGrad no_grad;
     std::vector<Change> changes = changes_of(parameters, gradients);
     if (changes.empty() && options.allow_none) return;

@@ -79,5 +79,29 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)!x;
 #elif MISTAKE == 34  // says: not a numeric kind: convert by float_()
   (void)(1 + b);
+#elif MISTAKE == 35  // says: write float_().mean()
+  (void)b.mean();
+#elif MISTAKE == 36  // says: write int_().sum_dim(0)
+  (void)b.sum_dim(1);
+#elif MISTAKE == 37  // says: slices are words
+  (void)x["0:1"];
+#elif MISTAKE == 38  // says: label_smoothing is the fourth
+  (void)cross_entropy(x, i[0], 0.1);
+#elif MISTAKE == 39  // says: targets of one rank less
+  (void)cross_entropy(x, i);
+#elif MISTAKE == 40  // says: say the dimension, squeeze(1)
+  (void)x.squeeze();
+#elif MISTAKE == 41  // says: powi(2) of whole numbers
+  (void)x.pow(2);
+#elif MISTAKE == 42  // says: write random({5}, Uniform(0, 10))
+  (void)Tensor<1, Int>::random({5});
+#elif MISTAKE == 43  // says: (0 < x) & (x < 1)
+  (void)(0 < x < 1);
+#elif MISTAKE == 44  // says: write swap_dims(0, 1)
+  (void)x.transpose(0, 1);
+#elif MISTAKE == 45  // says: mean_dim(1)
+  (void)x.mean(1, true);
+#elif MISTAKE == 46  // says: flatten<1>(0, -1)
+  (void)x.flatten();
 #endif
 }

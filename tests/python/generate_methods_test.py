@@ -134,8 +134,8 @@ def uses(op, kind):
 
 def is_explained(op, kind, expression):
     """Whether it does not compile with a sentence, instead of a list of candidates."""
-    is_total = form(op) == "reduction" and expression == f"x.{op['method']}()"
-    return is_total and constraint(op) == "numeric" and kind == "Bool"
+    is_method = form(op) == "reduction" and expression.startswith("x.")
+    return is_method and constraint(op) == "numeric" and kind == "Bool"
 
 
 def compiled(source):
@@ -189,4 +189,4 @@ def test_methods_and_functions_compile(script, tmp_path):
         source.write_text(text + wrong)
         result = compiled(source)
         assert result.returncode != 0
-        assert f"write int_().{op['method']}()" in result.stderr, result.stderr[:4000]
+        assert f"write int_().{op['method']}" in result.stderr, result.stderr[:4000]

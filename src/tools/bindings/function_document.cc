@@ -97,12 +97,13 @@ DTypeRules rules_of(const Function& function) {
                                    }});
 }
 
-JsonObject described(const Parameter& parameter) {
+// `is_left_out`: by an overload.
+JsonObject described(const Parameter& parameter, bool is_left_out = false) {
   const std::string type = neutral(parameter.type);
   JsonObject entry = {{"name", parameter.name},
                       {"type", type},
                       {"cpp", parameter.type},
-                      {"optional", parameter.default_value.has_value()}};
+                      {"optional", is_left_out || parameter.default_value.has_value()}};
   if (parameter.default_value) {
     entry.emplace_back("default", default_value(*parameter.default_value, type));
     entry.emplace_back("cpp_default", *parameter.default_value);
@@ -118,11 +119,9 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
   JsonArray parameters;
   std::size_t arrays = 0;
   for (std::size_t i = 0; i < declared.size(); ++i) {
-    JsonObject entry = described(declared[i]);
-    if (i == common && !declared[i].default_value) {
-      entry[3].second = true;
-      entry.emplace_back("default", nullptr);
-    }
+    const bool is_left_out = i == common && !declared[i].default_value;
+    JsonObject entry = described(declared[i], is_left_out);
+    if (is_left_out) entry.emplace_back("default", nullptr);
     if (i > common) entry.emplace_back("needs", declared[common].name);
     const std::string type = neutral(declared[i].type);
     if (is_array(type)) {
