@@ -61,6 +61,7 @@ struct HostTensor {
     if constexpr (sizeof...(more) == 0) {
       return reinterpret_cast<T*>(data)[offset_of(i)];
     } else {
+      static_assert(sizeof...(more) < kMaxRank, "a tensor has at most 8 dimensions");
       return reinterpret_cast<T*>(data)[offset_of(Dims{i, static_cast<std::int64_t>(more)...})];
     }
   }

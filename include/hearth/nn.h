@@ -219,8 +219,8 @@ struct HEARTH_API MultiHeadAttention {
   MultiHeadAttention() = default;
   // Throws Error{invalid_argument} when the numbers do not divide.
   MultiHeadAttention(std::int64_t dim, std::int64_t heads, const Options& options);
-  MultiHeadAttention(std::int64_t dim, std::int64_t heads)
-      : MultiHeadAttention(dim, heads, Options()) {}
+  MultiHeadAttention(std::int64_t dim, std::int64_t head_count)
+      : MultiHeadAttention(dim, head_count, Options()) {}
 
   struct Call {
     bool causal = false;

@@ -82,6 +82,11 @@ class Indexing {
            CallSite site = CallSite::here()) const {
     return located(site, [&] { return Self(tensor_detail::set(array(), words, value.array())); });
   }
+  // With a list for a value: x.set({1}, {9.0}).
+  Self set(std::initializer_list<IndexWord> words, const Self& value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(tensor_detail::set(array(), words, value.array())); });
+  }
   template <ScalarOf<K> N>
   Self set(std::initializer_list<IndexWord> words, N value,
            CallSite site = CallSite::here()) const {
@@ -94,6 +99,14 @@ class Indexing {
   template <std::integral I, std::size_t Lists, std::size_t N, int R>
     requires(!std::same_as<I, bool> && R <= Rank)
   Self set(const I (&positions)[Lists][N], const Tensor<R, K>& value,
+           CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return Self(tensor_detail::set(array(), only_list(positions), value.array()));
+    });
+  }
+  template <std::integral I, std::size_t Lists, std::size_t N>
+    requires(!std::same_as<I, bool>)
+  Self set(const I (&positions)[Lists][N], const Self& value,
            CallSite site = CallSite::here()) const {
     return located(site, [&] {
       return Self(tensor_detail::set(array(), only_list(positions), value.array()));

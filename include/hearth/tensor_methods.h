@@ -413,10 +413,6 @@ class Methods {
   {
     return located(site, [&] { return typed<Bool>(hearth::is_nan(array())); });
   }
-  // Another dtype: truncates and saturates to integers, != 0 to bool.
-  Tensor<Rank, Int> cast(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return typed<Int>(hearth::cast(array())); });
-  }
   // The sum over axes; integers keep their dtype and wrap.
   Total<K> sum(CallSite site = CallSite::here()) const
     requires NumericKind<K>
@@ -1017,15 +1013,45 @@ Tensor<R, Bool> logical_and(const Tensor<R, Bool>& x, const Tensor<R, Bool>& oth
                             CallSite site = CallSite::here()) {
   return located_as("logical_and", site, [&] { return x.bool_and(other); });
 }
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_and(const Tensor<R, Bool>& x, N other, CallSite site = CallSite::here()) {
+  return located_as("logical_and", site, [&] { return x.bool_and(other); });
+}
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_and(N number, const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::logical_and(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R>
 Tensor<R, Bool> logical_or(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
                            CallSite site = CallSite::here()) {
   return located_as("logical_or", site, [&] { return x.bool_or(other); });
 }
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_or(const Tensor<R, Bool>& x, N other, CallSite site = CallSite::here()) {
+  return located_as("logical_or", site, [&] { return x.bool_or(other); });
+}
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_or(N number, const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::logical_or(tensor_detail::scalar(number), x.array()));
+  });
+}
 template <int R>
 Tensor<R, Bool> logical_xor(const Tensor<R, Bool>& x, const Tensor<R, Bool>& other,
                             CallSite site = CallSite::here()) {
   return located_as("logical_xor", site, [&] { return x.bool_xor(other); });
+}
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_xor(const Tensor<R, Bool>& x, N other, CallSite site = CallSite::here()) {
+  return located_as("logical_xor", site, [&] { return x.bool_xor(other); });
+}
+template <int R, ScalarOf<Bool> N>
+Tensor<R, Bool> logical_xor(N number, const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Bool>(hearth::logical_xor(tensor_detail::scalar(number), x.array()));
+  });
 }
 template <int R>
 Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
@@ -1034,10 +1060,6 @@ Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::
 template <int R>
 Tensor<R, Bool> is_nan(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.is_nan(site);
-}
-template <int R, TensorKind K>
-Tensor<R, Int> cast(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
-  return x.cast(site);
 }
 template <int R, NumericKind K>
 Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {

@@ -80,7 +80,7 @@ Tensor<Rank, K> operator-(const Tensor<Rank, K>& x) {
 
 template <int Rank, TensorKind K>
 Tensor<Rank, Bool> operator!(const Tensor<Rank, K>& x) {
-  static_assert(BoolKind<K>, "! takes Bool tensors: write x == 0");
+  static_assert(BoolKind<K>, "! and ~ take Bool tensors: write x == 0");
   if constexpr (BoolKind<K>) {
     return x.bool_not();
   } else {

@@ -60,7 +60,7 @@ class Shaping {
     });
   }
   template <std::integral... I>
-    requires(sizeof...(I) > 0 && sizeof...(I) >= Rank - 1)
+    requires(sizeof...(I) >= Rank - 1)
   Tensor<static_cast<int>(sizeof...(I)) + 1, K> expand(LocatedExtent first, I... others) const {
     return expand({first.value, static_cast<std::int64_t>(others)...}, first.site);
   }

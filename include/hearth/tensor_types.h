@@ -175,8 +175,8 @@ Array scalar(N value) {
     return Array(value);
   } else if constexpr (std::integral<N>) {
     if (!std::in_range<std::int64_t>(+value)) {
-      throw Error(ErrorCode::dtype, "number out of range; got " + std::to_string(value) +
-                                        ", expected one that i64 holds");
+      throw Error(ErrorCode::dtype, "scalar: out of range; got " + std::to_string(value) +
+                                        ", expected a number that i64 holds");
     }
     return Array(static_cast<std::int64_t>(value));
   } else {

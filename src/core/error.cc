@@ -51,9 +51,11 @@ void throw_at(const Error& error, CallSite site, const char* header) {
                                        std::to_string(site.line));
 }
 void throw_at(const Error& error, CallSite site, const char* header, const char* op) {
+  const bool is_located = dynamic_cast<const LocatedError*>(&error) != nullptr;
   try {
     throw_as(op, error);
   } catch (const Error& named) {
+    if (is_located) throw LocatedError(named.code(), named.what());
     throw_at(named, site, header);
   }
 }

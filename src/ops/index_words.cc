@@ -159,8 +159,9 @@ Array set(const Array& x, std::initializer_list<IndexWord> words, const Array& v
   throw_as("set", error);
 }
 
-// One write where the positions are evenly spaced, else one choice of each row: what is recorded
-// does not grow with them.
+// Writes in place where the positions are evenly spaced, one for all, or few, one each. Else one
+// choice of each row, which reads and writes all of x: what is recorded does not grow with them.
+constexpr std::size_t kFewPositions = 8;
 Array set(const Array& x, std::span<const std::int64_t> positions, const Array& value) try {
   const std::vector<std::int64_t> at = positions_in("set", x.shape(), positions);
   Shape shape = x.shape();
@@ -169,6 +170,15 @@ Array set(const Array& x, std::span<const std::int64_t> positions, const Array& 
   if (at.empty()) return x;
   if (const std::optional<Slice> slice = evenly_spaced(at)) {
     return slice_assign(x, {*slice}, values);
+  }
+  if (at.size() <= kFewPositions) {
+    Array out = x;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      out = slice_assign(out, {{at[i], at[i] + 1}},
+                         value.is_scalar() ? value : narrow(values, 0, row, 1));
+    }
+    return out;
   }
 
   const auto extent = static_cast<std::size_t>(x.shape()[0]);

@@ -75,7 +75,7 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)(x ^ 2);
 #elif MISTAKE == 32  // says: not a numeric kind: write !mask
   (void)-b;
-#elif MISTAKE == 33  // says: ! takes Bool tensors: write x == 0
+#elif MISTAKE == 33  // says: ! and ~ take Bool tensors: write x == 0
   (void)!x;
 #elif MISTAKE == 34  // says: not a numeric kind: convert by float_()
   (void)(1 + b);

@@ -109,6 +109,14 @@ TEST_F(CallSites, IsSaidOnce) {
   EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
 }
 
+TEST_F(CallSites, IsSaidOnceUnderAnotherName) {
+  const auto inner = [&] { return x_.matmul(y_); };
+  const std::string text =
+      error_of([&] { static_cast<void>(located_as("outer", hearth::CallSite::here(), inner)); });
+  EXPECT_TRUE(text.starts_with("outer: ")) << text;
+  EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
+}
+
 TEST_F(CallSites, IsNotSaidWhereThereIsNone) {
   const std::string text =
       error_of([&] { static_cast<void>(x_.matmul(y_, hearth::CallSite::none())); });

@@ -228,6 +228,22 @@ TEST(Tensor, HabitsOfOtherLibraries) {
   EXPECT_EQ(loss::mse(x, x + 2).item(), 4);
 }
 
+TEST(Tensor, SetTakesListsForValues) {
+  const Tensor<1> w{5, 6, 7};
+  EXPECT_EQ(w.set({{0}}, {9.0}).to_data<float>(), (std::vector<float>{9, 6, 7}));
+  EXPECT_EQ(w.set({1}, {9.0}).to_data<float>(), (std::vector<float>{5, 9, 7}));
+  EXPECT_EQ(w.set({{2, 0}}, {1.0, 2.0}).to_data<float>(), (std::vector<float>{2, 6, 1}));
+  const Tensor<2> x{{1, 2}, {3, 4}};
+  EXPECT_EQ(x.set({{1, 0}}, {{10, 20}, {30, 40}}).to_data<float>(),
+            (std::vector<float>{30, 40, 10, 20}));
+}
+
+TEST(Tensor, LogicTakesTruths) {
+  const Tensor<1, Bool> m{true, false};
+  EXPECT_EQ(logical_and(m, true).to_data<bool>(), (std::vector<bool>{true, false}));
+  EXPECT_EQ(logical_or(true, m).to_data<bool>(), (std::vector<bool>{true, true}));
+}
+
 TEST(Tensor, ANumberMayComeFirst) {
   const Tensor<1> x{-1, 2};
   EXPECT_EQ(maximum(0, x).to_data<float>(), (std::vector<float>{0, 2}));
