@@ -255,8 +255,6 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
     return Tensor(std::move(array));
   }
 
-  template <int, TensorKind>
-  friend class tensor_detail::Methods;
   friend struct tensor_detail::Access;
   // Of a value whose rank and kind are known to be right.
   Tensor(Array array, tensor_detail::Unchecked) noexcept : array_(std::move(array)) {}

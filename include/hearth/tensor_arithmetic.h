@@ -25,13 +25,15 @@ class Arithmetic {
   Self powi(const Self& exponent, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located_as("powi", site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+    return located_as("powi", site,
+                      [&] { return made<Self>(hearth::pow(array(), exponent.array())); });
   }
   template <std::integral N>
     requires NumericKind<K>
   Self powi(N exponent, CallSite site = CallSite::here()) const {
-    return located_as("powi", site,
-                      [&] { return Self(hearth::pow(array(), tensor_detail::scalar(exponent))); });
+    return located_as("powi", site, [&] {
+      return made<Self>(hearth::pow(array(), tensor_detail::scalar(exponent)));
+    });
   }
   template <std::floating_point N>
   Self powi(N exponent) const = delete;  // powf() takes fractions
@@ -49,7 +51,8 @@ class Arithmetic {
   Self powf(const Self& exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located_as("powf", site, [&] { return Self(hearth::pow(array(), exponent.array())); });
+    return located_as("powf", site,
+                      [&] { return made<Self>(hearth::pow(array(), exponent.array())); });
   }
   Self powf(double exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -59,50 +62,54 @@ class Arithmetic {
   Self powf_scalar(double exponent, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located_as("powf_scalar", site, [&] { return Self(hearth::pow(array(), exponent)); });
+    return located_as("powf_scalar", site,
+                      [&] { return made<Self>(hearth::pow(array(), exponent)); });
   }
 
   template <ScalarOf<K> Low, ScalarOf<K> High>
     requires NumericKind<K>
   Self clamp(Low low, High high, CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(hearth::clamp(array(), tensor_detail::scalar(low), tensor_detail::scalar(high)));
+      return made<Self>(
+          hearth::clamp(array(), tensor_detail::scalar(low), tensor_detail::scalar(high)));
     });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Self clamp_min(N low, CallSite site = CallSite::here()) const {
-    return located(site,
-                   [&] { return Self(hearth::clamp_min(array(), tensor_detail::scalar(low))); });
+    return located(
+        site, [&] { return made<Self>(hearth::clamp_min(array(), tensor_detail::scalar(low))); });
   }
   template <ScalarOf<K> N>
     requires NumericKind<K>
   Self clamp_max(N high, CallSite site = CallSite::here()) const {
-    return located(site,
-                   [&] { return Self(hearth::clamp_max(array(), tensor_detail::scalar(high))); });
+    return located(
+        site, [&] { return made<Self>(hearth::clamp_max(array(), tensor_detail::scalar(high))); });
   }
   // This + (other - this) * t.
   Self lerp(const Self& other, double t, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::lerp(array(), other.array(), t)); });
+    return located(site, [&] { return made<Self>(hearth::lerp(array(), other.array(), t)); });
   }
   Self lerp(const Self& other, const Self& t, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::lerp(array(), other.array(), t.array())); });
+    return located(site,
+                   [&] { return made<Self>(hearth::lerp(array(), other.array(), t.array())); });
   }
   // By tanh; gelu() is by erf.
   Self gelu_approximate(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located_as("gelu_approximate", site, [&] { return Self(hearth::gelu(array(), true)); });
+    return located_as("gelu_approximate", site,
+                      [&] { return made<Self>(hearth::gelu(array(), true)); });
   }
   // [.., m, k] x [.., k, n] = [.., m, n]; leading extents of 1 stretch.
   Self matmul(const Self& other, CallSite site = CallSite::here()) const
     requires(NumericKind<K> && Rank >= 2)
   {
-    return located(site, [&] { return Self(hearth::matmul(array(), other.array())); });
+    return located(site, [&] { return made<Self>(hearth::matmul(array(), other.array())); });
   }
   Tensor<1, K> dot(const Self& other, CallSite site = CallSite::here()) const
     requires(NumericKind<K> && Rank == 1)
@@ -114,26 +121,27 @@ class Arithmetic {
   Self triu(std::int64_t diagonal = 0, CallSite site = CallSite::here()) const
     requires(NumericKind<K> && Rank >= 2)
   {
-    return located(site, [&] { return Self(hearth::triu(array(), diagonal)); });
+    return located(site, [&] { return made<Self>(hearth::triu(array(), diagonal)); });
   }
   Self tril(std::int64_t diagonal = 0, CallSite site = CallSite::here()) const
     requires(NumericKind<K> && Rank >= 2)
   {
-    return located(site, [&] { return Self(hearth::tril(array(), diagonal)); });
+    return located(site, [&] { return made<Self>(hearth::tril(array(), diagonal)); });
   }
 
   // `value` where the mask is true, this tensor elsewhere: mask and value broadcast to its shape.
   Self mask_where(const Tensor<Rank, Bool>& mask, const Self& value,
                   CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set_where("mask_where", array(), mask.array(), value.array()));
+      return made<Self>(
+          tensor_detail::set_where("mask_where", array(), mask.array(), value.array()));
     });
   }
   template <ScalarOf<K> N>
   Self mask_fill(const Tensor<Rank, Bool>& mask, N value, CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set_where("mask_fill", array(), mask.array(),
-                                           tensor_detail::scalar(value)));
+      return made<Self>(tensor_detail::set_where("mask_fill", array(), mask.array(),
+                                                 tensor_detail::scalar(value)));
     });
   }
 
@@ -162,12 +170,14 @@ class Arithmetic {
   Self mean_dim(std::int64_t dim, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located_as("mean_dim", site, [&] { return Self(hearth::mean(array(), {dim}, true)); });
+    return located_as("mean_dim", site,
+                      [&] { return made<Self>(hearth::mean(array(), {dim}, true)); });
   }
   Self mean_dims(const Dims& dims, CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located_as("mean_dims", site, [&] { return Self(hearth::mean(array(), dims, true)); });
+    return located_as("mean_dims", site,
+                      [&] { return made<Self>(hearth::mean(array(), dims, true)); });
   }
 
   // Over the whole tensor, or over `dim`, which stays with extent 1: divided by count - correction.
@@ -179,7 +189,7 @@ class Arithmetic {
   Self var(std::int64_t dim, std::int64_t correction = 1, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::var(array(), {dim}, true, correction)); });
+    return located(site, [&] { return made<Self>(hearth::var(array(), {dim}, true, correction)); });
   }
   Tensor<1, K> std(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -189,7 +199,7 @@ class Arithmetic {
   Self std(std::int64_t dim, std::int64_t correction = 1, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return Self(hearth::std(array(), {dim}, true, correction)); });
+    return located(site, [&] { return made<Self>(hearth::std(array(), {dim}, true, correction)); });
   }
 
  private:

@@ -32,20 +32,20 @@ class Indexing {
   Tensor<(Rank > 1 ? Rank - 1 : 1), K> operator[](I position) const {
     const IndexWord word(position);
     if constexpr (Rank > 1) {
-      return Tensor<Rank - 1, K>(hearth::index(array(), {word}));
+      return made<Tensor<Rank - 1, K>>(hearth::index(array(), {word}));
     } else {
-      return Self(hearth::index(array(), {word, new_axis}));
+      return made<Self>(hearth::index(array(), {word, new_axis}));
     }
   }
   // x[from(1)], x[range(0, 8, 2)]: a part of the first axis.
-  Self operator[](const Slice& part) const { return Self(hearth::index(array(), {part})); }
+  Self operator[](const Slice& part) const { return made<Self>(hearth::index(array(), {part})); }
   // The elements of the first axis that `positions` name, which are not counted from the end.
   Self operator[](const Tensor<1, Int>& positions) const { return self().select(0, positions); }
   // The same of a list, x[{2, 0, -1}], where negative ones are counted from the end.
   template <std::integral I, std::size_t N>
     requires(!std::same_as<I, bool> && !std::same_as<I, char>)
   Self operator[](const I (&positions)[N]) const {
-    return Self(tensor_detail::elements(array(), listed(positions)));
+    return made<Self>(tensor_detail::elements(array(), listed(positions)));
   }
   template <std::size_t N>
   Self operator[](const char (&)[N]) const {
@@ -69,9 +69,9 @@ class Indexing {
     if constexpr (kLeft < 0) {
       return self();
     } else if constexpr (kLeft == 0) {
-      return Tensor<1, K>(hearth::index(array(), {IndexWord(words)..., new_axis}));
+      return made<Tensor<1, K>>(hearth::index(array(), {IndexWord(words)..., new_axis}));
     } else {
-      return Tensor<kLeft, K>(hearth::index(array(), {IndexWord(words)...}));
+      return made<Tensor<kLeft, K>>(hearth::index(array(), {IndexWord(words)...}));
     }
   }
   // This tensor with `value`, which broadcasts, in the part that the words name.
@@ -80,18 +80,20 @@ class Indexing {
     requires(R <= Rank)
   Self set(std::initializer_list<IndexWord> words, const Tensor<R, K>& value,
            CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(tensor_detail::set(array(), words, value.array())); });
+    return located(site,
+                   [&] { return made<Self>(tensor_detail::set(array(), words, value.array())); });
   }
   // With a list for a value: x.set({1}, {9.0}).
   Self set(std::initializer_list<IndexWord> words, const Self& value,
            CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(tensor_detail::set(array(), words, value.array())); });
+    return located(site,
+                   [&] { return made<Self>(tensor_detail::set(array(), words, value.array())); });
   }
   template <ScalarOf<K> N>
   Self set(std::initializer_list<IndexWord> words, N value,
            CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set(array(), words, tensor_detail::scalar(value)));
+      return made<Self>(tensor_detail::set(array(), words, tensor_detail::scalar(value)));
     });
   }
   // x.set({{2, 0, -1}}, value): in the elements of the first axis at a list of positions, one after
@@ -101,7 +103,7 @@ class Indexing {
   Self set(const I (&positions)[Lists][N], const Tensor<R, K>& value,
            CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set(array(), only_list(positions), value.array()));
+      return made<Self>(tensor_detail::set(array(), only_list(positions), value.array()));
     });
   }
   template <std::integral I, std::size_t Lists, std::size_t N>
@@ -109,27 +111,28 @@ class Indexing {
   Self set(const I (&positions)[Lists][N], const Self& value,
            CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set(array(), only_list(positions), value.array()));
+      return made<Self>(tensor_detail::set(array(), only_list(positions), value.array()));
     });
   }
   template <std::integral I, std::size_t Lists, std::size_t N, ScalarOf<K> Number>
     requires(!std::same_as<I, bool>)
   Self set(const I (&positions)[Lists][N], Number value, CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set(array(), only_list(positions), tensor_detail::scalar(value)));
+      return made<Self>(
+          tensor_detail::set(array(), only_list(positions), tensor_detail::scalar(value)));
     });
   }
   // Where a mask is true: mask and value broadcast to the shape of this tensor.
   Self set(const Tensor<Rank, Bool>& mask, const Self& value,
            CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(tensor_detail::set_where("set", array(), mask.array(), value.array()));
+      return made<Self>(tensor_detail::set_where("set", array(), mask.array(), value.array()));
     });
   }
   template <ScalarOf<K> N>
   Self set(const Tensor<Rank, Bool>& mask, N value, CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(
+      return made<Self>(
           tensor_detail::set_where("set", array(), mask.array(), tensor_detail::scalar(value)));
     });
   }
@@ -148,12 +151,13 @@ class Indexing {
   template <std::size_t N>
     requires(N <= Rank)
   Self slice(const Slice (&slices)[N], CallSite site = CallSite::here()) const {
-    return located(
-        site, [&] { return Self(hearth::slice(array(), std::vector<Slice>(slices, slices + N))); });
+    return located(site, [&] {
+      return made<Self>(hearth::slice(array(), std::vector<Slice>(slices, slices + N)));
+    });
   }
   Self slice_dim(std::int64_t dim, const Slice& part, CallSite site = CallSite::here()) const {
     return located_as("slice_dim", site, [&] {
-      return Self(hearth::slice(array(), only_along("slice_dim", dim, part)));
+      return made<Self>(hearth::slice(array(), only_along("slice_dim", dim, part)));
     });
   }
   template <std::size_t N>
@@ -161,7 +165,7 @@ class Indexing {
   Self slice_assign(const Slice (&slices)[N], const Self& value,
                     CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Self(
+      return made<Self>(
           hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N), value.array()));
     });
   }
@@ -169,14 +173,14 @@ class Indexing {
     requires(N <= Rank)
   Self slice_fill(const Slice (&slices)[N], Number value, CallSite site = CallSite::here()) const {
     return located_as("slice_fill", site, [&] {
-      return Self(hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N),
-                                       tensor_detail::scalar(value)));
+      return made<Self>(hearth::slice_assign(array(), std::vector<Slice>(slices, slices + N),
+                                             tensor_detail::scalar(value)));
     });
   }
   // `length` elements of `dim` from `start`.
   Self narrow(std::int64_t dim, std::int64_t start, std::int64_t length,
               CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::narrow(array(), dim, start, length)); });
+    return located(site, [&] { return made<Self>(hearth::narrow(array(), dim, start, length)); });
   }
   // 1 at the index, 0 elsewhere, in a new last dimension of `classes`.
   Tensor<Rank + 1, K> one_hot(std::int64_t classes, CallSite site = CallSite::here()) const

@@ -713,7 +713,7 @@ class Methods {
   const Array& array() const noexcept { return static_cast<const Tensor<Rank, K>&>(*this).array(); }
   template <TensorKind Result = K, int R = Rank>
   static Tensor<R, Result> typed(Array array) {
-    return Tensor<R, Result>(std::move(array), Unchecked());
+    return made<Tensor<R, Result>>(std::move(array));
   }
   template <TensorKind First, TensorKind Second>
   static std::pair<Tensor<Rank, First>, Tensor<Rank, Second>> typed(std::pair<Array, Array> both) {

@@ -15,11 +15,11 @@ inline namespace v0 {
   }                                                                                              \
   template <int Rank, kinds K, ScalarOf<K> N>                                                    \
   Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, N b) {                          \
-    return Tensor<Rank, result>(hearth::function(a.array(), tensor_detail::scalar(b)));          \
+    return hearth::function(a, b);                                                               \
   }                                                                                              \
   template <int Rank, kinds K, ScalarOf<K> N>                                                    \
   Tensor<Rank, result> operator symbol(N a, const Tensor<Rank, K>& b) {                          \
-    return Tensor<Rank, result>(hearth::function(tensor_detail::scalar(a), b.array()));          \
+    return hearth::function(a, b);                                                               \
   }                                                                                              \
   /* Two ranks, two kinds, a kind or a number that the operator does not take. */                \
   template <int A, int B, TensorKind K, TensorKind L>                                            \

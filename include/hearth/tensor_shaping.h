@@ -28,7 +28,7 @@ class Shaping {
   Tensor<static_cast<int>(R), K> reshape(const std::int64_t (&extents)[R],
                                          CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Tensor<static_cast<int>(R), K>(hearth::reshape(array(), Shape(extents, R)));
+      return made<Tensor<static_cast<int>(R), K>>(hearth::reshape(array(), Shape(extents, R)));
     });
   }
   template <std::size_t R>
@@ -48,7 +48,7 @@ class Shaping {
   Tensor<static_cast<int>(R), K> expand(const std::int64_t (&extents)[R],
                                         CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return Tensor<static_cast<int>(R), K>(hearth::expand(array(), Shape(extents, R)));
+      return made<Tensor<static_cast<int>(R), K>>(hearth::expand(array(), Shape(extents, R)));
     });
   }
   template <std::size_t R>
@@ -68,7 +68,7 @@ class Shaping {
   Self transpose(CallSite site = CallSite::here()) const
     requires(Rank >= 2)
   {
-    return located(site, [&] { return Self(hearth::transpose(array())); });
+    return located(site, [&] { return made<Self>(hearth::transpose(array())); });
   }
   template <std::integral A, std::integral B>
   Self transpose(A, B) const {
@@ -81,10 +81,11 @@ class Shaping {
     return located_as("t", site, [&] { return transpose(); });
   }
   Self swap_dims(std::int64_t a, std::int64_t b, CallSite site = CallSite::here()) const {
-    return located_as("swap_dims", site, [&] { return Self(hearth::swap_axes(array(), a, b)); });
+    return located_as("swap_dims", site,
+                      [&] { return made<Self>(hearth::swap_axes(array(), a, b)); });
   }
   Self permute(const Extents<Rank>& axes, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::permute(array(), axes.shape())); });
+    return located(site, [&] { return made<Self>(hearth::permute(array(), axes.shape())); });
   }
   template <std::integral... I>
     requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
@@ -92,7 +93,7 @@ class Shaping {
     return permute({first.value, others...}, first.site);
   }
   Self flip(const Dims& dims, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::flip(array(), dims)); });
+    return located(site, [&] { return made<Self>(hearth::flip(array(), dims)); });
   }
   // Merges dimensions first..last, both included, into one; R says how many are left.
   template <int R>
@@ -128,7 +129,7 @@ class Shaping {
     requires(Rank >= 2)
   {
     return located_as("squeeze_dim", site,
-                      [&] { return Tensor<Rank - 1, K>(hearth::squeeze(array(), {dim})); });
+                      [&] { return made<Tensor<Rank - 1, K>>(hearth::squeeze(array(), {dim})); });
   }
   template <int R>
     requires(R < Rank)
@@ -155,7 +156,7 @@ class Shaping {
     requires(Rank < kMaxRank)
   {
     return located_as("unsqueeze_dim", site,
-                      [&] { return Tensor<Rank + 1, K>(hearth::unsqueeze(array(), {dim})); });
+                      [&] { return made<Tensor<Rank + 1, K>>(hearth::unsqueeze(array(), {dim})); });
   }
   template <int R>
     requires(R > Rank)
@@ -167,11 +168,11 @@ class Shaping {
     return located_as("repeat_dim", site, [&] {
       Dims repeats = Dims::filled(Rank, 1);
       repeats[normalize_axis("repeat_dim", dim, Rank)] = times;
-      return Self(hearth::repeat(array(), repeats));
+      return made<Self>(hearth::repeat(array(), repeats));
     });
   }
   Self repeat(const Extents<Rank>& times, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::repeat(array(), times.shape())); });
+    return located(site, [&] { return made<Self>(hearth::repeat(array(), times.shape())); });
   }
   template <std::integral... I>
     requires(sizeof...(I) > 0 && sizeof...(I) == Rank - 1)
@@ -181,7 +182,7 @@ class Shaping {
 
   // The same value, dense and row-major.
   Self contiguous(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return Self(hearth::contiguous(array())); });
+    return located(site, [&] { return made<Self>(hearth::contiguous(array())); });
   }
   // `count` parts of nearly one size; split: parts of `size`, the last may be smaller.
   std::vector<Self> chunk(std::int64_t count, std::int64_t dim,
@@ -210,7 +211,7 @@ class Shaping {
   }
   static Self cat(const std::vector<Self>& tensors, std::int64_t dim,
                   CallSite site = CallSite::here()) {
-    return located(site, [&] { return Self(hearth::cat(erased(tensors), dim)); });
+    return located(site, [&] { return made<Self>(hearth::cat(erased(tensors), dim)); });
   }
   // Joins along a new dimension at `dim` of the result.
   static Tensor<Rank + 1, K> stack(const std::vector<Self>& tensors, std::int64_t dim,

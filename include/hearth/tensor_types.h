@@ -97,20 +97,30 @@ inline constexpr bool kIsTensor = false;
 template <int Rank, TensorKind K>
 inline constexpr bool kIsTensor<Tensor<Rank, K>> = true;
 
-// The array of a tensor, to be changed by who keeps rank and kind.
+// Says that rank and kind need no check.
+struct Unchecked {};
+
 struct Access {
+  // The array of a tensor, to be changed by who keeps rank and kind.
   template <class T>
   static auto& array(T& tensor) noexcept {
     return tensor.array_;
   }
+  template <class T>
+  static T made(Array&& array) {
+    return T(std::move(array), Unchecked());
+  }
 };
+
+// The tensor of an array whose rank and kind follow from the types of an op's inputs.
+template <class T>
+T made(Array&& array) {
+  return Access::made<T>(std::move(array));
+}
 
 // For static_asserts that fail only where a template is used.
 template <class>
 inline constexpr bool kNever = false;
-
-// Says that rank and kind need no check.
-struct Unchecked {};
 
 // Elements of a tensor along its first axis.
 template <class T>
@@ -184,27 +194,12 @@ Array scalar(N value) {
   }
 }
 
-inline void check(const Array& array, int rank, Kind wanted) {
-  constexpr const char* kNames[] = {"a float", "an integer", "bool"};
-  if (array.rank() != rank) {
-    throw Error(ErrorCode::shape, "tensor: wrong rank; got " + to_string(array.shape()) +
-                                      ", expected rank " + std::to_string(rank));
-  }
-  if (kind(array.dtype()) != wanted) {
-    throw Error(ErrorCode::dtype, "tensor: wrong kind; got " + std::string(name(array.dtype())) +
-                                      ", expected " + kNames[static_cast<int>(wanted)] + " dtype");
-  }
-}
+// Throws Error{shape} or Error{dtype} unless the array has this rank and a dtype of this kind.
+HEARTH_API void check(const Array& array, int rank, Kind wanted);
 
-inline DType dtype_for(const char* op, const TensorOptions& options, Kind wanted, DType fallback) {
-  const DType dtype = options.dtype.value_or(fallback);
-  if (kind(dtype) != wanted) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": dtype of another kind; got " +
-                                      std::string(name(dtype)) + ", expected one like " +
-                                      std::string(name(fallback)));
-  }
-  return dtype;
-}
+// The dtype that is asked for, or else `fallback`; throws Error{dtype} for one of another kind.
+HEARTH_API DType dtype_for(const char* op, const TensorOptions& options, Kind wanted,
+                           DType fallback);
 
 }  // namespace tensor_detail
 

@@ -1,6 +1,9 @@
 // The simulator finds what kernels do wrong, and says where.
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
+#include "devices/sim/checker/access_checker.h"
 #include "machines/sim_fixture.h"
 
 namespace hearth::sim {
@@ -224,8 +227,34 @@ TEST(SimulatorFaults, WildPointersAreNotBlamedOnTheSimulator) {
       "beside_contexts",
       "  y[0] = reinterpret_cast<const float*>(hearth_simulator)[4096u * (1u + p.n)] + x[0];\n");
   const std::string fault = fault_of(source, 1, 1, 64, 64);
-  EXPECT_SAYS(fault, "an address that belongs to no parameter");
+  EXPECT_SAYS(fault, "thread (0, 0, 0): reads 4 bytes at ");
   EXPECT_EQ(fault.find("the simulator's"), fault.npos) << fault;
+}
+
+// Where the memory of a process lies is chance, so these addresses are made up.
+TEST(SimulatorFaults, WildPointersBelongToWhatLiesNear) {
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
+  std::vector<AccessRange> ranges(3);
+  ranges[0].name = "the simulator's contexts";
+  ranges[0].begin = at(0x1000'0000);
+  ranges[0].bytes = 4096;
+  ranges[0].is_named = false;
+  ranges[1].name = "parameter 'p'";
+  ranges[1].begin = at(0x2000'0000);
+  ranges[1].bytes = 4;
+  ranges[2].name = "parameter 'x'";
+  ranges[2].begin = at(0x4000'0000);
+  ranges[2].bytes = 0x100'0000;
+  const std::string none = "an address that belongs to no parameter";
+  EXPECT_SAYS(describe(at(0x1000'2000), ranges), none);
+  EXPECT_SAYS(describe(at(0x2000'0000 - 11'777'232), ranges), none);
+  EXPECT_SAYS(describe(nullptr, ranges), none);
+  EXPECT_EQ(describe(at(0x1000'0004), ranges),
+            "offset 4 of the simulator's contexts of 4096 bytes");
+  EXPECT_EQ(describe(at(0x2000'0190), ranges), "offset 400 of parameter 'p' of 4 bytes");
+  EXPECT_EQ(describe(at(0x2000'0000 - 400), ranges), "offset -400 of parameter 'p' of 4 bytes");
+  EXPECT_EQ(describe(at(0x4800'0000), ranges),
+            "offset 134217728 of parameter 'x' of 16777216 bytes");
 }
 
 TEST(SimulatorFaults, NameLinesOfTheText) {

@@ -70,7 +70,8 @@ TEST_F(HostTensors, RefuseWhatIsNotThere) {
   }
   EXPECT_THROW(over(data_, {}, {}).at<float>(1), Error);
   EXPECT_EQ(error_of(ErrorCode::invalid_argument, [] { HostTensor().at<float>(0); }),
-            "at: no such element; got 0 of an input that the call leaves out");
+            "at: no such element; got 0 of an input that the call leaves out, "
+            "expected one that is given");
 }
 
 }  // namespace

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace hearth::sim {
 namespace {
 
 constexpr unsigned kDeviceMemory = 1;  // bits of mem_flags
 constexpr unsigned kThreadgroupMemory = 2;
+
+// A wild address is said as an offset of a parameter up to these bytes, or multiples of its size.
+constexpr std::int64_t kFarthestMiss = std::int64_t{1} << 20;
+constexpr std::int64_t kFarthestMissOfItsSize = 16;
 
 std::string count(std::int64_t bytes) {
   return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
@@ -31,20 +36,20 @@ AccessRange range_of(const GridArgument& argument) {
 std::string describe(const void* address, const std::vector<AccessRange>& ranges) {
   const auto* const at = static_cast<const std::byte*>(address);
   const AccessRange* nearest = nullptr;
-  std::int64_t distance = std::int64_t{1}
-                          << 24;  // what lies farther away has nothing to do with it
+  std::int64_t distance = std::numeric_limits<std::int64_t>::max();
   for (const AccessRange& range : ranges) {
     const std::int64_t offset = at - range.begin;
     const std::int64_t away =
         offset < 0 ? -offset : std::max<std::int64_t>(offset - range.bytes, 0);
+    // What lies farther away has nothing to do with it.
+    if (away > std::max(kFarthestMiss, kFarthestMissOfItsSize * range.bytes)) continue;
     if (away >= distance || (away > 0 && !range.is_named)) continue;
     nearest = &range;
     distance = away;
   }
   if (nearest == nullptr) {
     return "an address that belongs to no parameter (an index outside a local array may have "
-           "spoilt "
-           "a pointer)";
+           "spoilt a pointer)";
   }
   return "offset " + std::to_string(at - nearest->begin) + " of " + nearest->name + " of " +
          count(nearest->bytes);
