@@ -112,7 +112,7 @@ Array Transformer::hidden(const Array& tokens, KvCaches* caches) const {
 
 Array Transformer::logits(const Array& activations) const {
   if (!config.tied) return lm_head.forward(activations);
-  return linear(activations, cast(embed_tokens.weight, activations.dtype()));
+  return linear(activations, cast(embed_tokens.weight.array(), activations.dtype()));
 }
 
 Array Transformer::loss(const Array& tokens, const Array& targets) const {
