@@ -43,6 +43,7 @@ Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& opti
 Array Embedding::forward(const Array& indices) const { return embedding(weight.array(), indices); }
 
 RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) : epsilon(eps) {
+  require_sizes("rms_norm", dim, dim);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
 }
 
@@ -52,6 +53,7 @@ Array RmsNorm::forward(const Array& x) const {
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const ParameterOptions& options)
     : epsilon(eps) {
+  require_sizes("layer_norm", dim, dim);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
   if (with_bias) bias = Tensor<1>(Initializer::zeros().make({dim}, dim, dim, options));
 }

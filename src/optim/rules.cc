@@ -1,6 +1,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 
@@ -13,7 +14,7 @@ void require(bool holds, const char* optimizer, const char* what, double value,
              const char* expected) {
   if (!holds) {
     throw Error(ErrorCode::invalid_argument, std::string(optimizer) + ": " + what +
-                                                 " out of range; got " + std::to_string(value) +
+                                                 " out of range; got " + number_text(value) +
                                                  ", expected " + expected);
   }
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "error_text.h"
 #include "hearth/nn.h"
 #include "hearth/optim.h"
 
@@ -282,6 +283,16 @@ TEST(Attention, CacheGivesWhatTheWholeSequenceGives) {
   EXPECT_LT(largest_difference(cat(parts, 1), whole), 1e-5);
   EXPECT_EQ(cache.length, 6);
   EXPECT_THROW((void)layer.forward(narrow(x, 1, 0, 1), causal), Error);
+}
+
+TEST(Layers, RefuseNegativeSizesByTheirNames) {
+  const auto message = [](auto make) {
+    return check::error_of(ErrorCode::invalid_argument, [&] { (void)make(); });
+  };
+  EXPECT_EQ(message([] { return nn::LayerNorm(-2); }),
+            "layer_norm: negative size; got -2 and -2, expected sizes >= 0");
+  EXPECT_EQ(message([] { return nn::RmsNorm(-2); }),
+            "rms_norm: negative size; got -2 and -2, expected sizes >= 0");
 }
 
 TEST(Layers, ParametersAreTensors) {
