@@ -36,6 +36,7 @@ GROUPS = [
     "^matmul/f32_",
     "^matmul/bf16_",
     "^rows/",
+    "^conv/",
     "^training/",
 ]
 PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
@@ -412,6 +413,19 @@ def torch_training_rows(wants, model):
     ]
 
 
+def torch_conv_rows(names):
+    """Convolutions in PyTorch, where it is installed; a row's name says the problem."""
+    rows = [name for name in names if name.startswith("conv/")]
+    if not rows:
+        return []
+    try:
+        from torch_conv import call_of, flops_of
+    except ImportError as error:
+        print(f"peers: no PyTorch to judge conv/: {error}", file=sys.stderr)
+        return []
+    return [Contestant("torch", row, call_of(row), 1e-9 * flops_of(row), True) for row in rows]
+
+
 # ---- Hearth and the report ----------------------------------------------------------------------
 
 
@@ -532,6 +546,7 @@ def main():
             contestants += make(set(names).__contains__)
         contestants += training_rows(set(names).__contains__, known["model"])
         contestants += torch_training_rows(set(names).__contains__, known["model"])
+        contestants += torch_conv_rows(names)
         measure(contestants, PEER_SECONDS)
         report = run_hearth(options, "^(" + "|".join(names) + ")$")
         measure(contestants, PEER_SECONDS)

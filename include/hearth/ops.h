@@ -309,6 +309,30 @@ struct AttentionOptions {
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
 
+// Of each spatial axis: a list has one number for each, or one for all of them.
+struct ConvOptions {
+  Dims stride = {};       // between positions; empty: 1
+  Dims padding = {};      // zeros before and after the input; empty: none
+  Dims padding_end = {};  // zeros after it, where they differ; empty: as padding
+  Dims dilation = {};     // between elements of the kernel; empty: 1
+  std::int64_t groups = 1;
+};
+// Convolution (cross-correlation) of x [batch, in, spatial...], with one to three spatial axes, and
+// weight [out, in / groups, kernel...]: [batch, out, positions...]. Output o of its group sums over
+// the group's inputs; bias [out] may be undefined. Float dtypes; halves are summed in f32. Throws
+// Error{shape} where the kernel does not fit into the padded input.
+HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
+                      const ConvOptions& options = {});
+
+struct ConvTransposeOptions : ConvOptions {
+  Dims output_padding = {};  // elements more at the end; below the stride or the dilation
+};
+// The gradient of conv for its input: x [batch, in, spatial...] and weight [in, out / groups,
+// kernel...] give [batch, out, extents...], (spatial - 1) * stride - padding - padding_end +
+// dilation * (kernel - 1) + 1 + output_padding each; bias [out] may be undefined.
+HEARTH_API Array conv_transpose(const Array& x, const Array& weight, const Array& bias = Array(),
+                                const ConvTransposeOptions& options = {});
+
 enum class Reduction : std::uint8_t { none, mean, sum };
 // -log softmax(logits)[target] in nats: logits [..., classes], index targets [...]. Rows whose
 // target is `ignore_index` give 0 and do not count in the mean. Half logits give f32. A target out

@@ -366,6 +366,64 @@ inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<
   return located(
       site, [&] { return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options)); });
 }
+template <int R>
+  requires(R >= 3 && R <= 5)
+Tensor<R> conv(const Tensor<R>& x, const Tensor<R>& weight,
+               const std::optional<Tensor<1>>& bias = std::nullopt, const ConvOptions& options = {},
+               CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(
+        hearth::conv(x.array(), weight.array(), bias ? bias->array() : Array(), options));
+  });
+}
+template <int R>
+  requires(R >= 3 && R <= 5)
+Tensor<R> conv_transpose(const Tensor<R>& x, const Tensor<R>& weight,
+                         const std::optional<Tensor<1>>& bias = std::nullopt,
+                         const ConvTransposeOptions& options = {},
+                         CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(
+        hearth::conv_transpose(x.array(), weight.array(), bias ? bias->array() : Array(), options));
+  });
+}
+// The same under Burn's and PyTorch's names.
+inline Tensor<3> conv1d(const Tensor<3>& x, const Tensor<3>& weight,
+                        const std::optional<Tensor<1>>& bias = std::nullopt,
+                        const ConvOptions& options = {}, CallSite site = CallSite::here()) {
+  return located_as("conv1d", site, [&] { return conv(x, weight, bias, options); });
+}
+inline Tensor<4> conv2d(const Tensor<4>& x, const Tensor<4>& weight,
+                        const std::optional<Tensor<1>>& bias = std::nullopt,
+                        const ConvOptions& options = {}, CallSite site = CallSite::here()) {
+  return located_as("conv2d", site, [&] { return conv(x, weight, bias, options); });
+}
+inline Tensor<5> conv3d(const Tensor<5>& x, const Tensor<5>& weight,
+                        const std::optional<Tensor<1>>& bias = std::nullopt,
+                        const ConvOptions& options = {}, CallSite site = CallSite::here()) {
+  return located_as("conv3d", site, [&] { return conv(x, weight, bias, options); });
+}
+inline Tensor<3> conv_transpose1d(const Tensor<3>& x, const Tensor<3>& weight,
+                                  const std::optional<Tensor<1>>& bias = std::nullopt,
+                                  const ConvTransposeOptions& options = {},
+                                  CallSite site = CallSite::here()) {
+  return located_as("conv_transpose1d", site,
+                    [&] { return conv_transpose(x, weight, bias, options); });
+}
+inline Tensor<4> conv_transpose2d(const Tensor<4>& x, const Tensor<4>& weight,
+                                  const std::optional<Tensor<1>>& bias = std::nullopt,
+                                  const ConvTransposeOptions& options = {},
+                                  CallSite site = CallSite::here()) {
+  return located_as("conv_transpose2d", site,
+                    [&] { return conv_transpose(x, weight, bias, options); });
+}
+inline Tensor<5> conv_transpose3d(const Tensor<5>& x, const Tensor<5>& weight,
+                                  const std::optional<Tensor<1>>& bias = std::nullopt,
+                                  const ConvTransposeOptions& options = {},
+                                  CallSite site = CallSite::here()) {
+  return located_as("conv_transpose3d", site,
+                    [&] { return conv_transpose(x, weight, bias, options); });
+}
 // The mean over the rows that count.
 template <int R>
 Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,

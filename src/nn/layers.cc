@@ -2,18 +2,12 @@
 
 #include "core/throw_as.h"
 #include "hearth/nn.h"
+#include "nn/parameter_dtype.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace nn {
 namespace {
-
-// A parameter in the dtype of the activations, where both have a value: the op that gets them
-// refuses what has none.
-Array as_dtype_of(const auto& parameter, const Array& x) {
-  return parameter.defined() && x.defined() ? cast(parameter.array(), x.dtype())
-                                            : parameter.array();
-}
 
 void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
   if (in < 0 || out < 0) {
@@ -32,7 +26,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) {
 }
 
 Array Linear::forward(const Array& x) const {
-  return linear(x, as_dtype_of(weight, x), as_dtype_of(bias, x));
+  return linear(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x));
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) {
@@ -48,7 +42,7 @@ RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) 
 }
 
 Array RmsNorm::forward(const Array& x) const {
-  return rms_norm(x, as_dtype_of(weight, x), epsilon);
+  return rms_norm(x, nn_detail::as_dtype_of(weight, x), epsilon);
 }
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const ParameterOptions& options)
@@ -59,7 +53,7 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const Paramet
 }
 
 Array LayerNorm::forward(const Array& x) const {
-  return layer_norm(x, as_dtype_of(weight, x), as_dtype_of(bias, x), epsilon);
+  return layer_norm(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x), epsilon);
 }
 
 Array Dropout::forward(const Array& x, bool training, Generator* source) const {

@@ -87,7 +87,8 @@ const std::vector<Call>& calls() {
       CALL(select, (x, list, 0)), CALL(select_add, (x, list, x, 0)),
       CALL(embedding, (x, i)), CALL(one_hot, (list, 3)),
       CALL(matmul, (x, x)), CALL(linear, (wide, x)), CALL(layer_norm, (x)), CALL(rms_norm, (x)),
-      CALL(rope, (x)), CALL(attention, (wide, wide, wide)), CALL(cross_entropy, (x, list)),
+      CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
+      CALL(conv, (wide, wide)), CALL(conv_transpose, (wide, wide)), CALL(cross_entropy, (x, list)),
       CALL(zeros_like, (x)), CALL(ones_like, (x)), CALL(full_like, (x, 1)),
       CALL(triu, (x)), CALL(tril, (x, 1)), CALL(dropout, (x, 0.5)),
   };

@@ -1,0 +1,81 @@
+#include <string>
+
+#include "hearth/nn_conv.h"
+#include "nn/parameter_dtype.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace nn {
+namespace {
+
+void require_channels(const char* layer, std::int64_t in, std::int64_t out, const Dims& kernel,
+                      std::int64_t groups) {
+  bool fits = in >= 0 && out >= 0 && groups > 0 && in % groups == 0 && out % groups == 0;
+  for (const std::int64_t extent : kernel) fits = fits && extent > 0;
+  if (fits) return;
+  throw Error(ErrorCode::invalid_argument,
+              std::string(layer) + ": sizes do not fit; got " + std::to_string(in) + " and " +
+                  std::to_string(out) + " channels, kernel " + to_string(kernel) + " and " +
+                  std::to_string(groups) + " groups, expected groups that divide the channels");
+}
+
+// Weights [first, second, kernel...]; each output sums `fan_in` products.
+template <int Rank>
+void make(Tensor<Rank>* weight, Tensor<1>* bias, std::int64_t first, std::int64_t second,
+          const Dims& kernel, std::int64_t out, std::int64_t fan_in, std::int64_t fan_out,
+          const ConvParameters& options) {
+  Shape shape = {first, second};
+  for (const std::int64_t extent : kernel) shape.push_back(extent);
+  const ParameterOptions& parameters = options.parameters;
+  *weight = Tensor<Rank>(options.initializer.make(shape, fan_in, fan_out, parameters));
+  if (!options.bias) return;
+  *bias = Tensor<1>(options.initializer.make({out}, fan_in, fan_out, parameters));
+}
+
+}  // namespace
+
+template <int Axes>
+Conv<Axes>::Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
+                 const ConvOptions& options, const ConvParameters& parameters)
+    : window(options) {
+  const Dims extents(kernel.extents);
+  require_channels("conv", in, out, extents, options.groups);
+  const std::int64_t taps = element_count(extents), groups = options.groups;
+  make(&weight, &bias, out, in / groups, extents, out, in / groups * taps, out / groups * taps,
+       parameters);
+}
+
+template <int Axes>
+Array Conv<Axes>::forward(const Array& x) const {
+  return conv(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x), window);
+}
+
+template <int Axes>
+ConvTranspose<Axes>::ConvTranspose(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
+                                   const ConvTransposeOptions& options,
+                                   const ConvParameters& parameters)
+    : window(options) {
+  const Dims extents(kernel.extents);
+  require_channels("conv_transpose", in, out, extents, options.groups);
+  const std::int64_t taps = element_count(extents), groups = options.groups;
+  // As PyTorch has it: the fan of the weight as it lies, [in, out / groups, kernel...].
+  make(&weight, &bias, in, out / groups, extents, out, out / groups * taps, in / groups * taps,
+       parameters);
+}
+
+template <int Axes>
+Array ConvTranspose<Axes>::forward(const Array& x) const {
+  return conv_transpose(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x),
+                        window);
+}
+
+template struct Conv<1>;
+template struct Conv<2>;
+template struct Conv<3>;
+template struct ConvTranspose<1>;
+template struct ConvTranspose<2>;
+template struct ConvTranspose<3>;
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,46 @@
+// How the window of a convolution walks its input, along one to three spatial axes.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/op_def.h"
+#include "graph/params.h"
+#include "hearth/shape.h"
+
+namespace hearth {
+
+// Element o of the output meets elements o * stride - before + k * dilation of the input, zero
+// where those lie outside. Lists have one item for each spatial axis.
+struct ConvWindow {
+  Dims stride, before, after, dilation;
+  std::int64_t groups = 1;
+
+  // Reads what append_to() wrote.
+  explicit ConvWindow(ParamReader& statics);
+  ConvWindow() = default;
+  void append_to(Params* params) const;
+
+  int axes() const { return stride.rank(); }
+  // Positions of a window of `kernel` elements over `extent`, which both are of one axis; 0 or less
+  // where it does not fit once.
+  std::int64_t positions(int axis, std::int64_t extent, std::int64_t kernel) const {
+    const std::int64_t covered = dilation[axis] * (kernel - 1) + 1;
+    const std::int64_t room = extent + before[axis] + after[axis] - covered;
+    return room < 0 ? 0 : room / stride[axis] + 1;
+  }
+  // Throws Error{invalid_argument} for numbers that make no window over `axes` axes.
+  void check(const Inference& inference, int axes) const;
+};
+
+inline constexpr ParamSpec kWindow[] = {
+    {.name = "stride", .type = ParamType::i64_list, .range = "[1, inf)"},
+    {.name = "padding", .type = ParamType::i64_list, .range = "[0, inf)"},
+    {.name = "padding_end", .type = ParamType::i64_list, .range = "[0, inf)"},
+    {.name = "dilation", .type = ParamType::i64_list, .range = "[1, inf)"},
+    {.name = "groups", .type = ParamType::i64, .range = "[1, inf)"}};
+
+// The extents after the first two: of x [batch, channels, spatial...] and weights.
+Dims spatial(const Shape& shape);
+Shape with_spatial(std::int64_t first, std::int64_t second, const Dims& extents);
+
+}  // namespace hearth
