@@ -33,7 +33,7 @@ int main() {
   save_safetensors(path, state_dict(trained), {{"written_by", "the inference example"}});
 
   Classifier loaded;
-  load_state_dict(loaded, load_safetensors(path).arrays);
+  load_state_dict(loaded, load_safetensors(path));
   freeze(loaded);
   std::filesystem::remove(path);
 

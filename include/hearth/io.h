@@ -26,6 +26,11 @@ HEARTH_API void save_safetensors(const std::string& path, const NamedArrays& arr
 // Throws Error{io}; Error{corrupt_file} with the byte offset where the contents break the format;
 // Error{unsupported} for dtypes and ranks that Hearth lacks.
 HEARTH_API SafetensorsContents load_safetensors(const std::string& path, Device device = Device());
+template <class Module>
+void load_state_dict(Module& module, const SafetensorsContents& contents,
+                     bool allow_unexpected = false, CallSite site = CallSite::here()) {
+  load_state_dict(module, contents.arrays, allow_unexpected, site);
+}
 // The same without copies where the device reads the host's memory (CPU, Metal): arrays are the
 // pages of the file then, read from disk when they are first used. So the file must not be changed
 // in place or cut while one of them lives; replacing it, as save_safetensors() does, is fine.

@@ -92,8 +92,8 @@ struct HEARTH_API Linear {
     visitor("bias", self.bias);
   }
 
-  Array weight;  // [out, in]
-  Array bias;    // [out], or without a value
+  Tensor<2> weight;  // [out, in]
+  Tensor<1> bias;    // [out], or without a value
 };
 
 // A table of vectors.
@@ -119,7 +119,7 @@ struct HEARTH_API Embedding {
     visitor("weight", self.weight);
   }
 
-  Array weight;  // [entries, dim]
+  Tensor<2> weight;  // [entries, dim]
 };
 
 // x / sqrt(mean(x^2) + epsilon) * weight over the last axis.
@@ -138,7 +138,7 @@ struct HEARTH_API RmsNorm {
     visitor("weight", self.weight);
   }
 
-  Array weight;  // [dim]
+  Tensor<1> weight;  // [dim]
   double epsilon = 1e-5;
 };
 
@@ -160,8 +160,8 @@ struct HEARTH_API LayerNorm {
     visitor("bias", self.bias);
   }
 
-  Array weight;  // [dim]
-  Array bias;    // [dim], or without a value
+  Tensor<1> weight;  // [dim]
+  Tensor<1> bias;    // [dim], or without a value
   double epsilon = 1e-5;
 };
 
@@ -191,15 +191,15 @@ struct HEARTH_API KvCache {
   KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity, std::int64_t head_dim,
           DType dtype = DType::f32, Device device = Device());
 
-  std::int64_t capacity() const { return keys.shape(2); }
+  std::int64_t capacity() const { return keys.shape()[2]; }
   // Writes k, v [batch, kv_heads, rows, head_dim] after what is there. Throws Error{shape} when
   // they do not fit.
-  void append(const Array& k, const Array& v);
+  void append(const Tensor<4>& k, const Tensor<4>& v);
   // Forgets all positions; the memory is kept.
   void clear() noexcept { length = 0; }
 
-  Array keys;    // [batch, kv_heads, capacity, head_dim]
-  Array values;  // the same
+  Tensor<4> keys;    // [batch, kv_heads, capacity, head_dim]
+  Tensor<4> values;  // the same
   std::int64_t length = 0;
 };
 

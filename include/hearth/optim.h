@@ -39,6 +39,14 @@ namespace optim {
 class HEARTH_API Optimizer {
  public:
   virtual ~Optimizer();
+  // What other libraries ask for here.
+  template <class First, class... Others>
+    requires(parameter_detail::kIsSteppedBy<First>)
+  explicit Optimizer(First&&, const Others&...) {
+    static_assert(tensor_detail::kNever<First>,
+                  "an optimizer is made of options alone, as AdamW({.weight_decay = 0.1}); the "
+                  "module and the learning rate are given to step(model, gradients, rate)");
+  }
 
   struct StepOptions {
     bool allow_none = false;  // a step without any gradient changes nothing, instead of an error
@@ -90,7 +98,11 @@ class HEARTH_API Optimizer {
   void load_state_dict(const NamedArrays& state, CallSite site = CallSite::here());
 
  protected:
-  explicit Optimizer(std::vector<std::string> slot_names) : slot_names_(std::move(slot_names)) {}
+  // The arrays of state that a parameter has, by name.
+  struct SlotNames {
+    std::vector<std::string> names;
+  };
+  explicit Optimizer(SlotNames slots) : slot_names_(std::move(slots.names)) {}
   Optimizer(const Optimizer&) = default;
   Optimizer& operator=(const Optimizer&) = default;
 
@@ -150,6 +162,7 @@ class HEARTH_API Sgd : public Optimizer {
     double weight_decay = 0;
   };
   // Throws Error{invalid_argument} for numbers out of range.
+  using Optimizer::Optimizer;
   explicit Sgd(const Options& options);
   Sgd() : Sgd(Options()) {}
 
@@ -169,6 +182,7 @@ class HEARTH_API Adam : public Optimizer {
     double epsilon = 1e-5;  // Burn's; PyTorch's is 1e-8
     double weight_decay = 0;
   };
+  using Optimizer::Optimizer;
   explicit Adam(const Options& options);
   Adam() : Adam(Options()) {}
 
@@ -191,6 +205,7 @@ class HEARTH_API AdamW : public Optimizer {
     double weight_decay = 1e-4;  // Burn's; PyTorch's is 1e-2
     bool decay_vectors = true;
   };
+  using Optimizer::Optimizer;
   explicit AdamW(const Options& options);
   AdamW() : AdamW(Options()) {}
 

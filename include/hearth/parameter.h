@@ -67,6 +67,15 @@ inline constexpr bool kHoldsTensors =
                    tensor_detail::kIsTensor<std::remove_cvref_t<decltype(*std::begin(range))>>;
     };
 
+// Whether a type is a rate, parameters or a module.
+template <class T>
+inline constexpr bool kIsSteppedBy =
+    std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+    std::is_same_v<std::remove_cvref_t<T>, std::vector<Parameter>> ||
+    requires(std::remove_cvref_t<T>& module) {
+      std::remove_cvref_t<T>::members(module, [](std::string_view, auto&) {});
+    };
+
 template <class F>
 struct Walk {
   F& f;
@@ -116,6 +125,8 @@ void visit(Module& module, F&& f) {
 
 template <class Module>
 std::vector<Parameter> parameters(Module& module) {
+  static_assert(!std::is_const_v<Module>,
+                "a const module keeps its values: parameters are of one that may change");
   std::vector<Parameter> out;
   visit(module, [&](const std::string& name, Array& array) { out.push_back({name, &array}); });
   return out;

@@ -12,11 +12,14 @@
 // copies share, nothing runs until it is read.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -91,6 +94,15 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
     return false;
   }
 
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    static_assert(
+        tensor_detail::kNever<T>,
+        "a tensor is not a number: read its only element by item(), as in x[0][1].item()");
+    return T();
+  }
+
   const Array& array() const& noexcept { return array_; }
   Array array() && noexcept { return std::move(array_); }
 
@@ -112,6 +124,10 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
   Tensor to(Device device, CallSite site = CallSite::here()) const {
     return located(site, [&] { return to_device(device); });
   }
+  // By its name, as of Device::named().
+  Tensor to(std::string_view device, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return to_device(Device::named(device)); });
+  }
   // To a dtype of the same kind; float_(), int_() and bool_() change the kind.
   Tensor to(DType dtype, CallSite site = CallSite::here()) const {
     return located_as("to", site, [&] { return cast(dtype); });
@@ -129,6 +145,13 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
   std::vector<T> to_data(CallSite site = CallSite::here()) const {
     located(site, [&] { array_.eval(); });
     return located_as("to_data", site, [&] { return array_.template to_vector<T>(); });
+  }
+  template <std::size_t None = 0>
+  std::vector<Item> to_data() const {
+    static_assert(tensor_detail::kNever<std::array<Item, None>>,
+                  "to_data() is asked for the type of an element: write to_data<float>(), or of "
+                  "the tensor's dtype");
+    return {};
   }
   // The same to read, without a copy where there need not be one.
   template <class T>

@@ -46,6 +46,29 @@ Tensor<R, K> where(const Tensor<R, Bool>& condition, N a, const Tensor<R, K>& b,
     return Tensor<R, K>(hearth::where(condition.array(), tensor_detail::scalar(a), b.array()));
   });
 }
+template <int A, int B, TensorKind K, TensorKind L>
+Tensor<A, K> max(const Tensor<A, K>&, const Tensor<B, L>&) {
+  static_assert(tensor_detail::kNever<K>,
+                "max() is over everything: write maximum(a, b) for the larger of each pair");
+  return {};
+}
+template <int A, int B, TensorKind K, TensorKind L>
+Tensor<A, K> min(const Tensor<A, K>&, const Tensor<B, L>&) {
+  static_assert(tensor_detail::kNever<K>,
+                "min() is over everything: write minimum(a, b) for the smaller of each pair");
+  return {};
+}
+// Of two numbers: Int where both are whole, else Float.
+template <int R, class A, class B>
+  requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::same_as<A, bool> &&
+           !std::same_as<B, bool>)
+auto where(const Tensor<R, Bool>& condition, A a, B b, CallSite site = CallSite::here()) {
+  using K = std::conditional_t<std::integral<A> && std::integral<B>, Int, Float>;
+  return located(site, [&] {
+    const Array other = hearth::full({}, tensor_detail::scalar(b), K::kDefault, condition.device());
+    return Tensor<R, K>(hearth::where(condition.array(), tensor_detail::scalar(a), other));
+  });
+}
 template <int R, NumericKind K>
 Tensor<R, K> pow(const Tensor<R, K>& base, const Tensor<R, K>& exponent,
                  CallSite site = CallSite::here()) {
@@ -144,21 +167,40 @@ Tensor<1> std(const Tensor<R>& x, CallSite site = CallSite::here()) {
 // Lists of extents and axes say the result's rank: reshape(x, {2, -1}), unsqueeze(x, {0}). Where
 // they cannot, it stands first: squeeze<1>(x), flatten<2>(x, 1).
 
-template <int R, TensorKind K, std::size_t N>
-Tensor<static_cast<int>(N), K> reshape(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
+template <int R, TensorKind K, std::integral I, std::size_t N>
+Tensor<static_cast<int>(N), K> reshape(const Tensor<R, K>& x, const I (&extents)[N],
                                        CallSite site = CallSite::here()) {
   return x.reshape(extents, site);
 }
 template <int R, TensorKind K, std::size_t N>
-Tensor<static_cast<int>(N), K> expand(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
+Tensor<static_cast<int>(N), K> reshape(const Tensor<R, K>& x, const Extent (&extents)[N],
+                                       CallSite site = CallSite::here()) {
+  return x.reshape(extents, site);
+}
+template <int R, TensorKind K, std::integral I, std::size_t N>
+Tensor<static_cast<int>(N), K> expand(const Tensor<R, K>& x, const I (&extents)[N],
                                       CallSite site = CallSite::here()) {
   return x.expand(extents, site);
 }
 template <int R, TensorKind K, std::size_t N>
-Tensor<static_cast<int>(N), K> broadcast_to(const Tensor<R, K>& x, const std::int64_t (&extents)[N],
+Tensor<static_cast<int>(N), K> expand(const Tensor<R, K>& x, const Extent (&extents)[N],
+                                      CallSite site = CallSite::here()) {
+  return x.expand(extents, site);
+}
+template <int R, TensorKind K, std::integral I, std::size_t N>
+Tensor<static_cast<int>(N), K> broadcast_to(const Tensor<R, K>& x, const I (&extents)[N],
                                             CallSite site = CallSite::here()) {
   return located(site, [&] {
-    return Tensor<static_cast<int>(N), K>(hearth::broadcast_to(x.array(), Shape(extents, N)));
+    return Tensor<static_cast<int>(N), K>(
+        hearth::broadcast_to(x.array(), tensor_detail::shape_of(extents)));
+  });
+}
+template <int R, TensorKind K, std::size_t N>
+Tensor<static_cast<int>(N), K> broadcast_to(const Tensor<R, K>& x, const Extent (&extents)[N],
+                                            CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<static_cast<int>(N), K>(
+        hearth::broadcast_to(x.array(), tensor_detail::shape_of(extents)));
   });
 }
 template <int R, TensorKind K>

@@ -57,11 +57,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::sqrt(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> sqrt(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "sqrt() takes Float tensors: write float_().sqrt()");
+    return {};
+  }
   // 1 / sqrt(x).
   Tensor<Rank, K> rsqrt(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::rsqrt(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> rsqrt(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "rsqrt() takes Float tensors: write float_().rsqrt()");
+    return {};
   }
   // 1 / x.
   Tensor<Rank, K> recip(CallSite site = CallSite::here()) const
@@ -69,11 +81,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::recip(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> recip(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "recip() takes Float tensors: write float_().recip()");
+    return {};
+  }
   // e^x.
   Tensor<Rank, K> exp(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::exp(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> exp(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "exp() takes Float tensors: write float_().exp()");
+    return {};
   }
   // e^x - 1, exact near 0.
   Tensor<Rank, K> expm1(CallSite site = CallSite::here()) const
@@ -81,11 +105,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::expm1(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> expm1(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "expm1() takes Float tensors: write float_().expm1()");
+    return {};
+  }
   // The natural logarithm.
   Tensor<Rank, K> log(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::log(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> log(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "log() takes Float tensors: write float_().log()");
+    return {};
   }
   // log(1 + x), exact near 0.
   Tensor<Rank, K> log1p(CallSite site = CallSite::here()) const
@@ -93,11 +129,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::log1p(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> log1p(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "log1p() takes Float tensors: write float_().log1p()");
+    return {};
+  }
   // The hyperbolic tangent.
   Tensor<Rank, K> tanh(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::tanh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> tanh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "tanh() takes Float tensors: write float_().tanh()");
+    return {};
   }
   // 1 / (1 + e^-x), without overflow.
   Tensor<Rank, K> sigmoid(CallSite site = CallSite::here()) const
@@ -105,11 +153,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::sigmoid(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> sigmoid(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "sigmoid() takes Float tensors: write float_().sigmoid()");
+    return {};
+  }
   // The error function.
   Tensor<Rank, K> erf(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::erf(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> erf(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "erf() takes Float tensors: write float_().erf()");
+    return {};
   }
   // The sine of x in radians.
   Tensor<Rank, K> sin(CallSite site = CallSite::here()) const
@@ -117,11 +177,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::sin(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> sin(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "sin() takes Float tensors: write float_().sin()");
+    return {};
+  }
   // The cosine of x in radians.
   Tensor<Rank, K> cos(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::cos(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> cos(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "cos() takes Float tensors: write float_().cos()");
+    return {};
   }
   // The tangent of x in radians.
   Tensor<Rank, K> tan(CallSite site = CallSite::here()) const
@@ -129,11 +201,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::tan(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> tan(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "tan() takes Float tensors: write float_().tan()");
+    return {};
+  }
   // The largest whole number not above x.
   Tensor<Rank, K> floor(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::floor(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> floor(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "floor() takes Float tensors: write float_().floor()");
+    return {};
   }
   // The smallest whole number not below x.
   Tensor<Rank, K> ceil(CallSite site = CallSite::here()) const
@@ -141,11 +225,23 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::ceil(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> ceil(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "ceil() takes Float tensors: write float_().ceil()");
+    return {};
+  }
   // The nearest whole number; ties to even.
   Tensor<Rank, K> round(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::round(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> round(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "round() takes Float tensors: write float_().round()");
+    return {};
   }
   // x where x > 0, else 0; NaN stays.
   Tensor<Rank, K> relu(CallSite site = CallSite::here()) const
@@ -153,17 +249,35 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::relu(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> relu(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "relu() takes Float tensors: write float_().relu()");
+    return {};
+  }
   // x * (1 + erf(x / sqrt(2))) / 2.
   Tensor<Rank, K> gelu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::gelu(array())); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> gelu(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "gelu() takes Float tensors: write float_().gelu()");
+    return {};
+  }
   // x * sigmoid(x).
   Tensor<Rank, K> silu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::silu(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> silu(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "silu() takes Float tensors: write float_().silu()");
+    return {};
   }
   // a + b.
   Tensor<Rank, K> add(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -412,6 +526,12 @@ class Methods {
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<Bool>(hearth::is_nan(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, Bool> is_nan(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "is_nan() takes Float tensors: write float_().is_nan()");
+    return {};
   }
   // The sum over axes; integers keep their dtype and wrap.
   Total<K> sum(CallSite site = CallSite::here()) const
@@ -696,17 +816,35 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::softmax(array(), dim)); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> softmax(std::int64_t, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "softmax() takes Float tensors: write float_().softmax()");
+    return {};
+  }
   // x - logsumexp(x) along an axis.
   Tensor<Rank, K> log_softmax(std::int64_t dim, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::log_softmax(array(), dim)); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> log_softmax(std::int64_t, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "log_softmax() takes Float tensors: write float_().log_softmax()");
+    return {};
+  }
   // log(sum(e^x)) along an axis.
   Tensor<Rank, K> logsumexp(std::int64_t dim, CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::logsumexp(array(), dim, true)); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> logsumexp(std::int64_t, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "logsumexp() takes Float tensors: write float_().logsumexp()");
+    return {};
   }
 
  private:
@@ -725,96 +863,96 @@ class Methods {
 
 // The methods as functions: exp(x) is x.exp(). Reductions are over everything.
 
-template <int R, NumericKind K>
+template <int R, TensorKind K>
 Tensor<R, K> neg(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.neg(site);
 }
-template <int R, NumericKind K>
+template <int R, TensorKind K>
 Tensor<R, K> abs(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.abs(site);
 }
-template <int R, NumericKind K>
+template <int R, TensorKind K>
 Tensor<R, K> sign(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sign(site);
 }
-template <int R, NumericKind K>
+template <int R, TensorKind K>
 Tensor<R, K> square(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.square(site);
 }
-template <int R>
-Tensor<R> sqrt(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> sqrt(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sqrt(site);
 }
-template <int R>
-Tensor<R> rsqrt(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> rsqrt(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.rsqrt(site);
 }
-template <int R>
-Tensor<R> recip(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> recip(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.recip(site);
 }
-template <int R>
-Tensor<R> exp(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> exp(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.exp(site);
 }
-template <int R>
-Tensor<R> expm1(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> expm1(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.expm1(site);
 }
-template <int R>
-Tensor<R> log(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> log(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.log(site);
 }
-template <int R>
-Tensor<R> log1p(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> log1p(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.log1p(site);
 }
-template <int R>
-Tensor<R> tanh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> tanh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.tanh(site);
 }
-template <int R>
-Tensor<R> sigmoid(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> sigmoid(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sigmoid(site);
 }
-template <int R>
-Tensor<R> erf(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> erf(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.erf(site);
 }
-template <int R>
-Tensor<R> sin(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> sin(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sin(site);
 }
-template <int R>
-Tensor<R> cos(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> cos(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.cos(site);
 }
-template <int R>
-Tensor<R> tan(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> tan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.tan(site);
 }
-template <int R>
-Tensor<R> floor(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> floor(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.floor(site);
 }
-template <int R>
-Tensor<R> ceil(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> ceil(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.ceil(site);
 }
-template <int R>
-Tensor<R> round(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> round(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.round(site);
 }
-template <int R>
-Tensor<R> relu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> relu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.relu(site);
 }
-template <int R>
-Tensor<R> gelu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> gelu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.gelu(site);
 }
-template <int R>
-Tensor<R> silu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> silu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.silu(site);
 }
 template <int R, NumericKind K>
@@ -1053,33 +1191,73 @@ Tensor<R, Bool> logical_xor(N number, const Tensor<R, Bool>& x, CallSite site = 
     return Tensor<R, Bool>(hearth::logical_xor(tensor_detail::scalar(number), x.array()));
   });
 }
-template <int R>
-Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, K> logical_not(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return located_as("logical_not", site, [&] { return x.bool_not(); });
 }
-template <int R>
-Tensor<R, Bool> is_nan(const Tensor<R>& x, CallSite site = CallSite::here()) {
+template <int R, TensorKind K>
+Tensor<R, Bool> is_nan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.is_nan(site);
 }
 template <int R, NumericKind K>
 Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sum(site);
 }
+template <int R, NumericKind K, std::integral D>
+Tensor<1, K> sum(const Tensor<R, K>& x, D dim) {
+  return x.sum(dim);
+}
+template <int R, NumericKind K, class D>
+Tensor<1, K> sum(const Tensor<R, K>& x, std::initializer_list<D> dim) {
+  return x.sum(dim);
+}
 template <int R, NumericKind K>
 Tensor<1, K> prod(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.prod(site);
+}
+template <int R, NumericKind K, std::integral D>
+Tensor<1, K> prod(const Tensor<R, K>& x, D dim) {
+  return x.prod(dim);
+}
+template <int R, NumericKind K, class D>
+Tensor<1, K> prod(const Tensor<R, K>& x, std::initializer_list<D> dim) {
+  return x.prod(dim);
 }
 template <int R, NumericKind K>
 Tensor<1, K> max(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.max(site);
 }
+template <int R, NumericKind K, std::integral D>
+Tensor<1, K> max(const Tensor<R, K>& x, D dim) {
+  return x.max(dim);
+}
+template <int R, NumericKind K, class D>
+Tensor<1, K> max(const Tensor<R, K>& x, std::initializer_list<D> dim) {
+  return x.max(dim);
+}
 template <int R, NumericKind K>
 Tensor<1, K> min(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.min(site);
 }
+template <int R, NumericKind K, std::integral D>
+Tensor<1, K> min(const Tensor<R, K>& x, D dim) {
+  return x.min(dim);
+}
+template <int R, NumericKind K, class D>
+Tensor<1, K> min(const Tensor<R, K>& x, std::initializer_list<D> dim) {
+  return x.min(dim);
+}
 template <int R, TensorKind K>
 Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.any(site);
+}
+template <int R, TensorKind K, std::integral D>
+Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, D dim) {
+  return x.any(dim);
+}
+template <int R, TensorKind K, class D>
+Tensor<R * 0 + 1, Bool> any(const Tensor<R, K>& x, std::initializer_list<D> dim) {
+  return x.any(dim);
 }
 template <int R, NumericKind K>
 Tensor<R, Int> argmax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {

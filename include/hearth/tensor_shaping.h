@@ -24,11 +24,18 @@ class Shaping {
 
  public:
   // The result's rank is the number of extents: reshape({2, -1}); one may be -1.
-  template <std::size_t R>
-  Tensor<static_cast<int>(R), K> reshape(const std::int64_t (&extents)[R],
+  template <std::integral I, std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const I (&extents)[R],
                                          CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return made<Tensor<static_cast<int>(R), K>>(hearth::reshape(array(), Shape(extents, R)));
+      return made<Tensor<static_cast<int>(R), K>>(hearth::reshape(array(), shape_of(extents)));
+    });
+  }
+  template <std::size_t R>
+  Tensor<static_cast<int>(R), K> reshape(const Extent (&extents)[R],
+                                         CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Tensor<static_cast<int>(R), K>>(hearth::reshape(array(), shape_of(extents)));
     });
   }
   template <std::size_t R>
@@ -43,12 +50,20 @@ class Shaping {
     return reshape({first.value, static_cast<std::int64_t>(others)...}, first.site);
   }
   // Stretches extents of 1 and adds dimensions in front; -1 keeps an extent.
-  template <std::size_t R>
+  template <std::integral I, std::size_t R>
     requires(R >= Rank)
-  Tensor<static_cast<int>(R), K> expand(const std::int64_t (&extents)[R],
+  Tensor<static_cast<int>(R), K> expand(const I (&extents)[R],
                                         CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      return made<Tensor<static_cast<int>(R), K>>(hearth::expand(array(), Shape(extents, R)));
+      return made<Tensor<static_cast<int>(R), K>>(hearth::expand(array(), shape_of(extents)));
+    });
+  }
+  template <std::size_t R>
+    requires(R >= Rank)
+  Tensor<static_cast<int>(R), K> expand(const Extent (&extents)[R],
+                                        CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Tensor<static_cast<int>(R), K>>(hearth::expand(array(), shape_of(extents)));
     });
   }
   template <std::size_t R>

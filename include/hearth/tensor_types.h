@@ -76,6 +76,15 @@ struct Extents {
   ExtentArray<Rank> values;
 };
 
+// One extent of a list whose numbers are of several types; lists of one type are integers.
+struct Extent {
+  template <std::integral I>
+  Extent(I extent) : value(static_cast<std::int64_t>(extent)) {}  // NOLINT
+  explicit operator std::int64_t() const noexcept { return value; }
+
+  std::int64_t value;
+};
+
 // Where a tensor is made and in which dtype; the default is the kind's (f32, i64, bool).
 struct TensorOptions {
   TensorOptions() = default;
@@ -116,6 +125,13 @@ struct Access {
 template <class T>
 T made(Array&& array) {
   return Access::made<T>(std::move(array));
+}
+
+template <class E, std::size_t N>
+Shape shape_of(const E (&extents)[N]) {
+  ExtentArray<static_cast<int>(N)> values;
+  for (std::size_t i = 0; i < N; ++i) values[i] = static_cast<std::int64_t>(extents[i]);
+  return Shape(values);
 }
 
 // For static_asserts that fail only where a template is used.

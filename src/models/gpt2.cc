@@ -99,13 +99,13 @@ Array Gpt2::hidden(const Array& tokens) const {
                                       std::to_string(rows) + ", expected at most " +
                                       std::to_string(config.context));
   }
-  Array x = cast(wte.forward(tokens) + narrow(wpe.weight, 0, 0, rows), wide(compute));
+  Array x = cast(wte.forward(tokens) + narrow(wpe.weight.array(), 0, 0, rows), wide(compute));
   for (const Gpt2Layer& layer : layers) x = layer.forward(x, compute);
   return cast(ln_f.forward(x), compute);
 }
 
 Array Gpt2::logits(const Array& activations) const {
-  return linear(activations, cast(wte.weight, activations.dtype()));
+  return linear(activations, cast(wte.weight.array(), activations.dtype()));
 }
 
 Array Gpt2::loss(const Array& tokens, const Array& targets) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "core/philox.h"
 
 namespace hearth::models {
@@ -13,14 +14,13 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
     throw Error(ErrorCode::invalid_argument, "sampler: " + what);
   };
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature)) {
-    fail("temperature out of range; got " + std::to_string(options.temperature) +
-         ", expected >= 0");
+    fail("temperature out of range; got " + number_text(options.temperature) + ", expected >= 0");
   }
   if (options.top_k < 0) {
     fail("top_k out of range; got " + std::to_string(options.top_k) + ", expected >= 0");
   }
   if (!(options.top_p > 0 && options.top_p <= 1)) {
-    fail("top_p out of range; got " + std::to_string(options.top_p) + ", expected (0, 1]");
+    fail("top_p out of range; got " + number_text(options.top_p) + ", expected (0, 1]");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/number_text.h"
 #include "models/require.h"
 
 namespace hearth::models {
@@ -37,7 +38,7 @@ TransformerConfig TransformerConfig::resolved() const {
   if (!(out.rope_base > 0) || !(out.norm_epsilon > 0)) {
     throw Error(ErrorCode::invalid_argument,
                 "transformer: rope base or norm epsilon out of range; got " +
-                    std::to_string(out.rope_base) + " and " + std::to_string(out.norm_epsilon) +
+                    number_text(out.rope_base) + " and " + number_text(out.norm_epsilon) +
                     ", expected numbers > 0");
   }
   return out;
@@ -112,7 +113,7 @@ Array Transformer::hidden(const Array& tokens, KvCaches* caches) const {
 
 Array Transformer::logits(const Array& activations) const {
   if (!config.tied) return lm_head.forward(activations);
-  return linear(activations, cast(embed_tokens.weight, activations.dtype()));
+  return linear(activations, cast(embed_tokens.weight.array(), activations.dtype()));
 }
 
 Array Transformer::loss(const Array& tokens, const Array& targets) const {

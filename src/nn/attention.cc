@@ -11,20 +11,19 @@ KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacit
                  std::int64_t head_dim, DType dtype, Device device) {
   const Shape shape = {batch, kv_heads, capacity, head_dim};
   // Dense arrays of their own, so that the first append already writes in place.
-  keys = contiguous(zeros(shape, dtype, device));
-  values = contiguous(zeros(shape, dtype, device));
+  keys = Tensor<4>(contiguous(zeros(shape, dtype, device)));
+  values = Tensor<4>(contiguous(zeros(shape, dtype, device)));
 }
 
-void KvCache::append(const Array& k, const Array& v) {
-  const std::int64_t rows = k.shape(-2);
+void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
+  const std::int64_t rows = k.shape()[2];
   if (length + rows > capacity()) {
     throw Error(ErrorCode::shape, "kv_cache: full; got " + std::to_string(rows) + " rows behind " +
                                       std::to_string(length) + ", expected at most " +
                                       std::to_string(capacity()) + " in all");
   }
-  const Dims start = {0, 0, length, 0};
-  keys = dynamic_slice_assign(keys, start, k);
-  values = dynamic_slice_assign(values, start, v);
+  keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
+  values = dynamic_slice_assign(values, {0, 0, length, 0}, v);
   length += rows;
 }
 
@@ -86,9 +85,9 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   options.causal = call.causal;
   options.mask = call.mask;
   if (call.cache != nullptr) {
-    call.cache->append(k, v);
-    k = call.cache->keys;
-    v = call.cache->values;
+    call.cache->append(Tensor<4>(k), Tensor<4>(v));
+    k = call.cache->keys.array();
+    v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
   const Array mixed = attention(q, k, v, options);

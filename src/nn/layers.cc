@@ -10,8 +10,9 @@ namespace {
 
 // A parameter in the dtype of the activations, where both have a value: the op that gets them
 // refuses what has none.
-Array as_dtype_of(const Array& parameter, const Array& x) {
-  return parameter.defined() && x.defined() ? cast(parameter, x.dtype()) : parameter;
+Array as_dtype_of(const auto& parameter, const Array& x) {
+  return parameter.defined() && x.defined() ? cast(parameter.array(), x.dtype())
+                                            : parameter.array();
 }
 
 void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
@@ -26,8 +27,8 @@ void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) {
   require_sizes("linear", in, out);
-  weight = options.initializer.make({out, in}, in, out, options.parameters);
-  if (options.bias) bias = options.initializer.make({out}, in, out, options.parameters);
+  weight = Tensor<2>(options.initializer.make({out, in}, in, out, options.parameters));
+  if (options.bias) bias = Tensor<1>(options.initializer.make({out}, in, out, options.parameters));
 }
 
 Array Linear::forward(const Array& x) const {
@@ -36,13 +37,14 @@ Array Linear::forward(const Array& x) const {
 
 Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) {
   require_sizes("embedding", entries, dim);
-  weight = options.initializer.make({entries, dim}, entries, dim, options.parameters);
+  weight = Tensor<2>(options.initializer.make({entries, dim}, entries, dim, options.parameters));
 }
 
-Array Embedding::forward(const Array& indices) const { return embedding(weight, indices); }
+Array Embedding::forward(const Array& indices) const { return embedding(weight.array(), indices); }
 
 RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) : epsilon(eps) {
-  weight = Initializer::ones().make({dim}, dim, dim, options);
+  require_sizes("rms_norm", dim, dim);
+  weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
 }
 
 Array RmsNorm::forward(const Array& x) const {
@@ -51,8 +53,9 @@ Array RmsNorm::forward(const Array& x) const {
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const ParameterOptions& options)
     : epsilon(eps) {
-  weight = Initializer::ones().make({dim}, dim, dim, options);
-  if (with_bias) bias = Initializer::zeros().make({dim}, dim, dim, options);
+  require_sizes("layer_norm", dim, dim);
+  weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
+  if (with_bias) bias = Tensor<1>(Initializer::zeros().make({dim}, dim, dim, options));
 }
 
 Array LayerNorm::forward(const Array& x) const {

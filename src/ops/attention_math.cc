@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "core/number_text.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
@@ -114,11 +115,11 @@ Shape check_operands(const Inference& inference, int first) {
       settings_of(ParamReader(inference.params.statics().span()), inference.params.dynamics()[0]);
   if (!std::isfinite(s.scale)) {
     inference.fail(ErrorCode::invalid_argument,
-                   "scale is not finite; got " + std::to_string(s.scale) + ", expected a number");
+                   "scale is not finite; got " + number_text(s.scale) + ", expected a number");
   }
   if (!(s.softcap >= 0) || !std::isfinite(s.softcap)) {
     inference.fail(ErrorCode::invalid_argument, "softcap is out of range; got " +
-                                                    std::to_string(s.softcap) +
+                                                    number_text(s.softcap) +
                                                     ", expected 0 for none or a positive number");
   }
   if (s.kv_length < 0 || s.kv_length > k[2] || (!s.bounded && s.kv_length != k[2])) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/number_text.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -44,7 +45,7 @@ std::int64_t infer_rows(Inference& inference, int x) {
   const double epsilon = ParamReader(inference.params.statics().span()).f64();
   if (!(epsilon >= 0)) {
     inference.fail(ErrorCode::invalid_argument,
-                   "epsilon is negative; got " + std::to_string(epsilon) + ", expected 0 or more");
+                   "epsilon is negative; got " + number_text(epsilon) + ", expected 0 or more");
   }
   inference.shape = shape;
   inference.dtype = inference.scalar_dtype = dtype;
@@ -148,7 +149,7 @@ void infer_rope(Inference& inference) {
   const double base = ParamReader(inference.params.statics().span()).f64();
   if (!(base > 0) || !std::isfinite(base)) {
     inference.fail(ErrorCode::invalid_argument, "base is not a positive number; got " +
-                                                    std::to_string(base) +
+                                                    number_text(base) +
                                                     ", expected something like 10000");
   }
   inference.shape = x.shape();

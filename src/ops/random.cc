@@ -1,10 +1,10 @@
 // Counter-based random numbers; the kernels follow include/hearth/random.h.
 
 #include "hearth/random.h"
+#include "core/number_text.h"
 #include "core/throw_as.h"
 
 #include <atomic>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -81,11 +81,6 @@ void infer_drawn(Inference& inference) {
                                        expected);
 }
 
-std::string text(double value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
-}
-
 double largest_float(DType dtype) {
   switch (dtype) {
     case DType::f64:
@@ -109,7 +104,9 @@ void infer_uniform(Inference& inference) {
   infer_drawn(inference);
   const double low = real(inference, kFirstWord);
   const double high = real(inference, kSecondWord);
-  const auto got = [&] { return "; got low " + text(low) + " and high " + text(high); };
+  const auto got = [&] {
+    return "; got low " + number_text(low) + " and high " + number_text(high);
+  };
   if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
     inference.fail(ErrorCode::invalid_argument,
                    "no range" + got() + ", expected numbers with low <= high");
@@ -138,7 +135,7 @@ void infer_bernoulli(Inference& inference) {
   const double probability = real(inference, kFirstWord);
   if (probability >= 0 && probability <= 1) return;
   inference.fail(ErrorCode::invalid_argument, "probability out of range; got " +
-                                                  std::to_string(probability) +
+                                                  number_text(probability) +
                                                   ", expected a number from 0 to 1");
 }
 
@@ -147,15 +144,15 @@ void infer_integers(Inference& inference) {
   const std::int64_t low = dynamic_i64(inference.params.dynamics()[kFirstWord]);
   const std::int64_t high = dynamic_i64(inference.params.dynamics()[kSecondWord]);
   if (low >= high) {
-    inference.fail(ErrorCode::invalid_argument, "range is empty; got low " + std::to_string(low) +
-                                                    " and high " + std::to_string(high) +
+    inference.fail(ErrorCode::invalid_argument, "range is empty; got low " + number_text(low) +
+                                                    " and high " + number_text(high) +
                                                     ", expected low < high");
   }
   const IntegerLimits limits = integer_limits(inference.dtype);
   if (low < limits.least || high - 1 > limits.highest) {
     inference.fail(ErrorCode::invalid_argument,
                    "range does not fit " + std::string(name(inference.dtype)) + "; got low " +
-                       std::to_string(low) + " and high " + std::to_string(high) +
+                       number_text(low) + " and high " + number_text(high) +
                        ", expected values from " + std::to_string(limits.least) + " to " +
                        std::to_string(limits.highest));
   }
@@ -429,7 +426,7 @@ Array random_permutation(std::int64_t count, DType dtype, Device device, Generat
 Array dropout(const Array& x, double probability, bool training, Generator* source) try {
   if (!(probability >= 0 && probability <= 1)) {
     throw Error(ErrorCode::invalid_argument, "dropout: probability out of range; got " +
-                                                 std::to_string(probability) +
+                                                 number_text(probability) +
                                                  ", expected a number from 0 to 1");
   }
   if (!is_float(x.dtype())) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/compute_class.h"
+#include "core/number_text.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 
@@ -168,7 +169,7 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
   located(site, [&] {
     if (!(learning_rate >= 0 && std::isfinite(learning_rate))) {
       throw Error(ErrorCode::invalid_argument, "step: learning rate out of range; got " +
-                                                   std::to_string(learning_rate) +
+                                                   number_text(learning_rate) +
                                                    ", expected a finite number >= 0");
     }
     const NoGrad no_grad;

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 
@@ -13,7 +14,7 @@ void require(bool holds, const char* optimizer, const char* what, double value,
              const char* expected) {
   if (!holds) {
     throw Error(ErrorCode::invalid_argument, std::string(optimizer) + ": " + what +
-                                                 " out of range; got " + std::to_string(value) +
+                                                 " out of range; got " + number_text(value) +
                                                  ", expected " + expected);
   }
 }
@@ -51,9 +52,7 @@ Array adam_step(const Array& gradient, std::vector<Array>& slots, double beta1, 
 }  // namespace
 
 Sgd::Sgd(const Options& options)
-    : Optimizer(options.momentum != 0 ? std::vector<std::string>{"momentum"}
-                                      : std::vector<std::string>{}),
-      options_(options) {
+    : Optimizer(options.momentum != 0 ? SlotNames{{"momentum"}} : SlotNames{}), options_(options) {
   require(options.momentum >= 0, "sgd", "momentum", options.momentum, ">= 0");
   require(options.weight_decay >= 0, "sgd", "weight_decay", options.weight_decay, ">= 0");
   require(!options.nesterov || (options.momentum > 0 && options.dampening == 0), "sgd",
@@ -73,7 +72,8 @@ Array Sgd::update(const Update& at) const {
   return at.value - gradient * at.learning_rate;
 }
 
-Adam::Adam(const Options& options) : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
+Adam::Adam(const Options& options)
+    : Optimizer(SlotNames{{"exp_avg", "exp_avg_sq"}}), options_(options) {
   require_adam("adam", options);
 }
 
@@ -84,7 +84,8 @@ Array Adam::update(const Update& at) const {
                               at.learning_rate, at.step);
 }
 
-AdamW::AdamW(const Options& options) : Optimizer({"exp_avg", "exp_avg_sq"}), options_(options) {
+AdamW::AdamW(const Options& options)
+    : Optimizer(SlotNames{{"exp_avg", "exp_avg_sq"}}), options_(options) {
   require_adam("adamw", options);
 }
 

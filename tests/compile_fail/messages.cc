@@ -103,5 +103,30 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   (void)x.mean(1, true);
 #elif MISTAKE == 46  // says: flatten<1>(0, -1)
   (void)x.flatten();
+#elif MISTAKE == 47  // says: a tensor is not a number: read its only element by item()
+  const double first = x[0][1];
+  (void)first;
+#elif MISTAKE == 48  // says: exp() takes Float tensors: write float_().exp()
+  (void)i.exp();
+#elif MISTAKE == 49  // says: exp() takes Float tensors
+  (void)exp(i);
+#elif MISTAKE == 50  // says: softmax() takes Float tensors
+  (void)i.softmax(1);
+#elif MISTAKE == 51  // says: sum() is over everything: write sum_dim(1)
+  (void)sum(x, 1);
+#elif MISTAKE == 52  // says: write maximum(a, b)
+  (void)max(x, x);
+#elif MISTAKE == 53  // says: write to_data<float>()
+  (void)x.to_data();
+#elif MISTAKE == 54  // says: an optimizer is made of options alone
+  nn::Linear layer(1, 1);
+  optim::AdamW optimizer(parameters(layer), 1e-3);
+#elif MISTAKE == 55  // says: an optimizer is made of options alone
+  optim::Sgd optimizer(0.1);
+#elif MISTAKE == 56  // says: a const module keeps its values
+  const nn::Linear layer(1, 1);
+  optim::Sgd().step(layer, Gradients(), 0.1);
+#elif MISTAKE == 57  // says: sum() is over everything
+  (void)sum(x, {0});
 #endif
 }

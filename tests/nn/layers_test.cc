@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "error_text.h"
 #include "hearth/nn.h"
 #include "hearth/optim.h"
 
@@ -33,7 +34,7 @@ TEST(Parameters, AreVisitedByName) {
   EXPECT_EQ(names, (std::vector<std::string>{"first.weight", "first.bias", "norms.0.weight",
                                              "norms.1.weight"}));
   EXPECT_EQ(parameter_count(block), 3 * 4 + 4 + 4 + 4);
-  block.first.bias = Array();
+  block.first.bias = Tensor<1>();
   EXPECT_EQ(parameters(block).size(), 3u);
 }
 
@@ -111,20 +112,21 @@ TEST(Parameters, TiedOnesCountOnce) {
         << text;
   };
   expect_tied();
-  optim::Sgd().step(model, backward(sum(model.table.weight) + sum(model.head.weight)), 0.5);
+  optim::Sgd().step(
+      model, backward(sum(model.table.weight.array()) + sum(model.head.weight.array())), 0.5);
   expect_tied();
 }
 
 TEST(Parameters, UnfreezeSkipsWhatHasNoGradientAndKeepsTies) {
   TiedTable model;
-  const std::uint64_t before = gradient_id(model.table.weight);
+  const std::uint64_t before = gradient_id(model.table.weight.array());
   unfreeze(model);
-  EXPECT_EQ(gradient_id(model.table.weight), before) << "it was never frozen";
+  EXPECT_EQ(gradient_id(model.table.weight.array()), before) << "it was never frozen";
   freeze(model);
   EXPECT_FALSE(model.table.weight.is_require_grad());
   unfreeze(model);
   EXPECT_TRUE(model.table.weight.is_require_grad());
-  EXPECT_EQ(gradient_id(model.table.weight), gradient_id(model.head.weight));
+  EXPECT_EQ(gradient_id(model.table.weight.array()), gradient_id(model.head.weight.array()));
   EXPECT_FALSE(model.steps.is_require_grad());
   EXPECT_FALSE(model.seen.is_require_grad());
 }
@@ -150,10 +152,10 @@ TEST(Parameters, FreezeAndUnfreeze) {
 TEST(StateDict, LoadsAndKeepsIds) {
   Block source;
   Block target;
-  const std::uint64_t id = gradient_id(target.first.weight);
+  const std::uint64_t id = gradient_id(target.first.weight.array());
   load_state_dict(target, state_dict(source));
-  EXPECT_EQ(gradient_id(target.first.weight), id);
-  EXPECT_EQ(target.first.weight.to_doubles(), source.first.weight.to_doubles());
+  EXPECT_EQ(gradient_id(target.first.weight.array()), id);
+  EXPECT_EQ(target.first.weight.array().to_doubles(), source.first.weight.array().to_doubles());
 }
 
 TEST(StateDict, NamesWhatIsWrong) {
@@ -184,7 +186,7 @@ TEST(StateDict, NamesWhatIsWrong) {
 TEST(Initializer, KaimingUniformIsTheDefaultOfLinear) {
   seed(3);
   const nn::Linear layer(64, 500);
-  const auto weight = layer.weight.to_doubles();
+  const auto weight = layer.weight.array().to_doubles();
   const double bound = 1 / std::sqrt(64.0);
   const double largest = *std::max_element(weight.begin(), weight.end());
   EXPECT_LT(largest, bound);
@@ -203,15 +205,15 @@ TEST(Initializer, IsAFunctionOfTheGenerator) {
   const nn::Linear a(3, 3, options);
   options.parameters.generator = &two;
   const nn::Linear b(3, 3, options);
-  EXPECT_EQ(a.weight.to_doubles(), b.weight.to_doubles());
+  EXPECT_EQ(a.weight.array().to_doubles(), b.weight.array().to_doubles());
   EXPECT_EQ(one, two);
   EXPECT_EQ(one.counter, 2u);
 }
 
 TEST(Linear, IsXWeightTransposedPlusBias) {
   nn::Linear layer(2, 1);
-  layer.weight = Array::from_data(std::vector<float>{2, 3}, {1, 2});
-  layer.bias = Array::from_data(std::vector<float>{10}, {1});
+  layer.weight = {{2, 3}};
+  layer.bias = {10};
   const auto y = layer.forward(Tensor<2>::from_data({{1, 1}, {0, 2}}));
   EXPECT_EQ(y.array().to_doubles(), (std::vector<double>{15, 16}));
 }
@@ -222,7 +224,7 @@ TEST(Linear, MixedPrecisionGivesF32Gradients) {
   const Array y = layer.forward(x);
   EXPECT_EQ(y.dtype(), DType::bf16);
   const Gradients gradients = backward(sum(cast(y, DType::f32)));
-  const Array gradient = gradients.get(layer.weight);
+  const Array gradient = gradients.get(layer.weight.array());
   EXPECT_EQ(gradient.dtype(), DType::f32);
   EXPECT_LT(largest_difference(gradient, expand(sum(x, {0}, true), {4, 8})), 0.05);
 }
@@ -283,15 +285,38 @@ TEST(Attention, CacheGivesWhatTheWholeSequenceGives) {
   EXPECT_THROW((void)layer.forward(narrow(x, 1, 0, 1), causal), Error);
 }
 
+TEST(Layers, RefuseNegativeSizesByTheirNames) {
+  const auto message = [](auto make) {
+    return check::error_of(ErrorCode::invalid_argument, [&] { (void)make(); });
+  };
+  EXPECT_EQ(message([] { return nn::LayerNorm(-2); }),
+            "layer_norm: negative size; got -2 and -2, expected sizes >= 0");
+  EXPECT_EQ(message([] { return nn::RmsNorm(-2); }),
+            "rms_norm: negative size; got -2 and -2, expected sizes >= 0");
+}
+
+TEST(Layers, ParametersAreTensors) {
+  nn::Linear layer(2, 3);
+  const Tensor<2> x = {{1, 2}};
+  const Gradients gradients =
+      (layer.forward(x).sum() + layer.weight.square().sum() * 0.5).backward();
+  const Tensor<2> gradient = layer.weight.grad(gradients).value();
+  EXPECT_LT(largest_difference(gradient.array(), (layer.weight + x.expand({3, 2})).array()), 1e-6);
+  layer.weight.assign(Tensor<2>::ones({3, 2}));
+  EXPECT_TRUE(layer.weight.is_require_grad());
+  layer.bias = {};
+  EXPECT_EQ(parameters(layer).size(), 1U);
+}
+
 TEST(Attention, CacheIsWrittenInPlace) {
   nn::KvCache cache(1, 2, 32, 4);
-  const Array row = ones({1, 2, 1, 4});
+  const auto row = Tensor<4>::ones({1, 2, 1, 4});
   cache.append(row, row);
-  eval(std::vector<Array>{cache.keys, cache.values});
+  eval(std::vector<Array>{cache.keys.array(), cache.values.array()});
   const Statistics before = statistics();
   for (int i = 0; i < 4; ++i) {
     cache.append(row, row);
-    eval(std::vector<Array>{cache.keys, cache.values});
+    eval(std::vector<Array>{cache.keys.array(), cache.values.array()});
   }
   EXPECT_EQ(statistics().donations - before.donations, 8);
   EXPECT_EQ(sum(cache.keys).item(), 5 * 8);
@@ -312,9 +337,9 @@ TEST(FeedForward, IsSwiGlu) {
   seed(4);
   const nn::FeedForward layer(4, 8);
   const Array x = random_normal({2, 4});
-  const Array expected =
-      linear(silu(linear(x, layer.gate_proj.weight)) * linear(x, layer.up_proj.weight),
-             layer.down_proj.weight);
+  const Array expected = linear(
+      silu(linear(x, layer.gate_proj.weight.array())) * linear(x, layer.up_proj.weight.array()),
+      layer.down_proj.weight.array());
   EXPECT_LT(largest_difference(layer.forward(x), expected), 1e-6);
 }
 

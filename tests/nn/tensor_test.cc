@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <set>
 
 #include "error_text.h"
@@ -260,6 +262,34 @@ TEST(Tensor, ExtentsInARow) {
             (std::array<std::int64_t, 3>{3, 1, 2}));
   EXPECT_EQ(Tensor<2>::ones(2, 3).repeat(2, 1).dims(), (std::array<std::int64_t, 2>{4, 3}));
   EXPECT_EQ(Tensor<1>::ones({3}).expand(4, 3).dims(), (std::array<std::int64_t, 2>{4, 3}));
+}
+
+TEST(Tensor, ExtentsOfSeveralIntegerTypes) {
+  const auto x = Tensor<1, Int>::arange(0, 6).float_();
+  const std::size_t columns = 3;
+  const int rows = 2;
+  EXPECT_EQ(x.reshape({columns, rows}).dims(), (std::array<std::int64_t, 2>{3, 2}));
+  EXPECT_EQ(reshape(x, {columns, -1}).dims(), (std::array<std::int64_t, 2>{3, 2}));
+  EXPECT_EQ(x.expand({columns, 6}).dims(), (std::array<std::int64_t, 2>{3, 6}));
+  EXPECT_EQ(broadcast_to(x, {rows, 6L}).dims(), (std::array<std::int64_t, 2>{2, 6}));
+}
+
+TEST(Tensor, WhereOfTwoNumbers) {
+  const auto mask = Tensor<2, Bool>::from_bool({{true, false}, {false, true}});
+  const Tensor<2, Int> whole = where(mask, 1, -7);
+  EXPECT_EQ(whole.dtype(), DType::i64);
+  EXPECT_EQ(values(whole), (Values{1, -7, -7, 1}));
+  const Tensor<2> half = where(mask, 0.5, 2);
+  EXPECT_EQ(half.dtype(), DType::f32);
+  EXPECT_EQ(values(half), (Values{0.5, 2, 2, 0.5}));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(values(where(mask, -infinity, 0.0)), (Values{-infinity, 0, 0, -infinity}));
+}
+
+TEST(Tensor, GoesToADeviceByItsName) {
+  const auto x = Tensor<1>::from_data({1, 2});
+  EXPECT_EQ(x.to("cpu").device(), Device::cpu());
+  EXPECT_THROW((void)x.to("no such device"), Error);
 }
 
 TEST(Tensor, BatchesOfAPermutationCoverAllRows) {

@@ -199,7 +199,7 @@ TEST(Optimizer, AStepThatIsRefusedChangesNothing) {
 // Fails on what has one element.
 class Failing : public optim::Optimizer {
  public:
-  Failing() : Optimizer({"sum"}) {}
+  Failing() : Optimizer(SlotNames{{"sum"}}) {}
 
  protected:
   Array update(const Update& at) const override {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/number_text.h"
 #include "graph/record/element.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
@@ -50,7 +51,7 @@ bool holds(From value) {
 template <class To, class From>
 To converted(From value) {
   if (!holds<To>(value)) {
-    throw Error(ErrorCode::dtype, "item: value does not fit; got " + std::to_string(value) +
+    throw Error(ErrorCode::dtype, "item: value does not fit; got " + number_text(value) +
                                       ", expected a value of " +
                                       std::string(hearth::name(dtype_of_v<To>)));
   }

@@ -1,4 +1,5 @@
 #include "graph/record/node.h"
+#include "core/number_text.h"
 
 #include <mutex>
 #include <new>
@@ -203,7 +204,7 @@ std::uint64_t scalar_word(const char* op, const Node& node, DType dtype) {
   const double value = std::bit_cast<double>(node.scalar);
   if (scalar_is_fractional(node)) {
     throw Error(ErrorCode::dtype, std::string(op) + ": fractional scalar beside integers; got " +
-                                      std::to_string(value) + ", expected an integer for " +
+                                      number_text(value) + ", expected an integer for " +
                                       std::string(name(dtype)));
   }
   return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/number_text.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
@@ -57,7 +58,7 @@ void require_number_fits(const char* op, const Node& number, DType dtype) {
   const bool fits = value >= low && (value < end || (bits == 64 && !is_float(number.dtype)));
   if (fits || scalar_is_fractional(number)) return;
   throw Error(ErrorCode::dtype, std::string(op) + ": number out of range; got " +
-                                    std::to_string(value) + ", expected one that " +
+                                    number_text(value) + ", expected one that " +
                                     std::string(name(dtype)) + " holds");
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/number_text.h"
 #include "io/file.h"
 #include "models/config_json.h"
 
@@ -57,14 +58,6 @@ T number(const SafetensorsContents& contents, const char* key, const std::string
   return value;
 }
 
-// The shortest text that reads back as the same value.
-template <class T>
-std::string text_of(T value) {
-  char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return std::string(buffer, result.ptr);
-}
-
 SafetensorsContents check_format(SafetensorsContents contents, const std::string& path) {
   const std::string& format = entry(contents, "format", path);
   if (format != kFormat) corrupt(path, "got format " + format + ", expected " + kFormat);
@@ -105,10 +98,10 @@ void save_checkpoint(const std::string& folder, const models::Transformer& model
                    {{"format", kFormat},
                     {"run", run},
                     {"config", models::config_json(model.config)},
-                    {"step", text_of(state.step)},
-                    {"seconds", text_of(state.seconds)},
-                    {"generator.seed", text_of(state.generator.seed)},
-                    {"generator.counter", text_of(state.generator.counter)}});
+                    {"step", number_text(state.step)},
+                    {"seconds", number_text(state.seconds)},
+                    {"generator.seed", number_text(state.generator.seed)},
+                    {"generator.counter", number_text(state.generator.counter)}});
 }
 
 RunState load_checkpoint(const std::string& folder, models::Transformer& model,
