@@ -245,6 +245,48 @@ HEARTH_API Array stack(const std::vector<Array>& arrays, std::int64_t axis);
 // Tiles x: times[i] copies along axis i, one entry for each axis.
 HEARTH_API Array repeat(const Array& x, const Dims& times);
 
+// ---- Order, windows and padding
+// Any dtype unless said.
+
+// Axes `source` at positions `destination` of the result, the others in their order.
+HEARTH_API Array movedim(const Array& x, const Dims& source, const Dims& destination);
+// Element i of axes[k] at (i + shifts[k]) mod its extent: what leaves at one end enters at the
+// other. Shifts of one axis add up.
+HEARTH_API Array roll(const Array& x, const Dims& shifts, const Dims& axes);
+// Turned by `times` quarters from axis `first` towards axis `second`.
+HEARTH_API Array rot90(const Array& x, std::int64_t times = 1, std::int64_t first = 0,
+                       std::int64_t second = 1);
+// Each element of `axis` `times` times in a row.
+HEARTH_API Array repeat_interleave(const Array& x, std::int64_t times, std::int64_t axis);
+// Windows of `size` elements along `axis`, from every step-th element: the axis becomes their
+// number, max(0, floor((extent - size) / step) + 1), and `size` the new last axis. A view.
+HEARTH_API Array unfold(const Array& x, std::int64_t axis, std::int64_t size,
+                        std::int64_t step = 1);
+// How pad() fills: with a number, elements mirrored at the border element, the border element, or
+// elements from the other end.
+enum class PadMode : std::uint8_t { constant, reflect, edge, wrap };
+// x with before[i] elements in front of axis i and after[i] behind it. Counts beyond the extent go
+// back and forth (reflect) or around (wrap), as in NumPy. `value`, 0 where undefined, is for
+// PadMode::constant. Error{invalid_argument} for a negative count, and for an axis of extent 0
+// where something is to be repeated.
+HEARTH_API Array pad(const Array& x, const Dims& before, const Dims& after,
+                     PadMode mode = PadMode::constant, const Array& value = Array());
+
+// ---- Diagonals
+// The diagonal that is `offset` right of the main one (below it where negative) of the matrices
+// that axes `first` and `second` make.
+
+// The two axes go, the elements of the diagonal become the last axis. A view, of any dtype.
+HEARTH_API Array diagonal(const Array& x, std::int64_t offset = 0, std::int64_t first = -2,
+                          std::int64_t second = -1);
+// The sum of the diagonal. Numeric dtypes.
+HEARTH_API Array trace(const Array& x, std::int64_t offset = 0, std::int64_t first = -2,
+                       std::int64_t second = -1);
+// x [..., n] on the diagonal of square matrices [..., n + |offset|, n + |offset|] of 0.
+HEARTH_API Array diag_embed(const Array& x, std::int64_t offset = 0);
+// diag_embed of rank 1, the diagonal of higher ranks.
+HEARTH_API Array diag(const Array& x, std::int64_t offset = 0);
+
 // ---- Indexing
 
 // x with `value` written over slice(x, slices); value broadcasts to the slice's shape.
@@ -268,6 +310,32 @@ HEARTH_API Array select_add(const Array& x, const Array& indices, const Array& v
 HEARTH_API Array embedding(const Array& weight, const Array& indices);
 // indices [...] to [..., classes]: 1 at the index, 0 elsewhere (all 0 where out of range).
 HEARTH_API Array one_hot(const Array& indices, std::int64_t classes, DType dtype = DType::f32);
+
+// The slices of x along `axis` that `indices` [...] names: the axis becomes the axes of indices.
+HEARTH_API Array take(const Array& x, const Array& indices, std::int64_t axis);
+// As one_hot, of `on` at the index and `off` elsewhere, the new axis at position `axis` of the
+// result.
+HEARTH_API Array one_hot_fill(const Array& indices, std::int64_t classes, double on, double off,
+                              std::int64_t axis = -1, DType dtype = DType::f32);
+
+// ---- Updates by index
+// What becomes of an element x that a value v addresses: v, x + v, x * v, or the smaller or larger
+// of both. Where an element is addressed several times, `add` adds all in order; what the others
+// make of it is undefined. Numeric dtypes; bool for `assign` and, as or, `add`.
+
+enum class IndexingUpdateOp : std::uint8_t { assign, add, mul, min, max };
+// x with values[..i..] brought to [..indices[..i..]..] along `axis`: scatter_add with any update.
+HEARTH_API Array scatter(const Array& x, const Array& indices, const Array& values,
+                         std::int64_t axis, IndexingUpdateOp update);
+// x with slice i of `values` along `axis` brought to slice indices[i]: select_add with any update.
+HEARTH_API Array select_assign(const Array& x, const Array& indices, const Array& values,
+                               std::int64_t axis, IndexingUpdateOp update);
+// indices [..., k] address the first k axes of x [k extents, rest]; the result is [..., rest]. Any
+// dtype.
+HEARTH_API Array gather_nd(const Array& x, const Array& indices);
+// x with values [..., rest] brought to where indices [..., k] address it, as gather_nd reads.
+HEARTH_API Array scatter_nd(const Array& x, const Array& indices, const Array& values,
+                            IndexingUpdateOp update = IndexingUpdateOp::assign);
 
 // ---- Contractions and layers
 
@@ -341,6 +409,54 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
                                Reduction reduction = Reduction::mean,
                                std::int64_t ignore_index = -100, double label_smoothing = 0);
 
+// ---- Products and statistics
+
+// a [..., m] times b [..., n], each with each: [..., m, n]; leading axes broadcast. Numeric dtypes.
+HEARTH_API Array outer(const Array& a, const Array& b);
+// a [..., m, n] x b [..., n] = [..., m]; leading axes broadcast. Numeric dtypes.
+HEARTH_API Array matvec(const Array& a, const Array& b);
+// a x b of vectors of 3 elements along `axis`; the other axes broadcast. Numeric dtypes.
+HEARTH_API Array cross(const Array& a, const Array& b, std::int64_t axis = -1);
+// x [n, variables], or [variables, n] for axis 1: [variables, variables], the covariances over
+// the n observations along `axis`, divided by n - correction. Float dtypes.
+HEARTH_API Array cov(const Array& x, std::int64_t axis = 0, std::int64_t correction = 1);
+// cov divided by the deviations of both variables, in [-1, 1]; NaN where a deviation is 0.
+HEARTH_API Array corrcoef(const Array& x, std::int64_t axis = 0);
+
+// ---- Norms and distances
+// Float dtypes unless said, computed as f32 at least. Over `axes`, or over everything where no axes
+// are given.
+
+// (sum |x|^p)^(1/p), of gradient 0 where it is 0; infinity is the largest magnitude, -infinity the
+// smallest, and p = 0, which is not differentiable, counts what is not 0. Integers have p = 0, 1
+// and the infinities.
+HEARTH_API Array vector_norm(const Array& x, double p = 2,
+                             const AllAxes& axes = AllAxes::everything(), bool keepdim = false);
+// x divided by its vector_norm along `axis`, which counts as `epsilon` at least.
+HEARTH_API Array vector_normalize(const Array& x, double p = 2, std::int64_t axis = -1,
+                                  double epsilon = 1e-12);
+// The largest magnitude; NaN wins. Numeric dtypes; over nothing: Error{invalid_argument}.
+HEARTH_API Array max_abs(const Array& x, const AllAxes& axes = AllAxes::everything(),
+                         bool keepdim = false);
+// The cosine of the angle between a and b along `axis`, which goes unless `keepdim`; norms count as
+// `epsilon` at least. The other axes broadcast.
+HEARTH_API Array cosine_similarity(const Array& a, const Array& b, std::int64_t axis = -1,
+                                   bool keepdim = false, double epsilon = 1e-8);
+// vector_norm of a [..., m, d] minus b [..., n, d], each row with each: [..., m, n].
+HEARTH_API Array cdist(const Array& a, const Array& b, double p = 2);
+
+// ---- Closeness
+// Float dtypes; never differentiable.
+
+// bool: |a - b| <= absolute + relative * |b|, or equal; NaN is close to nothing, an infinity to
+// itself alone.
+HEARTH_API Array is_close(const Array& a, const Array& b, double relative = 1e-5,
+                          double absolute = 1e-8);
+// bool []: whether is_close holds everywhere.
+HEARTH_API Array all_close(const Array& a, const Array& b, double relative = 1e-5,
+                           double absolute = 1e-8);
+HEARTH_API Array contains_nan(const Array& x);  // bool []: whether any element is NaN
+
 // ---- Creation
 // Constants; their memory is one element where readers take views.
 
@@ -355,6 +471,9 @@ HEARTH_API Array ones(const Shape& shape, DType dtype = DType::f32, Device devic
 HEARTH_API Array full_like(const Array& x, const Array& value);
 HEARTH_API Array zeros_like(const Array& x);  // full_like of 0
 HEARTH_API Array ones_like(const Array& x);   // full_like of 1
+// To be written over: the values are unspecified.
+HEARTH_API Array empty(const Shape& shape, DType dtype = DType::f32, Device device = Device());
+HEARTH_API Array empty_like(const Array& x);  // empty with the shape, dtype and device of x
 
 // ---- Ranges and triangles
 
@@ -365,6 +484,17 @@ HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step 
 // count values start + i * step in a float dtype.
 HEARTH_API Array linear_ramp(std::int64_t count, double start, double step,
                              DType dtype = DType::f32, Device device = Device());
+// `count` evenly spaced values of a float dtype, the first `start` and the last exactly `end`.
+HEARTH_API Array linspace(double start, double end, std::int64_t count, DType dtype = DType::f32,
+                          Device device = Device());
+// Which axis of the results the first array runs along: the first (matrix) or the second.
+enum class GridIndexing : std::uint8_t { matrix, cartesian };
+// Arrays [n] of any dtype, each broadcast over a grid of all of them: views. At most 8 arrays.
+HEARTH_API std::vector<Array> meshgrid(const std::vector<Array>& arrays,
+                                       GridIndexing indexing = GridIndexing::matrix);
+// [shape, rank]: at each position its indices.
+HEARTH_API Array cartesian_grid(const Shape& shape, DType dtype = DType::i64,
+                                Device device = Device());
 // [size, size]: 1 on the diagonal, 0 elsewhere.
 HEARTH_API Array eye(std::int64_t size, DType dtype = DType::f32, Device device = Device());
 // bool [rows, cols]: false on and above the diagonal that is `diagonal` right of the main one, true
@@ -373,6 +503,9 @@ HEARTH_API Array triu_mask(std::int64_t rows, std::int64_t cols, std::int64_t di
                            Device device = Device());
 // bool [rows, cols]: false on and below the diagonal that triu_mask names, true elsewhere.
 HEARTH_API Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
+                           Device device = Device());
+// bool [rows, cols]: false on the diagonal that triu_mask names, true elsewhere.
+HEARTH_API Array diag_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal = 0,
                            Device device = Device());
 // x [..., rows, cols] with 0 where triu_mask is true.
 HEARTH_API Array triu(const Array& x, std::int64_t diagonal = 0);

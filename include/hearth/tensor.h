@@ -51,6 +51,10 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
   using Item = typename K::Item;
   using Lists = typename tensor_detail::NestedList<Item, Rank>::type;
   static constexpr int kRank = Rank;
+  using tensor_detail::Methods<Rank, K>::scatter;
+  using tensor_detail::Indexing<Rank, K>::scatter;
+  using tensor_detail::Methods<Rank, K>::select_assign;
+  using tensor_detail::Indexing<Rank, K>::select_assign;
 
   // No value: defined() is false, and what needs one throws Error{invalid_argument}.
   Tensor() = default;

@@ -129,6 +129,63 @@ class Arithmetic {
     return located(site, [&] { return made<Self>(hearth::tril(array(), diagonal)); });
   }
 
+  // a x b of the 3 elements along `dim`.
+  Self cross(const Self& other, std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return made<Self>(hearth::cross(array(), other.array(), dim)); });
+  }
+  // The covariances of the variables, over the observations along `dim`.
+  Self cov(std::int64_t dim, std::int64_t correction = 1, CallSite site = CallSite::here()) const
+    requires(std::same_as<K, Float> && Rank == 2)
+  {
+    return located(site, [&] { return made<Self>(hearth::cov(array(), dim, correction)); });
+  }
+  // The largest magnitude, of everything or along dimensions, which stay with extent 1.
+  Tensor<1, K> max_abs(CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site,
+                   [&] { return Tensor<1, K>(hearth::reshape(hearth::max_abs(array()), {1})); });
+  }
+  Self max_abs_dim(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located_as("max_abs_dim", site,
+                      [&] { return made<Self>(hearth::max_abs(array(), {dim}, true)); });
+  }
+  Self max_abs_dims(const Dims& dims, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located_as("max_abs_dims", site,
+                      [&] { return made<Self>(hearth::max_abs(array(), dims, true)); });
+  }
+  // |this - other| <= absolute + relative * |other|, or equal.
+  Tensor<Rank, Bool> is_close(const Self& other, double relative = 1e-5, double absolute = 1e-8,
+                              CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] {
+      return made<Tensor<Rank, Bool>>(hearth::is_close(array(), other.array(), relative, absolute));
+    });
+  }
+  // Whether is_close() holds everywhere: waits for both.
+  bool all_close(const Self& other, double relative = 1e-5, double absolute = 1e-8,
+                 CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] {
+      return hearth::all_close(array(), other.array(), relative, absolute).template item<bool>();
+    });
+  }
+  Tensor<Rank * 0 + 1, Bool> contains_nan(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] {
+      return Tensor<Rank * 0 + 1, Bool>(hearth::reshape(hearth::contains_nan(array()), {1}));
+    });
+  }
+
   // `value` where the mask is true, this tensor elsewhere: mask and value broadcast to its shape.
   Self mask_where(const Tensor<Rank, Bool>& mask, const Self& value,
                   CallSite site = CallSite::here()) const {
@@ -200,6 +257,22 @@ class Arithmetic {
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return made<Self>(hearth::std(array(), {dim}, true, correction)); });
+  }
+  // var() of a whole population, divided by the count; the mean beside it.
+  Self var_bias(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located_as("var_bias", site, [&] { return var(dim, 0); });
+  }
+  std::pair<Self, Self> var_mean(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located_as("var_mean", site, [&] { return std::pair(var(dim), mean_dim(dim)); });
+  }
+  std::pair<Self, Self> var_mean_bias(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located_as("var_mean_bias", site, [&] { return std::pair(var(dim, 0), mean_dim(dim)); });
   }
 
  private:

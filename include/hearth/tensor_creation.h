@@ -57,6 +57,16 @@ class Creation {
                                dtype_for("full", options), options.device));
     });
   }
+  // To be written over: the values are unspecified.
+  static Self empty(const Extents<Rank>& shape, const TensorOptions& options = {},
+                    CallSite site = CallSite::here()) {
+    return located(site, [&] {
+      return Self(hearth::empty(shape.shape(), dtype_for("empty", options), options.device));
+    });
+  }
+  Self empty_like(CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Self(hearth::empty_like(array())); });
+  }
   Self zeros_like(CallSite site = CallSite::here()) const {
     return located(site, [&] { return Self(hearth::zeros_like(array())); });
   }
@@ -100,6 +110,16 @@ class Creation {
         return Self(
             random_uniform(extents, uniform.low, uniform.high, dtype, options.device, source));
       }
+    });
+  }
+  Self random_like(const Distribution& distribution, Generator* source = nullptr,
+                   CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located_as("random_like", site, [&] {
+      ExtentArray<Rank> extents;
+      for (int i = 0; i < Rank; ++i) extents[static_cast<std::size_t>(i)] = array().shape()[i];
+      return random(extents, distribution, {array().dtype(), array().device()}, source);
     });
   }
   // Row-major elements, kept in the dtype of T.
@@ -164,6 +184,28 @@ class Creation {
       return Self(hearth::arange(start, end, step, dtype_for("arange", options), options.device));
     });
   }
+  // At each position of a grid of these extents its indices.
+  template <std::size_t N>
+    requires(N == Rank - 1)
+  static Self cartesian_grid(const std::int64_t (&extents)[N], const TensorOptions& options = {},
+                             CallSite site = CallSite::here())
+    requires std::same_as<K, Int>
+  {
+    return located_as("cartesian_grid", site, [&] {
+      return Self(hearth::cartesian_grid(Shape(extents, N), dtype_for("cartesian_grid", options),
+                                         options.device));
+    });
+  }
+  // `count` values from `start` to `end`, both included.
+  static Self linspace(double start, double end, std::int64_t count,
+                       const TensorOptions& options = {}, CallSite site = CallSite::here())
+    requires(std::same_as<K, Float> && Rank == 1)
+  {
+    return located(site, [&] {
+      return Self(
+          hearth::linspace(start, end, count, dtype_for("linspace", options), options.device));
+    });
+  }
   // The integers below `count` in random order.
   static Self random_permutation(std::int64_t count, const TensorOptions& options = {},
                                  Generator* source = nullptr, CallSite site = CallSite::here())
@@ -197,6 +239,14 @@ class Creation {
   {
     return located(site, [&] {
       return Self(hearth::tril_mask(shape.values[0], shape.values[1], offset, device));
+    });
+  }
+  static Self diag_mask(const Extents<Rank>& shape, std::int64_t offset = 0,
+                        Device device = Device(), CallSite site = CallSite::here())
+    requires(std::same_as<K, Bool> && Rank == 2)
+  {
+    return located(site, [&] {
+      return Self(hearth::diag_mask(shape.values[0], shape.values[1], offset, device));
     });
   }
 

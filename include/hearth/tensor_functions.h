@@ -6,6 +6,7 @@
 // `site` is the caller's line.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
+#include "hearth/tensor_linalg.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -311,8 +313,120 @@ Tensor<R, K> transpose(const Tensor<R, K>& x, CallSite site = CallSite::here()) 
   return x.transpose(site);
 }
 
+template <int R, TensorKind K>
+Tensor<R, K> movedim(const Tensor<R, K>& x, const Dims& source, const Dims& destination,
+                     CallSite site = CallSite::here()) {
+  return x.movedim(source, destination, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> roll(const Tensor<R, K>& x, const Dims& shifts, const Dims& dims,
+                  CallSite site = CallSite::here()) {
+  return x.roll(shifts, dims, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> rot90(const Tensor<R, K>& x, std::int64_t times = 1, std::int64_t first = 0,
+                   std::int64_t second = 1, CallSite site = CallSite::here()) {
+  return x.rot90(times, first, second, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> repeat_interleave(const Tensor<R, K>& x, std::int64_t times, std::int64_t dim,
+                               CallSite site = CallSite::here()) {
+  return x.repeat_interleave(times, dim, site);
+}
+template <int R, TensorKind K>
+Tensor<R + 1, K> unfold(const Tensor<R, K>& x, std::int64_t dim, std::int64_t size,
+                        std::int64_t step = 1, CallSite site = CallSite::here()) {
+  return x.unfold(dim, size, step, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> pad(const Tensor<R, K>& x, const Extents<R>& before, const Extents<R>& after,
+                 PadMode mode = PadMode::constant, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::pad(x.array(), before.shape(), after.shape(), mode));
+  });
+}
+template <int R, TensorKind K, ScalarOf<K> N>
+Tensor<R, K> pad(const Tensor<R, K>& x, const Extents<R>& before, const Extents<R>& after,
+                 PadMode mode, N value, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(
+        hearth::pad(x.array(), before.shape(), after.shape(), mode, tensor_detail::scalar(value)));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R - 1, K> diagonal(const Tensor<R, K>& x, std::int64_t offset = 0, std::int64_t first = -2,
+                          std::int64_t second = -1, CallSite site = CallSite::here()) {
+  return x.diagonal(offset, first, second, site);
+}
+template <int R, TensorKind K>
+Tensor<R + 1, K> diag_embed(const Tensor<R, K>& x, std::int64_t offset = 0,
+                            CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R + 1, K>(hearth::diag_embed(x.array(), offset)); });
+}
+// A vector on the diagonal of a matrix; of higher ranks the diagonal.
+template <int R, TensorKind K>
+Tensor<(R == 1 ? 2 : R - 1), K> diag(const Tensor<R, K>& x, std::int64_t offset = 0,
+                                     CallSite site = CallSite::here()) {
+  return located(site,
+                 [&] { return Tensor<(R == 1 ? 2 : R - 1), K>(hearth::diag(x.array(), offset)); });
+}
+template <int R, TensorKind K>
+Tensor<R, K> empty_like(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.empty_like(site);
+}
+// One for each tensor: meshgrid({x, y}) has two.
+template <TensorKind K, std::size_t N>
+std::array<Tensor<static_cast<int>(N), K>, N> meshgrid(const Tensor<1, K> (&tensors)[N],
+                                                       GridIndexing indexing = GridIndexing::matrix,
+                                                       CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    std::vector<Array> arrays;
+    for (const Tensor<1, K>& tensor : tensors) arrays.push_back(tensor.array());
+    arrays = hearth::meshgrid(arrays, indexing);
+    std::array<Tensor<static_cast<int>(N), K>, N> grids;
+    for (std::size_t i = 0; i < N; ++i) {
+      grids[i] = Tensor<static_cast<int>(N), K>(std::move(arrays[i]));
+    }
+    return grids;
+  });
+}
+
 // ---- Indexing
 
+template <int R, int I, TensorKind K>
+Tensor<R + I - 1, K> take(const Tensor<R, K>& x, const Tensor<I, Int>& indices, std::int64_t dim,
+                          CallSite site = CallSite::here()) {
+  return x.take(dim, indices, site);
+}
+template <int R, NumericKind K, ScalarOf<K> On, ScalarOf<K> Off>
+Tensor<R + 1, K> one_hot_fill(const Tensor<R, K>& indices, std::int64_t classes, On on, Off off,
+                              std::int64_t dim = -1, CallSite site = CallSite::here()) {
+  return indices.one_hot_fill(classes, on, off, dim, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> scatter(const Tensor<R, K>& x, const Tensor<R, Int>& indices,
+                     const Tensor<R, K>& values, std::int64_t dim, IndexingUpdateOp update,
+                     CallSite site = CallSite::here()) {
+  return x.scatter(dim, indices, values, update, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> select_assign(const Tensor<R, K>& x, const Tensor<1, Int>& indices,
+                           const Tensor<R, K>& values, std::int64_t dim, IndexingUpdateOp update,
+                           CallSite site = CallSite::here()) {
+  return x.select_assign(dim, indices, values, update, site);
+}
+template <int To, int R, int I, TensorKind K>
+Tensor<To, K> gather_nd(const Tensor<R, K>& x, const Tensor<I, Int>& indices,
+                        CallSite site = CallSite::here()) {
+  return x.template gather_nd<To>(indices, site);
+}
+template <int R, int I, int V, TensorKind K>
+Tensor<R, K> scatter_nd(const Tensor<R, K>& x, const Tensor<I, Int>& indices,
+                        const Tensor<V, K>& values,
+                        IndexingUpdateOp update = IndexingUpdateOp::assign,
+                        CallSite site = CallSite::here()) {
+  return x.scatter_nd(indices, values, update, site);
+}
 template <int R, NumericKind K>
 Tensor<R + 1, K> one_hot(const Tensor<R, K>& indices, std::int64_t classes,
                          CallSite site = CallSite::here()) {
@@ -465,6 +579,20 @@ Tensor<R> gelu_approximate(const Tensor<R>& x, CallSite site = CallSite::here())
   return x.gelu_approximate(site);
 }
 }  // namespace activation
+
+namespace grid {
+using hearth::meshgrid;
+// The grids side by side in a new last dimension.
+template <TensorKind K, std::size_t N>
+Tensor<static_cast<int>(N) + 1, K> meshgrid_stack(const Tensor<1, K> (&tensors)[N],
+                                                  GridIndexing indexing = GridIndexing::matrix,
+                                                  CallSite site = CallSite::here()) {
+  return located_as("meshgrid_stack", site, [&] {
+    const auto grids = hearth::meshgrid(tensors, indexing);
+    return Tensor<static_cast<int>(N), K>::stack({grids.begin(), grids.end()}, -1);
+  });
+}
+}  // namespace grid
 
 namespace module {
 using hearth::attention;

@@ -191,6 +191,54 @@ class Indexing {
           hearth::one_hot(hearth::cast(array(), DType::i64), classes, array().dtype()));
     });
   }
+  // As one_hot(), of `on` and `off`, with the new dimension at `dim` of the result.
+  template <ScalarOf<K> On, ScalarOf<K> Off>
+  Tensor<Rank + 1, K> one_hot_fill(std::int64_t classes, On on, Off off, std::int64_t dim = -1,
+                                   CallSite site = CallSite::here()) const
+    requires(NumericKind<K> && Rank < kMaxRank)
+  {
+    return located_as("one_hot_fill", site, [&] {
+      return Tensor<Rank + 1, K>(
+          hearth::one_hot_fill(hearth::cast(array(), DType::i64), classes, static_cast<double>(on),
+                               static_cast<double>(off), dim, array().dtype()));
+    });
+  }
+  // The slices along `dim` that indices name: `dim` becomes the dimensions of indices.
+  template <int R>
+  Tensor<Rank + R - 1, K> take(std::int64_t dim, const Tensor<R, Int>& indices,
+                               CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Tensor<Rank + R - 1, K>>(hearth::take(array(), indices.array(), dim));
+    });
+  }
+  // scatter() and select_assign() of tensor_methods.h, which add, with any update.
+  Self scatter(std::int64_t dim, const Tensor<Rank, Int>& indices, const Self& values,
+               IndexingUpdateOp update, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Self>(hearth::scatter(array(), indices.array(), values.array(), dim, update));
+    });
+  }
+  Self select_assign(std::int64_t dim, const Tensor<Rank * 0 + 1, Int>& indices, const Self& values,
+                     IndexingUpdateOp update, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Self>(
+          hearth::select_assign(array(), indices.array(), values.array(), dim, update));
+    });
+  }
+  // Indices [..., k] address the first k dimensions; To is the rank of the result [..., rest].
+  template <int To, int R>
+  Tensor<To, K> gather_nd(const Tensor<R, Int>& indices, CallSite site = CallSite::here()) const {
+    return located_as("gather_nd", site,
+                      [&] { return Tensor<To, K>(hearth::gather_nd(array(), indices.array())); });
+  }
+  template <int R, int V>
+  Self scatter_nd(const Tensor<R, Int>& indices, const Tensor<V, K>& values,
+                  IndexingUpdateOp update = IndexingUpdateOp::assign,
+                  CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return made<Self>(hearth::scatter_nd(array(), indices.array(), values.array(), update));
+    });
+  }
 
  private:
   const Array& array() const noexcept { return static_cast<const Self&>(*this).array(); }

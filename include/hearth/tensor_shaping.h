@@ -195,6 +195,64 @@ class Shaping {
     return repeat({first.value, others...}, first.site);
   }
 
+  Self movedim(const Dims& source, const Dims& destination,
+               CallSite site = CallSite::here()) const {
+    return located(site, [&] { return made<Self>(hearth::movedim(array(), source, destination)); });
+  }
+  template <std::integral A, std::integral B>
+  Self movedim(A source, B destination, CallSite site = CallSite::here()) const {
+    return movedim(Dims{static_cast<std::int64_t>(source)},
+                   Dims{static_cast<std::int64_t>(destination)}, site);
+  }
+  // What leaves at one end enters at the other: shifts[k] places along dims[k].
+  Self roll(const Dims& shifts, const Dims& dims, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return made<Self>(hearth::roll(array(), shifts, dims)); });
+  }
+  Self roll_dim(std::int64_t shift, std::int64_t dim, CallSite site = CallSite::here()) const {
+    return located_as("roll_dim", site, [&] { return roll({shift}, {dim}); });
+  }
+  Self rot90(std::int64_t times = 1, std::int64_t first = 0, std::int64_t second = 1,
+             CallSite site = CallSite::here()) const
+    requires(Rank >= 2)
+  {
+    return located(site, [&] { return made<Self>(hearth::rot90(array(), times, first, second)); });
+  }
+  Self repeat_interleave(std::int64_t times, std::int64_t dim,
+                         CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return made<Self>(hearth::repeat_interleave(array(), times, dim)); });
+  }
+  // Windows of `size` elements along `dim`, which becomes their number; `size` is the new last one.
+  Tensor<Rank + 1, K> unfold(std::int64_t dim, std::int64_t size, std::int64_t step = 1,
+                             CallSite site = CallSite::here()) const
+    requires(Rank < kMaxRank)
+  {
+    return located(
+        site, [&] { return made<Tensor<Rank + 1, K>>(hearth::unfold(array(), dim, size, step)); });
+  }
+  // Counts {before, after} of the last N dimensions: pad({{1, 1}, {0, 2}}, PadMode::edge).
+  template <std::size_t N>
+    requires(N <= Rank)
+  Self pad(const std::int64_t (&counts)[N][2], PadMode mode = PadMode::constant,
+           CallSite site = CallSite::here()) const {
+    return padded(counts, mode, Array(), site);
+  }
+  // The same with a number in the new places.
+  template <std::size_t N, ScalarOf<K> Number>
+    requires(N <= Rank)
+  Self pad(const std::int64_t (&counts)[N][2], Number value,
+           CallSite site = CallSite::here()) const {
+    return padded(counts, PadMode::constant, tensor_detail::scalar(value), site);
+  }
+  Tensor<Rank - 1, K> diagonal(std::int64_t offset = 0, std::int64_t first = -2,
+                               std::int64_t second = -1, CallSite site = CallSite::here()) const
+    requires(Rank >= 2)
+  {
+    return located(site, [&] {
+      return made<Tensor<Rank - 1, K>>(hearth::diagonal(array(), offset, first, second));
+    });
+  }
+
   // The same value, dense and row-major.
   Self contiguous(CallSite site = CallSite::here()) const {
     return located(site, [&] { return made<Self>(hearth::contiguous(array())); });
@@ -238,6 +296,18 @@ class Shaping {
 
  private:
   const Array& array() const noexcept { return static_cast<const Self&>(*this).array(); }
+  template <std::size_t N>
+  Self padded(const std::int64_t (&counts)[N][2], PadMode mode, const Array& value,
+              CallSite site) const {
+    Dims before = Dims::filled(Rank, 0), after = Dims::filled(Rank, 0);
+    for (std::size_t i = 0; i < N; ++i) {
+      const int at = Rank - static_cast<int>(N - i);
+      before[at] = counts[i][0];
+      after[at] = counts[i][1];
+    }
+    return located_as("pad", site,
+                      [&] { return made<Self>(hearth::pad(array(), before, after, mode, value)); });
+  }
   static std::vector<Self> typed(std::vector<Array> arrays) {
     std::vector<Self> out;
     out.reserve(arrays.size());

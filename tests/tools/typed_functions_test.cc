@@ -90,6 +90,20 @@ const std::vector<Call>& calls() {
       CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
       CALL(conv, (wide, wide)), CALL(conv_transpose, (wide, wide)), CALL(cross_entropy, (x, list)),
       CALL(zeros_like, (x)), CALL(ones_like, (x)), CALL(full_like, (x, 1)),
+      CALL(movedim, (x, {0}, {1})), CALL(roll, (x, {1}, {0})), CALL(rot90, (x)),
+      CALL(repeat_interleave, (x, 2, 0)), CALL(unfold, (x, 0, 1)),
+      CALL(pad, (x, {1, 1}, {0, 0})), CALL(pad, (x, {1, 1}, {0, 0}, PadMode::constant, 2)),
+      CALL(diagonal, (x)), CALL(trace, (x)), CALL(diag_embed, (x)), CALL(diag, (x)),
+      CALL(empty_like, (x)), CALL(meshgrid, ({list, list})),
+      CALL(take, (x, i, 0)), CALL(one_hot_fill, (list, 3, 1, 0)),
+      CALL(scatter, (x, i, x, 0, IndexingUpdateOp::mul)),
+      CALL(select_assign, (x, list, x, 0, IndexingUpdateOp::mul)),
+      CALL(gather_nd, <2>(x, i)), CALL(scatter_nd, (x, i, x)),
+      CALL(outer, (x, x)), CALL(matvec, (wide, Tensor<3>())), CALL(cross, (x, x)),
+      CALL(cov, (x)), CALL(corrcoef, (x)),
+      CALL(vector_norm, (x)), CALL(vector_norm, (x, 1, 0)), CALL(vector_normalize, (x)),
+      CALL(max_abs, (x)), CALL(cosine_similarity, (x, x)), CALL(cdist, (x, x)),
+      CALL(is_close, (x, x)), CALL(all_close, (x, x)), CALL(contains_nan, (x)),
       CALL(triu, (x)), CALL(tril, (x, 1)), CALL(dropout, (x, 0.5)),
   };
   return all;
@@ -173,6 +187,61 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(tril(v), tril(a));
   same(var(v), reshape(var(a), {1}));
   same(std(v), reshape(std(a), {1}));
+  same(movedim(v, {0}, {1}), movedim(a, {0}, {1}));
+  same(roll(v, {1}, {1}), roll(a, {1}, {1}));
+  same(rot90(v, 1, 1, 0), rot90(a, 1, 1, 0));
+  same(repeat_interleave(v, 2, 1), repeat_interleave(a, 2, 1));
+  same(unfold(v, 1, 2), unfold(a, 1, 2));
+  same(pad(v, {1, 0}, {0, 2}), pad(a, {1, 0}, {0, 2}));
+  same(pad(v, {1, 0}, {0, 2}, PadMode::constant, 7), pad(a, {1, 0}, {0, 2}, PadMode::constant, 7));
+  same(v.pad({{1, 2}}, PadMode::reflect), pad(a, {0, 1}, {0, 2}, PadMode::reflect));
+  same(v.pad({{1, 0}, {0, 2}}, 0.5), pad(a, {1, 0}, {0, 2}, PadMode::constant, 0.5));
+  same(diagonal(v, 1), diagonal(a, 1));
+  same(trace(v), reshape(trace(a), {1}));
+  same(linalg::trace(v), reshape(trace(a), {1}));
+  same(linalg::diag(v), diag(a));
+  same(diag_embed(v, 1), diag_embed(a, 1));
+  same(diag(v), diag(a));
+  same(take(v, at, 1), take(a, at.array(), 1));
+  same(one_hot_fill(column, 4, 5, -1, 0), one_hot_fill(column.array(), 4, 5, -1, 0, DType::i64));
+  same(scatter(v, at, narrow(v, 1, 0, 2), 1, IndexingUpdateOp::max),
+       scatter(a, at.array(), narrow(a, 1, 0, 2), 1, IndexingUpdateOp::max));
+  same(select_assign(v, column, narrow(v, 1, 0, 1), 1, IndexingUpdateOp::mul),
+       select_assign(a, column.array(), narrow(a, 1, 0, 1), 1, IndexingUpdateOp::mul));
+  const Tensor<2, Int> places{{1, 2}, {0, 0}};
+  same(gather_nd<1>(v, places), gather_nd(a, places.array()));
+  same(scatter_nd(v, places, Tensor<1>{7, 8}),
+       scatter_nd(a, places.array(), Tensor<1>{7, 8}.array()));
+  same(outer(v, v), outer(a, a));
+  same(matvec(v, Tensor<1>{1, 2, 3}), matvec(a, Tensor<1>{1, 2, 3}.array()));
+  same(cross(v, v + 1, 1), cross(a, add(a, 1), 1));
+  same(cov(v, 1, 0), cov(a, 1, 0));
+  same(corrcoef(v, 1), corrcoef(a, 1));
+  same(vector_norm(v, 3), reshape(vector_norm(a, 3), {1}));
+  same(vector_norm(v, 1, 0), vector_norm(a, 1, {0}, true));
+  same(linalg::l2_norm(v, 1), vector_norm(a, 2, {1}, true));
+  same(linalg::min_abs_norm(v, 1), min(abs(a), {1}, true));
+  same(vector_normalize(v, 1, 0), vector_normalize(a, 1, 0));
+  same(v.max_abs_dim(1), max_abs(a, {1}, true));
+  same(cosine_similarity(v, v + 1, 0), cosine_similarity(a, add(a, 1), 0, true));
+  same(cdist(v, v, 1), cdist(a, a, 1));
+  same(is_close(v, v + 1, 0.5), is_close(a, add(a, 1), 0.5));
+  EXPECT_TRUE(all_close(v, v));
+  EXPECT_FALSE(all_close(v, v + 1));
+  same(contains_nan(v), reshape(contains_nan(a), {1}));
+  const auto grids = meshgrid({column, Tensor<1, Int>{4, 5}});
+  same(grids[1], meshgrid({column.array(), Tensor<1, Int>{4, 5}.array()})[1]);
+  same(linalg::outer_dim(v, v, 1), outer(a, a));
+  same(linalg::outer_dim(v, v, 0), mul(unsqueeze(a, {1}), unsqueeze(a, {0})));
+  same(grid::meshgrid_stack({column, Tensor<1, Int>{4, 5}}),
+       reshape(Array::from_data(std::vector<std::int64_t>{2, 4, 2, 5}, {4}), {1, 2, 2}));
+  same(v.movedim(0, 1), transpose(a));
+  same(v.var_bias(1), var(a, {1}, true, 0));
+  same(v.var_mean(0).first, var(a, {0}, true));
+  same(v.var_mean_bias(0).second, mean(a, {0}, true));
+  EXPECT_EQ((Tensor<2, Int>::zeros({2, 2}).random_like(Uniform(0, 5)).dtype()), DType::i64);
+  same(Tensor<2, Int>::cartesian_grid({3}), cartesian_grid({3}));
+  same(Tensor<1>::linspace(0, 1, 5), linspace(0, 1, 5));
 }
 
 }  // namespace

@@ -167,6 +167,54 @@ std::optional<HostArray> view(std::string_view op, const std::vector<HostArray>&
     const Dims sizes = statics.list();
     return sliced(x, starts, sizes, statics.list());
   }
+  if (op == "unfold") {
+    const auto axis = static_cast<int>(statics.i64());
+    const std::int64_t size = statics.i64();
+    const std::int64_t step = statics.i64();
+    Shape shape = x.shape;
+    shape[axis] = 0;
+    for (std::int64_t at = 0; at + size <= x.shape[axis]; at += step) ++shape[axis];
+    shape.push_back(size);
+    HostArray out = filled(shape, 0);
+    for (Indices at(shape); !at.done(); at.advance()) {
+      Dims place = *at;
+      place.erase(place.rank() - 1);
+      place[axis] = (*at)[axis] * step + (*at).back();
+      out.values[offset_of(shape, *at)] = x.values[offset_of(x.shape, place)];
+    }
+    return out;
+  }
+  if (op == "diagonal") {
+    const std::int64_t offset = statics.i64();
+    const auto first = static_cast<int>(statics.i64());
+    const auto second = static_cast<int>(statics.i64());
+    std::int64_t length = 0;
+    for (std::int64_t row = 0; row < x.shape[first]; ++row) {
+      const std::int64_t column = row + offset;
+      if (column >= 0 && column < x.shape[second]) ++length;
+    }
+    Shape shape;
+    for (int axis = 0; axis < x.shape.rank(); ++axis) {
+      if (axis != first && axis != second) shape.push_back(x.shape[axis]);
+    }
+    shape.push_back(length);
+    HostArray out = filled(shape, 0);
+    for (Indices at(shape); !at.done(); at.advance()) {
+      Dims place;
+      int next = 0;
+      for (int axis = 0; axis < x.shape.rank(); ++axis) {
+        if (axis == first) {
+          place.push_back((*at).back() + std::max<std::int64_t>(-offset, 0));
+        } else if (axis == second) {
+          place.push_back((*at).back() + std::max<std::int64_t>(offset, 0));
+        } else {
+          place.push_back((*at)[next++]);
+        }
+      }
+      out.values[offset_of(shape, *at)] = x.values[offset_of(x.shape, place)];
+    }
+    return out;
+  }
   if (op == "dynamic_slice") {
     const Dims sizes = statics.list();
     Dims starts;

@@ -1,0 +1,109 @@
+// Norms of vectors and what is made of them: unit vectors, cosines, distances.
+#include <cmath>
+#include <string>
+
+#include "core/throw_as.h"
+#include "hearth/ops.h"
+#include "ops/definition/rules.h"
+
+namespace hearth {
+namespace {
+
+Dims norm_axes(const Array& x, const AllAxes& axes) {
+  if (axes.axes) return *axes.axes;
+  Dims everything;
+  for (int i = 0; i < x.rank(); ++i) everything.push_back(i);
+  return everything;
+}
+
+void require_float_array(const char* op, const Array& x) {
+  if (is_float(x.dtype())) return;
+  throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
+                                    std::string(name(x.dtype())) +
+                                    ", expected f64, f32, f16 or bf16");
+}
+
+// The p-th root of sums that are not negative, and 0 at 0 with all its derivatives.
+Array root_of(const Array& sums, double p) {
+  const Array zero = equal(sums, 0.0);
+  const Array safe = where(zero, 1.0, sums);
+  return where(zero, 0.0, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
+}
+
+// Of values in a dtype that sums are computed in.
+Array norm_of(const Array& x, double p, const Dims& axes, bool keepdim) {
+  if (p == kInfinity) return max(abs(x), axes, keepdim);
+  if (p == -kInfinity) return min(abs(x), axes, keepdim);
+  if (p == 0) return sum(cast(not_equal(x, std::int64_t{0}), x.dtype()), axes, keepdim);
+  if (p == 1) return sum(abs(x), axes, keepdim);
+  if (p == 2) return root_of(sum(square(x), axes, keepdim), p);
+  if (p > 0) return root_of(sum(pow(abs(x), p), axes, keepdim), p);
+  // Of a negative power, 0 gives infinity and a norm of 0.
+  return pow(sum(pow(abs(x), p), axes, keepdim), 1 / p);
+}
+
+}  // namespace
+
+inline namespace v0 {
+
+Array vector_norm(const Array& x, double p, const AllAxes& axes, bool keepdim) try {
+  if (std::isnan(p)) {
+    throw Error(ErrorCode::invalid_argument, "vector_norm: no power; got NaN, expected a number");
+  }
+  const Dims over = norm_axes(x, axes);
+  const bool any_dtype = p == 0 || p == 1 || std::isinf(p);
+  if (!any_dtype || !numeric_dtype(x.dtype())) require_float_array("vector_norm", x);
+  if (!is_float(x.dtype())) return norm_of(x, p, over, keepdim);
+  return cast(norm_of(wide(x), p, over, keepdim), x.dtype());
+} catch (const Error& error) {
+  throw_as("vector_norm", error);
+}
+
+Array vector_normalize(const Array& x, double p, std::int64_t axis, double epsilon) try {
+  require_float_array("vector_normalize", x);
+  const Array values = wide(x);
+  return cast(div(values, clamp_min(vector_norm(values, p, {axis}, true), epsilon)), x.dtype());
+} catch (const Error& error) {
+  throw_as("vector_normalize", error);
+}
+
+Array max_abs(const Array& x, const AllAxes& axes, bool keepdim) try {
+  return max(abs(x), norm_axes(x, axes), keepdim);
+} catch (const Error& error) {
+  throw_as("max_abs", error);
+}
+
+Array cosine_similarity(const Array& a, const Array& b, std::int64_t axis, bool keepdim,
+                        double epsilon) try {
+  require_float_array("cosine_similarity", a);
+  const Shape shape = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
+  const int along = normalize_axis("cosine_similarity", axis, shape.rank());
+  if (a.dtype() != b.dtype()) {
+    throw Error(ErrorCode::dtype, "cosine_similarity: inputs differ in dtype; got " +
+                                      std::string(name(a.dtype())) + " and " +
+                                      std::string(name(b.dtype())) + ", expected one dtype");
+  }
+  const Array left = wide(expand(a, shape)), right = wide(expand(b, shape));
+  const Array products = sum(mul(left, right), {along}, keepdim);
+  const auto length = [&](const Array& x) {
+    return clamp_min(vector_norm(x, 2, {along}, keepdim), epsilon);
+  };
+  return cast(div(products, mul(length(left), length(right))), a.dtype());
+} catch (const Error& error) {
+  throw_as("cosine_similarity", error);
+}
+
+Array cdist(const Array& a, const Array& b, double p) try {
+  require_float_array("cdist", a);
+  if (a.rank() < 2 || b.rank() < 2 || a.shape().back() != b.shape().back()) {
+    throw Error(ErrorCode::shape, "cdist: rows do not fit; got " + to_string(a.shape()) + " and " +
+                                      to_string(b.shape()) +
+                                      ", expected [..., m, d] and [..., n, d]");
+  }
+  return vector_norm(sub(unsqueeze(a, {-2}), unsqueeze(b, {-3})), p, {-1});
+} catch (const Error& error) {
+  throw_as("cdist", error);
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,211 @@
+// Indexing made of other ops: take, one_hot_fill, updates that are no sums, and indices that
+// address several axes at once.
+#include <string>
+
+#include "core/throw_as.h"
+#include "hearth/ops.h"
+#include "ops/definition/call.h"
+#include "ops/definition/rules.h"
+
+namespace hearth {
+namespace {
+
+Array combined(const Array& x, const Array& value, IndexingUpdateOp update) {
+  switch (update) {
+    case IndexingUpdateOp::assign:
+      return value;
+    case IndexingUpdateOp::add:
+      return add(x, value);
+    case IndexingUpdateOp::mul:
+      return mul(x, value);
+    case IndexingUpdateOp::min:
+      return minimum(x, value);
+    case IndexingUpdateOp::max:
+      return maximum(x, value);
+  }
+  throw Error(ErrorCode::invalid_argument, ": no such update; got " +
+                                               std::to_string(static_cast<int>(update)) +
+                                               ", expected one of IndexingUpdateOp");
+}
+
+void require_updatable(const Array& x, IndexingUpdateOp update) {
+  if (update == IndexingUpdateOp::assign || !is_bool(x.dtype())) return;
+  throw Error(ErrorCode::dtype, ": bool has no such update; got bool, expected a numeric dtype");
+}
+
+// Where 1 + the number of a value is: 0 where none goes. Numbers of values that go to one place add
+// up, and the sum is brought back into range.
+Array value_numbers(const Array& sums, std::int64_t count) {
+  return clamp(sub(sums, std::int64_t{1}), std::int64_t{0}, count - 1);
+}
+
+// What addresses the first `last` axes of x, one number each: 1-D.
+Array linear_indices(const char* op, const Array& x, const Array& indices) {
+  if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
+    throw Error(ErrorCode::dtype, std::string(op) + ": indices are no index array; got " +
+                                      std::string(name(indices.dtype())) + ", expected i64 or i32");
+  }
+  if (indices.rank() == 0 || indices.shape().back() > x.rank()) {
+    throw Error(ErrorCode::shape, std::string(op) + ": indices do not fit; got x " +
+                                      to_string(x.shape()) + " and indices " +
+                                      to_string(indices.shape()) +
+                                      ", expected [..., k], k not above the rank of x");
+  }
+  const auto depth = static_cast<int>(indices.shape().back());
+  Shape lists = indices.shape();
+  lists.erase(lists.rank() - 1);
+  const std::int64_t count = element_count(lists);
+  Array all_of_them = zeros({count}, DType::i64, indices.device());
+  const Array wide_indices = reshape(cast(indices, DType::i64), {count, depth});
+  for (int i = 0; i < depth; ++i) {
+    const Array column = reshape(narrow(wide_indices, 1, i, 1), {count});
+    all_of_them = add(mul(all_of_them, x.shape()[i]), column);
+  }
+  return all_of_them;
+}
+
+// x with the axes that indices [..., k] address merged to one.
+Array merged_rows(const Array& x, const Array& indices) {
+  const auto depth = static_cast<int>(indices.shape().back());
+  Shape shape = {1};
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i < depth) {
+      shape[0] *= x.shape()[i];
+    } else {
+      shape.push_back(x.shape()[i]);
+    }
+  }
+  return reshape(x, shape);
+}
+
+// [..., rest] of indices [..., k].
+Shape nd_shape(const char* op, const Array& x, const Array& indices) {
+  const auto depth = static_cast<int>(indices.shape().back());
+  if (indices.rank() - 1 + x.rank() - depth > kMaxRank) {
+    throw Error(ErrorCode::shape, std::string(op) + ": too many axes; got x " +
+                                      to_string(x.shape()) + " and indices " +
+                                      to_string(indices.shape()) + ", expected a result of rank " +
+                                      std::to_string(kMaxRank) + " or less");
+  }
+  Shape shape = indices.shape();
+  shape.erase(shape.rank() - 1);
+  for (int i = depth; i < x.rank(); ++i) shape.push_back(x.shape()[i]);
+  check_shape(op, shape);
+  return shape;
+}
+
+// scatter_nd's x [rows, rest], indices [n], values [n, rest].
+Array updated_rows(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
+                   IndexingUpdateOp update) {
+  if (update == IndexingUpdateOp::add) return select_add(x, indices, values, axis);
+  require_updatable(x, update);
+  const int along = normalize_axis("select_assign", axis, x.rank());
+  // Also says what is wrong with the arguments, and is not computed.
+  (void)select_add(x, indices, values, axis);
+  const std::int64_t count = indices.size();
+  if (count == 0 || x.size() == 0) return x;
+  const Device device = x.device();
+  const Array sums = select_add(zeros({x.shape()[along]}, DType::i64, device), indices,
+                                arange(1, count + 1, 1, DType::i64, device), 0);
+  Shape beside = Shape::filled(x.rank(), 1);
+  beside[along] = x.shape()[along];
+  const Array value = select(values, value_numbers(sums, count), along);
+  return where(reshape(equal(sums, std::int64_t{0}), beside), x, combined(x, value, update));
+}
+
+}  // namespace
+
+inline namespace v0 {
+
+Array take(const Array& x, const Array& indices, std::int64_t axis) try {
+  const int along = normalize_axis("take", axis, x.rank());
+  if (x.rank() - 1 + indices.rank() > kMaxRank) {
+    throw Error(ErrorCode::shape, "take: too many axes; got x " + to_string(x.shape()) +
+                                      " and indices " + to_string(indices.shape()) +
+                                      ", expected a result of rank " + std::to_string(kMaxRank) +
+                                      " or less");
+  }
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != along) {
+      shape.push_back(x.shape()[i]);
+    } else {
+      for (const std::int64_t extent : indices.shape()) shape.push_back(extent);
+    }
+  }
+  return reshape(select(x, flat(indices), along), shape);
+} catch (const Error& error) {
+  throw_as("take", error);
+}
+
+Array one_hot_fill(const Array& indices, std::int64_t classes, double on, double off,
+                   std::int64_t axis, DType dtype) try {
+  const int at = normalize_axis("one_hot_fill", axis, indices.rank() + 1);
+  const Array here = one_hot(indices, classes, DType::bool_);
+  const Device device = indices.device();
+  return movedim(where(here, full({}, on, dtype, device), full({}, off, dtype, device)), {-1},
+                 {at});
+} catch (const Error& error) {
+  throw_as("one_hot_fill", error);
+}
+
+Array scatter(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
+              IndexingUpdateOp update) try {
+  const Array added = scatter_add(x, indices, values, axis);
+  if (update == IndexingUpdateOp::add) return added;
+  require_updatable(x, update);
+  if (values.size() == 0) return x;
+  const int along = normalize_axis("scatter", axis, x.rank());
+  // Values reach no further beside the axis than their own extents.
+  Shape reached = values.shape();
+  reached[along] = x.shape()[along];
+  std::vector<Slice> part;
+  for (const std::int64_t extent : reached) part.push_back({0, extent});
+  const Device device = x.device();
+  const std::int64_t count = values.shape()[along];
+  Shape beside = Shape::filled(x.rank(), 1);
+  beside[along] = count;
+  const Array numbers =
+      expand(reshape(arange(1, count + 1, 1, DType::i64, device), beside), values.shape());
+  const Array sums = scatter_add(zeros(reached, DType::i64, device), indices, numbers, along);
+  const Array value = gather(values, value_numbers(sums, count), along);
+  const Array old = slice(x, part);
+  const Array result = where(equal(sums, std::int64_t{0}), old, combined(old, value, update));
+  return reached == x.shape() ? result : slice_assign(x, part, result);
+} catch (const Error& error) {
+  throw_as("scatter", error);
+}
+
+Array select_assign(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
+                    IndexingUpdateOp update) try {
+  return updated_rows(x, indices, values, axis, update);
+} catch (const Error& error) {
+  throw_as("select_assign", error);
+}
+
+Array gather_nd(const Array& x, const Array& indices) try {
+  const Array rows = linear_indices("gather_nd", x, indices);
+  const Shape shape = nd_shape("gather_nd", x, indices);
+  return reshape(select(merged_rows(x, indices), rows, 0), shape);
+} catch (const Error& error) {
+  throw_as("gather_nd", error);
+}
+
+Array scatter_nd(const Array& x, const Array& indices, const Array& values,
+                 IndexingUpdateOp update) try {
+  const Array rows = linear_indices("scatter_nd", x, indices);
+  const Shape shape = nd_shape("scatter_nd", x, indices);
+  if (values.shape() != shape) {
+    throw Error(ErrorCode::shape, "scatter_nd: values do not fit; got " +
+                                      to_string(values.shape()) + ", expected " + to_string(shape));
+  }
+  const Array table = merged_rows(x, indices);
+  Shape listed = table.shape();
+  listed[0] = rows.size();
+  return reshape(updated_rows(table, rows, reshape(values, listed), 0, update), x.shape());
+} catch (const Error& error) {
+  throw_as("scatter_nd", error);
+}
+
+}  // namespace v0
+}  // namespace hearth
