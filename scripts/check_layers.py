@@ -25,6 +25,7 @@ PUBLIC_LAYER = {
     "tensor_arithmetic": "autodiff", "tensor_creation": "autodiff", "tensor_functions": "autodiff",
     "tensor_indexing": "autodiff", "tensor_methods": "autodiff", "tensor_operators": "autodiff",
     "tensor_shaping": "autodiff",
+    "tensor_sorting": "autodiff",
     "custom_op": "kernels",
     "nn": "nn", "parameter": "nn", "optim": "optim", "io": "io",
     "hearth": "models",

@@ -225,6 +225,7 @@ Bench run_bench(const BenchOptions& options) {
     bench_elementwise(bench);
     bench_matmul(bench);
     bench_rows(bench);
+    bench_sort(bench);
     bench_training(bench);
   } else {
     bench_gpu(bench);
