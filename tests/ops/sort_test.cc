@@ -101,9 +101,23 @@ TEST(Sort, OrdersInfinitiesZerosAndNan) {
 }
 
 TEST(Sort, IsStableInEveryDtypeAlongEveryAxis) {
-  const Shape shapes[] = {{1},     {2, 1},    {40},     {41, 3},  {3, 300},
-                          {5, 33}, {2, 7, 9}, {4, 129}, {0, 4},   {3, 0},
-                          {2, 64}, {65, 2},   {1, 512}, {2, 600}, {2, 3, 2, 2, 2, 1, 1, 2}};
+  const Shape shapes[] = {{1},
+                          {2, 1},
+                          {40},
+                          {41, 3},
+                          {3, 300},
+                          {5, 33},
+                          {48, 2},
+                          {4, 49},
+                          {2, 7, 9},
+                          {4, 129},
+                          {0, 4},
+                          {3, 0},
+                          {2, 64},
+                          {65, 2},
+                          {1, 512},
+                          {2, 600},
+                          {2, 3, 2, 2, 2, 1, 1, 2}};
   std::uint64_t seed = 1;
   for (const Device& device : devices_under_test()) {
     for (const DType dtype : kAllDTypes) {

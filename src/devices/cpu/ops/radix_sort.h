@@ -1,5 +1,5 @@
 // Stable sorts of entries by unsigned keys inside them: radix sort from the lowest digit on, and
-// ranks for few, each entry compared with each other.
+// merges of short runs for few, whose entries are each compared with each other.
 //
 // All digits are counted in one reading; a digit that all keys share takes no pass. A pass is bound
 // by its scattered stores.
@@ -32,7 +32,7 @@ constexpr int kShortDigit = 8, kLongDigit = 11;
 // Long digits pay between these numbers of entries: before, counters take longer than passes;
 // after, stores to as many places miss the caches.
 constexpr std::int64_t kLeastForLongDigits = 16384, kMostForLongDigits = 131072;
-constexpr std::int64_t kRankedEntries = 24;
+constexpr std::int64_t kRankedEntries = 16, kMergedEntries = 48;
 constexpr int kMaxPasses = 64 / kShortDigit;
 // What the threads that share a sort take at a time, at least, and how many such parts there are.
 constexpr std::int64_t kSharedEntries = 65536, kMaxParts = 64;
@@ -87,6 +87,38 @@ void rank(const E* entries, std::int64_t n, int low, E* to) {
   for (std::int64_t i = 0; i < n; ++i) to[ranks[i]] = entries[i];
 }
 
+// Merges two runs, of which the first ends at `middle`.
+template <class E>
+void merge(const E* from, std::int64_t first, std::int64_t middle, std::int64_t last, int low,
+           E* to) {
+  std::int64_t a = first, b = middle, at = first;
+  while (a < middle && b < last) {
+    // In arithmetic: a branch would be guessed wrong half of the time.
+    const std::int64_t right = (key_word(from[b]) >> low) < (key_word(from[a]) >> low) ? 1 : 0;
+    to[at++] = from[a + (b - a) * right];
+    b += right;
+    a += 1 - right;
+  }
+  to = std::copy(from + a, from + middle, to + at);
+  std::copy(from + b, from + last, to);
+}
+
+// Ranks runs of kRankedEntries and merges them. Returns where the entries are then.
+template <class E>
+E* merge_sort(E* entries, E* other, std::int64_t n, int low) {
+  for (std::int64_t first = 0; first < n; first += kRankedEntries) {
+    rank(entries + first, std::min(kRankedEntries, n - first), low, other + first);
+  }
+  for (std::int64_t size = kRankedEntries; size < n; size *= 2) {
+    std::swap(entries, other);
+    for (std::int64_t first = 0; first < n; first += 2 * size) {
+      const std::int64_t middle = std::min(n, first + size);
+      merge(entries, first, middle, std::min(n, middle + size), low, other);
+    }
+  }
+  return other;
+}
+
 template <int kPasses, class E, class Count>
 void count_digits(const E* entries, std::int64_t n, Digits digits, Count* counts) {
   const std::size_t bins = static_cast<std::size_t>(digits.bins());
@@ -125,10 +157,7 @@ void count_all(const E* entries, std::int64_t n, Digits digits, Count* counts) {
 // Returns where they are then. Count holds n.
 template <class Count, class E>
 E* radix_sort(E* entries, E* other, std::int64_t n, KeyBits keys) {
-  if (n <= radix::kRankedEntries) {
-    radix::rank(entries, n, keys.low, other);
-    return other;
-  }
+  if (n <= radix::kMergedEntries) return radix::merge_sort(entries, other, n, keys.low);
   const radix::Digits digits(keys, n);
   const std::int64_t bins = digits.bins();
   Count* const counts = scratch<Count>(radix::kCountSlot, digits.passes * bins);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/ops/radix_sort.h"
@@ -19,6 +20,9 @@ namespace {
 
 // Lines from here on are shared by all threads.
 constexpr std::int64_t kLongLine = 131072;
+// Lines that do not lie one after the other are sorted in blocks: what is read of memory together
+// is used together.
+constexpr std::int64_t kBlockLines = 16, kBlockEntries = 65536;
 // Entries below have 32 bits for an index, and counters as many.
 constexpr std::int64_t kGiantLine = std::int64_t{1} << 32;
 
@@ -119,17 +123,16 @@ class Lines {
 
   void sort(Address workspace) const {
     const std::int64_t count = outer_.count() * inner_.count();
-    const KeyBits keys = {Kind::kLow, std::numeric_limits<U>::digits};
     if (n_ < kLongLine) {
       constexpr std::int64_t kCost = 8;  // of an element, in those of a cheap loop
-      for_chunks(count, n_ * kCost, [&](std::int64_t first, std::int64_t last) {
-        Entry* const entries = scratch<Entry>(0, 2 * n_);
-        for (std::int64_t line = first; line < last; ++line) {
-          const Line at = line_at(line);
-          const bool alike = load(at, entries, 0, n_);
-          const Entry* const sorted = radix_sort<Count>(entries, entries + n_, n_, keys);
-          store(at, sorted, 0, n_);
-          if (alike) repair(at, sorted);
+      const bool in_place = step_ == 1 && inner_.count() == 1;
+      const std::int64_t most =
+          in_place ? 1 : std::clamp<std::int64_t>(kBlockEntries / n_, 1, kBlockLines);
+      const std::int64_t blocks = (count + most - 1) / most;
+      for_chunks(blocks, n_ * most * kCost, [&](std::int64_t first, std::int64_t last) {
+        Entry* const memory = scratch<Entry>(0, (most + 1) * n_);
+        for (std::int64_t block = first; block < last; ++block) {
+          sort_block(block * most, std::min(count, (block + 1) * most), memory);
         }
       });
       return;
@@ -141,7 +144,7 @@ class Lines {
       pool.parallel_for_range(n_, kChunkElements, [&](std::int64_t first, std::int64_t last) {
         load(at, entries, first, last);
       });
-      const Entry* const sorted = shared_radix_sort<Count>(entries, entries + n_, n_, keys);
+      const Entry* const sorted = shared_radix_sort<Count>(entries, entries + n_, n_, kKeys);
       pool.parallel_for_range(n_, kChunkElements, [&](std::int64_t first, std::int64_t last) {
         store(at, sorted, first, last);
       });
@@ -150,6 +153,8 @@ class Lines {
   }
 
  private:
+  static constexpr KeyBits kKeys = {Kind::kLow, std::numeric_limits<U>::digits};
+
   struct Line {
     const U* x;
     std::int64_t place;  // of the first element, in results
@@ -159,6 +164,34 @@ class Lines {
     const std::int64_t outer = inner == 1 ? line : line / inner, rest = line - outer * inner;
     return {reinterpret_cast<const U*>(input_.at(outer_.at(outer) + inner_.at(rest))),
             outer * n_ * inner + rest};
+  }
+
+  // Lines that may lie side by side in memory, which is walked in tiles. There is room for one line
+  // more.
+  void sort_block(std::int64_t first, std::int64_t last, Entry* memory) const {
+    Line lines[kBlockLines];
+    Entry* entries[kBlockLines];
+    const std::int64_t count = last - first, tile = count == 1 ? n_ : kBlockLines;
+    for (std::int64_t i = 0; i < count; ++i) {
+      lines[i] = line_at(first + i);
+      entries[i] = memory + i * n_;
+    }
+    bool alike = false;
+    for (std::int64_t begin = 0; begin < n_; begin += tile) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        alike |= load(lines[i], entries[i], begin, std::min(n_, begin + tile));
+      }
+    }
+    Entry* spare = memory + count * n_;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (radix_sort<Count>(entries[i], spare, n_, kKeys) == spare) std::swap(entries[i], spare);
+    }
+    for (std::int64_t begin = 0; begin < n_; begin += tile) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        store(lines[i], entries[i], begin, std::min(n_, begin + tile));
+      }
+    }
+    for (std::int64_t i = 0; alike && i < count; ++i) repair(lines[i], entries[i]);
   }
 
   // Returns whether there are elements that keys do not tell apart.
