@@ -24,9 +24,9 @@ PUBLIC_LAYER = {
     "grad": "autodiff", "tensor": "autodiff", "tensor_types": "autodiff",
     "tensor_arithmetic": "autodiff", "tensor_creation": "autodiff", "tensor_functions": "autodiff",
     "tensor_indexing": "autodiff", "tensor_linalg": "autodiff", "tensor_methods": "autodiff",
-    "tensor_operators": "autodiff", "tensor_shaping": "autodiff",
+    "tensor_operators": "autodiff", "tensor_shaping": "autodiff", "tensor_sorting": "autodiff",
     "custom_op": "kernels",
-    "nn": "nn", "parameter": "nn", "optim": "optim", "io": "io",
+    "nn": "nn", "nn_conv": "nn", "parameter": "nn", "optim": "optim", "io": "io",
     "hearth": "models",
 }
 

@@ -33,6 +33,7 @@
 #include "hearth/tensor_indexing.h"
 #include "hearth/tensor_methods.h"
 #include "hearth/tensor_shaping.h"
+#include "hearth/tensor_sorting.h"
 #include "hearth/tensor_types.h"
 
 namespace hearth {
@@ -44,7 +45,8 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
       public tensor_detail::Arithmetic<Rank, K>,
       public tensor_detail::Creation<Rank, K>,
       public tensor_detail::Indexing<Rank, K>,
-      public tensor_detail::Shaping<Rank, K> {
+      public tensor_detail::Shaping<Rank, K>,
+      public tensor_detail::Sorting<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");
 
  public:

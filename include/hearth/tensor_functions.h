@@ -163,6 +163,52 @@ Tensor<1> std(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.std(site);
 }
 
+// ---- Sorting
+
+template <int R, TensorKind K>
+Tensor<R, K> sort(const Tensor<R, K>& x, std::int64_t dim, bool descending = false,
+                  CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R, K>(hearth::sort(x.array(), dim, descending)); });
+}
+template <int R, TensorKind K>
+Tensor<R, Int> argsort(const Tensor<R, K>& x, std::int64_t dim, bool descending = false,
+                       CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R, Int>(hearth::argsort(x.array(), dim, descending)); });
+}
+template <int R, TensorKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> sort_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                          bool descending = false,
+                                                          CallSite site = CallSite::here()) {
+  return located_as("sort_with_indices", site, [&] {
+    return descending ? x.sort_descending_with_indices(dim) : x.sort_with_indices(dim);
+  });
+}
+template <int R, TensorKind K>
+Tensor<R, K> topk(const Tensor<R, K>& x, std::int64_t k, std::int64_t dim,
+                  CallSite site = CallSite::here()) {
+  return x.topk(k, dim, site);
+}
+template <int R, TensorKind K>
+Tensor<R, Int> argtopk(const Tensor<R, K>& x, std::int64_t k, std::int64_t dim,
+                       CallSite site = CallSite::here()) {
+  return x.argtopk(k, dim, site);
+}
+template <int R, TensorKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> topk_with_indices(const Tensor<R, K>& x, std::int64_t k,
+                                                          std::int64_t dim,
+                                                          CallSite site = CallSite::here()) {
+  return x.topk_with_indices(k, dim, site);
+}
+template <int R, NumericKind K>
+Tensor<R, K> median(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.median(dim, site);
+}
+template <int R, NumericKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> median_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                            CallSite site = CallSite::here()) {
+  return x.median_with_indices(dim, site);
+}
+
 // ---- Shape and parts
 // Lists of extents and axes say the result's rank: reshape(x, {2, -1}), unsqueeze(x, {0}). Where
 // they cannot, it stands first: squeeze<1>(x), flatten<2>(x, 1).

@@ -70,6 +70,10 @@ const std::vector<Call>& calls() {
       CALL(max, (x)), CALL(min, (x)), CALL(any, (x)),
       CALL(argmax, (x, 1)), CALL(argmin, (x, 1)),
       CALL(max_with_indices, (x, 1)), CALL(min_with_indices, (x, 1)),
+      CALL(sort, (x, 1)), CALL(argsort, (x, 1, true)),
+      CALL(sort_with_indices, (x, 1)), CALL(sort_with_indices, (x, 1, true)),
+      CALL(topk, (x, 1, 1)), CALL(argtopk, (x, 1, 0)), CALL(topk_with_indices, (x, 1, 0)),
+      CALL(median, (x, 1)), CALL(median_with_indices, (x, 1)),
       CALL(softmax, (x, 1)), CALL(log_softmax, (x, 1)), CALL(logsumexp, (x, 1)),
       CALL(reshape, (x, {4, -1, 1})), CALL(permute, (x, {1, 0})), CALL(transpose, (x)),
       CALL(swap_axes, (x, 0, 1)), CALL(expand, (x, {2, 2, 2})),
@@ -153,6 +157,15 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(argmin(v, 0), argmin(a, 0, true));
   same(max_with_indices(v, 1).second, max_with_indices(a, 1, true).second);
   same(min_with_indices(v, 1).first, min_with_indices(a, 1, true).first);
+  same(sort(v, 0), sort(a, 0));
+  same(sort(v, 1, true), sort(a, 1, true));
+  same(argsort(v, 1), argsort(a, 1));
+  same(sort_with_indices(v, 1, true).second, sort_with_indices(a, 1, true).second);
+  same(topk(v, 2, 1), topk(a, 2, 1));
+  same(argtopk(v, 1, 0), argtopk(a, 1, 0));
+  same(topk_with_indices(v, 2, 1).first, topk_with_indices(a, 2).first);
+  same(median(v, 1), median(a, 1, true));
+  same(median_with_indices(v, 0).second, median_with_indices(a, 0, true).second);
   same(reshape(v, {3, -1}), reshape(a, {3, -1}));
   same(permute(v, {1, 0}), permute(a, {1, 0}));
   same(swap_axes(v, 0, 1), swap_axes(a, 0, 1));

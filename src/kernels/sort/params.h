@@ -1,9 +1,33 @@
 // Parameter structs of the kernels in this folder: see kernels/blocks/params.h.
 #pragma once
 
+#include "kernels/blocks/params.h"
+
 struct SortParams {
   long count;
   long shift;   // of this pass's digit
   long rounds;  // 32 keys of each simdgroup a round
   long tiles;
+};
+
+// How elements become keys: see key_of().
+struct KeyOrder {
+  long form;      // of SortForm
+  long infinity;  // the bits of the largest float
+  long flip;      // of the key
+};
+enum SortForm { kSortIntegers, kSortFloats, kSortBools };
+
+// Lines along an axis, some of all that there are.
+template <int kRank>
+struct LineParams {
+  KeyOrder order;
+  long count;       // of lines
+  long first;       // the first of them, of all
+  long length;      // of a line
+  long inner;       // elements of a result from one of a line to the next
+  long step;        // of x, the same
+  long width_bits;  // of sort_block(): a line takes 2^width_bits places
+  long shift;       // of radix keys: from this bit on
+  Axes<kRank> x;    // with an extent of 1 on the axis
 };

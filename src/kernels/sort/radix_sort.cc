@@ -33,14 +33,19 @@ SortedPairs add_pairs(StepPlan& plan, std::int64_t count) {
 
 SortedPairs add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device,
                            const SortedPairs& pairs, std::int64_t count, int bits) {
+  SortedPairs from = pairs;
+  SortedPairs to = bits > 0 ? add_pairs(plan, count) : pairs;
+  add_radix_sort(plan, device, from, to, count, bits);
+  return from;
+}
+
+void add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device, SortedPairs& from,
+                    SortedPairs& to, std::int64_t count, int bits) {
   const std::int64_t threads = std::max<std::int64_t>(resident_threads(device) / 2, 1);
   const std::int64_t rounds = std::clamp<std::int64_t>(count / threads, 1, kMaxSortRounds);
   const std::int64_t tiles = ceil_div(count, kDigits * rounds);
   const StepArgument counts = add_words(plan, kDigits * tiles);
   const StepArgument totals = add_words(plan, kDigits);
-
-  SortedPairs from = pairs;
-  SortedPairs to = bits > 0 ? add_pairs(plan, count) : pairs;
   for (int shift = 0; shift < bits; shift += kDigitBits) {
     const SortParams params{.count = count, .shift = shift, .rounds = rounds, .tiles = tiles};
     const auto add = [&](const KernelCall& call, std::int64_t groups) {
@@ -71,7 +76,6 @@ SortedPairs add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device,
         tiles);
     std::swap(from, to);
   }
-  return from;
 }
 
 }  // namespace hearth::gpu

@@ -20,4 +20,8 @@ SortedPairs add_pairs(StepPlan& plan, std::int64_t count);
 SortedPairs add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device,
                            const SortedPairs& pairs, std::int64_t count, int bits);
 
+// The same in two workspaces for pairs, in `pairs` before and after.
+void add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device, SortedPairs& pairs,
+                    SortedPairs& other, std::int64_t count, int bits);
+
 }  // namespace hearth::gpu

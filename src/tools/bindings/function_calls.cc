@@ -1,6 +1,7 @@
 #include "tools/bindings/function_calls.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hearth/ops.h"
 #include "hearth/random.h"
@@ -17,6 +18,13 @@ using Inputs = std::span<const Array>;
   [](Inputs in, DType dtype) {             \
     (void)in, (void)dtype;                 \
     return std::vector<Array>{expression}; \
+  }
+// The same of a pair.
+#define CALL_OF_TWO(expression)                                               \
+  [](Inputs in, DType dtype) {                                                \
+    (void)dtype;                                                              \
+    auto both = expression;                                                   \
+    return std::vector<Array>{std::move(both.first), std::move(both.second)}; \
   }
 
 // Not the thread's, which nothing may move.
@@ -46,9 +54,31 @@ const std::vector<FunctionCall>& function_calls() {
        {table, table},
        CALL(clamp_max(in[0], in[1]))},
       {"to_device", kSame, {table}, CALL(to_device(in[0], in[0].device()))},
+      {"conv_transpose",
+       "x [batch, in, spatial...], weight [in, out / groups, kernel...], bias [out] -> [batch, "
+       "out, "
+       "extents...]",
+       {{.shape = {1, 2, 4}}, {.shape = {2, 3, 3}}, {.shape = {3}}},
+       CALL(conv_transpose(in[0], in[1], in[2]))},
       {"mean", kReductionShapes, {table}, CALL(mean(in[0]))},
       {"var", kReductionShapes, {table}, CALL(var(in[0]))},
       {"std", kReductionShapes, {table}, CALL(hearth::std(in[0]))},
+      {"sort", kSame, {table}, CALL(hearth::sort(in[0]))},
+      {"argsort", kSame, {table}, CALL(argsort(in[0]))},
+      {"topk", "x [..., n, ...] -> [..., k, ...], n at axis", {table}, CALL(topk(in[0], 2))},
+      {"argtopk", "x [..., n, ...] -> [..., k, ...], n at axis", {table}, CALL(argtopk(in[0], 2))},
+      {"topk_with_indices",
+       "x [..., n, ...] -> values and indices [..., k, ...], n at axis",
+       {table},
+       CALL_OF_TWO(topk_with_indices(in[0], 2))},
+      {"median",
+       "x [...] -> [... without axis, or 1 there with keepdim]",
+       {table},
+       CALL(median(in[0], 1))},
+      {"median_with_indices",
+       "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
+       {table},
+       CALL_OF_TWO(median_with_indices(in[0], 1))},
       {"transpose", "x [..., m, n] -> [..., n, m]", {table}, CALL(transpose(in[0]))},
       {"swap_axes",
        "x [...] -> [..., with the extents at a and b swapped]",
@@ -228,6 +258,7 @@ const std::vector<FunctionCall>& function_calls() {
 }
 
 #undef CALL
+#undef CALL_OF_TWO
 
 const FunctionCall* find_call(std::string_view function) {
   const std::vector<FunctionCall>& calls = function_calls();

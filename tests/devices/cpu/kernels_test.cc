@@ -325,6 +325,42 @@ Values int_values(std::int64_t count, DType dtype) {
   return values;
 }
 
+TEST(CpuKernels, Sort) {
+  for (const DType dtype : kAllDTypes) {
+    for (const Shape& shape : kShapes) {
+      for (int axis = 0; axis < shape.rank(); ++axis) {
+        Values raw = int_values(element_count(shape), dtype);
+        if (is_float(dtype) && raw.size() > 8) raw[3] = raw[6] = kNan;
+        const TestTensor x(dtype, shape, raw);
+        const bool descending = pick(0, 1) != 0;
+        Values values(raw.size()), indices(raw.size());
+        for_lines(shape, axis, [&](const std::vector<std::size_t>& line) {
+          std::vector<std::size_t> order(line.size());
+          std::iota(order.begin(), order.end(), std::size_t{0});
+          const auto precedes = [](double a, double b) {
+            return std::isnan(b) ? !std::isnan(a) : a < b;
+          };
+          std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+            const double a = raw[line[i]], b = raw[line[j]];
+            if (precedes(a, b) || precedes(b, a)) return precedes(a, b) != descending;
+            return i < j;
+          });
+          for (std::size_t i = 0; i < line.size(); ++i) {
+            values[line[i]] = raw[line[order[i]]];
+            indices[line[i]] = static_cast<double>(order[i]);
+          }
+        });
+        const DType index = shape[axis] > 127 || pick(0, 1) != 0 ? DType::i64 : DType::i8;
+        const std::vector<Values> both = run_kernel(
+            defs::sort_with_indices_op, {x}, Params().i64(axis).boolean(descending).dtype(index),
+            {{dtype, shape}, {index, shape}});
+        expect_close(both[0], values, dtype, 0);
+        EXPECT_EQ(both[1], indices) << name(dtype) << to_string(shape) << axis;
+      }
+    }
+  }
+}
+
 TEST(CpuKernels, Cat) {
   for (const DType dtype : kAllDTypes) {
     for (int axis = 0; axis < 3; ++axis) {

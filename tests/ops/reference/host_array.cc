@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ops/reference/host_elementwise.h"
 #include "ops/reference/host_random.h"
@@ -92,6 +93,34 @@ HostArray arg_reduce(bool largest, const HostArray& x, int axis, bool keepdim) {
     }
   }
   if (!keepdim) out.shape.erase(axis);
+  return out;
+}
+
+HostArray sorted(const HostArray& x, int axis, bool descending, bool indices) {
+  HostArray out = x;
+  Shape lines = x.shape;
+  lines[axis] = 1;
+  for (Indices at(lines); !at.done() && x.shape[axis] > 0; at.advance()) {
+    Dims place = *at;
+    const auto element = [&](std::int64_t i) {
+      place[axis] = i;
+      return x.values[offset_of(x.shape, place)];
+    };
+    std::vector<std::int64_t> order(static_cast<std::size_t>(x.shape[axis]));
+    std::iota(order.begin(), order.end(), 0);
+    const auto precedes = [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; };
+    std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+      const double a = element(i), b = element(j);
+      if (precedes(a, b) || precedes(b, a)) return precedes(a, b) != descending;
+      return i < j;
+    });
+    for (std::int64_t i = 0; i < x.shape[axis]; ++i) {
+      const std::int64_t from = order[static_cast<std::size_t>(i)];
+      const double value = indices ? static_cast<double>(from) : element(from);
+      place[axis] = i;
+      out.values[offset_of(x.shape, place)] = value;
+    }
+  }
   return out;
 }
 
@@ -414,6 +443,10 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
     const bool largest = op == "max_with_indices", keepdim = statics.boolean();
     if (output == 0) return reduce(largest ? "max" : "min", inputs[0], axis, keepdim);
     return arg_reduce(largest, inputs[0], static_cast<int>(axis[0]), keepdim);
+  }
+  if (op == "sort_with_indices") {
+    const auto axis = static_cast<int>(statics.i64());
+    return sorted(inputs[0], axis, statics.boolean(), output == 1);
   }
   if (op == "layer_norm" || op == "rms_norm") {
     return normalized(inputs, statics.f64(), op == "layer_norm");

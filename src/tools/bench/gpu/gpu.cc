@@ -155,6 +155,8 @@ void bench_gpu(Bench& bench) {
   device.trim();
   bench_gpu_products(bench, limits);
   device.trim();
+  bench_gpu_sort(bench);
+  device.trim();
   bench_gpu_latency(bench);
   bench_gpu_training(bench);
 }

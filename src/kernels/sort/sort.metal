@@ -1,0 +1,183 @@
+// Lines along an axis, sorted. Text of the kernel dialect.
+//
+// Elements are read as the unsigned integers U of their size and become unsigned keys in whose
+// order they are. Lines that fit into threadgroup memory are sorted there by a bitonic network,
+// with positions that decide between equal keys, so it is stable; bound by threadgroup memory.
+// Longer lines are pairs of a key and a position, which radix_sort.metal sorts; here are the
+// launches before, between and after its own. Results are elements where positions say, so bits
+// are kept.
+
+#include "kernels/blocks/elements.h"
+#include "kernels/blocks/strided.h"
+#include "kernels/sort/params.h"
+
+// NaN is the largest key, and zeros have one. Integers with a sign flip it.
+template <typename U>
+HEARTH_INLINE U key_of(U bits, constant KeyOrder& order) {
+  U key = bits;
+  if (order.form == kSortBools) key = bits != U(0) ? U(1) : U(0);
+  if (order.form == kSortFloats) {
+    U sign = U(U(1) << (8u * uint(sizeof(U)) - 1u));
+    U magnitude = U(bits & U(~sign));
+    key = (bits & sign) != U(0) ? U(~bits) : U(bits | sign);
+    key = magnitude == U(0) ? sign : key;
+    key = magnitude > U(order.infinity) ? U(~U(0)) : key;
+  }
+  return U(key ^ U(order.flip));
+}
+
+// Of the first element of a line.
+template <int kRank>
+inline long line_begin(ulong line, constant LineParams<kRank>& p) {
+  return offset_of<ulong, kRank>(ulong(p.first) + line, p.x);
+}
+// The same in a result, which is dense.
+template <int kRank>
+inline long result_begin(ulong line, constant LineParams<kRank>& p) {
+  long all = p.first + long(line);
+  if (p.inner == 1) return all * p.length;
+  long outer = all / p.inner;
+  return outer * p.length * p.inner + (all - outer * p.inner);
+}
+
+// One pass of the network at a distance of `step`, within runs of `size` that go up and down.
+template <typename K>
+inline void exchange_pairs(threadgroup K* keys, threadgroup ushort* places, uint pairs, uint width,
+                           uint size, uint step, Ctx ctx) {
+  for (uint pair = ctx.tid.x; pair < pairs; pair += ctx.ntid.x) {
+    uint low = pair & (step - 1u);
+    uint a = ((pair - low) << 1) + low, b = a + step;
+    bool up = (a & (width - 1u) & size) == 0u;
+    K key_a = keys[a], key_b = keys[b];
+    ushort place_a = places[a], place_b = places[b];
+    bool after = key_a > key_b || (key_a == key_b && place_a > place_b);
+    if (after == up) {
+      keys[a] = key_b;
+      keys[b] = key_a;
+      places[a] = place_b;
+      places[b] = place_a;
+    }
+  }
+}
+
+// Lines of up to 2^width_bits elements, several of them in a threadgroup of `places` places in all.
+template <typename U, typename K, typename I, bool kValues, bool kIndices, int kRank>
+inline void sort_in_block(device const U* x, device U* values, device I* indices,
+                          constant LineParams<kRank>& p, threadgroup K* keys,
+                          threadgroup ushort* places, uint count, Ctx ctx) {
+  uint width = 1u << uint(p.width_bits);
+  ulong first = ulong(ctx.tg.x) * (count >> uint(p.width_bits));
+  for (uint i = ctx.tid.x; i < count; i += ctx.ntid.x) {
+    ulong line = first + (i >> uint(p.width_bits));
+    uint at = i & (width - 1u);
+    keys[i] = K(~K(0));
+    if (line < ulong(p.count) && at < uint(p.length)) {
+      keys[i] = K(key_of<U>(x[line_begin<kRank>(line, p) + long(at) * p.step], p.order));
+    }
+    places[i] = ushort(at);
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint size = 2u; size <= width; size *= 2u) {
+    for (uint step = size / 2u; step > 0u; step /= 2u) {
+      exchange_pairs<K>(keys, places, count / 2u, width, size, step, ctx);
+      // The 32 pairs of a simdgroup lie in 64 places of its own up to that distance.
+      uint next = step > 1u ? step / 2u : size;
+      if (step > 32u || next > 32u) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+      } else {
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+      }
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint i = ctx.tid.x; i < count; i += ctx.ntid.x) {
+    ulong line = first + (i >> uint(p.width_bits));
+    uint at = i & (width - 1u);
+    if (line < ulong(p.count) && at < uint(p.length)) {
+      uint from = places[i];
+      long to = result_begin<kRank>(line, p) + long(at) * p.inner;
+      if (kValues) values[to] = x[line_begin<kRank>(line, p) + long(from) * p.step];
+      if (kIndices) indices[to] = I(from);
+    }
+  }
+}
+
+template <typename U, typename K, typename I, uint kCount, int kRank>
+void sort_block(device const U* x, device U* values, device I* indices,
+                constant LineParams<kRank>& p, threadgroup K* keys, threadgroup ushort* places,
+                Ctx ctx) {
+  sort_in_block<U, K, I, true, true, kRank>(x, values, indices, p, keys, places, kCount, ctx);
+}
+template <typename U, typename K, uint kCount, int kRank>
+void sort_block_values(device const U* x, device U* values, constant LineParams<kRank>& p,
+                       threadgroup K* keys, threadgroup ushort* places, Ctx ctx) {
+  sort_in_block<U, K, U, true, false, kRank>(x, values, values, p, keys, places, kCount, ctx);
+}
+template <typename U, typename K, typename I, uint kCount, int kRank>
+void sort_block_indices(device const U* x, device I* indices, constant LineParams<kRank>& p,
+                        threadgroup K* keys, threadgroup ushort* places, Ctx ctx) {
+  sort_in_block<U, K, I, false, true, kRank>(x, (device U*)indices, indices, p, keys, places,
+                                             kCount, ctx);
+}
+
+// The element at a position, which counts line by line.
+template <typename U, int kRank>
+HEARTH_INLINE U element_at(device const U* x, uint position, constant LineParams<kRank>& p) {
+  uint line = position / uint(p.length);
+  return x[line_begin<kRank>(line, p) + long(position - line * uint(p.length)) * p.step];
+}
+
+// The low 32 bits of the keys of all lines, and positions.
+template <typename U, int kRank>
+void sort_first_keys(device const U* x, device uint* keys, device uint* positions,
+                     constant LineParams<kRank>& p, Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= ulong(p.count) * ulong(p.length)) return;
+  keys[i] = uint(key_of<U>(element_at<U, kRank>(x, uint(i), p), p.order));
+  positions[i] = uint(i);
+}
+// The bits of the keys above, of positions that are sorted by those below.
+template <typename U, int kRank>
+void sort_next_keys(device const U* x, device const uint* positions, device uint* keys,
+                    constant LineParams<kRank>& p, Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= ulong(p.count) * ulong(p.length)) return;
+  U key = key_of<U>(element_at<U, kRank>(x, positions[i], p), p.order);
+  keys[i] = uint(ulong(key) >> uint(p.shift));
+}
+// The lines of positions, by which they are sorted last.
+template <int kRank>
+void sort_line_keys(device const uint* positions, device uint* keys, constant LineParams<kRank>& p,
+                    Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= ulong(p.count) * ulong(p.length)) return;
+  keys[i] = positions[i] / uint(p.length);
+}
+
+template <typename U, typename I, bool kValues, bool kIndices, int kRank>
+inline void store_sorted(device const U* x, device const uint* positions, device U* values,
+                         device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
+  ulong i = ctx.gid.x;
+  if (i >= ulong(p.count) * ulong(p.length)) return;
+  uint line = uint(i) / uint(p.length);
+  uint begin = line * uint(p.length);
+  uint from = positions[i] - begin;
+  long to = result_begin<kRank>(line, p) + long(uint(i) - begin) * p.inner;
+  if (kValues) values[to] = x[line_begin<kRank>(line, p) + long(from) * p.step];
+  if (kIndices) indices[to] = I(from);
+}
+template <typename U, typename I, int kRank>
+void sort_store(device const U* x, device const uint* positions, device U* values,
+                device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, I, true, true, kRank>(x, positions, values, indices, p, ctx);
+}
+template <typename U, int kRank>
+void sort_store_values(device const U* x, device const uint* positions, device U* values,
+                       constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, U, true, false, kRank>(x, positions, values, values, p, ctx);
+}
+template <typename U, typename I, int kRank>
+void sort_store_indices(device const U* x, device const uint* positions, device I* indices,
+                        constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, I, false, true, kRank>(x, positions, (device U*)indices, indices, p, ctx);
+}
