@@ -15,7 +15,7 @@ void bench_sort(Bench& bench) {
   const Row rows[] = {
       {"sort_f32_1m", 5, [](const Array& x) { return sort(x); }},
       {"argsort_f32_1m", 12, [](const Array& x) { return argsort(x); }},
-      {"sort_f32_4096x256", 5, [](const Array& x) { return sort(reshape(x, {4096, 256})); }},
+      {"sort_f32_4096x256", 8, [](const Array& x) { return sort(reshape(x, {4096, 256})); }},
   };
   const WithThreads with(1);
   for (const Row& row : rows) {
