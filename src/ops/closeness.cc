@@ -1,6 +1,7 @@
 // Whether floats are close to others, and whether any is not a number.
 #include <string>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
@@ -14,9 +15,9 @@ Array closeness(const Array& a, const Array& b, double relative, double absolute
                                       ", expected f64, f32, f16 or bf16");
   }
   if (!(relative >= 0 && absolute >= 0)) {
-    throw Error(ErrorCode::invalid_argument,
-                ": negative tolerance; got " + std::to_string(relative) + " and " +
-                    std::to_string(absolute) + ", expected two numbers of at least 0");
+    throw Error(ErrorCode::invalid_argument, ": negative tolerance; got " + number_text(relative) +
+                                                 " and " + number_text(absolute) +
+                                                 ", expected two numbers of at least 0");
   }
   const Array same = equal(a, b);
   const Array left = wide(a), right = wide(b);

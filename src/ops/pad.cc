@@ -1,5 +1,6 @@
-// pad: more elements around an array. A constant is written around it; other modes select along
-// each axis by positions that are mirrored, clamped or wrapped.
+// pad: more elements around an array. A constant is written around it; other modes join parts of
+// it, one axis after the other, or select by position where parts would be needed several times.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,17 +34,47 @@ Shape padded_extents(const Array& x, const Dims& before, const Dims& after) {
   return shape;
 }
 
-// Which element of an axis of `extent` stands at each position from -before on.
+// How many elements in front of an axis or behind it one turn gives.
+std::int64_t reach_of(std::int64_t extent, PadMode mode) {
+  if (mode == PadMode::edge) return INT64_MAX;
+  return mode == PadMode::wrap ? extent : extent - 1;
+}
+
+// Those elements, in front of the axis or behind it.
+Array beside(const Array& x, int axis, std::int64_t count, bool in_front, PadMode mode) {
+  const std::int64_t extent = x.shape()[axis];
+  if (mode == PadMode::reflect) {
+    return flip(narrow(x, axis, in_front ? 1 : extent - 1 - count, count), {axis});
+  }
+  if (mode == PadMode::wrap) return narrow(x, axis, in_front ? extent - count : 0, count);
+  Shape shape = x.shape();
+  shape[axis] = count;
+  return expand(narrow(x, axis, in_front ? 0 : extent - 1, 1), shape);
+}
+
+// Which element of an axis of `extent` stands at each position from -before on, in several turns.
 Array source_positions(std::int64_t extent, std::int64_t before, std::int64_t after, PadMode mode,
                        Device device) {
   const Array at = arange(-before, extent + after, 1, DType::i64, device);
-  if (mode == PadMode::edge) return clamp(at, std::int64_t{0}, extent - 1);
   if (mode == PadMode::wrap) return remainder(at, extent);
   if (extent == 1) return zeros({extent + before + after}, DType::i64, device);
   // Back and forth: the way there and back has this many steps.
   const std::int64_t period = 2 * (extent - 1);
   const Array along = remainder(at, period);
   return minimum(along, sub(period, along));
+}
+
+Array padded_along(const Array& x, int axis, std::int64_t before, std::int64_t after,
+                   PadMode mode) {
+  const std::int64_t extent = x.shape()[axis];
+  if (std::max(before, after) > reach_of(extent, mode)) {
+    return select(x, source_positions(extent, before, after, mode, x.device()), axis);
+  }
+  std::vector<Array> parts;
+  if (before > 0) parts.push_back(beside(x, axis, before, true, mode));
+  parts.push_back(x);
+  if (after > 0) parts.push_back(beside(x, axis, after, false, mode));
+  return cat(parts, axis);
 }
 
 }  // namespace
@@ -78,8 +109,7 @@ Array pad(const Array& x, const Dims& before, const Dims& after, PadMode mode,
                   "pad: nothing to repeat; got " + to_string(x.shape()) + " padded along axis " +
                       std::to_string(i) + ", expected an extent of at least 1");
     }
-    const Array positions = source_positions(x.shape()[i], before[i], after[i], mode, x.device());
-    result = select(result, positions, i);
+    result = padded_along(result, i, before[i], after[i], mode);
   }
   return result;
 } catch (const Error& error) {

@@ -33,13 +33,13 @@ void require_updatable(const Array& x, IndexingUpdateOp update) {
   throw Error(ErrorCode::dtype, ": bool has no such update; got bool, expected a numeric dtype");
 }
 
-// Where 1 + the number of a value is: 0 where none goes. Numbers of values that go to one place add
-// up, and the sum is brought back into range.
+// Of sums of 1 + the numbers of the values that go to each place: the number of the only one. Where
+// none or several go it is some number in range.
 Array value_numbers(const Array& sums, std::int64_t count) {
   return clamp(sub(sums, std::int64_t{1}), std::int64_t{0}, count - 1);
 }
 
-// What addresses the first `last` axes of x, one number each: 1-D.
+// Indices [..., k] as positions [n] along the first axis of merged_rows().
 Array linear_indices(const char* op, const Array& x, const Array& indices) {
   if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
     throw Error(ErrorCode::dtype, std::string(op) + ": indices are no index array; got " +

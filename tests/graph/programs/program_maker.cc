@@ -281,6 +281,8 @@ Program ProgramMaker::make() {
                                         {6, &ProgramMaker::slice_view, false},
                                         {2, &ProgramMaker::dynamic_view, false},
                                         {2, &ProgramMaker::flip_view, false},
+                                        {3, &ProgramMaker::unfold_view, false},
+                                        {2, &ProgramMaker::diagonal_view, false},
                                         {2, &ProgramMaker::join, false},
                                         {1, &ProgramMaker::repeat_tiles, false},
                                         {4, &ProgramMaker::assign_slice, false},

@@ -64,6 +64,8 @@ class ProgramMaker {
   bool slice_view();
   bool dynamic_view();
   bool flip_view();
+  bool unfold_view();
+  bool diagonal_view();
   bool join();
   bool repeat_tiles();
   bool assign_slice();

@@ -113,6 +113,33 @@ bool ProgramMaker::flip_view() {
               [=](const Variables& v, Device) { return flip(at(v, a), axes); });
 }
 
+bool ProgramMaker::unfold_view() {
+  const int a =
+      pick([](const Array& x) { return x.rank() >= 1 && x.rank() <= 4 && x.size() <= 300; });
+  if (a < 0) return false;
+  const int axis = below(shadow(a).rank());
+  const std::int64_t size = below(static_cast<int>(shadow(a).shape(axis)) + 2);
+  const std::int64_t step = 1 + below(4);
+  return emit({a},
+              call_text("unfold",
+                        {var(a), std::to_string(axis), std::to_string(size), std::to_string(step)}),
+              [=](const Variables& v, Device) { return unfold(at(v, a), axis, size, step); });
+}
+
+bool ProgramMaker::diagonal_view() {
+  const int a = pick([](const Array& x) { return x.rank() >= 2; });
+  if (a < 0) return false;
+  const int rank = shadow(a).rank();
+  const int first = below(rank);
+  const int second = (first + 1 + below(rank - 1)) % rank;
+  const std::int64_t offset = below(5) - 2;
+  return emit(
+      {a},
+      call_text("diagonal",
+                {var(a), std::to_string(offset), std::to_string(first), std::to_string(second)}),
+      [=](const Variables& v, Device) { return diagonal(at(v, a), offset, first, second); });
+}
+
 // A value beside a part of itself that broadcasts, or beside itself turned around.
 bool ProgramMaker::with_own_part() {
   const int a =

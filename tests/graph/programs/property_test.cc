@@ -186,6 +186,8 @@ TEST(Programs, Cover) {
                            "slice",
                            "dynamic_slice",
                            "flip",
+                           "unfold",
+                           "diagonal",
                            "cat",
                            "stack",
                            "slice_assign",
