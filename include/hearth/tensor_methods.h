@@ -93,6 +93,24 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::log1p(array())); });
   }
+  // The logarithm to base 2, exact of powers of 2.
+  Tensor<Rank, K> log2(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::log2(array())); });
+  }
+  // The logarithm to base 10.
+  Tensor<Rank, K> log10(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::log10(array())); });
+  }
+  // 2^x, exact of whole numbers.
+  Tensor<Rank, K> exp2(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::exp2(array())); });
+  }
   // The hyperbolic tangent.
   Tensor<Rank, K> tanh(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -129,6 +147,54 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::tan(array())); });
   }
+  // The hyperbolic sine.
+  Tensor<Rank, K> sinh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::sinh(array())); });
+  }
+  // The hyperbolic cosine.
+  Tensor<Rank, K> cosh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::cosh(array())); });
+  }
+  // The angle in [-pi / 2, pi / 2] whose sine is x.
+  Tensor<Rank, K> asin(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::asin(array())); });
+  }
+  // The angle in [0, pi] whose cosine is x.
+  Tensor<Rank, K> acos(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::acos(array())); });
+  }
+  // The angle in [-pi / 2, pi / 2] whose tangent is x.
+  Tensor<Rank, K> atan(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atan(array())); });
+  }
+  // The inverse of sinh.
+  Tensor<Rank, K> asinh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::asinh(array())); });
+  }
+  // The inverse of cosh that is not negative; NaN below 1.
+  Tensor<Rank, K> acosh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::acosh(array())); });
+  }
+  // The inverse of tanh; NaN beyond 1.
+  Tensor<Rank, K> atanh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atanh(array())); });
+  }
   // The largest whole number not above x.
   Tensor<Rank, K> floor(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -147,6 +213,12 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::round(array())); });
   }
+  // The whole part of x, with its sign.
+  Tensor<Rank, K> trunc(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::trunc(array())); });
+  }
   // x where x > 0, else 0; NaN stays.
   Tensor<Rank, K> relu(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -164,6 +236,12 @@ class Methods {
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<K>(hearth::silu(array())); });
+  }
+  // All bits the other way: -1 - x.
+  Tensor<Rank, K> bitwise_not(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_not(array())); });
   }
   // a + b.
   Tensor<Rank, K> add(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -245,6 +323,70 @@ class Methods {
   Tensor<Rank, K> remainder_scalar(N number, CallSite site = CallSite::here()) const {
     return located_as("remainder_scalar", site, [&] { return remainder(number); });
   }
+  // a - b * trunc(a / b): the sign of a. Integers give 0 for b = 0.
+  Tensor<Rank, K> fmod(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::fmod(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> fmod(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::fmod(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> fmod_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("fmod_scalar", site, [&] { return fmod(number); });
+  }
+  // floor(a / b); integers give 0 for b = 0.
+  Tensor<Rank, K> floor_divide(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::floor_divide(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> floor_divide(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::floor_divide(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> floor_divide_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("floor_divide_scalar", site, [&] { return floor_divide(number); });
+  }
+  // The angle of the point (x, y) in [-pi, pi]; signs of zeros count.
+  Tensor<Rank, K> atan2(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atan2(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> atan2(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::atan2(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> atan2_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("atan2_scalar", site, [&] { return atan2(number); });
+  }
+  // sqrt(a^2 + b^2), without overflow in between.
+  Tensor<Rank, K> hypot(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::hypot(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> hypot(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::hypot(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> hypot_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("hypot_scalar", site, [&] { return hypot(number); });
+  }
   // The larger of a and b; NaN if either is.
   Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
@@ -280,6 +422,94 @@ class Methods {
     requires NumericKind<K>
   Tensor<Rank, K> min_pair_scalar(N number, CallSite site = CallSite::here()) const {
     return located_as("min_pair_scalar", site, [&] { return min_pair(number); });
+  }
+  // The bits that both a and b have.
+  Tensor<Rank, K> bitwise_and(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_and(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_and(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_and(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_and_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_and_scalar", site, [&] { return bitwise_and(number); });
+  }
+  // The bits that a or b has.
+  Tensor<Rank, K> bitwise_or(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_or(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_or(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_or(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_or_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_or_scalar", site, [&] { return bitwise_or(number); });
+  }
+  // The bits that a or b has but not both.
+  Tensor<Rank, K> bitwise_xor(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_xor(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_xor(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_xor(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_xor_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_xor_scalar", site, [&] { return bitwise_xor(number); });
+  }
+  // a * 2^b, wrapping; 0 for b outside of [0, width).
+  Tensor<Rank, K> bitwise_left_shift(const Tensor<Rank, K>& other,
+                                     CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_left_shift(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_left_shift(N number, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_left_shift(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_left_shift_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_left_shift_scalar", site,
+                      [&] { return bitwise_left_shift(number); });
+  }
+  // floor(a / 2^b); 0 or -1 for b outside of [0, width).
+  Tensor<Rank, K> bitwise_right_shift(const Tensor<Rank, K>& other,
+                                      CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_right_shift(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_right_shift(N number, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_right_shift(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_right_shift_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_right_shift_scalar", site,
+                      [&] { return bitwise_right_shift(number); });
   }
   // Whether a = b; false for NaN.
   Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
@@ -412,6 +642,18 @@ class Methods {
     requires std::same_as<K, Float>
   {
     return located(site, [&] { return typed<Bool>(hearth::is_nan(array())); });
+  }
+  // Whether x is infinite, of either sign.
+  Tensor<Rank, Bool> is_inf(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<Bool>(hearth::is_inf(array())); });
+  }
+  // Whether x is neither infinite nor NaN.
+  Tensor<Rank, Bool> is_finite(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<Bool>(hearth::is_finite(array())); });
   }
   // The sum over axes; integers keep their dtype and wrap.
   Total<K> sum(CallSite site = CallSite::here()) const
@@ -770,6 +1012,18 @@ Tensor<R> log1p(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.log1p(site);
 }
 template <int R>
+Tensor<R> log2(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.log2(site);
+}
+template <int R>
+Tensor<R> log10(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.log10(site);
+}
+template <int R>
+Tensor<R> exp2(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.exp2(site);
+}
+template <int R>
 Tensor<R> tanh(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.tanh(site);
 }
@@ -794,6 +1048,38 @@ Tensor<R> tan(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.tan(site);
 }
 template <int R>
+Tensor<R> sinh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.sinh(site);
+}
+template <int R>
+Tensor<R> cosh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.cosh(site);
+}
+template <int R>
+Tensor<R> asin(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.asin(site);
+}
+template <int R>
+Tensor<R> acos(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.acos(site);
+}
+template <int R>
+Tensor<R> atan(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.atan(site);
+}
+template <int R>
+Tensor<R> asinh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.asinh(site);
+}
+template <int R>
+Tensor<R> acosh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.acosh(site);
+}
+template <int R>
+Tensor<R> atanh(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.atanh(site);
+}
+template <int R>
 Tensor<R> floor(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.floor(site);
 }
@@ -806,6 +1092,10 @@ Tensor<R> round(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.round(site);
 }
 template <int R>
+Tensor<R> trunc(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.trunc(site);
+}
+template <int R>
 Tensor<R> relu(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.relu(site);
 }
@@ -816,6 +1106,10 @@ Tensor<R> gelu(const Tensor<R>& x, CallSite site = CallSite::here()) {
 template <int R>
 Tensor<R> silu(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.silu(site);
+}
+template <int R>
+Tensor<R, Int> bitwise_not(const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return x.bitwise_not(site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> add(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -889,6 +1183,61 @@ Tensor<R, K> remainder(N number, const Tensor<R, K>& x, CallSite site = CallSite
   });
 }
 template <int R, NumericKind K>
+Tensor<R, K> fmod(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                  CallSite site = CallSite::here()) {
+  return x.fmod(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> fmod(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.fmod(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> fmod(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::fmod(tensor_detail::scalar(number), x.array())); });
+}
+template <int R, NumericKind K>
+Tensor<R, K> floor_divide(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                          CallSite site = CallSite::here()) {
+  return x.floor_divide(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> floor_divide(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.floor_divide(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> floor_divide(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::floor_divide(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R> atan2(const Tensor<R>& x, const Tensor<R>& other, CallSite site = CallSite::here()) {
+  return x.atan2(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> atan2(const Tensor<R>& x, N other, CallSite site = CallSite::here()) {
+  return x.atan2(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> atan2(N number, const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R>(hearth::atan2(tensor_detail::scalar(number), x.array())); });
+}
+template <int R>
+Tensor<R> hypot(const Tensor<R>& x, const Tensor<R>& other, CallSite site = CallSite::here()) {
+  return x.hypot(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> hypot(const Tensor<R>& x, N other, CallSite site = CallSite::here()) {
+  return x.hypot(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> hypot(N number, const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R>(hearth::hypot(tensor_detail::scalar(number), x.array())); });
+}
+template <int R, NumericKind K>
 Tensor<R, K> maximum(const Tensor<R, K>& x, const Tensor<R, K>& other,
                      CallSite site = CallSite::here()) {
   return located_as("maximum", site, [&] { return x.max_pair(other); });
@@ -916,6 +1265,85 @@ template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> minimum(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return located(site, [&] {
     return Tensor<R, K>(hearth::minimum(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_and(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                           CallSite site = CallSite::here()) {
+  return x.bitwise_and(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_and(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_and(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_and(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_and(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_or(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                          CallSite site = CallSite::here()) {
+  return x.bitwise_or(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_or(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_or(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_or(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_or(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_xor(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                           CallSite site = CallSite::here()) {
+  return x.bitwise_xor(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_xor(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_xor(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_xor(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_xor(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_left_shift(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                                  CallSite site = CallSite::here()) {
+  return x.bitwise_left_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_left_shift(const Tensor<R, Int>& x, N other,
+                                  CallSite site = CallSite::here()) {
+  return x.bitwise_left_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_left_shift(N number, const Tensor<R, Int>& x,
+                                  CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_left_shift(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_right_shift(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                                   CallSite site = CallSite::here()) {
+  return x.bitwise_right_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_right_shift(const Tensor<R, Int>& x, N other,
+                                   CallSite site = CallSite::here()) {
+  return x.bitwise_right_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_right_shift(N number, const Tensor<R, Int>& x,
+                                   CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_right_shift(tensor_detail::scalar(number), x.array()));
   });
 }
 template <int R, TensorKind K>
@@ -1060,6 +1488,14 @@ Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::
 template <int R>
 Tensor<R, Bool> is_nan(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.is_nan(site);
+}
+template <int R>
+Tensor<R, Bool> is_inf(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.is_inf(site);
+}
+template <int R>
+Tensor<R, Bool> is_finite(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return x.is_finite(site);
 }
 template <int R, NumericKind K>
 Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
