@@ -106,6 +106,50 @@ def elementwise(random):
     return "".join(out)
 
 
+# Likewise, in a file of their own.
+INVERSES = {
+    "log2": (np.log2, 4, (1e-6, 99)), "log10": (np.log10, 4, (1e-6, 99)),
+    "exp2": (np.exp2, 4, (-99, 99)), "sinh": (np.sinh, 4, (-9, 9)), "cosh": (np.cosh, 4, (-9, 9)),
+    "asin": (np.arcsin, 4, (-1, 1)), "acos": (np.arccos, 4, (-1, 1)),
+    "atan": (np.arctan, 4, (-9, 9)), "asinh": (np.arcsinh, 4, (-99, 99)),
+    "acosh": (np.arccosh, 4, (1, 99)), "atanh": (np.arctanh, 4, (-1, 1)),
+    "trunc": (np.trunc, 0, (-9, 9)),
+}
+
+
+def inverses(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for op, (function, ulps, (low, high)) in INVERSES.items():
+            x = np.concatenate([special(kind), random.uniform(low, high, 110).astype(kind)])
+            y = function(x.astype(np.float64)).astype(kind)
+            out.append(case(op, dtype, ulps, [x], y))
+        pairs = special(kind)
+        for op, function, ulps in (("atan2", np.arctan2, 4), ("hypot", np.hypot, 4),
+                                   ("fmod", np.fmod, 0), ("floor_divide", np.floor_divide, 0)):
+            a = np.concatenate([random.uniform(-99, 99, 150).astype(kind),
+                                np.repeat(pairs[:13], 13)])
+            b = np.concatenate([random.uniform(-9, 9, 150).astype(kind), np.tile(pairs[:13], 13)])
+            if ulps == 0:
+                y = function(a, b)
+            else:
+                y = function(a.astype(np.float64), b.astype(np.float64)).astype(kind)
+            out.append(case(op, dtype, ulps, [a, b], y))
+    ends = np.iinfo(np.int32)
+    a, b = random.integers(ends.min, ends.max, (2, 60), dtype=np.int32, endpoint=True)
+    small = np.where(random.integers(0, 2, 60) > 0, 7, -13).astype(np.int32)
+    shifts = random.integers(-2, 35, 60).astype(np.int32)
+    for op, function, other in (("bitwise_and", np.bitwise_and, b), ("bitwise_or", np.bitwise_or, b),
+                                ("bitwise_xor", np.bitwise_xor, b), ("fmod", np.fmod, small),
+                                ("floor_divide", np.floor_divide, small),
+                                ("bitwise_left_shift", np.left_shift, shifts),
+                                ("bitwise_right_shift", np.right_shift, shifts)):
+        out.append(case(op, "i32", 0, [a, other], function(a, other)))
+    out.append(case("bitwise_not", "i32", 0, [a], np.invert(a)))
+    return "".join(out)
+
+
 def reductions(random):
     out = []
     for dtype in ("f32", "f64"):
@@ -175,7 +219,8 @@ def norms(random):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with np.errstate(all="ignore"):
-        for name, make in (("elementwise", elementwise), ("reductions", reductions), ("norms", norms)):
+        for name, make in (("elementwise", elementwise), ("inverses", inverses),
+                           ("reductions", reductions), ("norms", norms)):
             text = make(np.random.default_rng(7))
             (FOLDER / f"{name}.txt").write_text(text)
             print(f"{name}: {len(text)} bytes")

@@ -37,6 +37,11 @@ HEARTH_API Array mul(const Array& a, const Array& b);
 HEARTH_API Array div(const Array& a, const Array& b);
 // Has the sign of the divisor, as in Python: remainder(-3, 2) = 1. Integer remainder by 0 gives 0.
 HEARTH_API Array remainder(const Array& a, const Array& b);
+// Has the sign of the dividend, as in C: fmod(-3, 2) = -1. Integer fmod by 0 gives 0.
+HEARTH_API Array fmod(const Array& a, const Array& b);
+// The largest whole number not above a / b, to the last bits of quotients that are beyond whole
+// numbers of the dtype; a / b where a float b is 0, 0 where an integer is. Gradient 0.
+HEARTH_API Array floor_divide(const Array& a, const Array& b);
 // A negative base with an integral exponent is real. Integers: wrapping power, 0 for negative
 // exponents except of 1 and -1.
 HEARTH_API Array pow(const Array& a, const Array& b);
@@ -59,19 +64,74 @@ HEARTH_API Array exp(const Array& x);
 HEARTH_API Array expm1(const Array& x);  // e^x - 1, exact near 0
 HEARTH_API Array log(const Array& x);
 HEARTH_API Array log1p(const Array& x);  // log(1 + x), exact near 0
+HEARTH_API Array exp2(const Array& x);   // 2^x, exact of whole numbers
+HEARTH_API Array log2(const Array& x);   // exact of powers of 2
+HEARTH_API Array log10(const Array& x);
 HEARTH_API Array tanh(const Array& x);
 HEARTH_API Array sigmoid(const Array& x);
 HEARTH_API Array erf(const Array& x);
 HEARTH_API Array sin(const Array& x);
 HEARTH_API Array cos(const Array& x);
 HEARTH_API Array tan(const Array& x);
-HEARTH_API Array floor(const Array& x);  // gradient 0, as of ceil and round
+HEARTH_API Array asin(const Array& x);  // NaN beyond 1, as acos and atanh
+HEARTH_API Array acos(const Array& x);
+HEARTH_API Array atan(const Array& x);
+HEARTH_API Array sinh(const Array& x);
+HEARTH_API Array cosh(const Array& x);
+HEARTH_API Array asinh(const Array& x);
+HEARTH_API Array acosh(const Array& x);  // NaN below 1
+HEARTH_API Array atanh(const Array& x);
+// The angle of the point (x, y), in [-pi, pi]; signs of zeros and infinities count. At the origin
+// the gradient is 0.
+HEARTH_API Array atan2(const Array& y, const Array& x);
+// sqrt(a^2 + b^2) without overflow in between; an infinity wins over NaN. Where both are 0 the
+// gradient is 0.
+HEARTH_API Array hypot(const Array& a, const Array& b);
+HEARTH_API Array floor(const Array& x);  // gradient 0, as of ceil, round and trunc
 HEARTH_API Array ceil(const Array& x);
 HEARTH_API Array round(const Array& x);  // ties to even
+HEARTH_API Array trunc(const Array& x);  // towards zero, whose sign stays
 HEARTH_API Array relu(const Array& x);   // gradient 0 at 0
 // x * Phi(x), by erf; `approximate`: by tanh.
 HEARTH_API Array gelu(const Array& x, bool approximate = false);
 HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
+
+// ---- Activations made of others
+// Float dtypes only; NaN stays NaN, and infinities give the limits. Where two branches meet the
+// gradient is the lower branch's, but for hardtanh and what is made of it: 0 at both bounds.
+
+// x where x > 0, else negative_slope * x.
+HEARTH_API Array leaky_relu(const Array& x, double negative_slope = 0.01);
+// leaky_relu with learned slopes: weight [] or [1], or [channels] beside x [batch, channels, ...]
+// or x [channels].
+HEARTH_API Array prelu(const Array& x, const Array& weight);
+HEARTH_API Array elu(const Array& x, double alpha = 1);  // x where x > 0, else alpha (e^x - 1)
+// x where x > 0, else alpha (e^(x / alpha) - 1), for a positive alpha.
+HEARTH_API Array celu(const Array& x, double alpha = 1);
+HEARTH_API Array selu(const Array& x);  // a scaled elu
+// alpha * x + beta within [0, 1].
+HEARTH_API Array hard_sigmoid(const Array& x, double alpha = 0.2, double beta = 0.5);
+HEARTH_API Array hard_swish(const Array& x);  // x * relu6(x + 3) / 6
+// x where |x| > lambda, else 0. Here and in its neighbours lambda is 0 or more.
+HEARTH_API Array hard_shrink(const Array& x, double lambda = 0.5);
+// shrink by lambda itself.
+HEARTH_API Array soft_shrink(const Array& x, double lambda = 0.5);
+// x - bias * sign(x) where |x| > lambda, else 0.
+HEARTH_API Array shrink(const Array& x, double lambda = 0.5, double bias = 0);
+HEARTH_API Array thresholded_relu(const Array& x, double alpha = 1);  // x where x > alpha, else 0
+// x where x > limit, else value.
+HEARTH_API Array threshold(const Array& x, double limit, double value);
+// log(1 + e^(beta x)) / beta without overflow, for a positive beta.
+HEARTH_API Array softplus(const Array& x, double beta = 1);
+HEARTH_API Array softsign(const Array& x);     // x / (1 + |x|)
+HEARTH_API Array mish(const Array& x);         // x * tanh(softplus(x))
+HEARTH_API Array log_sigmoid(const Array& x);  // log(sigmoid(x)) without overflow
+// Within [low, high].
+HEARTH_API Array hardtanh(const Array& x, double low = -1, double high = 1);
+HEARTH_API Array relu6(const Array& x);  // within [0, 6]
+// The first half along `axis` times the sigmoid of the second; its extent is even.
+HEARTH_API Array glu(const Array& x, std::int64_t axis = -1);
+HEARTH_API Array tanhshrink(const Array& x);  // x - tanh(x)
 
 // ---- Comparison
 // Results are bool; never differentiable. Comparisons with NaN are false, not_equal is true.
@@ -82,7 +142,9 @@ HEARTH_API Array less(const Array& a, const Array& b);
 HEARTH_API Array less_equal(const Array& a, const Array& b);
 HEARTH_API Array greater(const Array& a, const Array& b);
 HEARTH_API Array greater_equal(const Array& a, const Array& b);
-HEARTH_API Array is_nan(const Array& x);  // float dtypes only
+HEARTH_API Array is_nan(const Array& x);  // float dtypes only, as is_inf and is_finite
+HEARTH_API Array is_inf(const Array& x);
+HEARTH_API Array is_finite(const Array& x);  // neither infinite nor NaN
 
 // ---- Logic
 // bool only; never differentiable.
@@ -91,6 +153,20 @@ HEARTH_API Array logical_and(const Array& a, const Array& b);
 HEARTH_API Array logical_or(const Array& a, const Array& b);
 HEARTH_API Array logical_xor(const Array& a, const Array& b);
 HEARTH_API Array logical_not(const Array& x);
+
+// ---- Bits, element by element
+// Integers; bitwise_and, _or, _xor and _not take bool as well, and are logic of it. Never
+// differentiable.
+
+HEARTH_API Array bitwise_and(const Array& a, const Array& b);
+HEARTH_API Array bitwise_or(const Array& a, const Array& b);
+HEARTH_API Array bitwise_xor(const Array& a, const Array& b);
+HEARTH_API Array bitwise_not(const Array& x);
+// a * 2^b, wrapping. By a b that is negative or at least the bits of the dtype: 0.
+HEARTH_API Array bitwise_left_shift(const Array& a, const Array& b);
+// floor(a / 2^b): arithmetic for signed integers. By a b that is negative or at least the bits of
+// the dtype: 0, or -1 where a is negative.
+HEARTH_API Array bitwise_right_shift(const Array& a, const Array& b);
 
 // ---- Selection and conversion
 // Any dtype unless said.

@@ -148,6 +148,94 @@ Tensor<R> dropout(const Tensor<R>& x, double probability, bool training = true,
       site, [&] { return Tensor<R>(hearth::dropout(x.array(), probability, training, source)); });
 }
 
+// ---- Activations
+
+template <int R>
+Tensor<R> prelu(const Tensor<R>& x, const Tensor<1>& weight, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::prelu(x.array(), weight.array())); });
+}
+template <int R>
+Tensor<R> leaky_relu(const Tensor<R>& x, double negative_slope = 0.01,
+                     CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::leaky_relu(x.array(), negative_slope)); });
+}
+template <int R>
+Tensor<R> elu(const Tensor<R>& x, double alpha = 1, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::elu(x.array(), alpha)); });
+}
+template <int R>
+Tensor<R> celu(const Tensor<R>& x, double alpha = 1, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::celu(x.array(), alpha)); });
+}
+template <int R>
+Tensor<R> selu(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::selu(x.array())); });
+}
+template <int R>
+Tensor<R> hard_sigmoid(const Tensor<R>& x, double alpha = 0.2, double beta = 0.5,
+                       CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::hard_sigmoid(x.array(), alpha, beta)); });
+}
+template <int R>
+Tensor<R> hard_swish(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::hard_swish(x.array())); });
+}
+template <int R>
+Tensor<R> hard_shrink(const Tensor<R>& x, double lambda = 0.5, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::hard_shrink(x.array(), lambda)); });
+}
+template <int R>
+Tensor<R> soft_shrink(const Tensor<R>& x, double lambda = 0.5, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::soft_shrink(x.array(), lambda)); });
+}
+template <int R>
+Tensor<R> shrink(const Tensor<R>& x, double lambda = 0.5, double bias = 0,
+                 CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::shrink(x.array(), lambda, bias)); });
+}
+template <int R>
+Tensor<R> thresholded_relu(const Tensor<R>& x, double alpha = 1, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::thresholded_relu(x.array(), alpha)); });
+}
+template <int R>
+Tensor<R> threshold(const Tensor<R>& x, double limit, double value,
+                    CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::threshold(x.array(), limit, value)); });
+}
+template <int R>
+Tensor<R> softplus(const Tensor<R>& x, double beta = 1, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::softplus(x.array(), beta)); });
+}
+template <int R>
+Tensor<R> softsign(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::softsign(x.array())); });
+}
+template <int R>
+Tensor<R> mish(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::mish(x.array())); });
+}
+template <int R>
+Tensor<R> log_sigmoid(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::log_sigmoid(x.array())); });
+}
+template <int R>
+Tensor<R> hardtanh(const Tensor<R>& x, double low = -1, double high = 1,
+                   CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::hardtanh(x.array(), low, high)); });
+}
+template <int R>
+Tensor<R> relu6(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::relu6(x.array())); });
+}
+template <int R>
+Tensor<R> glu(const Tensor<R>& x, std::int64_t dim = -1, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::glu(x.array(), dim)); });
+}
+template <int R>
+Tensor<R> tanhshrink(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::tanhshrink(x.array())); });
+}
+
 // ---- Along axes
 
 template <int R, NumericKind K>
@@ -613,13 +701,33 @@ Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&) {
 // ---- Burn's modules
 
 namespace activation {
+using hearth::celu;
+using hearth::elu;
 using hearth::gelu;
+using hearth::glu;
+using hearth::hard_shrink;
+using hearth::hard_sigmoid;
+using hearth::hard_swish;
+using hearth::hardtanh;
+using hearth::leaky_relu;
+using hearth::log_sigmoid;
 using hearth::log_softmax;
+using hearth::mish;
+using hearth::prelu;
 using hearth::relu;
+using hearth::relu6;
+using hearth::selu;
+using hearth::shrink;
 using hearth::sigmoid;
 using hearth::silu;
+using hearth::soft_shrink;
 using hearth::softmax;
+using hearth::softplus;
+using hearth::softsign;
 using hearth::tanh;
+using hearth::tanhshrink;
+using hearth::threshold;
+using hearth::thresholded_relu;
 template <int R>
 Tensor<R> gelu_approximate(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.gelu_approximate(site);

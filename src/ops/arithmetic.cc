@@ -237,6 +237,39 @@ constinit const OpDef remainder_op = elementwise({
     .samples = divisor_samples,
 });
 
+constinit const OpDef fmod_op = elementwise({
+    .name = "fmod",
+    .summary = "a - b * trunc(a / b): the sign of a. Integers give 0 for b = 0.",
+    .min_inputs = 2,
+    .may_wrap = false,
+    .vjp =
+        [](const Vjp& v) {
+          return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
+                         return neg(mul(w.grad, trunc(div(w.input(0), w.input(1)))));
+                       }));
+        },
+    .saves = Saves::input0 | Saves::input1,
+    .saves_for =
+        [](std::uint32_t needs) {
+          return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
+        },
+    .accepts_dtype = numeric_dtype,
+    .samples = divisor_samples,
+});
+
+constinit const OpDef floor_divide_op = elementwise({
+    .name = "floor_divide",
+    .summary = "floor(a / b); integers give 0 for b = 0.",
+    .min_inputs = 2,
+    .vjp =
+        [](const Vjp& v) {
+          const auto zero = [](const Vjp& w) { return zeros_like(w.grad); };
+          return grads(gradient_if(v, 0, zero), gradient_if(v, 1, zero));
+        },
+    .accepts_dtype = numeric_dtype,
+    .samples = divisor_samples,
+});
+
 constinit const OpDef maximum_op = elementwise({
     .name = "maximum",
     .summary = "The larger of a and b; NaN if either is.",
@@ -340,6 +373,8 @@ Array sub(const Array& a, const Array& b) { return binary(defs::sub_op, a, b); }
 Array mul(const Array& a, const Array& b) { return binary(defs::mul_op, a, b); }
 Array div(const Array& a, const Array& b) { return binary(defs::div_op, a, b); }
 Array remainder(const Array& a, const Array& b) { return binary(defs::remainder_op, a, b); }
+Array fmod(const Array& a, const Array& b) { return binary(defs::fmod_op, a, b); }
+Array floor_divide(const Array& a, const Array& b) { return binary(defs::floor_divide_op, a, b); }
 Array maximum(const Array& a, const Array& b) { return binary(defs::maximum_op, a, b); }
 Array minimum(const Array& a, const Array& b) { return binary(defs::minimum_op, a, b); }
 

@@ -259,6 +259,13 @@ constinit const OpDef round_op = elementwise({
     .accepts_dtype = is_float,
 });
 
+constinit const OpDef trunc_op = elementwise({
+    .name = "trunc",
+    .summary = "The whole part of x, with its sign.",
+    .vjp = zero_gradient,
+    .accepts_dtype = is_float,
+});
+
 constinit const OpDef relu_op = elementwise({
     .name = "relu",
     .summary = "x where x > 0, else 0; NaN stays.",
@@ -302,14 +309,19 @@ constinit const OpDef logical_not_op = elementwise({
     .accepts_dtype = is_bool,
 });
 
-constinit const OpDef is_nan_op = elementwise({
-    .name = "is_nan",
-    .summary = "Whether x is not a number.",
-    .infer = infer_elementwise_bool,
-    .formula = Formula::comparison,
-    .differentiable = false,
-    .accepts_dtype = is_float,
-});
+#define HEARTH_FLOAT_TEST(token, text)             \
+  constinit const OpDef token##_op = elementwise({ \
+      .name = #token,                              \
+      .summary = text,                             \
+      .infer = infer_elementwise_bool,             \
+      .formula = Formula::comparison,              \
+      .differentiable = false,                     \
+      .accepts_dtype = is_float,                   \
+  });
+HEARTH_FLOAT_TEST(is_nan, "Whether x is not a number.")
+HEARTH_FLOAT_TEST(is_inf, "Whether x is infinite, of either sign.")
+HEARTH_FLOAT_TEST(is_finite, "Whether x is neither infinite nor NaN.")
+#undef HEARTH_FLOAT_TEST
 
 constinit const OpDef cast_op = elementwise({
     .name = "cast",
@@ -345,6 +357,7 @@ Array tan(const Array& x) { return unary(defs::tan_op, x); }
 Array floor(const Array& x) { return unary(defs::floor_op, x); }
 Array ceil(const Array& x) { return unary(defs::ceil_op, x); }
 Array round(const Array& x) { return unary(defs::round_op, x); }
+Array trunc(const Array& x) { return unary(defs::trunc_op, x); }
 Array relu(const Array& x) { return unary(defs::relu_op, x); }
 Array gelu(const Array& x, bool approximate) try {
   return unary(approximate ? defs::gelu_tanh_op : defs::gelu_op, x);
@@ -354,6 +367,8 @@ Array gelu(const Array& x, bool approximate) try {
 Array silu(const Array& x) { return unary(defs::silu_op, x); }
 Array logical_not(const Array& x) { return unary(defs::logical_not_op, x); }
 Array is_nan(const Array& x) { return unary(defs::is_nan_op, x); }
+Array is_inf(const Array& x) { return unary(defs::is_inf_op, x); }
+Array is_finite(const Array& x) { return unary(defs::is_finite_op, x); }
 
 Array cast(const Array& x, DType dtype) {
   if (x.defined()) {

@@ -172,7 +172,7 @@ TEST(Gradient, ProductsWithZeros) {
 
 TEST(Gradient, StepFunctionsGiveZeros) {
   const Array x = leaf({0.3, -1.6});
-  for (const auto& f : {sign, floor, ceil, round}) {
+  for (const auto& f : {sign, floor, ceil, round, trunc}) {
     expect_values(backward(sum(f(x))).get(x), {2}, {0, 0});
   }
 }
@@ -213,8 +213,8 @@ TEST(HigherOrder, CreateGraph) {
 
 TEST(HigherOrder, SecondGradientsOfEveryCurvedFunction) {
   const Array x = array(check::random_values(6, 0.3, 1.4), {2, 3});
-  const auto functions = {square, sqrt, rsqrt,   recip, exp, expm1, log,
-                          log1p,  tanh, sigmoid, erf,   sin, cos,   silu};
+  const auto functions = {square, sqrt, rsqrt, recip, exp,   expm1, log,  log1p, tanh, sigmoid, erf,
+                          sin,    cos,  silu,  log2,  log10, exp2,  sinh, cosh,  atan, asinh};
   int index = 0;
   for (const auto& f : functions) {
     SCOPED_TRACE(index++);
@@ -225,10 +225,14 @@ TEST(HigherOrder, SecondGradientsOfEveryCurvedFunction) {
         [approximate](std::span<const Array> in) { return gelu(in[0], approximate); }, {x});
   }
   const Array y = array(check::random_values(3, 0.5, 1.5, 9), {3});
-  for (const auto& f : {mul, div, pow}) {
+  for (const auto& f : {mul, div, pow, atan2, hypot}) {
     check::check_second_gradients([f](std::span<const Array> in) { return f(in[0], in[1]); },
                                   {x, y});
   }
+  for (const auto& f : {asin, acos, atanh}) {
+    check::check_second_gradients([f](std::span<const Array> in) { return f(in[0] * 0.6); }, {x});
+  }
+  check::check_second_gradients([](std::span<const Array> in) { return acosh(in[0] + 1.0); }, {x});
   check::check_second_gradients([](std::span<const Array> in) { return prod(in[0], {1}); }, {x});
   check::check_second_gradients([](std::span<const Array> in) { return square(max(in[0], {0})); },
                                 {x});

@@ -23,7 +23,7 @@ Array input_of(const SampleInput& input, std::uint64_t seed) {
 // Ops whose gradient is a constant 0, which has none.
 bool is_step(const OpDef& op) {
   return &op == &defs::sign_op || &op == &defs::floor_op || &op == &defs::ceil_op ||
-         &op == &defs::round_op;
+         &op == &defs::round_op || &op == &defs::trunc_op || &op == &defs::floor_divide_op;
 }
 
 std::vector<const OpDef*> curved_ops() {

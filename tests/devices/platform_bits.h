@@ -24,6 +24,8 @@ inline const PlatformBits kPlatformBits[] = {
     {&tan_def, [](long double x) { return std::tan(x); }, 5},  // a quotient of the others
     {&pow_def},
     {&remainder_def},
+    {&fmod_def},
+    {&floor_divide_def},
 };
 
 // Null for the others.

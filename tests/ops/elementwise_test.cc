@@ -59,6 +59,138 @@ TEST(Elementwise, FloatRemainderHasTheSignOfTheDivisor) {
                 {3, 7});
 }
 
+TEST(Elementwise, FmodTruncatesAndFloorDivideFloors) {
+  for (const DType dtype : kSigned) {
+    const Array a = array({7, -7, 7, -7, 6, -3, 5}, {7}, dtype);
+    const Array b = array({2, 2, -2, -2, 3, 2, 0}, {7}, dtype);
+    expect_values(fmod(a, b), {7}, {1, -1, 1, -1, 0, -1, 0});
+    expect_values(floor_divide(a, b), {7}, {3, -4, -4, 3, 2, -2, 0});
+  }
+  for (const DType dtype : kUnsigned) {
+    const Array a = array({7, 100, 5}, {3}, dtype);
+    const Array b = array({2, 7, 0}, {3}, dtype);
+    expect_values(fmod(a, b), {3}, {1, 2, 0});
+    expect_values(floor_divide(a, b), {3}, {3, 14, 0});
+  }
+  for (const DType dtype : kFloats) {
+    const Array a = array({-3, 3, 1, 6, -6, 5.5, -5, kInf, 5, kNan}, {10}, dtype);
+    const Array b = array({2, -2, -1.5, 3, 3, 2, kInf, 2, 0, 1}, {10}, dtype);
+    expect_values(fmod(a, b), {10}, {-1, 1, 1, 0, 0, 1.5, -5, kNan, kNan, kNan});
+    expect_values(floor_divide(a, b), {10}, {-2, -2, -1, 2, -2, 2, -1, kNan, kInf, kNan});
+    EXPECT_TRUE(std::signbit(fmod(a, b).to_doubles()[4]));
+  }
+  // The quotient rounds to 10 although 1 holds less than ten times the f64 nearest to 0.1.
+  expect_values(floor_divide(array({1}, {1}), 0.1), {1}, {9});
+  expect_values(fmod(array({1e30}, {1}), 7.0), {1}, {std::fmod(1e30, 7)});
+  const Array a = array({5.5, -5.5, 5.5}, {3}).require_grad();
+  const Array b = array({2, 2, -2}, {3}).require_grad();
+  const Gradients gradients = backward(sum(fmod(a, b) + floor_divide(a, b)));
+  expect_values(gradients.get(a), {3}, {1, 1, 1});
+  expect_values(gradients.get(b), {3}, {-2, 2, 2});
+}
+
+TEST(Elementwise, BitsOfIntegers) {
+  for (const DType dtype : kSigned) {
+    const Array a = array({12, -1, 0, -128, 127}, {5}, dtype);
+    const Array b = array({10, 5, 7, 1, -1}, {5}, dtype);
+    expect_values(bitwise_and(a, b), {5}, {8, 5, 0, 0, 127});
+    expect_values(bitwise_or(a, b), {5}, {14, -1, 7, -127, -1});
+    expect_values(bitwise_xor(a, b), {5}, {6, -6, 7, -127, -128});
+    expect_values(bitwise_not(a), {5}, {-13, 0, -1, 127, -128});
+    expect_values(bitwise_and(a, 15), {5}, {12, 15, 0, 0, 15});
+    expect_values(bitwise_or(1, a), {5}, {13, -1, 1, -127, 127});
+    expect_values(bitwise_xor(a, -1), {5}, {-13, 0, -1, 127, -128});
+  }
+  for (const DType dtype : kUnsigned) {
+    const Array a = array({12, 255, 0}, {3}, dtype);
+    const double all = std::exp2(8.0 * static_cast<double>(size_of(dtype))) - 1;
+    if (dtype != DType::u64) {
+      expect_values(bitwise_not(a), {3}, {all - 12, all - 255, all});
+      expect_values(bitwise_xor(a, bitwise_not(a)), {3}, {all, all, all});
+    }
+    expect_values(bitwise_not(bitwise_not(a)), {3}, {12, 255, 0});
+    expect_values(bitwise_and(a, 10), {3}, {8, 10, 0});
+  }
+  EXPECT_EQ(bitwise_not(array({1}, {1}, DType::u64)).to_vector<std::uint64_t>()[0], ~1ULL);
+  const Array yes = array({0, 0, 1, 1}, {4}, DType::bool_);
+  const Array no = array({0, 1, 0, 1}, {4}, DType::bool_);
+  expect_values(bitwise_and(yes, no), {4}, {0, 0, 0, 1});
+  expect_values(bitwise_or(yes, no), {4}, {0, 1, 1, 1});
+  expect_values(bitwise_xor(yes, true), {4}, {1, 1, 0, 0});
+  expect_values(bitwise_not(yes), {4}, {1, 1, 0, 0});
+  EXPECT_EQ(bitwise_not(yes).dtype(), DType::bool_);
+  const Array f = array({1}, {1}, DType::f32);
+  expect_error(ErrorCode::dtype, [&] { (void)bitwise_and(f, f); });
+  expect_error(ErrorCode::dtype, [&] { (void)bitwise_not(f); });
+  expect_error(ErrorCode::dtype, [&] { (void)bitwise_and(yes, array({1}, {1}, DType::i32)); });
+  expect_error(ErrorCode::dtype, [&] { (void)bitwise_left_shift(yes, yes); });
+  expect_error(ErrorCode::dtype, [&] { (void)bitwise_and(array({1}, {1}, DType::i8), 300); });
+}
+
+TEST(Elementwise, ShiftsByAnyCount) {
+  for (const DType dtype : {DType::i64, DType::i32, DType::i16, DType::i8, DType::u64, DType::u32,
+                            DType::u16, DType::u8}) {
+    const bool is_signed = info(dtype).is_signed;
+    const double width = 8.0 * static_cast<double>(size_of(dtype));
+    const double minus = is_signed ? -1 : 1;
+    const Array a = array({1, 5, 100 * minus, 7 * minus, 1}, {5}, dtype);
+    const Array b = array({3, 0, 2, width, width + 1}, {5}, dtype);
+    const bool wraps = dtype == DType::i8 || dtype == DType::u8;
+    expect_values(bitwise_left_shift(a, b), {5},
+                  {8, 5, wraps ? (is_signed ? 112 : 144) : 400 * minus, 0, 0});
+    expect_values(bitwise_right_shift(a, b), {5}, {0, 5, 25 * minus, is_signed ? -1.0 : 0, 0});
+    expect_values(bitwise_left_shift(a, 1), {5},
+                  {2, 10, wraps && is_signed ? 56 : 200 * minus, 14 * minus, 2});
+    expect_values(bitwise_right_shift(a, 1), {5}, {0, 2, 50 * minus, is_signed ? -4.0 : 3, 0});
+    expect_values(bitwise_right_shift(array({}, {0, 5}, dtype), b), {0, 5}, {});
+    if (!is_signed) continue;
+    expect_values(bitwise_left_shift(a, -1), {5}, {0, 0, 0, 0, 0});
+    expect_values(bitwise_right_shift(a, -1), {5}, {0, 0, -1, -1, 0});
+  }
+  EXPECT_EQ(bitwise_left_shift(array({1}, {1}, DType::i64), 63).to_vector<std::int64_t>()[0],
+            INT64_MIN);
+}
+
+TEST(Elementwise, InfinityFiniteAndTrunc) {
+  for (const DType dtype : kFloats) {
+    const Array x = array({-kInf, kInf, kNan, -0.0, 6e4, -2.5, 2.5, -0.5}, {8}, dtype);
+    expect_values(is_inf(x), {8}, {1, 1, 0, 0, 0, 0, 0, 0});
+    expect_values(is_finite(x), {8}, {0, 0, 0, 1, 1, 1, 1, 1});
+    EXPECT_EQ(is_finite(x).dtype(), DType::bool_);
+    const Array whole = trunc(x);
+    const Values values = whole.to_doubles();
+    expect_values(whole, {8}, {-kInf, kInf, kNan, 0, x.to_doubles()[4], -2, 2, 0});
+    EXPECT_TRUE(std::signbit(values[3]) && std::signbit(values[7]));
+  }
+  // What rounds to infinity in f16 is infinite there.
+  expect_values(is_inf(cast(array({7e4}, {1}, DType::f32), DType::f16)), {1}, {1});
+  expect_error(ErrorCode::dtype, [] { (void)is_inf(array({1}, {1}, DType::i32)); });
+}
+
+TEST(Elementwise, AnglesAndLengths) {
+  const double pi = std::acos(-1.0);
+  for (const DType dtype : kFloats) {
+    const Array y = array({0, 1, 1, -1, -0.0, kInf, 0}, {7}, dtype);
+    const Array x = array({1, 0, -1, -1, -1, -kInf, 0}, {7}, dtype);
+    expect_values(atan2(y, x), {7}, {0, pi / 2, 3 * pi / 4, -3 * pi / 4, -pi, 3 * pi / 4, 0});
+    expect_values(
+        hypot(array({3, 0, kInf, 3e4}, {4}, dtype), array({-4, 0, kNan, 4e4}, {4}, dtype)), {4},
+        {5, 0, kInf, hypot(array({3e4}, {}, dtype), array({4e4}, {}, dtype)).to_doubles()[0]});
+  }
+  expect_values(hypot(array({3e200}, {1}), 4e200), {1}, {5e200});
+  expect_values(hypot(array({3e-30}, {1}, DType::f32), array({4e-30}, {1}, DType::f32)), {1},
+                {5e-30});
+  // Defined, and 0, where both are 0; no squares on the way to a gradient.
+  const Array y = array({0, 3, 3e200}, {3}).require_grad();
+  const Array x = array({0, 4, 4e200}, {3}).require_grad();
+  const Gradients lengths = backward(sum(hypot(y, x)));
+  expect_values(lengths.get(y), {3}, {0, 0.6, 0.6});
+  expect_values(lengths.get(x), {3}, {0, 0.8, 0.8});
+  const Gradients angles = backward(sum(atan2(y, x)));
+  expect_values(angles.get(y), {3}, {0, 0.16, 1.6e-201});
+  expect_values(angles.get(x), {3}, {0, -0.12, -1.2e-201});
+}
+
 TEST(Elementwise, PowersOfNegativeBasesAreReal) {
   for (const DType dtype : {DType::f64, DType::f32}) {
     const Array a = array({-2, -2, -2, 2, -2, 0}, {6}, dtype);
@@ -234,6 +366,18 @@ TEST(Elementwise, FunctionsAgreeWithThePlatform) {
       {sin, std::sin, -30, 30},
       {cos, std::cos, -30, 30},
       {tan, std::tan, -1.5, 1.5},
+      {exp2, std::exp2, -10, 10},
+      {log2, std::log2, 1e-3, 50},
+      {log10, std::log10, 1e-3, 50},
+      {sinh, std::sinh, -5, 5},
+      {cosh, std::cosh, -5, 5},
+      {asin, std::asin, -1, 1},
+      {acos, std::acos, -1, 1},
+      {atan, std::atan, -9, 9},
+      {asinh, std::asinh, -9, 9},
+      {acosh, std::acosh, 1, 9},
+      {atanh, std::atanh, -0.9, 0.9},
+      {trunc, std::trunc, -9, 9},
       {sqrt, std::sqrt, 0, 100},
       {abs, std::fabs, -3, 3},
       {floor, std::floor, -9, 9},

@@ -9,11 +9,11 @@ namespace hearth::snippet {
 }  // namespace hearth::snippet
 
 int main() {
-  const hearth::Array y = hearth::snippet::softplus(hearth::zeros({2}));
+  const hearth::Array y = hearth::snippet::logit(hearth::full({2}, 0.5));
   try {
-    (void)hearth::snippet::softplus(hearth::Array());
+    (void)hearth::snippet::logit(hearth::Array());
   } catch (const hearth::Error& error) {
-    return std::string(error.what()).starts_with("softplus: ") && y.size() == 2 ? 0 : 1;
+    return std::string(error.what()).starts_with("logit: ") && y.size() == 2 ? 0 : 1;
   }
   return 1;
 }

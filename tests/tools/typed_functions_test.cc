@@ -34,6 +34,7 @@ const Tensor<2> x;
 const Tensor<2, Bool> b;
 const Tensor<2, Int> i;
 const Tensor<1, Int> list;
+const Tensor<1> line;
 const Tensor<4> wide;
 
 // clang-format off: a call in each line, whose number the Error says.
@@ -44,16 +45,27 @@ const std::vector<Call>& calls() {
       CALL(mul, (x, x)), CALL(mul, (x, 1)),
       CALL(div, (x, x)), CALL(div, (x, 1)),
       CALL(remainder, (x, x)), CALL(remainder, (x, 1)),
+      CALL(fmod, (x, x)), CALL(fmod, (x, 1)), CALL(floor_divide, (x, x)), CALL(floor_divide, (x, 1)),
       CALL(pow, (x, x)), CALL(pow, (x, 2)),
       CALL(maximum, (x, x)), CALL(maximum, (x, 1)),
       CALL(minimum, (x, x)), CALL(minimum, (x, 1)),
       CALL(neg, (x)), CALL(abs, (x)), CALL(sign, (x)), CALL(square, (x)),
       CALL(sqrt, (x)), CALL(rsqrt, (x)), CALL(recip, (x)),
       CALL(exp, (x)), CALL(expm1, (x)), CALL(log, (x)), CALL(log1p, (x)),
+      CALL(exp2, (x)), CALL(log2, (x)), CALL(log10, (x)),
       CALL(tanh, (x)), CALL(sigmoid, (x)), CALL(erf, (x)),
       CALL(sin, (x)), CALL(cos, (x)), CALL(tan, (x)),
-      CALL(floor, (x)), CALL(ceil, (x)), CALL(round, (x)),
+      CALL(asin, (x)), CALL(acos, (x)), CALL(atan, (x)), CALL(sinh, (x)), CALL(cosh, (x)),
+      CALL(asinh, (x)), CALL(acosh, (x)), CALL(atanh, (x)),
+      CALL(atan2, (x, x)), CALL(atan2, (x, 1)), CALL(hypot, (x, x)), CALL(hypot, (x, 1)),
+      CALL(floor, (x)), CALL(ceil, (x)), CALL(round, (x)), CALL(trunc, (x)),
       CALL(relu, (x)), CALL(gelu, (x)), CALL(gelu, (x, true)), CALL(silu, (x)),
+      CALL(leaky_relu, (x)), CALL(prelu, (x, line)), CALL(elu, (x)), CALL(celu, (x)),
+      CALL(selu, (x)), CALL(hard_sigmoid, (x)), CALL(hard_swish, (x)), CALL(hard_shrink, (x)),
+      CALL(soft_shrink, (x)), CALL(shrink, (x)), CALL(thresholded_relu, (x)),
+      CALL(threshold, (x, 1, 0)), CALL(softplus, (x)), CALL(softsign, (x)), CALL(mish, (x)),
+      CALL(log_sigmoid, (x)), CALL(hardtanh, (x)), CALL(relu6, (x)), CALL(glu, (x)),
+      CALL(tanhshrink, (x)),
       CALL(equal, (x, x)), CALL(equal, (x, 1)),
       CALL(not_equal, (x, x)), CALL(not_equal, (x, 1)),
       CALL(less, (x, x)), CALL(less, (x, 1)),
@@ -61,7 +73,11 @@ const std::vector<Call>& calls() {
       CALL(greater, (x, x)), CALL(greater, (x, 1)),
       CALL(greater_equal, (x, x)), CALL(greater_equal, (x, 1)),
       CALL(logical_and, (b, b)), CALL(logical_or, (b, b)), CALL(logical_xor, (b, b)),
-      CALL(logical_not, (b)), CALL(is_nan, (x)),
+      CALL(logical_not, (b)), CALL(is_nan, (x)), CALL(is_inf, (x)), CALL(is_finite, (x)),
+      CALL(bitwise_and, (i, i)), CALL(bitwise_and, (i, 1)), CALL(bitwise_or, (i, i)),
+      CALL(bitwise_or, (i, 1)), CALL(bitwise_xor, (i, i)), CALL(bitwise_xor, (i, 1)),
+      CALL(bitwise_not, (i)), CALL(bitwise_left_shift, (i, i)), CALL(bitwise_left_shift, (i, 1)),
+      CALL(bitwise_right_shift, (i, i)), CALL(bitwise_right_shift, (i, 1)),
       CALL(where, (b, x, x)), CALL(where, (b, x, 0)), CALL(where, (b, 0, x)),
       CALL(clamp, (x, 0, 1)), CALL(clamp_min, (x, 0)), CALL(clamp_max, (i, 1)),
       CALL(lerp, (x, x, x)), CALL(lerp, (x, x, 0.5)),

@@ -65,6 +65,19 @@ HEARTH_FN T modulus(T a, T b) {
   T r = a % b;
   return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
 }
+// Whether a value can be shifted by n: negative counts are large as unsigned ones.
+template <HEARTH_INT(T)>
+HEARTH_FN bool is_shift(T n) {
+  return typename unsigned_of<T>::type(n) < typename unsigned_of<T>::type(8 * sizeof(T));
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T shifted_left(T a, T n) {
+  return is_shift(n) ? T(typename unsigned_of<T>::type(a) << n) : T(0);
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T shifted_right(T a, T n) {
+  return is_shift(n) ? T(a >> n) : a < T(0) ? T(-1) : T(0);
+}
 template <HEARTH_INT(T)>
 HEARTH_FN T power(T a, T b) {
   typedef typename unsigned_of<T>::type U;

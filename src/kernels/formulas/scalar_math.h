@@ -33,9 +33,18 @@ HEARTH_FN T exp(T x) {
   return exp_reduced(fma(n, T(2.12194442e-4f), r), n);
 }
 
-// e^x - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) with p = e^r - 1; x in [-30, 89] or NaN.
+// max 1.1 ulp, and exact of whole numbers.
 template <HEARTH_REAL32(T)>
-HEARTH_FN T expm1_moderate(T x) {
+HEARTH_FN T exp2(T x) {
+  T y = at_least(T(-151.0f), at_most(T(129.0f), x));
+  T n = rint(y);
+  return exp_reduced((y - n) * T(0.693147182f), n);
+}
+
+// (e^x - 1) unit = 2^(n-below) p + (2^(n-below) - unit) with p = e^r - 1 and unit = 2^-below; x
+// from -30 up to where 2^(n-below) is the largest power, or NaN.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T expm1_scaled(T x, T below, T unit) {
   T n = rint(x * T(1.44269502f));
   T r = fma(n, T(-0.693359375f), x);
   r = fma(n, T(2.12194442e-4f), r);
@@ -45,8 +54,12 @@ HEARTH_FN T expm1_moderate(T x) {
   q = fma(q, r, T(1.66666672e-1f));
   q = fma(q, r, T(0.500000000f));
   T p = fma(r * r, q, r);
-  T half_power = power_of_two(n - T(1.0f));
-  T e = fma(half_power, p, half_power - T(0.5f));
+  T power = power_of_two(n - below);
+  return fma(power, p, power - unit);
+}
+template <HEARTH_REAL32(T)>
+HEARTH_FN T expm1_moderate(T x) {
+  T e = expm1_scaled(x, T(1.0f), T(0.5f));
   return e + e;
 }
 
@@ -89,28 +102,69 @@ HEARTH_FN T log_moderate(T x) {
   return log_reduced(m - T(1.0f), n);
 }
 
-// max 1.2 ulp.
-template <HEARTH_REAL32(T)>
-HEARTH_FN T log(T x) {
-  auto tiny = x < T(1.17549435e-38f);
-  auto word = bits(where(tiny, x * T(8388608.0f), x)) - bits(T(0.66666668653f));
-  T n = to_real(shift_right<23>(word)) - where(tiny, T(23.0f), T(0.0f));
-  T m = real_of((word & same_bits(word, 0x007fffff)) + bits(T(0.66666668653f)));
-  T y = log_reduced(m - T(1.0f), n);
+// What follows from a logarithm y of a positive x, in any base, for the other x.
+template <HEARTH_REAL(T)>
+HEARTH_FN T log_everywhere(T x, T y) {
   y = where(x < T(HEARTH_INF), y, x);
   y = where(x < T(0.0f), T(HEARTH_NAN), y);
   return where(x == T(0.0f), T(-HEARTH_INF), y);
 }
 
-// With 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1), which loses nothing. max 1.9 ulp.
+// x = 2^n (1 + f) for positive x: n, and the bits of 1 + f before they are brought together.
+template <HEARTH_REAL32(T)>
+HEARTH_FN auto log_word(T x) {
+  auto tiny = x < T(1.17549435e-38f);
+  return bits(where(tiny, x * T(8388608.0f), x)) - bits(T(0.66666668653f));
+}
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log_exponent(T x) {
+  auto tiny = x < T(1.17549435e-38f);
+  return to_real(shift_right<23>(log_word(x))) - where(tiny, T(23.0f), T(0.0f));
+}
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log_fraction(T x) {
+  auto word = log_word(x);
+  return real_of((word & same_bits(word, 0x007fffff)) + bits(T(0.66666668653f))) - T(1.0f);
+}
+
+// max 1.2 ulp.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log(T x) {
+  return log_everywhere(x, log_reduced(log_fraction(x), log_exponent(x)));
+}
+
+// n + log(1 + f) / ln 2, exact of powers of two. max 2.3 ulp.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log2(T x) {
+  T l = log_reduced(log_fraction(x), T(0.0f));
+  T low = fma(l, T(1.92596303e-8f), log_exponent(x));
+  return log_everywhere(x, fma(l, T(1.44269502f), low));
+}
+
+// n log 2 + log(1 + f) / ln 10. max 2.1 ulp.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log10(T x) {
+  T n = log_exponent(x);
+  T l = log_reduced(log_fraction(x), T(0.0f));
+  T low = fma(l, T(-1.01030498e-8f), n * T(4.60503898e-6f));
+  return log_everywhere(x, fma(n, T(0.301025391f), fma(l, T(0.434294492f), low)));
+}
+
+// log(1 + x) + more ln 2 for x in (-1, 8e37]: with 1 + x = 2^n m, f = m - 1 is x 2^-n + (2^-n - 1),
+// which loses nothing.
+template <HEARTH_REAL32(T)>
+HEARTH_FN T log1p_moderate(T x, T more) {
+  auto word = bits(x + T(1.0f)) - bits(T(0.66666668653f));
+  T n = to_real(shift_right<23>(word));
+  T power = power_of_two(-n);
+  return log_reduced(fma(x, power, power - T(1.0f)), n + more);
+}
+
+// max 1.9 ulp.
 template <HEARTH_REAL32(T)>
 HEARTH_FN T log1p(T x) {
   auto huge = x > T(8.0e37f);
-  T s = where(huge, x * T(0.25f), x);
-  auto word = bits(s + T(1.0f)) - bits(T(0.66666668653f));
-  T n = to_real(shift_right<23>(word));
-  T power = power_of_two(-n);
-  T y = log_reduced(fma(s, power, power - T(1.0f)), n + where(huge, T(2.0f), T(0.0f)));
+  T y = log1p_moderate(where(huge, x * T(0.25f), x), where(huge, T(2.0f), T(0.0f)));
   y = where(x < T(HEARTH_INF), y, x);
   y = where(x < T(-1.0f), T(HEARTH_NAN), y);
   return copysign(where(x == T(-1.0f), T(-HEARTH_INF), y), x);

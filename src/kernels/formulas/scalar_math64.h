@@ -31,15 +31,27 @@ HEARTH_FN T exp(T x) {
   return exp_moderate(at_least(T(-746.0), at_most(T(710.0), x)), T(0.0));
 }
 
-// x in [-60, 710] or NaN.
+// max 1.1 ulp, and exact of whole numbers.
 template <HEARTH_REAL64(T)>
-HEARTH_FN T expm1_moderate(T x) {
+HEARTH_FN T exp2(T x) {
+  T y = at_least(T(-1076.0), at_most(T(1025.0), x));
+  T n = rint(y);
+  return scale(expm1_reduced((y - n) * T(0.69314718055994530942)) + T(1.0), n);
+}
+
+// x from -60, or NaN.
+template <HEARTH_REAL64(T)>
+HEARTH_FN T expm1_scaled(T x, T below, T unit) {
   T n = rint(x * T(1.4426950408889634074));
   T r = fma(n, T(-0.69314718036912381649), x);
   r = fma(n, T(-1.9082149292705878161e-10), r);
   T p = expm1_reduced(r);
-  T half_power = power_of_two(n - T(1.0));
-  T e = fma(half_power, p, half_power - T(0.5));
+  T power = power_of_two(n - below);
+  return fma(power, p, power - unit);
+}
+template <HEARTH_REAL64(T)>
+HEARTH_FN T expm1_moderate(T x) {
+  T e = expm1_scaled(x, T(1.0), T(0.5));
   return e + e;
 }
 
@@ -75,28 +87,61 @@ HEARTH_FN T log_reduced(T f, T n) {
   return fma(n, T(0.69314718036912381649), f - (half_square - low));
 }
 
+template <HEARTH_REAL64(T)>
+HEARTH_FN auto log_word(T x) {
+  auto tiny = x < T(2.2250738585072014e-308);
+  return bits(where(tiny, x * T(4503599627370496.0), x)) - bits(T(0.6666666865348816));
+}
+template <HEARTH_REAL64(T)>
+HEARTH_FN T log_exponent(T x) {
+  auto tiny = x < T(2.2250738585072014e-308);
+  return to_real(shift_right<52>(log_word(x))) - where(tiny, T(52.0), T(0.0));
+}
+template <HEARTH_REAL64(T)>
+HEARTH_FN T log_fraction(T x) {
+  auto word = log_word(x);
+  return real_of((word & same_bits(word, 0x000fffffffffffff)) + bits(T(0.6666666865348816))) -
+         T(1.0);
+}
+
 // max 0.8 ulp.
 template <HEARTH_REAL64(T)>
 HEARTH_FN T log(T x) {
-  auto tiny = x < T(2.2250738585072014e-308);
-  auto word = bits(where(tiny, x * T(4503599627370496.0), x)) - bits(T(0.6666666865348816));
-  T n = to_real(shift_right<52>(word)) - where(tiny, T(52.0), T(0.0));
-  T m = real_of((word & same_bits(word, 0x000fffffffffffff)) + bits(T(0.6666666865348816)));
-  T y = log_reduced(m - T(1.0), n);
-  y = where(x < T(HEARTH_INF), y, x);
-  y = where(x < T(0.0), T(HEARTH_NAN), y);
-  return where(x == T(0.0), T(-HEARTH_INF), y);
+  return log_everywhere(x, log_reduced(log_fraction(x), log_exponent(x)));
+}
+
+// max 1.7 ulp.
+template <HEARTH_REAL64(T)>
+HEARTH_FN T log2(T x) {
+  T l = log_reduced(log_fraction(x), T(0.0));
+  T low = fma(l, T(2.035527374093103311e-17), log_exponent(x));
+  return log_everywhere(x, fma(l, T(1.442695040888963387), low));
+}
+
+// max 1.6 ulp.
+template <HEARTH_REAL64(T)>
+HEARTH_FN T log10(T x) {
+  T n = log_exponent(x);
+  T l = log_reduced(log_fraction(x), T(0.0));
+  T low = fma(l, T(1.098319650216765073e-17), n * T(1.420502322726609942e-13));
+  return log_everywhere(
+      x, fma(n, T(0.3010299956638391449814662), fma(l, T(0.4342944819032518167), low)));
+}
+
+// x in (-1, 4e307].
+template <HEARTH_REAL64(T)>
+HEARTH_FN T log1p_moderate(T x, T more) {
+  auto word = bits(x + T(1.0)) - bits(T(0.6666666865348816));
+  T n = to_real(shift_right<52>(word));
+  T power = power_of_two(-n);
+  return log_reduced(fma(x, power, power - T(1.0)), n + more);
 }
 
 // max 1.6 ulp.
 template <HEARTH_REAL64(T)>
 HEARTH_FN T log1p(T x) {
   auto huge = x > T(4.0e307);
-  T s = where(huge, x * T(0.25), x);
-  auto word = bits(s + T(1.0)) - bits(T(0.6666666865348816));
-  T n = to_real(shift_right<52>(word));
-  T power = power_of_two(-n);
-  T y = log_reduced(fma(s, power, power - T(1.0)), n + where(huge, T(2.0), T(0.0)));
+  T y = log1p_moderate(where(huge, x * T(0.25), x), where(huge, T(2.0), T(0.0)));
   y = where(x < T(HEARTH_INF), y, x);
   y = where(x < T(-1.0), T(HEARTH_NAN), y);
   return copysign(where(x == T(-1.0), T(-HEARTH_INF), y), x);

@@ -24,6 +24,8 @@
 //   remainder_beyond(r, x, y, q)       r, or the right value where |q| is too large or y infinite
 //   pow_platform(x, y)                 f64 only
 //   quotient(a, b) modulus(a, b)       of integers: truncating, floored; 0 for b = 0
+//   shifted_left(a, n) shifted_right(a, n)  of integers, arithmetic; n negative or at least the
+//                                      width shifts everything out
 //
 // By value; no branches, no ?:, no && and ||, no min/max/fmax; float literals end in f. Nothing is
 // contracted: fma stands where it is meant.
@@ -45,6 +47,7 @@ HEARTH_FN T root(T x) {
 #if HEARTH_HAS_F64
 #include "kernels/formulas/scalar_math64.h"
 #endif
+#include "kernels/formulas/scalar_inverse.h"
 
 template <HEARTH_ANY(T)>
 HEARTH_FN T neg(T x) {
@@ -92,6 +95,10 @@ HEARTH_FN T tan(T x) {
 template <HEARTH_REAL(T)>
 HEARTH_FN T round(T x) {
   return rint(x);
+}
+template <HEARTH_REAL(T)>
+HEARTH_FN T trunc(T x) {
+  return where(x < T(0.0f), ceil(x), floor(x));
 }
 template <HEARTH_INT(T)>
 HEARTH_FN T floor(T x) {
@@ -146,6 +153,35 @@ template <HEARTH_INT(T)>
 HEARTH_FN T remainder(T a, T b) {
   return modulus(a, b);
 }
+// Truncated, with the sign of the dividend, exact for any quotient.
+template <HEARTH_REAL(T)>
+HEARTH_FN T fmod(T a, T b) {
+  return copysign(remainder(abs(a), abs(b)), a);
+}
+// x fmod 0 is 0.
+template <HEARTH_INT(T)>
+HEARTH_FN T fmod(T a, T b) {
+  return where(b == T(0), T(0), sub(a, mul(quotient(a, b), b)));
+}
+// The floor of the exact quotient below 2^22, in f64 below 2^51; beyond, within 2 ulp of it. What
+// the remainder leaves of a is a multiple of b, and its quotient is nearest to a whole number.
+template <HEARTH_REAL(T)>
+HEARTH_FN T floor_divide(T a, T b) {
+  T r = fmod(a, b);
+  T q = (a - r) / b;
+  q = where(((r < T(0.0f)) & (b > T(0.0f))) | ((r > T(0.0f)) & (b < T(0.0f))), q - T(1.0f), q);
+  T plain = a / b;
+  q = where(q == T(0.0f), copysign(T(0.0f), plain), rint(q));
+  return where(b == T(0.0f), plain, q);
+}
+// x / 0 is 0; the smallest integer / -1 wraps to itself.
+template <HEARTH_INT(T)>
+HEARTH_FN T floor_divide(T a, T b) {
+  T q = quotient(a, b);
+  T r = sub(a, mul(q, b));
+  q = where((r != T(0)) & ((r ^ b) < T(0)), sub(q, T(1)), q);
+  return where(b == T(0), T(0), q);
+}
 // Wraps; a negative exponent truncates: 0 unless the base is 1 or -1.
 template <HEARTH_INT(T)>
 HEARTH_FN T pow(T a, T b) {
@@ -188,6 +224,42 @@ HEARTH_FN auto greater_equal(T a, T b) {
 template <HEARTH_ANY(T)>
 HEARTH_FN auto is_nan(T x) {
   return x != x;
+}
+
+template <HEARTH_REAL(T)>
+HEARTH_FN auto is_inf(T x) {
+  return abs(x) == T(HEARTH_INF);
+}
+template <HEARTH_REAL(T)>
+HEARTH_FN auto is_finite(T x) {
+  return abs(x) < T(HEARTH_INF);
+}
+
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_and(T a, T b) {
+  return a & b;
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_or(T a, T b) {
+  return a | b;
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_xor(T a, T b) {
+  return a ^ b;
+}
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_not(T x) {
+  return x ^ T(-1);
+}
+// By a count outside of [0, width): 0.
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_left_shift(T a, T b) {
+  return shifted_left(a, b);
+}
+// Arithmetic for signed integers. By a count outside of [0, width): 0, or -1 of a negative a.
+template <HEARTH_INT(T)>
+HEARTH_FN T bitwise_right_shift(T a, T b) {
+  return shifted_right(a, b);
 }
 
 // Bools are the integers 0 and 1.

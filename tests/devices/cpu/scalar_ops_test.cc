@@ -41,6 +41,17 @@ const Function kFunctions[] = {
     {&sin_def, [](Wide x) { return std::sin(x); }, 2.5, 2},
     {&cos_def, [](Wide x) { return std::cos(x); }, 2.5, 2},
     {&tan_def, [](Wide x) { return std::tan(x); }, 5, 4},
+    {&exp2_def, [](Wide x) { return std::exp2(x); }, 1.5, 1.5},
+    {&log2_def, [](Wide x) { return std::log2(x); }, 2.5, 2},
+    {&log10_def, [](Wide x) { return std::log10(x); }, 2.5, 2},
+    {&sinh_def, [](Wide x) { return std::sinh(x); }, 2.5, 2.5},
+    {&cosh_def, [](Wide x) { return std::cosh(x); }, 2, 2},
+    {&asin_def, [](Wide x) { return std::asin(x); }, 2.5, 2.5},
+    {&acos_def, [](Wide x) { return std::acos(x); }, 1.5, 1.5},
+    {&atan_def, [](Wide x) { return std::atan(x); }, 2.5, 2.5},
+    {&asinh_def, [](Wide x) { return std::asinh(x); }, 2.5, 2.5},
+    {&acosh_def, [](Wide x) { return std::acosh(x); }, 2.5, 2.5},
+    {&atanh_def, [](Wide x) { return std::atanh(x); }, 3, 2.5},
     {&rsqrt_def, [](Wide x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
     {&sqrt_def, [](Wide x) { return std::sqrt(x); }, 0.51, 0.51},
     // e^x is subnormal at the end of the tail, and has few bits there.
@@ -162,6 +173,60 @@ TEST(ScalarOps, PowErrors) {
   check_pow<double>(1);
 }
 
+// Pairs of every size, of like sizes, and along the lines where a formula changes.
+template <class T>
+void check_pairs(const OpDef& op, Wide (*reference)(Wide, Wide), double bound) {
+  std::vector<T> x;
+  std::vector<T> y;
+  std::uint64_t state = 4242;
+  const auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-52 - 1;
+  };
+  const double widest = sizeof(T) == 4 ? 60 : 480;
+  for (int i = 0; i < 200000; ++i) {
+    x.push_back(static_cast<T>(next() * std::exp(next() * (i % 2 == 0 ? widest : 2))));
+    y.push_back(static_cast<T>(next() * std::exp(next() * (i % 2 == 0 ? widest : 2))));
+    if (i % 5 == 0) y.back() = x.back() * static_cast<T>(1 + 1e-3 * next());
+    if (i % 5 == 1) y.back() = x.back() * static_cast<T>(0.41421356 + 1e-3 * next());
+  }
+  const std::vector<T> results = apply<T>(op, {x, y});
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error =
+        ulps(results[i], reference(static_cast<Wide>(x[i]), static_cast<Wide>(y[i])));
+    if (error > worst) worst = error;
+    ASSERT_LE(error, bound) << op.name.text << " of " << static_cast<double>(x[i]) << " and "
+                            << static_cast<double>(y[i]);
+  }
+  std::printf("[ %-9s %s ] max %.3f ulp\n", op.name.text, sizeof(T) == 4 ? "f32" : "f64", worst);
+}
+TEST(ScalarOps, AngleAndLengthErrors) {
+  const auto angle = [](Wide y, Wide x) { return std::atan2(y, x); };
+  const auto length = [](Wide a, Wide b) { return std::hypot(a, b); };
+  check_pairs<float>(atan2_def, angle, 2.5);
+  check_pairs<double>(atan2_def, angle, 2.5);
+  check_pairs<float>(hypot_def, length, 1.5);
+  check_pairs<double>(hypot_def, length, 1.5);
+}
+
+template <class T>
+void check_powers_of_two() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> powers;
+  std::vector<T> exponents;
+  for (int n = Limits::min_exponent - Limits::digits; n < Limits::max_exponent; ++n) {
+    powers.push_back(std::ldexp(T(1), n));
+    exponents.push_back(static_cast<T>(n));
+  }
+  EXPECT_EQ(apply<T>(log2_def, {powers}), exponents);
+  EXPECT_EQ(apply<T>(exp2_def, {exponents}), powers);
+}
+TEST(ScalarOps, PowersOfTwoAreExact) {
+  check_powers_of_two<float>();
+  check_powers_of_two<double>();
+}
+
 template <class T>
 void expect_same(T got, T want, const char* what, double x, double y = 0) {
   if (std::isnan(want)) {
@@ -177,6 +242,7 @@ void check_specials() {
   constexpr T inf = std::numeric_limits<T>::infinity();
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   constexpr T tiny = std::numeric_limits<T>::denorm_min();
+  constexpr T half_pi = static_cast<T>(1.57079632679489661923132169163975144L);
   struct Case {
     const OpDef* op;
     T x, want;
@@ -234,6 +300,73 @@ void check_specials() {
       {&sqrt_def, T(-0.0), T(-0.0)},
       {&tan_def, T(-0.0), T(-0.0)},
       {&tan_def, inf, nan},
+      {&exp2_def, inf, inf},
+      {&exp2_def, -inf, 0},
+      {&exp2_def, nan, nan},
+      {&exp2_def, T(-0.0), 1},
+      {&log2_def, 0, -inf},
+      {&log2_def, T(-0.0), -inf},
+      {&log2_def, -1, nan},
+      {&log2_def, inf, inf},
+      {&log2_def, nan, nan},
+      {&log2_def, 1, 0},
+      {&log10_def, 0, -inf},
+      {&log10_def, -1, nan},
+      {&log10_def, inf, inf},
+      {&log10_def, nan, nan},
+      {&log10_def, 1, 0},
+      {&log10_def, 1000, 3},
+      {&sinh_def, T(-0.0), T(-0.0)},
+      {&sinh_def, -inf, -inf},
+      {&sinh_def, nan, nan},
+      {&sinh_def, tiny, tiny},
+      {&sinh_def, T(-1e4), -inf},
+      {&cosh_def, 0, 1},
+      {&cosh_def, -inf, inf},
+      {&cosh_def, nan, nan},
+      {&cosh_def, T(1e4), inf},
+      {&asin_def, T(-0.0), T(-0.0)},
+      {&asin_def, 1, half_pi},
+      {&asin_def, -1, -half_pi},
+      {&asin_def, T(1.0001), nan},
+      {&asin_def, inf, nan},
+      {&asin_def, nan, nan},
+      {&asin_def, tiny, tiny},
+      {&acos_def, 1, 0},
+      {&acos_def, -1, half_pi * 2},
+      {&acos_def, 0, half_pi},
+      {&acos_def, T(-1.0001), nan},
+      {&acos_def, -inf, nan},
+      {&acos_def, nan, nan},
+      {&atan_def, T(-0.0), T(-0.0)},
+      {&atan_def, inf, half_pi},
+      {&atan_def, -inf, -half_pi},
+      {&atan_def, 1, half_pi / 2},
+      {&atan_def, nan, nan},
+      {&atan_def, -tiny, -tiny},
+      {&asinh_def, T(-0.0), T(-0.0)},
+      {&asinh_def, -inf, -inf},
+      {&asinh_def, nan, nan},
+      {&asinh_def, tiny, tiny},
+      {&acosh_def, 1, 0},
+      {&acosh_def, T(0.999), nan},
+      {&acosh_def, -2, nan},
+      {&acosh_def, -inf, nan},
+      {&acosh_def, inf, inf},
+      {&acosh_def, nan, nan},
+      {&atanh_def, T(-0.0), T(-0.0)},
+      {&atanh_def, 1, inf},
+      {&atanh_def, -1, -inf},
+      {&atanh_def, T(1.001), nan},
+      {&atanh_def, -inf, nan},
+      {&atanh_def, nan, nan},
+      {&atanh_def, tiny, tiny},
+      {&trunc_def, T(-0.0), T(-0.0)},
+      {&trunc_def, T(-0.5), T(-0.0)},
+      {&trunc_def, T(-2.5), -2},
+      {&trunc_def, T(2.5), 2},
+      {&trunc_def, -inf, -inf},
+      {&trunc_def, nan, nan},
       {&rsqrt_def, 0, inf},
       {&rsqrt_def, inf, 0},
       {&recip_def, T(-0.0), -inf},
@@ -310,6 +443,51 @@ void check_specials() {
       {&remainder_def, inf, 2, nan},
       {&remainder_def, nan, 2, nan},
       {&remainder_def, 2, nan, nan},
+      {&fmod_def, -3, 2, -1},
+      {&fmod_def, 3, -2, 1},
+      {&fmod_def, -6, 3, T(-0.0)},
+      {&fmod_def, T(-0.0), 3, T(-0.0)},
+      {&fmod_def, -5, inf, -5},
+      {&fmod_def, inf, 2, nan},
+      {&fmod_def, inf, 0, nan},
+      {&fmod_def, 5, 0, nan},
+      {&fmod_def, nan, 2, nan},
+      {&fmod_def, 2, nan, nan},
+      {&floor_divide_def, 7, 2, 3},
+      {&floor_divide_def, -7, 2, -4},
+      {&floor_divide_def, 7, -2, -4},
+      {&floor_divide_def, -5, inf, -1},
+      {&floor_divide_def, 5, inf, 0},
+      {&floor_divide_def, T(-0.0), 3, T(-0.0)},
+      {&floor_divide_def, 5, 0, inf},
+      {&floor_divide_def, -5, 0, -inf},
+      {&floor_divide_def, 0, 0, nan},
+      {&floor_divide_def, inf, 2, nan},
+      {&floor_divide_def, nan, 2, nan},
+      {&atan2_def, 0, 0, 0},
+      {&atan2_def, T(-0.0), 0, T(-0.0)},
+      {&atan2_def, 0, T(-0.0), half_pi * 2},
+      {&atan2_def, T(-0.0), T(-0.0), half_pi * -2},
+      {&atan2_def, 0, -1, half_pi * 2},
+      {&atan2_def, T(-0.0), 1, T(-0.0)},
+      {&atan2_def, 1, 0, half_pi},
+      {&atan2_def, -1, T(-0.0), -half_pi},
+      {&atan2_def, inf, inf, half_pi / 2},
+      {&atan2_def, -inf, -inf, half_pi * T(-1.5)},
+      {&atan2_def, inf, 1, half_pi},
+      {&atan2_def, 1, inf, 0},
+      {&atan2_def, -1, inf, T(-0.0)},
+      {&atan2_def, 1, -inf, half_pi * 2},
+      {&atan2_def, nan, 1, nan},
+      {&atan2_def, 1, nan, nan},
+      {&atan2_def, inf, nan, nan},
+      {&hypot_def, T(-0.0), T(-0.0), 0},
+      {&hypot_def, 3, -4, 5},
+      {&hypot_def, nan, -inf, inf},
+      {&hypot_def, inf, nan, inf},
+      {&hypot_def, nan, 1, nan},
+      {&hypot_def, 0, nan, nan},
+      {&hypot_def, tiny, 0, tiny},
       {&maximum_def, nan, 1, nan},
       {&maximum_def, 1, nan, nan},
       {&maximum_def, 1, 2, 2},
@@ -347,8 +525,22 @@ TEST(ScalarOps, RemainderIsExactForAnyQuotient) {
     if (i % 5 == 0) x.back() = y.back() * static_cast<float>(i % 1000);
   }
   const std::vector<float> r = apply<float>(remainder_def, {x, y});
+  const std::vector<float> truncated = apply<float>(fmod_def, {x, y});
+  const std::vector<float> quotient = apply<float>(floor_divide_def, {x, y});
   for (std::size_t i = 0; i < x.size(); ++i) {
     float want = std::fmod(x[i], y[i]);
+    ASSERT_EQ(truncated[i], want) << x[i] << " fmod " << y[i];
+    // Of 80 bits enough hold the whole part of quotients up to 2^40.
+    const Wide exact =
+        (static_cast<Wide>(x[i]) - static_cast<Wide>(want)) / static_cast<Wide>(y[i]);
+    const bool below = want != 0 && (want < 0) != (y[i] < 0);
+    if (std::abs(exact) < 0x1p40L) {
+      const auto floored = static_cast<float>(std::rint(exact) - (below ? 1 : 0));
+      ASSERT_LE(ulps(quotient[i], static_cast<Wide>(floored)), 2) << x[i] << " over " << y[i];
+      if (std::abs(exact) < 0x1p22L) {
+        ASSERT_EQ(quotient[i], floored) << x[i] << " over " << y[i];
+      }
+    }
     if (want != 0 && (want < 0) != (y[i] < 0)) want += y[i];
     ASSERT_EQ(r[i], want) << x[i] << " remainder " << y[i];
   }
@@ -365,17 +557,40 @@ TEST(ScalarOps, IntegersWrapAndNeverTrap) {
   EXPECT_EQ(apply<std::int32_t>(pow_def, {V{3, -2, 2, 1, -1, 2}, V{4, 31, 32, -5, -5, -1}}),
             (V{81, min, 0, 1, -1, 0}));
   EXPECT_EQ(apply<std::int32_t>(sign_def, {V{min, 0, 9}}), (V{-1, 0, 1}));
+  EXPECT_EQ(apply<std::int32_t>(fmod_def, {V{min, -3, 3, 5}, V{-1, 2, -2, 0}}), (V{0, -1, 1, 0}));
+  EXPECT_EQ(apply<std::int32_t>(floor_divide_def, {V{min, -7, 7, 5, 6}, V{-1, 2, -2, 0, 3}}),
+            (V{min, -4, -4, 0, 2}));
+  EXPECT_EQ(apply<std::int32_t>(bitwise_not_def, {V{min, 0, 5}}), (V{~min, -1, -6}));
+  EXPECT_EQ(apply<std::int32_t>(bitwise_left_shift_def, {V{1, 3, 1, 1, -5}, V{31, 31, 32, -1, 1}}),
+            (V{min, min, 0, 0, -10}));
+  EXPECT_EQ(apply<std::int32_t>(bitwise_right_shift_def,
+                                {V{min, min, 7, -7, 7, -7}, V{31, 1, 1, 1, 32, -1}}),
+            (V{-1, min / 2, 3, -4, 0, -1}));
   using B = std::vector<std::int8_t>;
+  EXPECT_EQ(apply<std::int8_t>(bitwise_left_shift_def, {B{1, 1, 3, 1}, B{7, 8, 6, -1}}),
+            (B{-128, 0, -64, 0}));
+  EXPECT_EQ(apply<std::int8_t>(bitwise_right_shift_def, {B{-128, -128, 127, -1}, B{7, 8, 8, -1}}),
+            (B{-1, -1, 0, -1}));
   EXPECT_EQ(apply<std::int8_t>(add_def, {B{127, -128, 5}, B{1, -1, 6}}), (B{-128, 127, 11}));
   EXPECT_EQ(apply<std::int8_t>(div_def, {B{-128}, B{-1}}), (B{-128}));
   using U = std::vector<std::uint8_t>;
   EXPECT_EQ(apply<std::uint8_t>(sub_def, {U{1, 0}, U{2, 1}}), (U{255, 255}));
+  EXPECT_EQ(apply<std::uint8_t>(bitwise_not_def, {U{0, 5}}), (U{255, 250}));
+  EXPECT_EQ(apply<std::uint8_t>(bitwise_right_shift_def, {U{255, 255, 255}, U{7, 8, 255}}),
+            (U{1, 0, 0}));
   using W = std::vector<std::uint32_t>;
+  EXPECT_EQ(apply<std::uint32_t>(bitwise_left_shift_def, {W{3, 1, 1}, W{31, 32, 40}}),
+            (W{0x80000000u, 0, 0}));
+  EXPECT_EQ(apply<std::uint32_t>(bitwise_right_shift_def, {W{0x80000000u, 9}, W{31, 40}}),
+            (W{1, 0}));
   EXPECT_EQ(apply<std::uint32_t>(mul_def, {W{4000000000u, 3}, W{4000000000u, 5}}),
             (W{4000000000u * 4000000000u, 15}));
   using L = std::vector<std::uint64_t>;
   constexpr std::uint64_t kBig = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(apply<std::uint64_t>(div_def, {L{kBig, 7}, L{2, 0}}), (L{kBig / 2, 0}));
+  EXPECT_EQ(apply<std::uint64_t>(bitwise_right_shift_def, {L{kBig, kBig, kBig}, L{63, 64, kBig}}),
+            (L{1, 0, 0}));
+  EXPECT_EQ(apply<std::uint64_t>(bitwise_xor_def, {L{kBig, 7}, L{2, 9}}), (L{kBig - 2, 14}));
   EXPECT_EQ(apply<std::uint64_t>(maximum_def, {L{kBig, 7}, L{2, 9}}), (L{kBig, 9}));
 }
 

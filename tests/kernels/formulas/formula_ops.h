@@ -9,40 +9,46 @@
 
 namespace hearth::gpu_test {
 
-inline const std::vector<std::string>& real_unary() {
-  static const std::vector<std::string> ops = {
-#define UNARY(name) #name,
-#include "ops/op_list.def"
-  };
-  return ops;
+inline bool takes(const OpDef& op, DType dtype) {
+  return op.accepts_dtype == nullptr || op.accepts_dtype(dtype);
 }
-inline bool takes_integers(const OpDef& op) {
-  return op.accepts_dtype == nullptr || op.accepts_dtype(DType::i32);
+inline const std::vector<std::string>& real_unary() {
+  static const std::vector<std::string> ops = [] {
+    std::vector<std::string> names;
+#define UNARY(name) \
+  if (takes(defs::name##_op, DType::f32)) names.emplace_back(#name);
+#include "ops/op_list.def"
+    return names;
+  }();
+  return ops;
 }
 // Those of ops that take integers, and four that leave integers as they are or clip them.
 inline const std::vector<std::string>& integer_unary() {
   static const std::vector<std::string> ops = [] {
     std::vector<std::string> names;
 #define UNARY(name) \
-  if (takes_integers(defs::name##_op)) names.emplace_back(#name);
+  if (takes(defs::name##_op, DType::i32)) names.emplace_back(#name);
 #include "ops/op_list.def"
     names.insert(names.end(), {"floor", "ceil", "round", "relu"});
     return names;
   }();
   return ops;
 }
-inline const std::vector<std::string>& binary() {
-  static const std::vector<std::string> ops = {
-#define BINARY(name) #name,
+inline const std::vector<std::string>& real_binary() {
+  static const std::vector<std::string> ops = [] {
+    std::vector<std::string> names;
+#define BINARY(name) \
+  if (takes(defs::name##_op, DType::f32)) names.emplace_back(#name);
 #include "ops/op_list.def"
-  };
+    return names;
+  }();
   return ops;
 }
 inline const std::vector<std::string>& integer_binary() {
   static const std::vector<std::string> ops = [] {
     std::vector<std::string> names;
 #define BINARY(name) \
-  if (takes_integers(defs::name##_op)) names.emplace_back(#name);
+  if (takes(defs::name##_op, DType::i32)) names.emplace_back(#name);
 #include "ops/op_list.def"
     return names;
   }();
@@ -69,8 +75,8 @@ inline runtime::KernelSource unary_kernel(FormulaType type) {
                         type.real ? real_unary() : integer_unary(), 1, type.name, type.name);
 }
 inline runtime::KernelSource binary_kernel(FormulaType type) {
-  return formula_kernel(std::string("binary_") + type.name, type.real ? binary() : integer_binary(),
-                        2, type.name, type.name);
+  return formula_kernel(std::string("binary_") + type.name,
+                        type.real ? real_binary() : integer_binary(), 2, type.name, type.name);
 }
 inline runtime::KernelSource comparison_kernel(FormulaType type) {
   return formula_kernel(std::string("comparison_") + type.name, comparisons(), 2, type.name,

@@ -212,7 +212,8 @@ void compare_arithmetic(FormulaType type, const std::string& compiler) {
   ASSERT_TRUE(unary.ok() && binary_library.ok());
   constexpr DType kDType = dtype_of_v<T>;
   compare<T>(unary, type.real ? real_unary() : integer_unary(), tuples<T>(1, 200000), kDType);
-  compare<T>(binary_library, type.real ? binary() : integer_binary(), tuples<T>(2, 100000), kDType);
+  compare<T>(binary_library, type.real ? real_binary() : integer_binary(), tuples<T>(2, 100000),
+             kDType);
 }
 template <class T>
 void compare_all(FormulaType type) {

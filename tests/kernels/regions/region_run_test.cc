@@ -34,6 +34,9 @@ bool takes_integers(const OpDef& op) {
   }
   return false;
 }
+bool takes_floats(const OpDef& op) {
+  return op.accepts_dtype == nullptr || op.accepts_dtype(DType::f32);
+}
 bool is_platforms(const OpDef& op) { return platform_bits(op.name.text) != nullptr; }
 
 // A region with one output for each instruction.
@@ -63,19 +66,25 @@ void add_ops(Ops& ops, DType dtype, bool platforms) {
     ops.add(logical_not_def, dtype, {0});
   } else {
     for (const OpDef* op : kUnary) {
-      if (is_platforms(*op) == platforms && (is_float(dtype) || takes_integers(*op))) {
+      if (is_platforms(*op) == platforms &&
+          (is_float(dtype) ? takes_floats(*op) : takes_integers(*op))) {
         ops.add(*op, dtype, {0});
       }
     }
     for (const OpDef* op : kBinary) {
-      if (is_float(dtype) ? is_platforms(*op) == platforms : takes_integers(*op)) {
+      if (is_float(dtype) ? is_platforms(*op) == platforms && takes_floats(*op)
+                          : takes_integers(*op)) {
         ops.add(*op, dtype, {0, 1});
       }
     }
   }
   if (platforms) return;
   for (const OpDef* op : kComparisons) ops.add(*op, DType::bool_, {0, 1});
-  if (is_float(dtype)) ops.add(is_nan_def, DType::bool_, {0});
+  if (is_float(dtype)) {
+    for (const OpDef* op : {&is_nan_def, &is_inf_def, &is_finite_def}) {
+      ops.add(*op, DType::bool_, {0});
+    }
+  }
   ops.add(where_def, dtype, {3, 0, kScalar});
   if (is_bool(dtype)) return;
   ops.add(clamp_def, dtype, {0, 1, 2});

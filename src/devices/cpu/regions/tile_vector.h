@@ -293,6 +293,21 @@ HWY_INLINE T modulus(T a, T b) {
   });
 }
 template <Int T>
+HWY_INLINE auto is_shift(T n) {
+  return (n >= T(0)) & (n < T(8 * sizeof(typename T::Lane)));
+}
+template <Int T>
+HWY_INLINE T shifted_left(T a, T n) {
+  const auto fits = is_shift(n);
+  return where(fits, T(hn::Shl(a.raw, where(fits, n, T(0)).raw)), T(0));
+}
+template <Int T>
+HWY_INLINE T shifted_right(T a, T n) {
+  const auto fits = is_shift(n);
+  const T out = where(a < T(0), T(-1), T(0));
+  return where(fits, T(hn::Shr(a.raw, where(fits, n, T(0)).raw)), out);
+}
+template <Int T>
 HWY_INLINE T power(T a, T b) {
   using L = typename T::Lane;
   return by_lane(a, b, [](L x, L y) -> L {
