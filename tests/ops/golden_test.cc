@@ -136,7 +136,8 @@ TEST_P(Golden, Agrees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::Values("elementwise", "reductions", "norms"));
+INSTANTIATE_TEST_SUITE_P(Files, Golden,
+                         ::testing::Values("elementwise", "reductions", "norms", "scans"));
 
 }  // namespace
 }  // namespace hearth::testing

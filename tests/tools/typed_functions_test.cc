@@ -70,6 +70,9 @@ const std::vector<Call>& calls() {
       CALL(max, (x)), CALL(min, (x)), CALL(any, (x)),
       CALL(argmax, (x, 1)), CALL(argmin, (x, 1)),
       CALL(max_with_indices, (x, 1)), CALL(min_with_indices, (x, 1)),
+      CALL(cumsum, (x, 1)), CALL(cumprod, (x, 1)), CALL(cummax, (x, 1)), CALL(cummin, (x, 1)),
+      CALL(cummax_with_indices, (x, 1)), CALL(cummin_with_indices, (x, 1)),
+      CALL(logcumsumexp, (x, 1)),
       CALL(softmax, (x, 1)), CALL(log_softmax, (x, 1)), CALL(logsumexp, (x, 1)),
       CALL(reshape, (x, {4, -1, 1})), CALL(permute, (x, {1, 0})), CALL(transpose, (x)),
       CALL(swap_axes, (x, 0, 1)), CALL(expand, (x, {2, 2, 2})),
@@ -138,6 +141,8 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(argmin(v, 0), argmin(a, 0, true));
   same(max_with_indices(v, 1).second, max_with_indices(a, 1, true).second);
   same(min_with_indices(v, 1).first, min_with_indices(a, 1, true).first);
+  same(cumsum(v, 0), cumsum(a, 0));
+  same(cummin_with_indices(v, 1).second, cummin_with_indices(a, 1).second);
   same(reshape(v, {3, -1}), reshape(a, {3, -1}));
   same(permute(v, {1, 0}), permute(a, {1, 0}));
   same(swap_axes(v, 0, 1), swap_axes(a, 0, 1));

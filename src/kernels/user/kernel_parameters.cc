@@ -263,7 +263,7 @@ void check_types(std::span<const UserParameter> parameters, std::span<const Slot
       refuse("the type of a parameter is no number's; got " + declared(parameters[i]) + " for " +
              what + " of " + std::string(name(operand.dtype)) + ", expected float and its like");
     }
-    if (!holds(*dtype, operand.dtype)) {
+    if (!gpu::holds(*dtype, operand.dtype)) {
       throw Error(ErrorCode::dtype, what + " has another dtype than its parameter; got " +
                                         std::string(name(operand.dtype)) + ", expected " +
                                         std::string(name(*dtype)) + " for " +
