@@ -1,5 +1,7 @@
 // Scans: kernels/scan/scan.metal.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,13 +37,14 @@ struct Rule {
   const char* name;
   int values = 1, words = 0;  // of a state
   int carries = 1;            // of floats: states of a carry
+  bool indexed = false;
 };
 constexpr Rule kSum{.name = "CumSum", .carries = 2};
 constexpr Rule kProduct{.name = "CumProduct", .words = 1};
 constexpr Rule kLargest{.name = "CumLargest", .words = 1};
 constexpr Rule kSmallest{.name = "CumSmallest", .words = 1};
-constexpr Rule kLargestIndexed{.name = "CumLargestIndexed", .words = 1};
-constexpr Rule kSmallestIndexed{.name = "CumSmallestIndexed", .words = 1};
+constexpr Rule kLargestIndexed{.name = "CumLargestIndexed", .words = 1, .indexed = true};
+constexpr Rule kSmallestIndexed{.name = "CumSmallestIndexed", .words = 1, .indexed = true};
 constexpr Rule kLogSum{.name = "CumLogSum", .values = 2};
 constexpr Rule kLinear{.name = "CumLinear", .values = 2};
 
@@ -194,6 +197,11 @@ struct ColumnSplit {
   std::int64_t most, sharing, threads, groups;
 };
 
+// Places along the axis have 32 bits.
+bool has_short_columns(const Signature& signature) {
+  return signature.output.shape[axis_of(signature)] <= std::numeric_limits<std::int32_t>::max();
+}
+
 template <const Rule& kRule>
 Prepared prepare_columns(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -250,7 +258,11 @@ constexpr Implementation rows(const OpDef& op) {
 }
 template <const Rule& kRule>
 constexpr Implementation columns(const OpDef& op) {
-  return {.name = "columns", .op = &op, .prepare = prepare_columns<kRule>, .launch = launch_steps};
+  return {.name = "columns",
+          .op = &op,
+          .accepts = kRule.indexed ? has_short_columns : nullptr,
+          .prepare = prepare_columns<kRule>,
+          .launch = launch_steps};
 }
 
 constexpr Implementation kFamily[] = {

@@ -329,6 +329,18 @@ void scan_chunks(device const typename D::memory* x, device const uint* totals,
 
 // ---- Columns
 
+// Elements [first, first + kHeld) of a column, as the scan meets them; `rest` from `end` on.
+template <typename D, int kHeld, bool kReverse>
+HEARTH_INLINE void load_column(thread typename D::value* values,
+                               device const typename D::memory* from, long step, long first,
+                               long end, long length, typename D::value rest) {
+#pragma unroll
+  for (int u = 0; u < kHeld; ++u) {
+    long i = first + u;
+    values[u] = i < end ? D::load(from[(kReverse ? length - 1 - i : i) * step]) : rest;
+  }
+}
+
 template <typename D, typename Rule, int kHeld, bool kReverse, int kRank>
 HEARTH_INLINE void scan_columns_of(device const typename D::memory* x,
                                    device const typename D::memory* other,
@@ -347,23 +359,28 @@ HEARTH_INLINE void scan_columns_of(device const typename D::memory* x,
   long outer = long(column / ulong(p.inner));
   long start = outer * p.length * p.inner + (long(column) - outer * p.inner);
   typename Rule::Carry carry = Rule::start();
+  V values[kHeld], others[kHeld];
+  long begin = long(turn) * kHeld, length = inside ? p.length : 0;
+  load_column<D, kHeld, kReverse>(values, from, p.x_step, begin, length, p.length, Rule::rest());
+  if (Rule::paired != 0) {
+    load_column<D, kHeld, kReverse>(others, second, p.second_step, begin, length, p.length,
+                                    Rule::second_rest());
+  }
   for (long tile = 0; tile < p.length; tile += long(sharing) * kHeld) {
-    long first = tile + long(turn) * kHeld;
+    long first = tile + begin;
     State parts[kHeld];
-    V values[kHeld], others[kHeld];
 #pragma unroll
     for (int u = 0; u < kHeld; ++u) {
-      long i = first + u, at = kReverse ? p.length - 1 - i : i;
-      bool there = inside && i < p.length;
-      values[u] = there ? D::load(from[at * p.x_step]) : Rule::rest();
-      if (Rule::paired != 0) {
-        others[u] = there ? D::load(second[at * p.second_step]) : Rule::second_rest();
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kHeld; ++u) {
-      parts[u] = Rule::lift(values[u], Rule::paired != 0 ? others[u] : V(0), int(first) + u);
+      parts[u] = Rule::lift(values[u], Rule::paired != 0 ? others[u] : V(0),
+                            Rule::indexed != 0 ? int(first) + u : 0);
       if (u > 0) parts[u] = Rule::combine(parts[u - 1], parts[u]);
+    }
+    // On their way while simdgroups wait for each other.
+    long next = first + long(sharing) * kHeld;
+    load_column<D, kHeld, kReverse>(values, from, p.x_step, next, length, p.length, Rule::rest());
+    if (Rule::paired != 0) {
+      load_column<D, kHeld, kReverse>(others, second, p.second_step, next, length, p.length,
+                                      Rule::second_rest());
     }
     State base = Rule::none(), all = parts[kHeld - 1];
     if (sharing > 1u) {

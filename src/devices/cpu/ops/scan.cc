@@ -19,9 +19,10 @@ namespace hearth::cpu {
 namespace {
 
 constexpr int kSideBySide = 4;
-constexpr std::int64_t kPiece = 16384;     // elements
-constexpr std::int64_t kMaxColumns = 256;  // of a task
-constexpr std::int64_t kNeighbours = 8;    // inner positions that are worth a task's columns
+constexpr std::int64_t kPiece = 16384;      // elements
+constexpr std::int64_t kMaxColumns = 1024;  // of a task: f32 of a page of memory
+constexpr std::int64_t kAhead = 2;          // rows that are fetched before their turn
+constexpr std::int64_t kNeighbours = 8;     // inner positions that are worth a task's columns
 
 template <class E>
 constexpr bool is_integer = std::is_integral_v<E>;
@@ -228,35 +229,46 @@ void advance(typename Rule::State& state, const E* x, const E* second, std::int6
   }
 }
 
-// Elements [first, last) of some lines, side by side; results are stored if kStore.
-template <class Rule, int kLines, bool kStore>
+// `count` elements of some lines from firsts[] on, side by side; results are stored if kStore.
+// kDense: elements of a line are neighbours.
+template <class Rule, int kLines, bool kStore, bool kDense>
 void run_lines(const Job& job, const Line<typename Rule::Element>* lines,
                const std::int64_t* firsts, std::int64_t count, typename Rule::State* states) {
   using E = typename Rule::Element;
+  const std::int64_t step = kDense ? 1 : job.step, second_step = kDense ? 1 : job.second_step;
+  const std::int64_t output_step = kDense ? 1 : job.output_step;
   typename Rule::State state[kLines];
   Line<E> line[kLines];
   for (int l = 0; l < kLines; ++l) {
     state[l] = states[l];
     line[l] = lines[l];
-    line[l].x += firsts[l] * job.step;
-    line[l].second += firsts[l] * job.second_step;
-    line[l].y += firsts[l] * job.output_step;
+    line[l].x += firsts[l] * step;
+    line[l].second += firsts[l] * second_step;
+    line[l].y += firsts[l] * output_step;
+    if (line[l].index != nullptr) line[l].index += firsts[l] * output_step;
   }
   for (std::int64_t i = 0; i < count; ++i) {
     for (int l = 0; l < kLines; ++l) {
-      advance<Rule>(state[l], line[l].x + i * job.step, line[l].second + i * job.second_step,
+      advance<Rule>(state[l], line[l].x + i * step, line[l].second + i * second_step,
                     firsts[l] + i);
       if constexpr (kStore) {
-        line[l].y[i * job.output_step] = Rule::result(state[l]);
+        line[l].y[i * output_step] = Rule::result(state[l]);
         if constexpr (requires { state[l].at; }) {
-          if (line[l].index != nullptr) {
-            line[l].index[(firsts[l] + i) * job.output_step] = state[l].at;
-          }
+          if (line[l].index != nullptr) line[l].index[i * output_step] = state[l].at;
         }
       }
     }
   }
   for (int l = 0; l < kLines; ++l) states[l] = state[l];
+}
+template <class Rule, int kLines, bool kStore>
+void run_lines(const Job& job, const Line<typename Rule::Element>* lines,
+               const std::int64_t* firsts, std::int64_t count, typename Rule::State* states) {
+  if (job.step == 1 && job.second_step == 1 && job.output_step == 1) {
+    run_lines<Rule, kLines, kStore, true>(job, lines, firsts, count, states);
+  } else {
+    run_lines<Rule, kLines, kStore, false>(job, lines, firsts, count, states);
+  }
 }
 
 // Lines, or pieces of one, [begin, end): kSideBySide of equal length at a time. `place` gives the
@@ -333,6 +345,13 @@ void scan_lines(const Job& job) {
   });
 }
 
+// Into the cache.
+template <class E>
+void fetch(const E* from, std::int64_t count) {
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(E));
+  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
+}
+
 // Neighbours, a row of them at a time.
 template <class Rule>
 void scan_columns(const Job& job) {
@@ -352,6 +371,7 @@ void scan_columns(const Job& job) {
                    const E* const x = line.x + at * job.step;
                    const E* const second = line.second + at * job.second_step;
                    E* const y = line.y + at * job.output_step;
+                   if (at + kAhead < job.length) fetch(x + kAhead * job.step, width);
                    for (std::int64_t i = 0; i < width; ++i) {
                      advance<Rule>(states[i], x + i, second + i, at);
                      y[i] = Rule::result(states[i]);
