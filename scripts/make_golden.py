@@ -216,11 +216,43 @@ def norms(random):
     return "".join(out)
 
 
+def scans(random):
+    out = []
+    functions = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum,
+                 "cummin": np.minimum, "logcumsumexp": np.logaddexp}
+    for dtype in ("f32", "f64", "i32", "i64"):
+        kind = NUMPY[dtype]
+        is_float = kind in (np.float32, np.float64)
+        for shape, axis in (((19,), 0), ((5, 19), 1), ((5, 19), 0), ((3, 9, 4), 1), ((2, 140), 1)):
+            for op, function in functions.items():
+                if op == "logcumsumexp" and not is_float:
+                    continue
+                for reverse in (0, 1) if op not in ("cummax", "cummin") else (0,):
+                    x = random.normal(0, 1.2, shape) if is_float else random.integers(-9, 9, shape)
+                    x = x.astype(kind)
+                    wide = x.astype(np.float64) if is_float else x
+                    turned = np.flip(wide, axis) if reverse else wide
+                    y = function.accumulate(turned, axis=axis)
+                    y = (np.flip(y, axis) if reverse else y).astype(kind)
+                    params = [("i64", axis)]
+                    if op not in ("cummax", "cummin"):
+                        params.append(("boolean", reverse))
+                    ulps = 0 if op in ("cummax", "cummin") or not is_float else 8
+                    out.append(case(op, dtype, ulps, [x], y, params))
+        if is_float:
+            x = np.array([[1, np.nan, 3, -4], [2, -np.inf, np.inf, 1], [0.0, -1, 0.0, -1]], kind)
+            for op, function in functions.items():
+                y = function.accumulate(x.astype(np.float64), axis=1).astype(kind)
+                params = [("i64", 1)] + ([("boolean", 0)] if op not in ("cummax", "cummin") else [])
+                out.append(case(op, dtype, 4, [x], y, params))
+    return "".join(out)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with np.errstate(all="ignore"):
         for name, make in (("elementwise", elementwise), ("inverses", inverses),
-                           ("reductions", reductions), ("norms", norms)):
+                           ("reductions", reductions), ("norms", norms), ("scans", scans)):
             text = make(np.random.default_rng(7))
             (FOLDER / f"{name}.txt").write_text(text)
             print(f"{name}: {len(text)} bytes")

@@ -785,6 +785,50 @@ class Methods {
     return located_as("min_dim_with_indices", site,
                       [&] { return typed<K, Int>(hearth::min_with_indices(array(), dim, true)); });
   }
+  // The sum of the elements so far along an axis; integers keep their dtype and wrap.
+  Tensor<Rank, K> cumsum(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::cumsum(array(), dim)); });
+  }
+  // The product of the elements so far along an axis; integers keep their dtype and wrap.
+  Tensor<Rank, K> cumprod(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::cumprod(array(), dim)); });
+  }
+  // The largest element so far along an axis; NaN from the first NaN on.
+  Tensor<Rank, K> cummax(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::cummax(array(), dim)); });
+  }
+  // The smallest element so far along an axis; NaN from the first NaN on.
+  Tensor<Rank, K> cummin(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::cummin(array(), dim)); });
+  }
+  // The largest element so far along an axis and where it is, the last of equals.
+  std::pair<Tensor<Rank, K>, Tensor<Rank, Int>> cummax_with_indices(
+      std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K, Int>(hearth::cummax_with_indices(array(), dim)); });
+  }
+  // The smallest element so far along an axis and where it is, the last of equals.
+  std::pair<Tensor<Rank, K>, Tensor<Rank, Int>> cummin_with_indices(
+      std::int64_t dim, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K, Int>(hearth::cummin_with_indices(array(), dim)); });
+  }
+  // log(sum(e^x)) of the elements so far along an axis.
+  Tensor<Rank, K> logcumsumexp(std::int64_t dim, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::logcumsumexp(array(), dim)); });
+  }
   // out[..i..] = x[..indices[..i..]..] along an axis.
   Tensor<Rank, K> gather(std::int64_t dim, const Tensor<Rank, Int>& indices,
                          CallSite site = CallSite::here()) const {
@@ -1276,6 +1320,36 @@ template <int R, NumericKind K>
 std::pair<Tensor<R, K>, Tensor<R, Int>> min_with_indices(const Tensor<R, K>& x, std::int64_t dim,
                                                          CallSite site = CallSite::here()) {
   return located_as("min_with_indices", site, [&] { return x.min_dim_with_indices(dim); });
+}
+template <int R, NumericKind K>
+Tensor<R, K> cumsum(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.cumsum(dim, site);
+}
+template <int R, NumericKind K>
+Tensor<R, K> cumprod(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.cumprod(dim, site);
+}
+template <int R, NumericKind K>
+Tensor<R, K> cummax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.cummax(dim, site);
+}
+template <int R, NumericKind K>
+Tensor<R, K> cummin(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.cummin(dim, site);
+}
+template <int R, NumericKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> cummax_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                            CallSite site = CallSite::here()) {
+  return x.cummax_with_indices(dim, site);
+}
+template <int R, NumericKind K>
+std::pair<Tensor<R, K>, Tensor<R, Int>> cummin_with_indices(const Tensor<R, K>& x, std::int64_t dim,
+                                                            CallSite site = CallSite::here()) {
+  return x.cummin_with_indices(dim, site);
+}
+template <int R>
+Tensor<R> logcumsumexp(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.logcumsumexp(dim, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> gather(const Tensor<R, K>& x, const Tensor<R, Int>& indices, std::int64_t dim,

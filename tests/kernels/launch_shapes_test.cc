@@ -128,6 +128,34 @@ TEST(LaunchShapes, FlashDecodingByTensorCores) {
   EXPECT_EQ(shapes(64)["H200"], "flash_decoding_mma 33,8,1x256 8,1,1x64");
 }
 
+// A threadgroup a row; a row alone in chunks, for all processors; columns that simdgroups share.
+TEST(LaunchShapes, Scans) {
+  const auto along = [](const Shape& shape, std::int64_t axis) {
+    const Params params = Params().i64(axis).boolean(false);
+    Signature signature;
+    signature.op = &defs::cumsum_op;
+    signature.statics = params.statics().span();
+    signature.inputs = {dense(DType::f32, shape)};
+    signature.output = signature.inputs[0];
+    return of_all(signature);
+  };
+  EXPECT_EQ(along({32768, 4096}, 1)["H200"], "rows 32768,1,1x256");
+  EXPECT_EQ(along({1, 1 << 20}, 1), (Shapes{
+                                        {"M2", "chunks 1,37,1x256 1,37,1x256"},
+                                        {"M2 Max", "chunks 1,128,1x256 1,128,1x256"},
+                                        {"RTX 4060", "chunks 1,128,1x256 1,128,1x256"},
+                                        {"L4", "chunks 1,256,1x256 1,256,1x256"},
+                                        {"H200", "chunks 1,256,1x256 1,256,1x256"},
+                                    }));
+  EXPECT_EQ(along({4096, 4096}, 0), (Shapes{
+                                        {"M2", "columns 64,1,1x128"},
+                                        {"M2 Max", "columns 128,1,1x256"},
+                                        {"RTX 4060", "columns 128,1,1x256"},
+                                        {"L4", "columns 128,1,1x512"},
+                                        {"H200", "columns 128,1,1x1024"},
+                                    }));
+}
+
 // A matrix of few long rows: simdgroups share rows where there are too few for the device.
 TEST(LaunchShapes, Matvec) {
   Signature signature;

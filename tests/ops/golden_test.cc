@@ -137,7 +137,8 @@ TEST_P(Golden, Agrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden,
-                         ::testing::Values("elementwise", "inverses", "reductions", "norms"));
+                         ::testing::Values("elementwise", "inverses", "reductions", "norms",
+                                           "scans"));
 
 }  // namespace
 }  // namespace hearth::testing

@@ -90,6 +90,9 @@ const std::vector<Call>& calls() {
       CALL(sort_with_indices, (x, 1)), CALL(sort_with_indices, (x, 1, true)),
       CALL(topk, (x, 1, 1)), CALL(argtopk, (x, 1, 0)), CALL(topk_with_indices, (x, 1, 0)),
       CALL(median, (x, 1)), CALL(median_with_indices, (x, 1)),
+      CALL(cumsum, (x, 1)), CALL(cumprod, (x, 1)), CALL(cummax, (x, 1)), CALL(cummin, (x, 1)),
+      CALL(cummax_with_indices, (x, 1)), CALL(cummin_with_indices, (x, 1)),
+      CALL(logcumsumexp, (x, 1)),
       CALL(softmax, (x, 1)), CALL(log_softmax, (x, 1)), CALL(logsumexp, (x, 1)),
       CALL(reshape, (x, {4, -1, 1})), CALL(permute, (x, {1, 0})), CALL(transpose, (x)),
       CALL(swap_axes, (x, 0, 1)), CALL(expand, (x, {2, 2, 2})),
@@ -182,6 +185,8 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(topk_with_indices(v, 2, 1).first, topk_with_indices(a, 2).first);
   same(median(v, 1), median(a, 1, true));
   same(median_with_indices(v, 0).second, median_with_indices(a, 0, true).second);
+  same(cumsum(v, 0), cumsum(a, 0));
+  same(cummin_with_indices(v, 1).second, cummin_with_indices(a, 1).second);
   same(reshape(v, {3, -1}), reshape(a, {3, -1}));
   same(permute(v, {1, 0}), permute(a, {1, 0}));
   same(swap_axes(v, 0, 1), swap_axes(a, 0, 1));

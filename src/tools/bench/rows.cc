@@ -20,6 +20,8 @@ void bench_rows(Bench& bench) {
       {"sum_axis1", false, [](const Array& x) { return sum(x, {1}); }},
       {"argmax_axis0", false, [](const Array& x) { return argmax(x, 0); }},
       {"argmax_axis1", false, [](const Array& x) { return argmax(x, 1); }},
+      {"cumsum_axis0", true, [](const Array& x) { return cumsum(x, 0); }},
+      {"cumsum_axis1", true, [](const Array& x) { return cumsum(x, 1); }},
       {"transpose_copy", true, [](const Array& x) { return contiguous(transpose(x)); }},
   };
   const auto name = [](const Row& row) { return std::string("rows/") + row.name; };

@@ -124,6 +124,45 @@ HostArray sorted(const HostArray& x, int axis, bool descending, bool indices) {
   return out;
 }
 
+// What a scan makes of what it has so far, which is `before`, and of an element.
+double scan_step(std::string_view op, double before, double value) {
+  if (op == "cumsum") return before + value;
+  if (op == "cumprod") return before * value;
+  if (op == "logcumsumexp") {
+    const double top = std::max(before, value);
+    return std::isinf(top) ? top : top + std::log(std::exp(before - top) + std::exp(value - top));
+  }
+  const bool largest = op.starts_with("cummax");
+  if (std::isnan(before) || std::isnan(value)) return std::nan("");
+  return largest ? std::max(before, value) : std::min(before, value);
+}
+
+// inputs[1], of linear_scan, is what is added.
+HostArray scan(std::string_view op, const std::vector<HostArray>& inputs, int axis, bool reverse,
+               bool indices) {
+  const HostArray& x = inputs[0];
+  HostArray out = x;
+  Shape lines = x.shape;
+  lines[axis] = 1;
+  for (Indices at(lines); !at.done(); at.advance()) {
+    double state = 0, place = 0;
+    for (std::int64_t i = 0; i < x.shape[axis]; ++i) {
+      Dims here = *at;
+      here[axis] = reverse ? x.shape[axis] - 1 - i : i;
+      const std::size_t offset = offset_of(x.shape, here);
+      const double value = x.values[offset];
+      if (op == "linear_scan") {
+        state = value * state + inputs[1].values[offset];
+      } else {
+        state = i == 0 ? value : scan_step(op, state, value);
+      }
+      if (state == value || std::isnan(value)) place = static_cast<double>(i);
+      out.values[offset] = indices ? place : state;
+    }
+  }
+  return out;
+}
+
 HostArray matmul(const HostArray& a, const HostArray& b) {
   const Shape batch = broadcast_shapes(
       "reference", Shape(a.shape.data(), static_cast<std::size_t>(a.shape.rank() - 2)),
@@ -447,6 +486,11 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
   if (op == "sort_with_indices") {
     const auto axis = static_cast<int>(statics.i64());
     return sorted(inputs[0], axis, statics.boolean(), output == 1);
+  }
+  if (op.starts_with("cum") || op == "logcumsumexp" || op == "linear_scan") {
+    const auto axis = static_cast<int>(statics.i64());
+    const bool reverse = params.statics().span().size() > 1 && statics.boolean();
+    return scan(op, inputs, axis, reverse, output == 1);
   }
   if (op == "layer_norm" || op == "rms_norm") {
     return normalized(inputs, statics.f64(), op == "layer_norm");

@@ -99,6 +99,8 @@ void bench_reductions(Bench& bench, MemoryLimits& limits) {
       {"sum_dim1", false, [](const Array& x) { return sum(x, {1}); }},
       {"argmax_dim0", false, [](const Array& x) { return argmax(x, 0); }},
       {"argmax_dim1", false, [](const Array& x) { return argmax(x, 1); }},
+      {"cumsum_dim0", true, [](const Array& x) { return cumsum(x, 0); }},
+      {"cumsum_dim1", true, [](const Array& x) { return cumsum(x, 1); }},
       {"transpose", true, [](const Array& x) { return contiguous(transpose(x)); }},
   };
   for (const Row& row : rows) {
