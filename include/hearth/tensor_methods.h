@@ -135,6 +135,42 @@ class Methods {
     static_assert(kNever<D>, "log1p() takes Float tensors: write float_().log1p()");
     return {};
   }
+  // The logarithm to base 2, exact of powers of 2.
+  Tensor<Rank, K> log2(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::log2(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> log2(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "log2() takes Float tensors: write float_().log2()");
+    return {};
+  }
+  // The logarithm to base 10.
+  Tensor<Rank, K> log10(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::log10(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> log10(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "log10() takes Float tensors: write float_().log10()");
+    return {};
+  }
+  // 2^x, exact of whole numbers.
+  Tensor<Rank, K> exp2(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::exp2(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> exp2(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "exp2() takes Float tensors: write float_().exp2()");
+    return {};
+  }
   // The hyperbolic tangent.
   Tensor<Rank, K> tanh(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -207,6 +243,102 @@ class Methods {
     static_assert(kNever<D>, "tan() takes Float tensors: write float_().tan()");
     return {};
   }
+  // The hyperbolic sine.
+  Tensor<Rank, K> sinh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::sinh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> sinh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "sinh() takes Float tensors: write float_().sinh()");
+    return {};
+  }
+  // The hyperbolic cosine.
+  Tensor<Rank, K> cosh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::cosh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> cosh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "cosh() takes Float tensors: write float_().cosh()");
+    return {};
+  }
+  // The angle in [-pi / 2, pi / 2] whose sine is x.
+  Tensor<Rank, K> asin(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::asin(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> asin(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "asin() takes Float tensors: write float_().asin()");
+    return {};
+  }
+  // The angle in [0, pi] whose cosine is x.
+  Tensor<Rank, K> acos(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::acos(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> acos(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "acos() takes Float tensors: write float_().acos()");
+    return {};
+  }
+  // The angle in [-pi / 2, pi / 2] whose tangent is x.
+  Tensor<Rank, K> atan(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atan(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> atan(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "atan() takes Float tensors: write float_().atan()");
+    return {};
+  }
+  // The inverse of sinh.
+  Tensor<Rank, K> asinh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::asinh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> asinh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "asinh() takes Float tensors: write float_().asinh()");
+    return {};
+  }
+  // The inverse of cosh that is not negative; NaN below 1.
+  Tensor<Rank, K> acosh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::acosh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> acosh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "acosh() takes Float tensors: write float_().acosh()");
+    return {};
+  }
+  // The inverse of tanh; NaN beyond 1.
+  Tensor<Rank, K> atanh(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atanh(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> atanh(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "atanh() takes Float tensors: write float_().atanh()");
+    return {};
+  }
   // The largest whole number not above x.
   Tensor<Rank, K> floor(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -241,6 +373,18 @@ class Methods {
     requires(!std::same_as<D, Float>)
   Tensor<Rank, K> round(CallSite = CallSite::here()) const {
     static_assert(kNever<D>, "round() takes Float tensors: write float_().round()");
+    return {};
+  }
+  // The whole part of x, with its sign.
+  Tensor<Rank, K> trunc(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::trunc(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> trunc(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "trunc() takes Float tensors: write float_().trunc()");
     return {};
   }
   // x where x > 0, else 0; NaN stays.
@@ -278,6 +422,12 @@ class Methods {
   Tensor<Rank, K> silu(CallSite = CallSite::here()) const {
     static_assert(kNever<D>, "silu() takes Float tensors: write float_().silu()");
     return {};
+  }
+  // All bits the other way: -1 - x.
+  Tensor<Rank, K> bitwise_not(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_not(array())); });
   }
   // a + b.
   Tensor<Rank, K> add(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
@@ -359,6 +509,82 @@ class Methods {
   Tensor<Rank, K> remainder_scalar(N number, CallSite site = CallSite::here()) const {
     return located_as("remainder_scalar", site, [&] { return remainder(number); });
   }
+  // a - b * trunc(a / b): the sign of a. Integers give 0 for b = 0.
+  Tensor<Rank, K> fmod(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::fmod(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> fmod(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::fmod(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> fmod_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("fmod_scalar", site, [&] { return fmod(number); });
+  }
+  // floor(a / b); integers give 0 for b = 0.
+  Tensor<Rank, K> floor_divide(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<K>(hearth::floor_divide(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> floor_divide(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::floor_divide(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires NumericKind<K>
+  Tensor<Rank, K> floor_divide_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("floor_divide_scalar", site, [&] { return floor_divide(number); });
+  }
+  // The angle of the point (x, y) in [-pi, pi]; signs of zeros count.
+  Tensor<Rank, K> atan2(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::atan2(array(), other.array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> atan2(const Tensor<Rank, K>&, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "atan2() takes Float tensors: write float_().atan2()");
+    return {};
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> atan2(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::atan2(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> atan2_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("atan2_scalar", site, [&] { return atan2(number); });
+  }
+  // sqrt(a^2 + b^2), without overflow in between.
+  Tensor<Rank, K> hypot(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<K>(hearth::hypot(array(), other.array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> hypot(const Tensor<Rank, K>&, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "hypot() takes Float tensors: write float_().hypot()");
+    return {};
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> hypot(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::hypot(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Float>
+  Tensor<Rank, K> hypot_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("hypot_scalar", site, [&] { return hypot(number); });
+  }
   // The larger of a and b; NaN if either is.
   Tensor<Rank, K> max_pair(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
     requires NumericKind<K>
@@ -394,6 +620,94 @@ class Methods {
     requires NumericKind<K>
   Tensor<Rank, K> min_pair_scalar(N number, CallSite site = CallSite::here()) const {
     return located_as("min_pair_scalar", site, [&] { return min_pair(number); });
+  }
+  // The bits that both a and b have.
+  Tensor<Rank, K> bitwise_and(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_and(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_and(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_and(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_and_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_and_scalar", site, [&] { return bitwise_and(number); });
+  }
+  // The bits that a or b has.
+  Tensor<Rank, K> bitwise_or(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_or(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_or(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_or(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_or_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_or_scalar", site, [&] { return bitwise_or(number); });
+  }
+  // The bits that a or b has but not both.
+  Tensor<Rank, K> bitwise_xor(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site, [&] { return typed<K>(hearth::bitwise_xor(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_xor(N number, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return typed<K>(hearth::bitwise_xor(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_xor_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_xor_scalar", site, [&] { return bitwise_xor(number); });
+  }
+  // a * 2^b, wrapping; 0 for b outside of [0, width).
+  Tensor<Rank, K> bitwise_left_shift(const Tensor<Rank, K>& other,
+                                     CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_left_shift(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_left_shift(N number, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_left_shift(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_left_shift_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_left_shift_scalar", site,
+                      [&] { return bitwise_left_shift(number); });
+  }
+  // floor(a / 2^b); 0 or -1 for b outside of [0, width).
+  Tensor<Rank, K> bitwise_right_shift(const Tensor<Rank, K>& other,
+                                      CallSite site = CallSite::here()) const
+    requires std::same_as<K, Int>
+  {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_right_shift(array(), other.array())); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_right_shift(N number, CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return typed<K>(hearth::bitwise_right_shift(array(), scalar(number))); });
+  }
+  template <ScalarOf<K> N>
+    requires std::same_as<K, Int>
+  Tensor<Rank, K> bitwise_right_shift_scalar(N number, CallSite site = CallSite::here()) const {
+    return located_as("bitwise_right_shift_scalar", site,
+                      [&] { return bitwise_right_shift(number); });
   }
   // Whether a = b; false for NaN.
   Tensor<Rank, Bool> equal(const Tensor<Rank, K>& other, CallSite site = CallSite::here()) const {
@@ -531,6 +845,30 @@ class Methods {
     requires(!std::same_as<D, Float>)
   Tensor<Rank, Bool> is_nan(CallSite = CallSite::here()) const {
     static_assert(kNever<D>, "is_nan() takes Float tensors: write float_().is_nan()");
+    return {};
+  }
+  // Whether x is infinite, of either sign.
+  Tensor<Rank, Bool> is_inf(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<Bool>(hearth::is_inf(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, Bool> is_inf(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "is_inf() takes Float tensors: write float_().is_inf()");
+    return {};
+  }
+  // Whether x is neither infinite nor NaN.
+  Tensor<Rank, Bool> is_finite(CallSite site = CallSite::here()) const
+    requires std::same_as<K, Float>
+  {
+    return located(site, [&] { return typed<Bool>(hearth::is_finite(array())); });
+  }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, Bool> is_finite(CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "is_finite() takes Float tensors: write float_().is_finite()");
     return {};
   }
   // The sum over axes; integers keep their dtype and wrap.
@@ -829,6 +1167,12 @@ class Methods {
   {
     return located(site, [&] { return typed<K>(hearth::logcumsumexp(array(), dim)); });
   }
+  template <class D = K>
+    requires(!std::same_as<D, Float>)
+  Tensor<Rank, K> logcumsumexp(std::int64_t, CallSite = CallSite::here()) const {
+    static_assert(kNever<D>, "logcumsumexp() takes Float tensors: write float_().logcumsumexp()");
+    return {};
+  }
   // out[..i..] = x[..indices[..i..]..] along an axis.
   Tensor<Rank, K> gather(std::int64_t dim, const Tensor<Rank, Int>& indices,
                          CallSite site = CallSite::here()) const {
@@ -907,19 +1251,19 @@ class Methods {
 
 // The methods as functions: exp(x) is x.exp(). Reductions are over everything.
 
-template <int R, TensorKind K>
+template <int R, NumericKind K>
 Tensor<R, K> neg(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.neg(site);
 }
-template <int R, TensorKind K>
+template <int R, NumericKind K>
 Tensor<R, K> abs(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.abs(site);
 }
-template <int R, TensorKind K>
+template <int R, NumericKind K>
 Tensor<R, K> sign(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.sign(site);
 }
-template <int R, TensorKind K>
+template <int R, NumericKind K>
 Tensor<R, K> square(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.square(site);
 }
@@ -952,6 +1296,18 @@ Tensor<R, K> log1p(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.log1p(site);
 }
 template <int R, TensorKind K>
+Tensor<R, K> log2(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.log2(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> log10(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.log10(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> exp2(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.exp2(site);
+}
+template <int R, TensorKind K>
 Tensor<R, K> tanh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.tanh(site);
 }
@@ -976,6 +1332,38 @@ Tensor<R, K> tan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.tan(site);
 }
 template <int R, TensorKind K>
+Tensor<R, K> sinh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.sinh(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> cosh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.cosh(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> asin(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.asin(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> acos(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.acos(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> atan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.atan(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> asinh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.asinh(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> acosh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.acosh(site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> atanh(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.atanh(site);
+}
+template <int R, TensorKind K>
 Tensor<R, K> floor(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.floor(site);
 }
@@ -988,6 +1376,10 @@ Tensor<R, K> round(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.round(site);
 }
 template <int R, TensorKind K>
+Tensor<R, K> trunc(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.trunc(site);
+}
+template <int R, TensorKind K>
 Tensor<R, K> relu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.relu(site);
 }
@@ -998,6 +1390,10 @@ Tensor<R, K> gelu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
 template <int R, TensorKind K>
 Tensor<R, K> silu(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.silu(site);
+}
+template <int R>
+Tensor<R, Int> bitwise_not(const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return x.bitwise_not(site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> add(const Tensor<R, K>& x, const Tensor<R, K>& other,
@@ -1071,6 +1467,61 @@ Tensor<R, K> remainder(N number, const Tensor<R, K>& x, CallSite site = CallSite
   });
 }
 template <int R, NumericKind K>
+Tensor<R, K> fmod(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                  CallSite site = CallSite::here()) {
+  return x.fmod(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> fmod(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.fmod(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> fmod(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R, K>(hearth::fmod(tensor_detail::scalar(number), x.array())); });
+}
+template <int R, NumericKind K>
+Tensor<R, K> floor_divide(const Tensor<R, K>& x, const Tensor<R, K>& other,
+                          CallSite site = CallSite::here()) {
+  return x.floor_divide(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> floor_divide(const Tensor<R, K>& x, N other, CallSite site = CallSite::here()) {
+  return x.floor_divide(other, site);
+}
+template <int R, NumericKind K, ScalarOf<K> N>
+Tensor<R, K> floor_divide(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, K>(hearth::floor_divide(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R> atan2(const Tensor<R>& x, const Tensor<R>& other, CallSite site = CallSite::here()) {
+  return x.atan2(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> atan2(const Tensor<R>& x, N other, CallSite site = CallSite::here()) {
+  return x.atan2(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> atan2(N number, const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R>(hearth::atan2(tensor_detail::scalar(number), x.array())); });
+}
+template <int R>
+Tensor<R> hypot(const Tensor<R>& x, const Tensor<R>& other, CallSite site = CallSite::here()) {
+  return x.hypot(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> hypot(const Tensor<R>& x, N other, CallSite site = CallSite::here()) {
+  return x.hypot(other, site);
+}
+template <int R, ScalarOf<Float> N>
+Tensor<R> hypot(N number, const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<R>(hearth::hypot(tensor_detail::scalar(number), x.array())); });
+}
+template <int R, NumericKind K>
 Tensor<R, K> maximum(const Tensor<R, K>& x, const Tensor<R, K>& other,
                      CallSite site = CallSite::here()) {
   return located_as("maximum", site, [&] { return x.max_pair(other); });
@@ -1098,6 +1549,85 @@ template <int R, NumericKind K, ScalarOf<K> N>
 Tensor<R, K> minimum(N number, const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return located(site, [&] {
     return Tensor<R, K>(hearth::minimum(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_and(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                           CallSite site = CallSite::here()) {
+  return x.bitwise_and(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_and(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_and(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_and(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_and(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_or(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                          CallSite site = CallSite::here()) {
+  return x.bitwise_or(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_or(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_or(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_or(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_or(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_xor(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                           CallSite site = CallSite::here()) {
+  return x.bitwise_xor(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_xor(const Tensor<R, Int>& x, N other, CallSite site = CallSite::here()) {
+  return x.bitwise_xor(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_xor(N number, const Tensor<R, Int>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_xor(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_left_shift(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                                  CallSite site = CallSite::here()) {
+  return x.bitwise_left_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_left_shift(const Tensor<R, Int>& x, N other,
+                                  CallSite site = CallSite::here()) {
+  return x.bitwise_left_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_left_shift(N number, const Tensor<R, Int>& x,
+                                  CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_left_shift(tensor_detail::scalar(number), x.array()));
+  });
+}
+template <int R>
+Tensor<R, Int> bitwise_right_shift(const Tensor<R, Int>& x, const Tensor<R, Int>& other,
+                                   CallSite site = CallSite::here()) {
+  return x.bitwise_right_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_right_shift(const Tensor<R, Int>& x, N other,
+                                   CallSite site = CallSite::here()) {
+  return x.bitwise_right_shift(other, site);
+}
+template <int R, ScalarOf<Int> N>
+Tensor<R, Int> bitwise_right_shift(N number, const Tensor<R, Int>& x,
+                                   CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R, Int>(hearth::bitwise_right_shift(tensor_detail::scalar(number), x.array()));
   });
 }
 template <int R, TensorKind K>
@@ -1235,13 +1765,21 @@ Tensor<R, Bool> logical_xor(N number, const Tensor<R, Bool>& x, CallSite site = 
     return Tensor<R, Bool>(hearth::logical_xor(tensor_detail::scalar(number), x.array()));
   });
 }
-template <int R, TensorKind K>
-Tensor<R, K> logical_not(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+template <int R>
+Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
   return located_as("logical_not", site, [&] { return x.bool_not(); });
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> is_nan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.is_nan(site);
+}
+template <int R, TensorKind K>
+Tensor<R, Bool> is_inf(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.is_inf(site);
+}
+template <int R, TensorKind K>
+Tensor<R, Bool> is_finite(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.is_finite(site);
 }
 template <int R, NumericKind K>
 Tensor<1, K> sum(const Tensor<R, K>& x, CallSite site = CallSite::here()) {

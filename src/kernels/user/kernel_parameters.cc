@@ -181,15 +181,14 @@ std::vector<UserParameter> user_parameters(const MetalText& text, const MetalEnt
 }
 
 std::vector<UserParameter> user_parameters(const runtime::KernelSource& source) {
-  using Kind = runtime::KernelParameter::Kind;
+  using Use = runtime::KernelParameter::Kind;
   const auto types = value_types(source);
   std::vector<UserParameter> all;
   for (const runtime::KernelParameter& each : source.parameters) {
     const auto type = types.find(each.name);
-    if (each.kind == Kind::threadgroup || type == types.end()) continue;  // hearth_grid has none
-    all.push_back({each.name, type->second,
-                   each.kind == Kind::write || each.kind == Kind::read_write,
-                   each.kind == Kind::constant});
+    if (each.kind == Use::threadgroup || type == types.end()) continue;  // hearth_grid has none
+    all.push_back({each.name, type->second, each.kind == Use::write || each.kind == Use::read_write,
+                   each.kind == Use::constant});
   }
   return all;
 }

@@ -40,7 +40,7 @@ std::int64_t append(std::vector<std::int64_t>* words, std::span<const std::byte>
 BoundKernel bound(runtime::KernelSource source, std::span<const UserParameter> parameters,
                   std::span<const Slot> slots, const OperandTypes& types,
                   const KernelLaunch& launch) {
-  using Kind = runtime::KernelParameter::Kind;
+  using Use = runtime::KernelParameter::Kind;
   using Argument = BoundKernel::Argument;
   BoundKernel made;
   const runtime::Size3 grid = *launch.grid;
@@ -50,7 +50,7 @@ BoundKernel bound(runtime::KernelSource source, std::span<const UserParameter> p
                  static_cast<std::uint32_t>(ceil_div(grid.z, launch.threads.z))};
   std::size_t next = 0;
   for (runtime::KernelParameter& parameter : source.parameters) {
-    if (parameter.kind == Kind::threadgroup) continue;
+    if (parameter.kind == Use::threadgroup) continue;
     if (next == parameters.size()) {  // of a text in Metal's form: the threads of the grid
       const auto offset = append(&made.constants, std::as_bytes(std::span(&grid, 1)));
       made.arguments.push_back({Argument::From::constant, 0, offset, sizeof grid});
@@ -60,13 +60,13 @@ BoundKernel bound(runtime::KernelSource source, std::span<const UserParameter> p
     const auto at = static_cast<std::size_t>(slot.number);
     switch (slot.from) {
       case Slot::From::input:
-        if (parameter.kind == Kind::constant && !source.metal) {
+        if (parameter.kind == Use::constant && !source.metal) {
           refuse("a kernel of the dialect takes no number by reference; got constant " +
                  parameter.type + "& " + parameter.name + ", expected device const " +
                  parameter.type + "*");
         }
         // A number is computed on the device: the parameter names its memory.
-        parameter.kind = Kind::read;
+        parameter.kind = Use::read;
         made.arguments.push_back({Argument::From::input, types.numbers[at]});
         break;
       case Slot::From::output:
