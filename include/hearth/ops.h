@@ -263,8 +263,8 @@ HEARTH_API std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t
 // with the length of the axis: each element is right to a few units in the last place of the
 // largest sum before it.
 HEARTH_API Array cumsum(const Array& x, std::int64_t axis, bool reverse = false);
-// Numeric dtypes; integers wrap. No product overflows, or vanishes, for one that comes after it on
-// its way to an element. The gradient is exact where elements are 0; it costs two scans.
+// Numeric dtypes; integers wrap. f16 and bf16 are multiplied in f32 or wider. The gradient is exact
+// where elements are 0, and costs one more scan, of two inputs.
 HEARTH_API Array cumprod(const Array& x, std::int64_t axis, bool reverse = false);
 // The largest element so far; from the first NaN on, NaN. Numeric dtypes. The gradient of an
 // element goes to the one it equals, the last one of equals.

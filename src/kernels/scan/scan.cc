@@ -24,7 +24,9 @@ constexpr const char* kFile = "scan/scan.metal";
 constexpr std::int64_t kMaxScanLanes = 512;
 // Of a chunk of a row that is cut.
 constexpr std::int64_t kChunkLanes = 256;
-// Tiles of a row that are worth a second read.
+// Rows are cut that would fill less than this part of a device, and have at least so many tiles: a
+// second read costs more elsewhere.
+constexpr std::int64_t kFewRows = 8;
 constexpr std::int64_t kMinTiles = 4;
 // Threads of a threadgroup over columns, at least, and at most where states are one word and where
 // they are more.
@@ -129,7 +131,7 @@ struct Chunks {
     rows = std::max<std::int64_t>(row_count(x.shape), 1);
     tiles = ceil_div(x.shape.back(), count * kChunkLanes * held_packets(x.dtype));
     const std::int64_t groups = resident_groups(*signature.device, kChunkLanes);
-    wanted = rows > groups / 2 ? 1 : std::min(tiles, groups / rows);
+    wanted = rows > groups / kFewRows ? 1 : std::min(tiles, groups / rows);
     if (tiles < kMinTiles) wanted = 1;
     chunk_tiles = ceil_div(tiles, std::max<std::int64_t>(wanted, 1));
     chunks = ceil_div(tiles, std::max<std::int64_t>(chunk_tiles, 1));
