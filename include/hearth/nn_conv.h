@@ -2,7 +2,6 @@
 // public parameters, in f32 unless asked otherwise, that compute in the dtype of their input.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstdint>
 
@@ -20,7 +19,7 @@ struct Kernel {
     requires(Axes > 1 && sizeof...(I) == Axes)
   Kernel(I... of_axes) : extents{static_cast<std::int64_t>(of_axes)...} {}  // NOLINT
 
-  std::array<std::int64_t, Axes> extents;
+  ExtentArray<Axes> extents;
 };
 
 struct ConvParameters {
