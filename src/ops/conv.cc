@@ -306,7 +306,7 @@ Dims filled(const Dims& list, int axes, std::int64_t otherwise) {
 }
 
 ConvWindow window_of(const ConvOptions& options, const Array& x) {
-  const int axes = std::max(x.rank() - 2, 0);
+  const int axes = x.defined() ? std::max(x.rank() - 2, 0) : 0;
   ConvWindow window;
   window.stride = filled(options.stride, axes, 1);
   window.before = filled(options.padding, axes, 0);

@@ -283,9 +283,9 @@ TEST_F(Choices, RulesThatNameNothingAreErrors) {
       << hundred;
   EXPECT_NE(hundred.find(" one, "), std::string::npos) << hundred;
   EXPECT_NE(hundred.find(" ten/a, ten/b"), std::string::npos) << hundred;
-  EXPECT_EQ(
-      text("conv=one").find("environment: HEARTH_CHOICES: no op that has a choice; got 'conv'"),
-      0u);
+  EXPECT_EQ(text("compress=one")
+                .find("environment: HEARTH_CHOICES: no op that has a choice; got 'compress'"),
+            0u);
   EXPECT_NE(text("/not/there.json").find("the file cannot be read"), std::string::npos);
 }
 
