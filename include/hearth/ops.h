@@ -97,8 +97,8 @@ HEARTH_API Array gelu(const Array& x, bool approximate = false);
 HEARTH_API Array silu(const Array& x);  // x * sigmoid(x)
 
 // ---- Activations made of others
-// Float dtypes only; NaN stays NaN, and infinities give the limits. Where two branches meet the
-// gradient is the lower branch's, but for hardtanh and what is made of it: 0 at both bounds.
+// Float dtypes only; NaN stays NaN, infinities give limits. Where branches meet, gradients are
+// PyTorch's: 0 at the bounds of hardtanh, relu6, hard_sigmoid and the shrinks, else a branch's.
 
 // x where x > 0, else negative_slope * x.
 HEARTH_API Array leaky_relu(const Array& x, double negative_slope = 0.01);
@@ -513,9 +513,9 @@ struct ConvOptions {
   std::int64_t groups = 1;
 };
 // Convolution (cross-correlation) of x [batch, in, spatial...], with one to three spatial axes, and
-// weight [out, in / groups, kernel...]: [batch, out, positions...]. Output o of its group sums over
-// the group's inputs; bias [out] may be undefined. Float dtypes; halves are summed in f32. Throws
-// Error{shape} where the kernel does not fit into the padded input.
+// weight [out, in / groups, kernel...]: [batch, out, positions...]. Each output channel sums over
+// the input channels of its group; bias [out] may be undefined. Float dtypes; halves are summed in
+// f32. Throws Error{shape} where the kernel does not fit into the padded input.
 HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
                       const ConvOptions& options = {});
 
@@ -554,9 +554,9 @@ HEARTH_API Array corrcoef(const Array& x, std::int64_t axis = 0);
 // Float dtypes unless said, computed as f32 at least. Over `axes`, or over everything where no axes
 // are given.
 
-// (sum |x|^p)^(1/p), of gradient 0 where it is 0; infinity is the largest magnitude, -infinity the
-// smallest, and p = 0, which is not differentiable, counts what is not 0. Integers have p = 0, 1
-// and the infinities.
+// (sum |x|^p)^(1/p), for p >= 1 of gradient 0 where it is 0; infinity is the largest magnitude,
+// -infinity the smallest, and p = 0, which is not differentiable, counts what is not 0. Integers
+// have p = 0, 1 and the infinities.
 HEARTH_API Array vector_norm(const Array& x, double p = 2,
                              const AllAxes& axes = AllAxes::everything(), bool keepdim = false);
 // x divided by its vector_norm along `axis`, which counts as `epsilon` at least.

@@ -9,7 +9,8 @@ namespace hearth {
 inline namespace v0 {
 namespace tensor_detail {
 
-// Called for each result of a typed op: what fits costs two comparisons.
+// For results whose rank or kind does not follow from types: what fits costs two
+// comparisons.
 void check(const Array& array, int rank, Kind wanted) {
   const Node* node = node_of(array);
   if (node != nullptr && node->shape.rank() == rank && kind(node->dtype) == wanted) return;

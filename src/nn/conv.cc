@@ -19,7 +19,7 @@ void require_channels(const char* layer, std::int64_t in, std::int64_t out, cons
                   std::to_string(groups) + " groups, expected groups that divide the channels");
 }
 
-// Weights [first, second, kernel...]; each output sums `fan_in` products.
+// Weights [first, second, kernel...]; the fans are what the initializer is told.
 template <int Rank>
 void make(Tensor<Rank>* weight, Tensor<1>* bias, std::int64_t first, std::int64_t second,
           const Dims& kernel, std::int64_t out, std::int64_t fan_in, std::int64_t fan_out,

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
@@ -38,7 +39,7 @@ Array real(const char* op, const Array& x) {
 void require(bool holds, const char* op, const char* what, double got, const char* expected) {
   if (holds) return;
   throw Error(ErrorCode::invalid_argument, std::string(op) + ": " + what + " out of range; got " +
-                                               std::to_string(got) + ", expected " + expected);
+                                               number_text(got) + ", expected " + expected);
 }
 void require_width(const char* op, double lambda) {
   require(lambda >= 0, op, "lambda", lambda, "0 or more");

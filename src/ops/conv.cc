@@ -36,7 +36,7 @@ Params params_of(const ConvWindow& window, const Dims& extents) {
 }
 
 void check_operands(const Inference& inference, const char* first, const char* second) {
-  const DType dtype = common_dtype(inference, 0, 1);
+  common_dtype(inference, 0, 1);
   require_float(inference, 0, first);
   const Shape& a = inference.input(0).shape();
   const Shape& b = inference.input(1).shape();
@@ -45,7 +45,6 @@ void check_operands(const Inference& inference, const char* first, const char* s
                                          to_string(a) + " and " + second + " " + to_string(b) +
                                          ", expected both of one rank from 3 to 5");
   }
-  (void)dtype;
 }
 
 void check_channels(const Inference& inference, std::int64_t inputs, std::int64_t outputs,
@@ -119,7 +118,13 @@ void infer_input_gradient(Inference& inference) {
   const ConvWindow& window = statics.window;
   window.check(inference, grad.rank() - 2);
   check_extents(inference, statics.extents, grad.rank() - 2);
-  check_channels(inference, weight[1] * window.groups, grad[1], weight[1], window.groups);
+  std::int64_t inputs = 0;
+  if (__builtin_mul_overflow(weight[1], window.groups, &inputs)) {
+    inference.fail(ErrorCode::shape, "too many channels; got weight " + to_string(weight) +
+                                         " and " + std::to_string(window.groups) +
+                                         " groups, expected a product below 2^63");
+  }
+  check_channels(inference, inputs, grad[1], weight[1], window.groups);
   if (grad[1] != weight[0]) {
     inference.fail(ErrorCode::shape, "channels do not fit; got grad " + to_string(grad) +
                                          " and weight " + to_string(weight) +
@@ -127,7 +132,7 @@ void infer_input_gradient(Inference& inference) {
   }
   check_positions(inference, spatial(grad),
                   positions_of(inference, window, statics.extents, spatial(weight)));
-  inference.shape = with_spatial(grad[0], weight[1] * window.groups, statics.extents);
+  inference.shape = with_spatial(grad[0], inputs, statics.extents);
   inference.dtype = inference.scalar_dtype = common_dtype(inference);
 }
 
@@ -317,6 +322,56 @@ ConvWindow window_of(const ConvOptions& options, const Array& x) {
   return window;
 }
 
+// What a transposed convolution of x makes of each axis. Throws what is wrong with x and weight, in
+// the words of who calls it; of the window the op says the rest.
+Dims transposed_extents(const Array& x, const Array& weight, const ConvWindow& window,
+                        const Dims& output_padding) {
+  const auto fail = [](ErrorCode code, const std::string& what) {
+    throw Error(code, "conv_transpose: " + what);
+  };
+  if (!x.defined() || !weight.defined()) return {};
+  const int axes = x.rank() - 2;
+  if (axes < 1 || axes > 3 || weight.rank() != x.rank() || weight.shape()[0] != x.shape()[1]) {
+    fail(ErrorCode::shape, "operands do not fit; got x " + to_string(x.shape()) + " and weight " +
+                               to_string(weight.shape()) +
+                               ", expected x [batch, in, spatial...] and weight [in, out / groups, "
+                               "kernel...]");
+  }
+  const Dims more = filled(output_padding, axes, 0);
+  Dims extents = Dims::filled(axes, 0);
+  const auto is_window = [&](const Dims& list) {
+    return list.rank() == axes && std::all_of(list.begin(), list.end(), [](std::int64_t item) {
+             return item >= 0 && item <= INT32_MAX;
+           });
+  };
+  if (!is_window(window.stride) || !is_window(window.before) || !is_window(window.after) ||
+      !is_window(window.dilation)) {
+    return extents;
+  }
+  for (int i = 0; i < axes; ++i) {
+    const std::int64_t most = std::max(window.stride[i], window.dilation[i]) - 1;
+    if (more.rank() != axes || more[i] < 0 || more[i] > most) {
+      fail(ErrorCode::invalid_argument, "output padding does not fit; got " + to_string(more) +
+                                            ", expected " + std::to_string(axes) +
+                                            " numbers below the stride or the dilation");
+    }
+    std::int64_t walked = 0, covered = 0, extent = 0;
+    const bool overflows =
+        __builtin_mul_overflow(x.shape()[i + 2] - 1, window.stride[i], &walked) ||
+        __builtin_mul_overflow(weight.shape()[i + 2] - 1, window.dilation[i], &covered) ||
+        __builtin_add_overflow(walked, covered, &extent) ||
+        __builtin_add_overflow(extent, 1 + more[i] - window.before[i] - window.after[i], &extent);
+    if (overflows || extent < 1) {
+      fail(ErrorCode::shape, "result has no elements, or too many; got x " + to_string(x.shape()) +
+                                 ", kernel " + to_string(spatial(weight.shape())) +
+                                 " and padding " + to_string(window.before) +
+                                 ", expected padding that leaves some");
+    }
+    extents[i] = extent;
+  }
+  return extents;
+}
+
 }  // namespace
 
 constinit const OpDef defs::conv_op = {
@@ -385,25 +440,7 @@ Array conv(const Array& x, const Array& weight, const Array& bias, const ConvOpt
 Array conv_transpose(const Array& x, const Array& weight, const Array& bias,
                      const ConvTransposeOptions& options) try {
   const ConvWindow window = window_of(options, x);
-  const int axes = window.stride.rank();
-  const Dims more = filled(options.output_padding, axes, 0);
-  Dims extents;
-  // Where the lists do not fit, the op says so.
-  const bool fits = weight.rank() == x.rank() && window.stride.rank() == axes &&
-                    window.before.rank() == axes && window.after.rank() == axes &&
-                    window.dilation.rank() == axes;
-  for (int i = 0; fits && i < axes; ++i) {
-    const std::int64_t most = std::max(window.stride[i], window.dilation[i]) - 1;
-    if (more.rank() != axes || more[i] < 0 || more[i] > most) {
-      throw Error(ErrorCode::invalid_argument, "conv_transpose: output padding does not fit; got " +
-                                                   to_string(more) + ", expected " +
-                                                   std::to_string(axes) +
-                                                   " numbers below the stride or the dilation");
-    }
-    extents.push_back((x.shape()[i + 2] - 1) * window.stride[i] - window.before[i] -
-                      window.after[i] + window.dilation[i] * (weight.shape()[i + 2] - 1) + 1 +
-                      more[i]);
-  }
+  const Dims extents = transposed_extents(x, weight, window, options.output_padding);
   Array out = input_gradient(x, weight, window, extents);
   if (!bias.defined()) return out;
   if (bias.shape() != Shape{out.shape()[1]}) {

@@ -48,7 +48,7 @@ Array with_part(const Array& x, const Array& value, const Dims& starts, const Di
   return call(defs::slice_assign_op, params, {&x, &value});
 }
 
-// What each element of the kernel meets: [batch, groups, in / groups * kernel, positions].
+// im2col: what each element of the kernel meets, [batch, groups, in / groups * kernel, positions].
 Array patches(const Array& x, const ConvWindow& window, const Dims& kernel, const Dims& positions) {
   const Shape& shape = x.shape();
   Array whole = x;
@@ -126,7 +126,7 @@ Array conv_weight_of_patches(const Array& x, const Array& grad, const ConvWindow
   const Array all = patches(x, window, kernel, positions);
   const Array rows =
       reshape(grad, {grad.shape()[0], groups, outputs / groups, element_count(positions)});
-  return reshape(cast(sum(wide(matmul(rows, transpose(all))), {0}), x.dtype()), shape);
+  return reshape(cast(sum(matmul(wide(rows), transpose(wide(all))), {0}), x.dtype()), shape);
 }
 
 }  // namespace hearth

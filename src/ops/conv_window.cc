@@ -29,7 +29,7 @@ void ConvWindow::check(const Inference& inference, int axes) const {
   list(before, 0, "padding");
   list(after, 0, "padding at the end");
   list(dilation, 1, "dilation");
-  if (groups < 1) {
+  if (groups < 1 || groups > INT32_MAX) {
     inference.fail(ErrorCode::invalid_argument,
                    "groups out of range; got " + std::to_string(groups) + ", expected at least 1");
   }

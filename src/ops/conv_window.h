@@ -24,9 +24,11 @@ struct ConvWindow {
   // Positions of a window of `kernel` elements over `extent`, which both are of one axis; 0 or less
   // where it does not fit once.
   std::int64_t positions(int axis, std::int64_t extent, std::int64_t kernel) const {
-    const std::int64_t covered = dilation[axis] * (kernel - 1) + 1;
-    const std::int64_t room = extent + before[axis] + after[axis] - covered;
-    return room < 0 ? 0 : room / stride[axis] + 1;
+    std::int64_t covered = 0, room = 0;
+    if (__builtin_mul_overflow(dilation[axis], kernel - 1, &covered)) return 0;
+    if (__builtin_add_overflow(before[axis] + after[axis], extent, &room)) return 0;
+    room -= covered;
+    return room < 1 ? 0 : (room - 1) / stride[axis] + 1;
   }
   // Throws Error{invalid_argument} for numbers that make no window over `axes` axes.
   void check(const Inference& inference, int axes) const;

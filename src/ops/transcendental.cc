@@ -6,8 +6,8 @@
 namespace hearth {
 namespace {
 
-constexpr double kLog2 = 0.6931471805599453;
-constexpr double kLog10 = 2.302585092994046;
+constexpr double kLn2 = 0.6931471805599453;
+constexpr double kLn10 = 2.302585092994046;
 
 // 1 / sqrt(1 - x^2), by factors that are exact near both ends.
 Array inverse_root(const Array& x) { return mul(rsqrt(sub(1.0, x)), rsqrt(add(x, 1.0))); }
@@ -62,7 +62,7 @@ namespace defs {
 constinit const OpDef log2_op = elementwise({
     .name = "log2",
     .summary = "The logarithm to base 2, exact of powers of 2.",
-    .vjp = [](const Vjp& v) { return grads(div(v.grad, mul(v.input(0), kLog2))); },
+    .vjp = [](const Vjp& v) { return grads(div(v.grad, mul(v.input(0), kLn2))); },
     .saves = Saves::input0,
     .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 2, 40>,
@@ -71,7 +71,7 @@ constinit const OpDef log2_op = elementwise({
 constinit const OpDef log10_op = elementwise({
     .name = "log10",
     .summary = "The logarithm to base 10.",
-    .vjp = [](const Vjp& v) { return grads(div(v.grad, mul(v.input(0), kLog10))); },
+    .vjp = [](const Vjp& v) { return grads(div(v.grad, mul(v.input(0), kLn10))); },
     .saves = Saves::input0,
     .accepts_dtype = is_float,
     .samples = elementwise_samples<1, 2, 40>,
@@ -80,7 +80,7 @@ constinit const OpDef log10_op = elementwise({
 constinit const OpDef exp2_op = elementwise({
     .name = "exp2",
     .summary = "2^x, exact of whole numbers.",
-    .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.out, kLog2))); },
+    .vjp = [](const Vjp& v) { return grads(mul(v.grad, mul(v.out, kLn2))); },
     .saves = Saves::output,
     .accepts_dtype = is_float,
 });

@@ -5,6 +5,7 @@
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
@@ -55,13 +56,14 @@ Array linear_indices(const char* op, const Array& x, const Array& indices) {
   Shape lists = indices.shape();
   lists.erase(lists.rank() - 1);
   const std::int64_t count = element_count(lists);
-  Array all_of_them = zeros({count}, DType::i64, indices.device());
+  Array positions = zeros({count}, DType::i64, indices.device());
   const Array wide_indices = reshape(cast(indices, DType::i64), {count, depth});
   for (int i = 0; i < depth; ++i) {
     const Array column = reshape(narrow(wide_indices, 1, i, 1), {count});
-    all_of_them = add(mul(all_of_them, x.shape()[i]), column);
+    require_indices(defs::select_op, column, x.shape()[i]);
+    positions = add(mul(positions, x.shape()[i]), column);
   }
-  return all_of_them;
+  return positions;
 }
 
 // x with the axes that indices [..., k] address merged to one.

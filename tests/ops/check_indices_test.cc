@@ -30,6 +30,12 @@ TEST_F(CheckedIndices, NameTheOpAndTheIndex) {
             "select: index out of range; got 7, expected 0 to 3");
   EXPECT_EQ(error_of([&] { (void)embedding(x, ids({-1})); }),
             "embedding: index out of range; got -1, expected 0 to 3");
+  // As a position of all elements, (0, 5) would be inside.
+  const Array beside = reshape(ids({0, 5}), {1, 2});
+  EXPECT_EQ(error_of([&] { (void)gather_nd(x, beside); }),
+            "gather_nd: index out of range; got 5, expected 0 to 1");
+  EXPECT_EQ(error_of([&] { (void)scatter_nd(x, beside, ones({1}), IndexingUpdateOp::assign); }),
+            "scatter_nd: index out of range; got 5, expected 0 to 1");
   error_of([&] { (void)gather(x, full({1, 2}, std::int64_t{4}, DType::i64), 0); });
   error_of([&] { (void)select_add(x, ids({4}), ones({1, 2}), 0); });
   error_of([&] { (void)cross_entropy(x, ids({0, 1, 2, 0})); });

@@ -204,6 +204,46 @@ TEST(Conv, OutputPaddingBeyondTheStride) {
   EXPECT_THROW((void)conv_transpose(x, weight, Array(), {{.dilation = {3}}, {3}}), Error);
 }
 
+TEST(Conv, OfNothing) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    const Array no_channels = zeros({1, 0, 5}, dtype), weight = zeros({2, 0, 3}, dtype);
+    EXPECT_EQ(conv(no_channels, weight, ones({2}, dtype)).to_doubles(), (Values(6, 1.0)));
+    // Of no positions, no product reaches what there is.
+    const Array none = zeros({2, 4, 0}, dtype).require_grad();
+    const Array wide = ones({4, 3, 2}, dtype).require_grad();
+    const Array one = conv_transpose(none, wide, Array(), {{.stride = {1}, .dilation = {2}}, {1}});
+    EXPECT_EQ(one.to_doubles(), Values(18, 0.0));
+    EXPECT_EQ(backward(sum(one)).at(wide).to_doubles(), Values(24, 0.0));
+  }
+}
+
+// Products of halves beyond their range that cancel over the batch.
+TEST(Conv, GradientsOfHalvesAreRoundedOnce) {
+  const Array x = reshape(Array::from_data(std::vector<float>{200, 200, 1}, {3}), {3, 1, 1});
+  const Array signs = reshape(Array::from_data(std::vector<float>{400, -400, 1}, {3}), {3, 1, 1});
+  const Array weight = ones({1, 1, 1}, DType::f16).require_grad();
+  const Array out = conv(cast(x, DType::f16), weight);
+  EXPECT_EQ(backward(sum(out * cast(signs, DType::f16))).at(weight).to_doubles(), Values{1});
+}
+
+TEST(Conv, ExtentsThatOverflowAreRefused) {
+  const std::int64_t most = std::int64_t{1} << 31;
+  const Array x = zeros({1, 1, 4}), weight = zeros({1, 1, 3});
+  EXPECT_THROW((void)conv(x, weight, Array(), {.dilation = {most}}), Error);
+  EXPECT_THROW((void)conv(x, weight, Array(), {.groups = INT64_MAX}), Error);
+  EXPECT_THROW((void)conv_transpose(x, weight, Array(), {{.groups = INT64_MAX}, {}}), Error);
+  EXPECT_THROW((void)conv_transpose(x, weight, Array(), {{.stride = {INT64_MAX}}, {}}), Error);
+  const auto text = [&](const Array& w, const ConvTransposeOptions& options) {
+    return check::error_of(ErrorCode::shape, [&] { (void)conv_transpose(x, w, Array(), options); });
+  };
+  EXPECT_EQ(text(weight, {{.padding = {4}}, {}}),
+            "conv_transpose: result has no elements, or too many; got x [1, 1, 4], kernel [3] and "
+            "padding [4], expected padding that leaves some");
+  EXPECT_EQ(text(zeros({2, 1, 3}), {}),
+            "conv_transpose: operands do not fit; got x [1, 1, 4] and weight [2, 1, 3], expected x "
+            "[batch, in, spatial...] and weight [in, out / groups, kernel...]");
+}
+
 TEST(Conv, SaysWhatDoesNotFit) {
   const Array x = zeros({1, 2, 5, 5}), weight = zeros({3, 2, 3, 3});
   const auto text = [&](ErrorCode code, const ConvOptions& options, const Array& input) {

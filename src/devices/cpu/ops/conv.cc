@@ -5,14 +5,16 @@
 // tile's rows to what they met. A convolution whose positions meet one element each needs no
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
-// share a tile, as in depthwise convolutions.
+// share a tile. Groups of one channel each take no products: conv_channels.h.
 #include <memory>
 #include <vector>
 
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/ops/conv_channels.h"
 #include "devices/cpu/ops/conv_patches.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
+#include "graph/record/node.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
@@ -41,22 +43,15 @@ ConvProblem problem_of(const Signature& s) {
   return {a, spatial(out), spatial(b), b[1], window};
 }
 
-bool is_dense(const TensorSpec& spec) {
-  const Strides dense = contiguous_strides(spec.shape);
-  for (int i = 0; i < dense.rank(); ++i) {
-    if (spec.shape[i] != 1 && spec.strides[i] != dense[i]) return false;
-  }
-  return true;
-}
-
 Prepared prepare_conv(const Signature& s) {
   State state{problem_of(s), {0, 0}};
   Prepared prepared;
   for (std::size_t i = 0; i < 2; ++i) {
-    // Patches are read where they lie.
-    const bool is_read_in_place =
-        i == 0 && s.op != &defs::conv_input_gradient_op && !state.problem.is_pointwise();
-    if (is_read_in_place || is_dense(s.inputs[i])) continue;
+    // Patches are read where they lie. Of the others a copy here, which only some problems need,
+    // is less than one by the planner for all.
+    const bool is_packed = i == 0 && (s.op == &defs::conv_weight_gradient_op ||
+                                      (s.op == &defs::conv_op && !state.problem.is_pointwise()));
+    if (is_packed || is_dense(s.inputs[i].shape, s.inputs[i].strides)) continue;
     const std::int64_t bytes = element_count(s.inputs[i].shape) * size_of(s.inputs[i].dtype);
     state.copies[i] = ceil_div(bytes, 64) * 64;
     prepared.workspace_bytes += state.copies[i];
@@ -179,8 +174,8 @@ void conv(const Launch& launch) {
   const bool may_split = sizeof(E) == sizeof(T);
   const std::int64_t fit =
       kTileBytes / (kTilePositions * p.taps * static_cast<std::int64_t>(sizeof(E)));
-  const std::int64_t channels =
-      may_split ? std::clamp<std::int64_t>(fit, 1, std::max<std::int64_t>(p.in, 1)) : p.in;
+  const std::int64_t most = std::max<std::int64_t>(p.in, 1);
+  const std::int64_t channels = may_split ? std::clamp<std::int64_t>(fit, 1, most) : most;
   const std::int64_t columns = part_for_threads(
       p.positions, tile_positions(p, channels * p.taps, static_cast<std::int64_t>(sizeof(E))),
       kTilePositions / 2, p.batch * p.groups, p.flops());
@@ -249,7 +244,7 @@ void input_gradient(const Launch& launch) {
   const std::int64_t fit = kTileBytes / (std::max(p.inputs, kTilePositions * p.taps) * width);
   const std::int64_t channels = part_for_threads(p.in, std::clamp<std::int64_t>(fit, 1, p.in), 1,
                                                  p.batch * p.groups, p.flops());
-  // Not of how many channels a task has: in which order is added depends on it.
+  // Must not depend on the channels of a task, hence on threads: it fixes the order of summation.
   const std::int64_t columns = std::min(kTilePositions * 4, p.positions);
   const std::int64_t blocks = ceil_div(p.in, channels);
   for_tasks(p.batch * p.groups * blocks, [&](std::int64_t task) {
@@ -284,8 +279,8 @@ void weight_gradient(const Launch& launch) {
   const Operand out = output_of(launch);
   const ConvStrides strides(*x.spec);
   const auto width = static_cast<std::int64_t>(sizeof(E));
-  // Not of how many channels a task has: how is summed depends on it.
-  const std::int64_t columns = std::min(kTilePositions * 4, p.positions);
+  // Must not depend on the channels of a task, hence on threads: it fixes the order of summation.
+  const std::int64_t columns = std::clamp<std::int64_t>(p.positions, 1, kTilePositions * 4);
   const std::int64_t fit = kTileBytes / (columns * p.taps * width);
   const std::int64_t channels =
       part_for_threads(p.in, std::clamp<std::int64_t>(fit, 1, p.in), 1, p.groups, p.flops());
@@ -329,6 +324,42 @@ void weight_gradient(const Launch& launch) {
   });
 }
 
+// ---- Groups of one channel
+
+bool has_one_channel(const Signature& s) {
+  const ConvProblem p = problem_of(s);
+  return p.in == 1 && p.groups > 1;
+}
+
+// A weight [out, 1, kernel...] in compute precision, dense.
+template <class T>
+std::vector<T> weight_rows(const Operand& weight) {
+  std::vector<T> rows(static_cast<std::size_t>(element_count(weight.shape())));
+  load_row(weight.dtype(), weight.data, 1, static_cast<std::int64_t>(rows.size()), rows.data());
+  return rows;
+}
+
+template <class T>
+void run_channels(const Launch& launch) {
+  const ConvProblem& p = static_cast<const State*>(launch.state)->problem;
+  TensorSpec dense[2];
+  const Operand a = operand(launch, 0, &dense[0]), b = operand(launch, 1, &dense[1]);
+  const Operand out = output_of(launch);
+  const OpDef* const op = launch.signature->op;
+  if (op == &defs::conv_op) {
+    conv_channels<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
+  } else if (op == &defs::conv_input_gradient_op) {
+    conv_input_channels<T>(p, a, weight_rows<T>(b), out);
+  } else {
+    conv_weight_channels<T>(p, a, b, out);
+  }
+}
+
+void launch_channels(const Launch& launch) {
+  if (element_count(launch.signature->output.shape) == 0) return;
+  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_channels<T>(launch); });
+}
+
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
 void launch_conv(const Launch& launch) {
   if (element_count(launch.signature->output.shape) == 0) return;
@@ -339,15 +370,30 @@ void launch_conv(const Launch& launch) {
 using Half = std::uint16_t;  // the bits of f16 and bf16
 
 constexpr Implementation kImplementations[] = {
+    {.name = "channels",
+     .op = &defs::conv_op,
+     .accepts = has_one_channel,
+     .prepare = prepare_conv,
+     .launch = launch_channels},
     {.name = "patches",
      .op = &defs::conv_op,
      .prepare = prepare_conv,
      .launch = launch_conv<conv<double, double>, conv<float, float>, conv<float, Half>>},
+    {.name = "channels",
+     .op = &defs::conv_input_gradient_op,
+     .accepts = has_one_channel,
+     .prepare = prepare_conv,
+     .launch = launch_channels},
     {.name = "patches",
      .op = &defs::conv_input_gradient_op,
      .prepare = prepare_conv,
      .launch = launch_conv<input_gradient<double, double>, input_gradient<float, float>,
                            input_gradient<float, Half>>},
+    {.name = "channels",
+     .op = &defs::conv_weight_gradient_op,
+     .accepts = has_one_channel,
+     .prepare = prepare_conv,
+     .launch = launch_channels},
     {.name = "patches",
      .op = &defs::conv_weight_gradient_op,
      .prepare = prepare_conv,

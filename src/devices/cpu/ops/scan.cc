@@ -5,7 +5,7 @@
 // four lines go side by side. A long line alone is cut into pieces, by its length only, for threads
 // and for the four: one pass for what each piece comes to, one for the results. Floats are added
 // and multiplied in f64, sums of f64 with what rounding takes from them; so errors do not grow with
-// the length, and no product of f32 leaves the range on its way. Those of products, and powers, are
+// the length. A product beyond the range of f64 stays infinite. Those of products, and powers, are
 // never cut.
 #include <cmath>
 #include <limits>
@@ -104,7 +104,7 @@ struct Extreme {
     if constexpr (is_integer<E>) return kSmallest ? Limits::max() : Limits::min();
     return kSmallest ? Limits::infinity() : -Limits::infinity();
   }
-  // Whether x stands for the state from now on; a NaN does, and only for another one not.
+  // Whether x stands for the state from now on: a NaN always; after a NaN, only another one.
   static bool takes(V best, V x) {
     return !(kSmallest ? x > best : x < best) && (x != x || best == best);
   }
