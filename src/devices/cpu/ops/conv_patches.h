@@ -73,12 +73,12 @@ void for_runs(const ConvProblem& p, std::int64_t tap, std::int64_t first, std::i
   const std::int64_t column = tap2 * p.dilation[2] - p.before[2];
   const std::int64_t least = column >= 0 ? 0 : (-column + step - 1) / step;
   const std::int64_t end = column >= p.input[2] ? 0 : (p.input[2] - 1 - column) / step + 1;
-  for (std::int64_t at = first; at < first + count;) {
-    const std::int64_t o2 = at % width, o1 = at / width % p.result_of[1],
-                       o0 = at / width / p.result_of[1];
+  std::int64_t o2 = first % width, o1 = first / width % p.result_of[1],
+               o0 = first / width / p.result_of[1];
+  for (std::int64_t done = 0; done < count;) {
     ConvRun run{};
-    run.first = at - first;
-    run.count = std::min(width - o2, first + count - at);
+    run.first = done;
+    run.count = std::min(width - o2, count - done);
     run.plane = o0 * p.stride[0] - p.before[0] + tap0 * p.dilation[0];
     run.row = o1 * p.stride[1] - p.before[1] + tap1 * p.dilation[1];
     run.column = column + o2 * step;
@@ -87,7 +87,12 @@ void for_runs(const ConvProblem& p, std::int64_t tap, std::int64_t first, std::i
       run.end = std::clamp<std::int64_t>(end - o2, run.begin, run.count);
     }
     body(run);
-    at += run.count;
+    done += run.count;
+    o2 = 0;
+    if (++o1 == p.result_of[1]) {
+      o1 = 0;
+      ++o0;
+    }
   }
 }
 
