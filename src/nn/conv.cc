@@ -16,7 +16,8 @@ void require_channels(const char* layer, std::int64_t in, std::int64_t out, cons
   throw Error(ErrorCode::invalid_argument,
               std::string(layer) + ": sizes do not fit; got " + std::to_string(in) + " and " +
                   std::to_string(out) + " channels, kernel " + to_string(kernel) + " and " +
-                  std::to_string(groups) + " groups, expected groups that divide the channels");
+                  std::to_string(groups) +
+                  " groups, expected kernels of at least 1 and groups that divide the channels");
 }
 
 // Weights [first, second, kernel...]; the fans are what the initializer is told.

@@ -337,6 +337,10 @@ Dims transposed_extents(const Array& x, const Array& weight, const ConvWindow& w
                                ", expected x [batch, in, spatial...] and weight [in, out / groups, "
                                "kernel...]");
   }
+  if (!is_float(x.dtype())) {
+    fail(ErrorCode::dtype, "x is not a float array; got " + std::string(name(x.dtype())) +
+                               ", expected f64, f32, f16 or bf16");
+  }
   const Dims more = filled(output_padding, axes, 0);
   Dims extents = Dims::filled(axes, 0);
   const auto is_window = [&](const Dims& list) {

@@ -23,7 +23,8 @@ void ConvWindow::check(const Inference& inference, int axes) const {
     if (fits) return;
     inference.fail(ErrorCode::invalid_argument,
                    std::string(what) + " does not fit; got " + to_string(values) + ", expected " +
-                       std::to_string(axes) + " numbers of at least " + std::to_string(least));
+                       std::to_string(axes) + " numbers from " + std::to_string(least) + " to " +
+                       std::to_string(INT32_MAX));
   };
   list(stride, 1, "stride");
   list(before, 0, "padding");

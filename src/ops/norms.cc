@@ -30,9 +30,16 @@ Array root_of(const Array& sums, double p) {
   return where(zero, 0.0, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
 }
 
+// abs() of the element farthest from 0. The least integer is that, and abs() leaves it as it is.
+Array largest_magnitude(const Array& x, const Dims& axes, bool keepdim) {
+  if (is_float(x.dtype()) || !info(x.dtype()).is_signed) return max(abs(x), axes, keepdim);
+  const Array most = max(x, axes, keepdim), least = min(x, axes, keepdim);
+  return where(greater_equal(sub(std::int64_t{-1}, least), most), abs(least), most);
+}
+
 // Of values in a dtype that sums are computed in.
 Array norm_of(const Array& x, double p, const Dims& axes, bool keepdim) {
-  if (p == kInfinity) return max(abs(x), axes, keepdim);
+  if (p == kInfinity) return largest_magnitude(x, axes, keepdim);
   if (p == -kInfinity) return min(abs(x), axes, keepdim);
   if (p == 0) return sum(cast(not_equal(x, std::int64_t{0}), x.dtype()), axes, keepdim);
   if (p == 1) return sum(abs(x), axes, keepdim);
@@ -68,7 +75,7 @@ Array vector_normalize(const Array& x, double p, std::int64_t axis, double epsil
 }
 
 Array max_abs(const Array& x, const AllAxes& axes, bool keepdim) try {
-  return max(abs(x), norm_axes(x, axes), keepdim);
+  return largest_magnitude(x, norm_axes(x, axes), keepdim);
 } catch (const Error& error) {
   throw_as("max_abs", error);
 }

@@ -253,9 +253,9 @@ TEST(Conv, SaysWhatDoesNotFit) {
             "conv: kernel does not fit into the padded input; got kernel [3, 3], dilation [1, 1] "
             "and input [2, 5], expected an input that covers it");
   EXPECT_EQ(text(ErrorCode::invalid_argument, {.stride = {1, 2, 3}}, x),
-            "conv: stride does not fit; got [1, 2, 3], expected 2 numbers of at least 1");
+            "conv: stride does not fit; got [1, 2, 3], expected 2 numbers from 1 to 2147483647");
   EXPECT_EQ(text(ErrorCode::invalid_argument, {.padding = {-1}}, x),
-            "conv: padding does not fit; got [-1, -1], expected 2 numbers of at least 0");
+            "conv: padding does not fit; got [-1, -1], expected 2 numbers from 0 to 2147483647");
   EXPECT_EQ(text(ErrorCode::shape, {.groups = 2}, x),
             "conv: channels do not fit; got 2 in, 3 out, weights of 2 and 2 groups, expected "
             "weights of in / groups, and groups that divide in and out");

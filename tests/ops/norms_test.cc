@@ -63,7 +63,7 @@ TEST(Norms, MaxAbs) {
   expect_values(max_abs(x), {}, {4});
   expect_values(max_abs(x, {1}, true), {2, 1}, {4, 2});
   expect_values(max_abs(array({1, kNan}, {2})), {}, {kNan});
-  expect_values(max_abs(array({-128, 5}, {2}, DType::i8)), {}, {5});
+  expect_values(max_abs(array({-128, 5}, {2}, DType::i8)), {}, {-128});
   expect_error(ErrorCode::invalid_argument, [] { (void)max_abs(zeros({0})); });
 }
 
@@ -146,6 +146,23 @@ TEST(Closeness, OfEverything) {
   expect_values(contains_nan(array({1, kNan}, {2}, DType::bf16)), {}, {1});
   expect_values(contains_nan(array({kInf, -kInf}, {2}, DType::f16)), {}, {0});
   expect_error(ErrorCode::dtype, [] { (void)contains_nan(ones({2}, DType::i64)); });
+}
+
+// Whose magnitude has no number of the dtype.
+TEST(Norms, TheLeastIntegerIsTheFarthest) {
+  const auto farthest = [](const std::vector<std::int64_t>& values, DType dtype) {
+    const Array x =
+        cast(Array::from_data(values, {static_cast<std::int64_t>(values.size())}), dtype);
+    const double infinity = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(max_abs(x).item<std::int64_t>(), vector_norm(x, infinity).item<std::int64_t>());
+    return max_abs(x).item<std::int64_t>();
+  };
+  EXPECT_EQ(farthest({-128, 100}, DType::i8), -128);
+  EXPECT_EQ(farthest({INT64_MIN, 3}, DType::i64), INT64_MIN);
+  EXPECT_EQ(farthest({-5, 3}, DType::i32), 5);
+  EXPECT_EQ(farthest({-3, 3}, DType::i16), 3);
+  EXPECT_EQ(farthest({-2, -7}, DType::i64), 7);
+  EXPECT_EQ(farthest({0, 200}, DType::u8), 200);
 }
 
 }  // namespace

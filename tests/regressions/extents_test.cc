@@ -53,5 +53,19 @@ TEST(Extents, CountBesideAnExtentOfZero) {
   EXPECT_EQ(zeros({0, kLong, 1 << 20}).size(), 0);
 }
 
+// The bytes of a plan's arena wrapped: to a negative number, which was left out, or to a small one.
+TEST(Extents, BytesOfAPlanAreCounted) {
+  const std::int64_t count = std::int64_t{1} << 59;
+  const auto refused = [](const Array& value) {
+    const std::string text = check::error_of(ErrorCode::out_of_memory, [&] { (void)value.item(); });
+    EXPECT_EQ(text.find("needs -"), std::string::npos) << text;
+  };
+  const Array x = full({count}, 1, DType::f64, Device::cpu());
+  refused(sum(softmax(x, 0)));
+  refused(sum(cumsum(x, 0)));
+  refused(median(x, 0));
+  refused(sum(softmax(x, 0)) + sum(cumsum(x, 0)) + sum(cumprod(x, 0)) + sum(cummax(x, 0)));
+}
+
 }  // namespace
 }  // namespace hearth

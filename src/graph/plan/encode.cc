@@ -124,7 +124,7 @@ void Planner::encode() {
     }
     step.operand_count = static_cast<int>(plan_->operands.size()) - step.first_operand;
     plan_->most_operands = std::max(plan_->most_operands, step.operand_count);
-    if (step.workspace.offset_bytes > 0) {
+    if (step.workspace.offset_bytes != 0) {
       // Workspaces share the end of the arena: a step's is free again when the step is done.
       step.workspace.base = 0;
     }
@@ -133,10 +133,10 @@ void Planner::encode() {
   std::int64_t workspace = 0;
   for (Step& step : plan_->steps) {
     if (step.workspace.base != 0) continue;
-    workspace = std::max(workspace, step.workspace.offset_bytes);
+    workspace = std::max(workspace, add_bytes(0, step.workspace.offset_bytes));
     step.workspace.offset_bytes = plan_->arena_bytes;
   }
-  plan_->arena_bytes += workspace;
+  plan_->arena_bytes = add_bytes(plan_->arena_bytes, workspace);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     const PlanNode& node = nodes_[i];
     if (!node.wanted) continue;

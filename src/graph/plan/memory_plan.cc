@@ -13,7 +13,8 @@ namespace hearth {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return (std::max<std::int64_t>(bytes, 1) + kPadding + kAlignment - 1) / kAlignment * kAlignment;
+  return (std::clamp<std::int64_t>(bytes, 1, kMostBytes) + kPadding + kAlignment - 1) / kAlignment *
+         kAlignment;
 }
 
 // Free blocks of the arena by offset; grows at the end when nothing fits.
@@ -33,11 +34,11 @@ class ArenaReplay {
         const auto last = std::prev(free_.end());
         const std::int64_t offset = last->first;
         free_.erase(last);
-        end_ = offset + bytes;
+        end_ = add_bytes(offset, bytes);
         return offset;
       }
       const std::int64_t offset = end_;
-      end_ += bytes;
+      end_ = add_bytes(end_, bytes);
       return offset;
     }
     const std::int64_t offset = best->first;
@@ -231,7 +232,7 @@ void Planner::assign_storage() {
       continue;
     } else if (root.escapes) {
       plan_->storages.push_back({std::max<std::int64_t>(root.bytes, 1), -1});
-      plan_->storage_bytes += root.bytes;
+      plan_->storage_bytes = add_bytes(plan_->storage_bytes, root.bytes);
       root.place.base = plan_->storage_base(static_cast<int>(plan_->storages.size()) - 1);
     } else {
       root.place.base = 0;

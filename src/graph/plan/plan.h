@@ -22,6 +22,12 @@ struct DynamicOffset {
   std::int64_t stride_bytes;
 };
 
+// More than any device has: sums of bytes stop here, so that what a device refuses is never small.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+inline std::int64_t add_bytes(std::int64_t a, std::int64_t b) {
+  return b < 0 || b > kMostBytes - a ? kMostBytes : a + b;
+}
+
 struct PlanOperand {
   static constexpr int kNone = -1;
   int base = kNone;  // kNone: absent
@@ -74,9 +80,9 @@ struct Plan {
   std::vector<std::uint32_t> made;  // nodes by the step that computes them
   std::vector<PlanTaker> takers;
   int external_count = 0;
-  int most_operands = 0;  // of a step
-  std::int64_t arena_bytes = 0;
-  std::int64_t storage_bytes = 0;
+  int most_operands = 0;           // of a step
+  std::int64_t arena_bytes = 0;    // kMostBytes at most
+  std::int64_t storage_bytes = 0;  // likewise
   int fused = 0;
   int copies = 0;
   int donations = 0;
