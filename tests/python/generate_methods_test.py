@@ -132,10 +132,16 @@ def uses(op, kind):
     return [*calls, (f"x.{method}_scalar({NUMBER[kind]})", same)]
 
 
-def is_explained(op, kind, expression):
-    """Whether it does not compile with a sentence, instead of a list of candidates."""
-    is_method = form(op) == "reduction" and expression.startswith("x.")
-    return is_method and constraint(op) == "numeric" and kind == "Bool"
+def advice(op, kind, expression):
+    """What the sentence names with which it does not compile; None for a list of candidates."""
+    is_method = expression.startswith("x.")
+    if constraint(op) == "numeric" and kind == "Bool":
+        return f"int_().{op['method']}" if is_method and form(op) == "reduction" else None
+    if constraint(op) != "float":
+        return None
+    is_number = form(op) == "binary" and expression != f"x.{op['method']}(x)"
+    is_refused = is_number or not (is_method or form(op) == "unary")
+    return None if is_refused else f"float_().{op['method']}"
 
 
 def compiled(source):
@@ -173,7 +179,7 @@ def test_methods_and_functions_compile(script, tmp_path):
     for i, op in enumerate(ops):
         for kind in KINDS[constraint(op)][2]:
             for j, (expression, _) in enumerate(uses(op, kind)):
-                if is_explained(op, kind, expression):
+                if advice(op, kind, expression) is not None:
                     explained.append((op, kind, expression))
                     continue
                 head = refused.replace("takes", f"takes_{i}_{j}_{kind}").format(expression)
@@ -184,9 +190,10 @@ def test_methods_and_functions_compile(script, tmp_path):
 
     # What says in a sentence what to write.
     assert explained
-    for op, kind, expression in explained:
-        wrong = f"void wrong(const Tensor<3, {kind}>& x) {{ (void){expression}; }}\n"
-        source.write_text(text + wrong)
-        result = compiled(source)
-        assert result.returncode != 0
-        assert f"write int_().{op['method']}" in result.stderr, result.stderr[:4000]
+    for number, (_, kind, expression) in enumerate(explained):
+        text += f"void wrong_{number}(const Tensor<3, {kind}>& x) {{ (void){expression}; }}\n"
+    source.write_text(text)
+    result = compiled(source)
+    assert result.returncode != 0
+    for one in explained:
+        assert f"write {advice(*one)}" in result.stderr, one
