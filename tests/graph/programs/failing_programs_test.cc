@@ -55,7 +55,7 @@ void expect_failed(const Array& value, ErrorCode code) {
 
 Statement expectation(const Statement& at, int variable, ErrorCode code) {
   Statement statement = at;
-  statement.kind = Statement::Kind::op;
+  statement.kind = Statement::Kind::check;  // other lanes may look at the variable too
   statement.in = {variable};
   statement.out = variable;
   statement.text = "v" + std::to_string(variable) + ";  // fails";

@@ -49,6 +49,9 @@ void run_lane(const Program& program, Device device, const RunMode& mode, int la
         out = statement.run(variables, device);
         if (mode.eager) out.eval();
         break;
+      case Statement::Kind::check:
+        (void)statement.run(variables, device);
+        break;
       case Statement::Kind::drop:
         out = Array();
         break;
@@ -90,6 +93,9 @@ std::string Program::text() const {
         out << "v" << statement.out;
         for (const int more : statement.more_out) out << ", v" << more;
         out << " = " << statement.text;
+        break;
+      case Statement::Kind::check:
+        out << statement.text;
         break;
       case Statement::Kind::drop:
         out << "v" << statement.out << " = Array()";

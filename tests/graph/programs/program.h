@@ -18,7 +18,7 @@ namespace hearth::testing {
 using Variables = std::vector<Array>;
 
 struct Statement {
-  enum class Kind { op, drop, submit, read };
+  enum class Kind { op, drop, submit, read, check };  // check: run() for what it throws
   Kind kind = Kind::op;
   int lane = 0;     // the thread that runs it
   int segment = 0;  // lanes meet between segments
