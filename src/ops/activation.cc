@@ -28,11 +28,7 @@ Array real(const char* op, const Array& x) {
                 std::string(op) + ": no value; got an undefined array, expected a defined one");
   }
   if (node_of(x)->device == nullptr) return cast(x, DType::f32);
-  if (!is_float(x.dtype())) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
-                                      std::string(name(x.dtype())) +
-                                      ", expected f64, f32, f16 or bf16");
-  }
+  require_float_array(op, x);
   return x;
 }
 

@@ -1,22 +1,18 @@
 // Functions of the bits of integers, element by element.
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {
 
-Array record_bits(const OpDef& op, const Array& a, const Array& b) {
-  const Array* const inputs[] = {&a, &b};
-  return record(op, inputs, kNoParams);
-}
-
 bool holds_bool(const Array& x) { return x.defined() && is_bool(x.dtype()); }
 
 // Of bools: the op of logic that gives the same.
 Array bits_or_logic(const OpDef& op, const OpDef& logic, const Array& a, const Array& b) try {
-  return record_bits(holds_bool(a) || holds_bool(b) ? logic : op, a, b);
+  return call(holds_bool(a) || holds_bool(b) ? logic : op, kNoParams, {&a, &b});
 } catch (const Error& error) {
   throw_as(op.name.text, error);
 }
@@ -64,14 +60,13 @@ Array bitwise_xor(const Array& a, const Array& b) {
 }
 Array bitwise_not(const Array& x) {
   if (holds_bool(x)) return logical_not(x);
-  const Array* const inputs[] = {&x};
-  return record(defs::bitwise_not_op, inputs, kNoParams);
+  return call(defs::bitwise_not_op, kNoParams, {&x});
 }
 Array bitwise_left_shift(const Array& a, const Array& b) {
-  return record_bits(defs::bitwise_left_shift_op, a, b);
+  return call(defs::bitwise_left_shift_op, kNoParams, {&a, &b});
 }
 Array bitwise_right_shift(const Array& a, const Array& b) {
-  return record_bits(defs::bitwise_right_shift_op, a, b);
+  return call(defs::bitwise_right_shift_op, kNoParams, {&a, &b});
 }
 
 }  // namespace v0

@@ -10,10 +10,7 @@ namespace hearth {
 namespace {
 
 Array closeness(const Array& a, const Array& b, double relative, double absolute) {
-  if (!is_float(a.dtype())) {
-    throw Error(ErrorCode::dtype, ": not a float array; got " + std::string(name(a.dtype())) +
-                                      ", expected f64, f32, f16 or bf16");
-  }
+  require_float_array("is_close", a);
   if (!(relative >= 0 && absolute >= 0)) {
     throw Error(ErrorCode::invalid_argument, ": negative tolerance; got " + number_text(relative) +
                                                  " and " + number_text(absolute) +

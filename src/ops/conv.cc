@@ -213,12 +213,16 @@ Saves factors(std::uint32_t needs) {
   return saves;
 }
 
-Array conv_composite(const Composite& c) {
-  const Array out = conv_of_patches(c.input(0), c.input(1), Statics(c.statics(), false).window);
-  if (!c.has(2)) return out;
+// out [batch, channels, positions...] and bias [channels].
+Array plus_bias(const Array& out, const Array& bias) {
   Shape column = Dims::filled(out.rank() - 1, 1);
   column[0] = out.shape()[1];
-  return out + reshape(c.input(2), column);
+  return out + reshape(bias, column);
+}
+
+Array conv_composite(const Composite& c) {
+  const Array out = conv_of_patches(c.input(0), c.input(1), Statics(c.statics(), false).window);
+  return c.has(2) ? plus_bias(out, c.input(2)) : out;
 }
 
 Array input_gradient_composite(const Composite& c) {
@@ -452,9 +456,7 @@ Array conv_transpose(const Array& x, const Array& weight, const Array& bias,
                                       to_string(bias.shape()) + ", expected " +
                                       to_string(Shape{out.shape()[1]}));
   }
-  Shape column = Dims::filled(out.rank() - 1, 1);
-  column[0] = out.shape()[1];
-  return out + reshape(bias, column);
+  return plus_bias(out, bias);
 } catch (const Error& error) {
   throw_as("conv_transpose", error);
 }

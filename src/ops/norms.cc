@@ -16,13 +16,6 @@ Dims norm_axes(const Array& x, const AllAxes& axes) {
   return everything;
 }
 
-void require_float_array(const char* op, const Array& x) {
-  if (is_float(x.dtype())) return;
-  throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
-                                    std::string(name(x.dtype())) +
-                                    ", expected f64, f32, f16 or bf16");
-}
-
 // The p-th root of sums that are not negative, and 0 at 0 with all its derivatives.
 Array root_of(const Array& sums, double p) {
   const Array zero = equal(sums, 0.0);

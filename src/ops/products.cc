@@ -22,11 +22,7 @@ Array scatter_matrix(const char* op, const Array& x, std::int64_t axis) {
                                       ", expected [n, variables] or [variables, n]");
   }
   const int along = normalize_axis(op, axis, 2);
-  if (!is_float(x.dtype())) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
-                                      std::string(name(x.dtype())) +
-                                      ", expected f64, f32, f16 or bf16");
-  }
+  require_float_array(op, x);
   const Array values = wide(along == 0 ? x : transpose(x));
   const Array centred = sub(values, mean(values, {0}, true));
   return matmul(transpose(centred), centred);

@@ -1,5 +1,6 @@
 // Logarithms and powers of other bases than e, hyperbolic functions, angles and lengths.
 #include "hearth/ops.h"
+#include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
@@ -44,15 +45,6 @@ std::vector<SampleCase> atan2_samples() {
     sample.inputs[0].hi = 2;
   }
   return samples;
-}
-
-Array record_one(const OpDef& op, const Array& x) {
-  const Array* const inputs[] = {&x};
-  return record(op, inputs, kNoParams);
-}
-Array record_two(const OpDef& op, const Array& a, const Array& b) {
-  const Array* const inputs[] = {&a, &b};
-  return record(op, inputs, kNoParams);
 }
 
 }  // namespace
@@ -185,19 +177,19 @@ constinit const OpDef hypot_op = elementwise({
 
 inline namespace v0 {
 
-Array log2(const Array& x) { return record_one(defs::log2_op, x); }
-Array log10(const Array& x) { return record_one(defs::log10_op, x); }
-Array exp2(const Array& x) { return record_one(defs::exp2_op, x); }
-Array sinh(const Array& x) { return record_one(defs::sinh_op, x); }
-Array cosh(const Array& x) { return record_one(defs::cosh_op, x); }
-Array asin(const Array& x) { return record_one(defs::asin_op, x); }
-Array acos(const Array& x) { return record_one(defs::acos_op, x); }
-Array atan(const Array& x) { return record_one(defs::atan_op, x); }
-Array asinh(const Array& x) { return record_one(defs::asinh_op, x); }
-Array acosh(const Array& x) { return record_one(defs::acosh_op, x); }
-Array atanh(const Array& x) { return record_one(defs::atanh_op, x); }
-Array atan2(const Array& y, const Array& x) { return record_two(defs::atan2_op, y, x); }
-Array hypot(const Array& a, const Array& b) { return record_two(defs::hypot_op, a, b); }
+Array log2(const Array& x) { return call(defs::log2_op, kNoParams, {&x}); }
+Array log10(const Array& x) { return call(defs::log10_op, kNoParams, {&x}); }
+Array exp2(const Array& x) { return call(defs::exp2_op, kNoParams, {&x}); }
+Array sinh(const Array& x) { return call(defs::sinh_op, kNoParams, {&x}); }
+Array cosh(const Array& x) { return call(defs::cosh_op, kNoParams, {&x}); }
+Array asin(const Array& x) { return call(defs::asin_op, kNoParams, {&x}); }
+Array acos(const Array& x) { return call(defs::acos_op, kNoParams, {&x}); }
+Array atan(const Array& x) { return call(defs::atan_op, kNoParams, {&x}); }
+Array asinh(const Array& x) { return call(defs::asinh_op, kNoParams, {&x}); }
+Array acosh(const Array& x) { return call(defs::acosh_op, kNoParams, {&x}); }
+Array atanh(const Array& x) { return call(defs::atanh_op, kNoParams, {&x}); }
+Array atan2(const Array& y, const Array& x) { return call(defs::atan2_op, kNoParams, {&y, &x}); }
+Array hypot(const Array& a, const Array& b) { return call(defs::hypot_op, kNoParams, {&a, &b}); }
 
 }  // namespace v0
 }  // namespace hearth

@@ -12,11 +12,7 @@ namespace {
 Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
                std::int64_t correction) {
   const std::uint32_t bits = axis_bits(op, axes, x.rank());
-  if (!is_float(x.dtype())) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
-                                      std::string(name(x.dtype())) +
-                                      ", expected f64, f32, f16 or bf16");
-  }
+  require_float_array(op, x);
   std::int64_t count = 1;
   for (int i = 0; i < x.rank(); ++i) {
     if ((bits >> i & 1u) != 0) count *= x.shape()[i];

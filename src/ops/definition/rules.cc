@@ -29,6 +29,13 @@ void require_accepted(const Inference& inference, DType dtype) {
                                        ", expected one of " + expected);
 }
 
+void require_float_array(const char* op, const Array& x) {
+  if (is_float(x.dtype())) return;
+  throw Error(ErrorCode::dtype, std::string(op) + ": not a float array; got " +
+                                    std::string(name(x.dtype())) +
+                                    ", expected f64, f32, f16 or bf16");
+}
+
 bool broadcasts_to(const Shape& from, const Shape& to) {
   const int extra = to.rank() - from.rank();
   if (extra < 0) return false;

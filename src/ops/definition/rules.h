@@ -30,6 +30,9 @@ void require_number_fits(const char* op, const Node& number, DType dtype);
 // Throws Error{dtype} unless the op's accepts_dtype takes `dtype`.
 void require_accepted(const Inference& inference, DType dtype);
 
+// Throws Error{dtype} unless x is of a float dtype: for functions that record several ops.
+void require_float_array(const char* op, const Array& x);
+
 // Whether `from` stretches to `to`: aligned at the last axis, extents are equal or 1.
 bool broadcasts_to(const Shape& from, const Shape& to);
 
