@@ -41,8 +41,8 @@ struct LocatedExtent {
 };
 
 // Throws the error that is being handled with ` at file:line` behind its text, unless it says a
-// site already. A site in the directory of `header`, one of these headers, is left out: it is not
-// the caller's.
+// site already. A site in or below the directory of `header`, one of these headers, is left out: it
+// is not the caller's.
 [[noreturn]] HEARTH_API void throw_at(const Error& error, CallSite site, const char* header);
 
 // The same of an Error that may name an op inside: `op` takes its place.

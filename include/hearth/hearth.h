@@ -12,7 +12,7 @@
 #include "hearth/indexing.h"
 #include "hearth/io.h"
 #include "hearth/nn.h"
-#include "hearth/nn_conv.h"
+#include "hearth/nn/conv.h"
 #include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"

@@ -27,7 +27,7 @@
 
 #include "hearth/array.h"
 #include "hearth/call_site.h"
-#include "hearth/tensor_types.h"
+#include "hearth/tensor/types.h"
 
 namespace hearth {
 inline namespace v0 {

@@ -28,13 +28,13 @@
 #include "hearth/call_site.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "hearth/tensor_arithmetic.h"
-#include "hearth/tensor_creation.h"
-#include "hearth/tensor_indexing.h"
-#include "hearth/tensor_methods.h"
-#include "hearth/tensor_shaping.h"
-#include "hearth/tensor_sorting.h"
-#include "hearth/tensor_types.h"
+#include "hearth/tensor/arithmetic.h"
+#include "hearth/tensor/creation.h"
+#include "hearth/tensor/indexing.h"
+#include "hearth/tensor/methods.h"
+#include "hearth/tensor/shaping.h"
+#include "hearth/tensor/sorting.h"
+#include "hearth/tensor/types.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -300,5 +300,5 @@ std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
 }  // namespace v0
 }  // namespace hearth
 
-#include "hearth/tensor_functions.h"
-#include "hearth/tensor_operators.h"
+#include "hearth/tensor/functions.h"
+#include "hearth/tensor/operators.h"

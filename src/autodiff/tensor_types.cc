@@ -1,4 +1,4 @@
-#include "hearth/tensor_types.h"
+#include "hearth/tensor/types.h"
 
 #include <string>
 

@@ -45,7 +45,8 @@ const char* name(ErrorCode code) noexcept {
 }
 
 void throw_at(const Error& error, CallSite site, const char* header) {
-  const bool is_callers = *site.file != '\0' && directory(site.file) != directory(header);
+  const bool is_callers =
+      *site.file != '\0' && !std::string_view(site.file).starts_with(directory(header));
   if (!is_callers || dynamic_cast<const LocatedError*>(&error) != nullptr) throw;
   throw LocatedError(error.code(), error.what() + (" at " + std::string(site.file)) + ":" +
                                        std::to_string(site.line));

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "hearth/nn_conv.h"
+#include "hearth/nn/conv.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {

@@ -41,7 +41,7 @@ struct Declarations {
 // structs and enums that end in a line of their own.
 Declarations parse_declarations(std::string_view header);
 
-// Those of hearth/ops.h and hearth/random.h, as the library was built with them.
+// Those of the headers of hearth/ops/ and of hearth/random.h, as the library was built with them.
 Declarations op_declarations();
 
 }  // namespace hearth::tools

@@ -10,7 +10,7 @@
 #include "hearth/call_site.h"
 #include "hearth/indexing.h"
 #include "hearth/ops.h"
-#include "hearth/tensor_types.h"
+#include "hearth/tensor/types.h"
 
 namespace hearth {
 inline namespace v0 {

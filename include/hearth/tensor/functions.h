@@ -1,5 +1,5 @@
 // Functions of typed tensors that ops.h has of arrays, where they do not follow from the op table
-// (tensor_methods.h), and Burn's modules of functions: activation, module and loss.
+// (tensor/methods.h), and Burn's modules of functions: activation, module and loss.
 //
 // Arguments have the order of ops.h, results are those of the methods: reductions over `dim` keep
 // it. Ranks are those that ops.h says; what may be undefined there is an optional tensor here.
@@ -19,7 +19,7 @@
 #include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
-#include "hearth/tensor_linalg.h"
+#include "hearth/tensor/linalg.h"
 
 namespace hearth {
 inline namespace v0 {

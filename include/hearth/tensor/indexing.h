@@ -1,5 +1,5 @@
 // Parts of a tensor: x[i], slice() of words, set(), narrow(), one_hot(). The base of Tensor that
-// has them; gather() and select() are in tensor_methods.h.
+// has them; gather() and select() are in tensor/methods.h.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 #include "hearth/call_site.h"
 #include "hearth/indexing.h"
 #include "hearth/ops.h"
-#include "hearth/tensor_types.h"
+#include "hearth/tensor/types.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -211,7 +211,7 @@ class Indexing {
       return made<Tensor<Rank + R - 1, K>>(hearth::take(array(), indices.array(), dim));
     });
   }
-  // scatter() and select_assign() of tensor_methods.h, which add, with any update.
+  // scatter() and select_assign() of tensor/methods.h, which add, with any update.
   Self scatter(std::int64_t dim, const Tensor<Rank, Int>& indices, const Self& values,
                IndexingUpdateOp update, CallSite site = CallSite::here()) const {
     return located(site, [&] {

@@ -1,0 +1,38 @@
+// Convolutions. Rules for all functions: hearth/ops.h.
+#pragma once
+
+#include <cstdint>
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// ---- Convolution
+
+// Of each spatial axis: a list has one number for each, or one for all of them.
+struct ConvOptions {
+  Dims stride = {};       // between positions; empty: 1
+  Dims padding = {};      // zeros before and after the input; empty: none
+  Dims padding_end = {};  // zeros after it, where they differ; empty: as padding
+  Dims dilation = {};     // between elements of the kernel; empty: 1
+  std::int64_t groups = 1;
+};
+// Convolution (cross-correlation) of x [batch, in, spatial...], with one to three spatial axes, and
+// weight [out, in / groups, kernel...]: [batch, out, positions...]. Each output channel sums over
+// the input channels of its group; bias [out] may be undefined. Float dtypes; halves are summed in
+// f32. Throws Error{shape} where the kernel does not fit into the padded input.
+HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
+                      const ConvOptions& options = {});
+
+struct ConvTransposeOptions : ConvOptions {
+  Dims output_padding = {};  // elements more at the end; below the stride or the dilation
+};
+// The gradient of conv for its input: x [batch, in, spatial...] and weight [in, out / groups,
+// kernel...] give [batch, out, extents...], (spatial - 1) * stride - padding - padding_end +
+// dilation * (kernel - 1) + 1 + output_padding each; bias [out] may be undefined.
+HEARTH_API Array conv_transpose(const Array& x, const Array& weight, const Array& bias = Array(),
+                                const ConvTransposeOptions& options = {});
+
+}  // namespace v0
+}  // namespace hearth
