@@ -67,8 +67,9 @@ std::int64_t matvec_split(const runtime::DeviceTraits& device, std::int64_t rows
 }
 
 // The batch axes, merged, and the steps of the matrix and the vector over them.
-struct Batch {
-  Batch(const Signature& signature, const Operands& operands) : shape(signature.output.shape) {
+struct MatvecBatch {
+  MatvecBatch(const Signature& signature, const Operands& operands)
+      : shape(signature.output.shape) {
     const int rank = shape.rank() - 2;
     shape.resize(rank);
     const auto matrix = static_cast<std::size_t>(operands.matrix);
@@ -87,14 +88,14 @@ struct Batch {
 bool fits_matvec(const Signature& signature) {
   const Operands operands = matvec_operands(signature);
   if (!is_worth_it(operands, signature.output.dtype)) return false;
-  const Batch batch(signature, operands);
+  const MatvecBatch batch(signature, operands);
   return batch.shape.rank() == 1 && batch.w[0] >= 0 && batch.x[0] >= 0;
 }
 
 Prepared prepare_matvec(const Signature& signature) {
   const DType dtype = signature.output.dtype;
   const Operands operands = matvec_operands(signature);
-  const Batch batch(signature, operands);
+  const MatvecBatch batch(signature, operands);
   const std::int64_t batches = batch.count;
 
   auto plan = std::make_shared<StepPlan>();
