@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,7 @@ inline bool is_of(std::string_view kernel, std::string_view name) {
 
 // Calls `work`, which reads its results, and expects that a kernel of each name ran meanwhile.
 template <class Work>
-void expect_ran(std::initializer_list<std::string_view> names, Work work) {
+void expect_ran(std::span<const std::string_view> names, Work work) {
   const runtime::Profile profile;
   work();
   std::string ran;
@@ -34,6 +35,10 @@ void expect_ran(std::initializer_list<std::string_view> names, Work work) {
     }
     EXPECT_TRUE(found) << name << " did not run, but" << ran;
   }
+}
+template <class Work>
+void expect_ran(std::initializer_list<std::string_view> names, Work work) {
+  expect_ran(std::span(names.begin(), names.size()), work);
 }
 template <class Work>
 void expect_ran(std::string_view name, Work work) {

@@ -1,5 +1,7 @@
 // conv and its gradients, for every GPU: kernels/conv/conv.metal.
 #include "kernels/conv/gathered.h"
+#include "kernels/conv/library.h"
+#include "kernels/launch/step_plan.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
@@ -17,6 +19,15 @@ Prepared prepare_tiles_of_conv(const Signature& signature) {
   return prepared_steps(conv_tile_steps(signature));
 }
 
+constexpr Implementation library_of(const OpDef* op) {
+  return {.name = "library",
+          .op = op,
+          .needs = [](const runtime::DeviceTraits& device) { return device.libraries.conv.exists; },
+          .accepts = accepts_conv_library,
+          .layout = LayoutNeed::dense,
+          .prepare = prepare_conv_library,
+          .launch = launch_steps};
+}
 constexpr Implementation channels_of(const OpDef* op) {
   return {.name = "channels",
           .op = op,
@@ -33,10 +44,13 @@ constexpr Implementation tiles_of(const OpDef* op) {
 }
 
 constexpr Implementation kConvFamily[] = {
+    library_of(&defs::conv_op),
     channels_of(&defs::conv_op),
     tiles_of(&defs::conv_op),
+    library_of(&defs::conv_input_gradient_op),
     channels_of(&defs::conv_input_gradient_op),
     tiles_of(&defs::conv_input_gradient_op),
+    library_of(&defs::conv_weight_gradient_op),
     channels_of(&defs::conv_weight_gradient_op),
     tiles_of(&defs::conv_weight_gradient_op),
 };

@@ -331,6 +331,14 @@ void conv_lines(device const T* a, device const T* b, device T* c, constant Conv
   }
 }
 
+// c = c + bias, one element a thread.
+template <typename T, typename A>
+void conv_bias(device T* c, device const T* bias, constant ConvJoinParams& p, Ctx ctx) {
+  long at = long(ctx.gid.x);
+  if (at >= p.count) return;
+  c[at] = T(A(c[at]) + A(bias[p.bias_base + at / p.inner % p.channels * p.bias_step]));
+}
+
 // c = the sum of the shares, and bias; one element a thread.
 template <typename T, typename A, bool kBias>
 void conv_join(device const A* parts, device const T* bias, device T* c, constant ConvJoinParams& p,

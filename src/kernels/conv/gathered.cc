@@ -216,6 +216,16 @@ double work_of(const Gathered& of) {
   return product_work(of.params.groups * of.classes(), of.params.m, of.n(), of.k());
 }
 
+ConvJoinParams join_params(const Signature& signature, const Gathered& of) {
+  const Shape& out = signature.output.shape;
+  return {.count = of.params.count,
+          .shares = of.params.shares,
+          .channels = out[1],
+          .inner = dense_step(out, 1),
+          .bias_base = of.params.bias_base,
+          .bias_step = of.params.bias_step};
+}
+
 }  // namespace
 
 bool accepts_gathered(const Signature& signature) {
@@ -269,19 +279,24 @@ std::shared_ptr<StepPlan> conv_tile_steps(const Signature& signature) {
                      .work(work_of(of))
                      .step(*plan, groups, {kThreads}, kThreads));
   if (!joins) return plan;
-  const Shape& out = signature.output.shape;
   plan->add_step(KernelCall(kConvFile, "conv_join", {type, sum, truth(of.has_bias)})
                      .read(sum, "parts", sums)
                      .read(type, "bias", bias)
                      .write(type, "c", result)
-                     .constants(ConvJoinParams{.count = p.count,
-                                               .shares = p.shares,
-                                               .channels = out[1],
-                                               .inner = dense_step(out, 1),
-                                               .bias_base = p.bias_base,
-                                               .bias_step = p.bias_step})
+                     .constants(join_params(signature, of))
                      .step(*plan, groups_for(p.count), {kThreads}, kThreads));
   return plan;
+}
+
+void add_conv_bias(StepPlan& plan, const Signature& signature) {
+  const Gathered of(signature);
+  const DType dtype = signature.output.dtype;
+  const std::string type = dialect_type(dtype);
+  plan.add_step(KernelCall(kConvFile, "conv_bias", {type, sum_type(dtype)})
+                    .read_write(type, "c", output_argument(signature))
+                    .read(type, "bias", input_argument(signature, 2))
+                    .constants(join_params(signature, of))
+                    .step(plan, groups_for(of.params.count), {kThreads}, kThreads));
 }
 
 std::shared_ptr<StepPlan> conv_channel_steps(const Signature& signature) {

@@ -13,6 +13,8 @@ bool accepts_gathered(const Signature& signature);
 bool has_few_channels(const Signature& signature);
 
 std::shared_ptr<StepPlan> conv_tile_steps(const Signature& signature);
+// out + bias in place of out: what follows a convolution without one.
+void add_conv_bias(StepPlan& plan, const Signature& signature);
 // For signatures of has_few_channels().
 std::shared_ptr<StepPlan> conv_channel_steps(const Signature& signature);
 

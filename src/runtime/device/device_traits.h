@@ -33,10 +33,15 @@ struct LibraryTraits {
     bool exists = false;
     bool on_request = false;
   };
+  // Convolutions of floats of up to 32 bits, and their gradients.
+  struct Conv {
+    bool exists = false;
+  };
 
   Matmul matmul;
   Attention attention;
   PlainAttention plain_attention;
+  Conv conv;
 };
 
 struct DeviceTraits : Properties {

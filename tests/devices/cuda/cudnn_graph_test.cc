@@ -12,6 +12,7 @@
 #include <set>
 
 #include "devices/cuda/cudnn/cudnn_attention.h"
+#include "devices/cuda/cudnn/cudnn_conv.h"
 #include "hearth/error.h"
 
 namespace hearth::cuda {
@@ -36,6 +37,7 @@ struct Fake {
   std::vector<std::int64_t> ids;  // of the last run
   std::vector<void*> pointers;
   int runs = 0;
+  std::vector<Api::NumericalNote> notes;  // that the engines of the first heuristics have
   std::vector<CudnnShape> memory_shapes;
 };
 Fake* fake = nullptr;
@@ -85,7 +87,13 @@ Status get_attribute(const Api::Descriptor descriptor, Api::Attribute name, Api:
     *count = 1;
     return Status::success;
   }
-  *count = fake->configs;
+  if (name == Api::Attribute::engine_numerical_note) {
+    *count = static_cast<std::int64_t>(fake->notes.size());
+    if (*count > wanted) return kFailure;
+    std::copy(fake->notes.begin(), fake->notes.end(), static_cast<Api::NumericalNote*>(elements));
+    return Status::success;
+  }
+  *count = name == Api::Attribute::enginecfg_engine ? 1 : fake->configs;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(wanted, *count); ++i) {
     known(static_cast<Api::Descriptor*>(elements)[i], "fill")->finalized = true;
   }
@@ -106,7 +114,7 @@ void note_memory(const Fake::Descriptor& tensor) {
     return;
   }
   const auto shape = values<std::int64_t>(tensor, Api::Attribute::tensor_dimensions);
-  fake->memory_shapes.push_back({shape[0], shape[1], shape[2], shape[3]});
+  fake->memory_shapes.push_back(CudnnShape(std::span(shape)));
 }
 
 Status finalize(Api::Descriptor descriptor) {
@@ -260,6 +268,74 @@ TEST_F(CudnnGraphs, NoPlanWhereAllEnginesAreRefusedOrWantTooMuch) {
   fake_.workspace = 2048;
   EXPECT_EQ(graph.compile(nullptr, 2047), nullptr);
   EXPECT_NE(graph.compile(nullptr, 2048), nullptr);
+}
+
+gpu::ConvProblem conv_problem(gpu::ConvProblem::Kind kind, std::int64_t axes) {
+  gpu::ConvProblem p;
+  p.kind = kind;
+  p.dtype = static_cast<std::int64_t>(DType::f32);
+  p.axes = axes;
+  p.batch = 2;
+  p.inputs = 6;
+  p.outputs = 4;
+  p.groups = 2;
+  for (std::int64_t i = 0; i < axes; ++i) {
+    p.extent[i] = 9 + i;
+    p.kernel[i] = 3;
+    p.positions[i] = 4;
+    p.stride[i] = 2;
+    p.dilation[i] = 1;
+    p.after[i] = i;
+  }
+  return p;
+}
+
+TEST_F(CudnnGraphs, ConvolutionsTakeTheirOperandsInTheOrderOfTheOp) {
+  using Kind = gpu::ConvProblem::Kind;
+  for (const std::int64_t axes : {1, 2, 3}) {
+    const auto shape = [&](std::int64_t first, std::int64_t second, std::int64_t extent,
+                           std::int64_t more) {
+      CudnnShape all = {first, second};
+      if (axes == 1) all.push_back(1);
+      for (std::int64_t i = 0; i < axes; ++i) all.push_back(extent + more * i);
+      return all;
+    };
+    const CudnnShape x = shape(2, 6, 9, 1), weight = shape(4, 3, 3, 0), y = shape(2, 4, 4, 0);
+    const std::pair<Kind, std::vector<CudnnShape>> orders[] = {
+        {Kind::forward, {x, weight, y}},
+        {Kind::input_gradient, {y, weight, x}},
+        {Kind::weight_gradient, {x, y, weight}}};
+    for (const auto& [kind, order] : orders) {
+      fake_.memory_shapes.clear();
+      const CudnnGraph graph = conv_graph(api_, conv_problem(kind, axes));
+      EXPECT_EQ(fake_.memory_shapes, order);
+      const auto plan = graph.compile(nullptr, 0, notes_unwanted_by(conv_problem(kind, axes)));
+      ASSERT_NE(plan, nullptr);
+      void* memory[] = {this, &fake_, &api_};
+      plan->run(nullptr, memory, nullptr);
+      EXPECT_EQ(fake_.pointers, std::vector<void*>(std::begin(memory), std::end(memory)));
+    }
+  }
+}
+
+TEST_F(CudnnGraphs, EnginesThatAreLessExactAreNotTaken) {
+  using Note = Api::NumericalNote;
+  gpu::ConvProblem p = conv_problem(gpu::ConvProblem::forward, 2);
+  const auto has_plan = [&](std::vector<Note> notes) {
+    fake_.notes = std::move(notes);
+    return conv_graph(api_, p).compile(nullptr, 0, notes_unwanted_by(p)) != nullptr;
+  };
+  EXPECT_TRUE(has_plan({}));
+  EXPECT_TRUE(has_plan({Note::nondeterministic}));
+  EXPECT_FALSE(has_plan({Note::tensor_core}));
+  EXPECT_FALSE(has_plan({Note::winograd}));
+  p.tf32 = 1;
+  EXPECT_TRUE(has_plan({Note::tensor_core}));
+  p.deterministic = 1;
+  EXPECT_FALSE(has_plan({Note::tensor_core, Note::nondeterministic}));
+  p.dtype = static_cast<std::int64_t>(DType::bf16);
+  EXPECT_TRUE(has_plan({Note::tensor_core}));
+  EXPECT_FALSE(has_plan({Note::tensor_core, Note::reduced_precision_reduction}));
 }
 
 TEST_F(CudnnGraphs, FailuresAreErrorsWithTheLibrarysWords) {

@@ -138,6 +138,67 @@ EQUAL(Api::Reduction::add, CUDNN_REDUCE_TENSOR_ADD);
 EQUAL(Api::Reduction::max, CUDNN_REDUCE_TENSOR_MAX);
 EQUAL(Api::HeuristicsMode::fallback, CUDNN_HEUR_MODE_FALLBACK);
 EQUAL(Api::HeuristicsMode::a, CUDNN_HEUR_MODE_A);
+EQUAL(Api::DescriptorType::convolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+EQUAL(Api::DescriptorType::engine, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+EQUAL(Api::DescriptorType::operation_convolution_forward,
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+EQUAL(Api::DescriptorType::operation_convolution_backward_filter,
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR);
+EQUAL(Api::DescriptorType::operation_convolution_backward_data,
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR);
+EQUAL(Api::Attribute::convolution_comp_type, CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
+EQUAL(Api::Attribute::convolution_conv_mode, CUDNN_ATTR_CONVOLUTION_CONV_MODE);
+EQUAL(Api::Attribute::convolution_dilations, CUDNN_ATTR_CONVOLUTION_DILATIONS);
+EQUAL(Api::Attribute::convolution_filter_strides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+EQUAL(Api::Attribute::convolution_post_paddings, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+EQUAL(Api::Attribute::convolution_pre_paddings, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+EQUAL(Api::Attribute::convolution_spatial_dims, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+EQUAL(Api::Attribute::enginecfg_engine, CUDNN_ATTR_ENGINECFG_ENGINE);
+EQUAL(Api::Attribute::operation_convolution_forward_alpha,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA);
+EQUAL(Api::Attribute::operation_convolution_forward_beta,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA);
+EQUAL(Api::Attribute::operation_convolution_forward_conv_desc,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
+EQUAL(Api::Attribute::operation_convolution_forward_w, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W);
+EQUAL(Api::Attribute::operation_convolution_forward_x, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+EQUAL(Api::Attribute::operation_convolution_forward_y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_alpha,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_beta,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_conv_desc,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_w,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_dx,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX);
+EQUAL(Api::Attribute::operation_convolution_bwd_data_dy,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_alpha,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_beta,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_conv_desc,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_dw,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_x,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X);
+EQUAL(Api::Attribute::operation_convolution_bwd_filter_dy,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
+EQUAL(Api::Attribute::engine_numerical_note, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+EQUAL(Api::AttributeType::float_, CUDNN_TYPE_FLOAT);
+EQUAL(Api::AttributeType::convolution_mode, CUDNN_TYPE_CONVOLUTION_MODE);
+EQUAL(Api::AttributeType::numerical_note, CUDNN_TYPE_NUMERICAL_NOTE);
+EQUAL(Api::ConvolutionMode::cross_correlation, CUDNN_CROSS_CORRELATION);
+EQUAL(Api::NumericalNote::tensor_core, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+EQUAL(Api::NumericalNote::down_convert_inputs, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+EQUAL(Api::NumericalNote::reduced_precision_reduction,
+      CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
+EQUAL(Api::NumericalNote::fft, CUDNN_NUMERICAL_NOTE_FFT);
+EQUAL(Api::NumericalNote::nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+EQUAL(Api::NumericalNote::winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD);
 #undef EQUAL
 
 TEST(CudnnPrototypes, MatchTheLibrary) { EXPECT_GE(CUDNN_GRAPH_MAJOR, 9); }

@@ -5,6 +5,7 @@
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 #include "kernels/attention/library/problem.h"
+#include "machines/sim/sim_library_conv.h"
 
 namespace hearth::sim {
 namespace {
@@ -142,7 +143,10 @@ void replace(std::string* text, const std::string& what, const std::string& by) 
 }  // namespace
 
 runtime::LibraryTraits LibraryDriver::libraries() const {
-  return {.matmul = {}, .attention = {.exists = true, .max_columns = 256}, .plain_attention = {}};
+  runtime::LibraryTraits traits;
+  traits.attention = {.exists = true, .max_columns = 256};
+  traits.conv.exists = true;
+  return traits;
 }
 
 std::unique_ptr<runtime::Function> LibraryDriver::library_function(const runtime::LibraryCall& call,
@@ -150,12 +154,17 @@ std::unique_ptr<runtime::Function> LibraryDriver::library_function(const runtime
   if (refuses_) {
     throw Error(ErrorCode::unsupported, call.name + ": refused; got a call, expected none");
   }
-  const AttentionProblem problem = gpu::attention_problem(call);
   runtime::KernelSource source;
   source.name = call.name;
-  source.function = "library_attention";
   source.parameters = call.parameters;
   source.max_threads = 32;
+  if (call.function == gpu::kConvFunction) {
+    source.function = "library_conv";
+    source.text = library_conv_text(call);
+    return load(source, compile(source));
+  }
+  const AttentionProblem problem = gpu::attention_problem(call);
+  source.function = "library_attention";
   std::string body = problem.backward != 0 ? kBackward : kForward;
   std::ostringstream scale;
   scale << std::showpoint << problem.scale;

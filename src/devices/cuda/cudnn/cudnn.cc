@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "devices/cuda/cudnn/cudnn_attention.h"
+#include "devices/cuda/cudnn/cudnn_conv.h"
 #include "hearth/error.h"
 #include "kernels/attention/library/problem.h"
+#include "kernels/conv/problem.h"
 
 namespace hearth::cuda {
 namespace {
@@ -41,18 +43,16 @@ CudnnAttention attention_of(const gpu::AttentionProblem& p) {
   return a;
 }
 
-// One gpu::AttentionProblem.
-class CudnnAttentionFunction final : public LibraryFunction {
+// A graph whose arguments are memory, but for one.
+class CudnnFunction final : public LibraryFunction {
  public:
-  CudnnAttentionFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call)
-      : LibraryFunction(context, call), library_(library), problem_(gpu::attention_problem(call)) {
-    const CudnnAttention attention = attention_of(problem_);
-    const CudnnGraph graph = problem_.backward != 0
-                                 ? attention_backward_graph(library_.api(), attention)
-                                 : attention_graph(library_.api(), attention);
+  CudnnFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call,
+                const CudnnGraph& graph, std::size_t workspace, std::int64_t workspace_bytes,
+                std::span<const CudnnApi::NumericalNote> unwanted = {})
+      : LibraryFunction(context, call), library_(library), workspace_(workspace) {
     const Context::Scope scope(context, Context::Use::call);
     const std::lock_guard lock(library_.lock());
-    plan_ = graph.compile(library_.handle(context.stream()), problem_.workspace_bytes);
+    plan_ = graph.compile(library_.handle(context.stream()), workspace_bytes, unwanted);
     if (plan_ == nullptr) {
       throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
                                               context.name() + "; got version " +
@@ -63,20 +63,38 @@ class CudnnAttentionFunction final : public LibraryFunction {
 
   void enqueue(const runtime::Command& command, Stream stream) const override {
     check_arguments(command);
-    const std::size_t workspace = gpu::workspace_parameter(problem_);
     std::vector<void*> memory;
     for (std::size_t i = 0; i < command.arguments.size(); ++i) {
-      if (i != workspace) memory.push_back(command.arguments[i].address);
+      if (i != workspace_) memory.push_back(command.arguments[i].address);
     }
     const std::lock_guard lock(library_.lock());
-    plan_->run(library_.handle(stream), memory, command.arguments[workspace].address);
+    plan_->run(library_.handle(stream), memory, command.arguments[workspace_].address);
   }
 
  private:
   Cudnn& library_;
-  const gpu::AttentionProblem problem_;
+  const std::size_t workspace_;
   std::unique_ptr<const CudnnPlan> plan_;
 };
+
+std::unique_ptr<LibraryFunction> attention_function(Cudnn& library, Context& context,
+                                                    const runtime::LibraryCall& call) {
+  const gpu::AttentionProblem problem = gpu::attention_problem(call);
+  const CudnnAttention attention = attention_of(problem);
+  const CudnnGraph graph = problem.backward != 0
+                               ? attention_backward_graph(library.api(), attention)
+                               : attention_graph(library.api(), attention);
+  return std::make_unique<CudnnFunction>(
+      library, context, call, graph, gpu::workspace_parameter(problem), problem.workspace_bytes);
+}
+
+std::unique_ptr<LibraryFunction> conv_function(Cudnn& library, Context& context,
+                                               const runtime::LibraryCall& call) {
+  const gpu::ConvProblem problem = gpu::conv_problem(call);
+  return std::make_unique<CudnnFunction>(library, context, call, conv_graph(library.api(), problem),
+                                         gpu::kConvWorkspaceParameter, problem.workspace_bytes,
+                                         notes_unwanted_by(problem));
+}
 
 }  // namespace
 
@@ -96,14 +114,16 @@ bool Cudnn::has_attention() const {
 
 void Cudnn::add_to(runtime::LibraryTraits& traits) const {
   if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
+  traits.conv.exists = true;
 }
 
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
                                                  runtime::Autotuner& /*tuner*/) {
+  if (call.function == gpu::kConvFunction) return conv_function(*this, context_, call);
   const bool is_attention =
       call.function == gpu::kAttentionFunction || call.function == gpu::kAttentionBackwardFunction;
   if (!is_attention || !has_attention()) return nullptr;
-  return std::make_unique<CudnnAttentionFunction>(*this, context_, call);
+  return attention_function(*this, context_, call);
 }
 
 CudnnApi::Handle Cudnn::handle(Stream stream) {

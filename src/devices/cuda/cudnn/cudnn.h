@@ -9,7 +9,8 @@
 
 namespace hearth::cuda {
 
-// Serves gpu::AttentionProblem. The card's part of the library is made when it is first needed.
+// Serves gpu::AttentionProblem and gpu::ConvProblem. The card's part of the library is made when it
+// is first needed.
 class Cudnn final : public VendorLibrary {
  public:
   // `capability` of the card; 9.0 is 90.

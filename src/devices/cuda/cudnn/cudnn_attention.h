@@ -12,10 +12,10 @@ namespace hearth::cuda {
 // strides are multiples of 16 bytes.
 struct CudnnAttention {
   CudnnApi::DataType type = CudnnApi::DataType::bfloat16;
-  CudnnShape q{}, k{}, v{};
-  CudnnShape q_strides{}, k_strides{}, v_strides{};
-  CudnnShape out_strides{}, grad_strides{};
-  CudnnShape bias{}, bias_strides{};  // added to the scores; [0, ...]: none
+  CudnnShape q, k, v;
+  CudnnShape q_strides, k_strides, v_strides;
+  CudnnShape out_strides, grad_strides;
+  CudnnShape bias, bias_strides;  // added to the scores; [] or [0, ...]: none
   float scale = 1;
   bool causal = false;         // aligned at the last key that exists
   bool bounded = false;        // how many keys exist is read from memory; not for the gradient
@@ -23,7 +23,7 @@ struct CudnnAttention {
 
   CudnnShape out() const { return {q[0], q[1], q[2], v[3]}; }
   CudnnShape rows() const { return {q[0], q[1], q[2], 1}; }
-  bool has_bias() const { return bias[0] > 0; }
+  bool has_bias() const { return bias.rank() > 0 && bias[0] > 0; }
 };
 
 // Memory of the plan: q, k, v; the bias, if any; where bounded, how many keys and how many rows

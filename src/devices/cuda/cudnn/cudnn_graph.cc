@@ -1,5 +1,7 @@
 #include "devices/cuda/cudnn/cudnn_graph.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "hearth/error.h"
@@ -46,6 +48,26 @@ std::vector<CudnnDescriptor> engine_configs(const CudnnApi& api, const CudnnDesc
   return configs;
 }
 
+// Whether the engine that a configuration is of has one of `notes`.
+bool has_note(const CudnnApi& api, const CudnnDescriptor& config,
+              std::span<const CudnnApi::NumericalNote> notes) {
+  if (notes.empty()) return false;
+  const CudnnDescriptor engine(api, DescriptorType::engine);
+  CudnnApi::Descriptor handle = engine.get();
+  std::int64_t count = 0;
+  check(api,
+        api.cudnnBackendGetAttribute(config.get(), Attribute::enginecfg_engine,
+                                     AttributeType::backend_descriptor, 1, &count, &handle),
+        "cudnnBackendGetAttribute");
+  std::array<CudnnApi::NumericalNote, 32> own{};
+  check(api,
+        api.cudnnBackendGetAttribute(engine.get(), Attribute::engine_numerical_note,
+                                     AttributeType::numerical_note, own.size(), &count, own.data()),
+        "cudnnBackendGetAttribute");
+  const auto end = own.begin() + std::min<std::int64_t>(count, own.size());
+  return std::find_first_of(own.begin(), end, notes.begin(), notes.end()) != end;
+}
+
 }  // namespace
 
 CudnnDescriptor::CudnnDescriptor(const CudnnApi& api, DescriptorType type) : api_(&api) {
@@ -71,7 +93,9 @@ bool CudnnDescriptor::try_finalize() {
 }
 
 CudnnShape dense_strides(const CudnnShape& shape) {
-  return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1};
+  CudnnShape strides = Dims::filled(shape.rank(), 1);
+  for (int i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
 }
 
 void CudnnPlan::run(CudnnApi::Handle handle, std::span<void* const> memory, void* workspace) const {
@@ -93,8 +117,8 @@ CudnnGraph::Value CudnnGraph::add(DataType type, const CudnnShape& shape, const 
   const auto id = static_cast<std::int64_t>(tensors_.size()) + 1;
   CudnnDescriptor tensor(*api_, DescriptorType::tensor);
   tensor.set(Attribute::tensor_data_type, AttributeType::data_type, type);
-  tensor.set(Attribute::tensor_dimensions, AttributeType::int64, 4, shape.data());
-  tensor.set(Attribute::tensor_strides, AttributeType::int64, 4, strides.data());
+  tensor.set(Attribute::tensor_dimensions, AttributeType::int64, shape.rank(), shape.data());
+  tensor.set(Attribute::tensor_strides, AttributeType::int64, strides.rank(), strides.data());
   tensor.set(Attribute::tensor_unique_id, AttributeType::int64, id);
   tensor.set(Attribute::tensor_byte_alignment, AttributeType::int64, kAlignment);
   tensor.set(Attribute::tensor_is_virtual, AttributeType::boolean, is_virtual);
@@ -196,6 +220,58 @@ void CudnnGraph::reduce(CudnnApi::Reduction reduction, Value x, Value y) {
   operation.finalize();
 }
 
+void CudnnGraph::convolution(Convolution kind, Value x, Value w, Value y, const Window& window,
+                             DataType math) {
+  struct Names {
+    DescriptorType operation;
+    Attribute alpha, beta, convolution, x, w, y;
+  };
+  static constexpr Names kNames[] = {
+      {DescriptorType::operation_convolution_forward,
+       Attribute::operation_convolution_forward_alpha,
+       Attribute::operation_convolution_forward_beta,
+       Attribute::operation_convolution_forward_conv_desc,
+       Attribute::operation_convolution_forward_x, Attribute::operation_convolution_forward_w,
+       Attribute::operation_convolution_forward_y},
+      {DescriptorType::operation_convolution_backward_data,
+       Attribute::operation_convolution_bwd_data_alpha,
+       Attribute::operation_convolution_bwd_data_beta,
+       Attribute::operation_convolution_bwd_data_conv_desc,
+       Attribute::operation_convolution_bwd_data_dx, Attribute::operation_convolution_bwd_data_w,
+       Attribute::operation_convolution_bwd_data_dy},
+      {DescriptorType::operation_convolution_backward_filter,
+       Attribute::operation_convolution_bwd_filter_alpha,
+       Attribute::operation_convolution_bwd_filter_beta,
+       Attribute::operation_convolution_bwd_filter_conv_desc,
+       Attribute::operation_convolution_bwd_filter_x,
+       Attribute::operation_convolution_bwd_filter_dw,
+       Attribute::operation_convolution_bwd_filter_dy},
+  };
+  const Names& names = kNames[static_cast<std::size_t>(kind)];
+  const std::int64_t axes = window.stride.rank();
+  CudnnDescriptor& walk = parts_.emplace_back(*api_, DescriptorType::convolution);
+  walk.set(Attribute::convolution_comp_type, AttributeType::data_type, math);
+  walk.set(Attribute::convolution_conv_mode, AttributeType::convolution_mode,
+           CudnnApi::ConvolutionMode::cross_correlation);
+  walk.set(Attribute::convolution_spatial_dims, AttributeType::int64, axes);
+  const auto list = [&](Attribute name, const CudnnShape& items) {
+    walk.set(name, AttributeType::int64, axes, items.data());
+  };
+  list(Attribute::convolution_dilations, window.dilation);
+  list(Attribute::convolution_filter_strides, window.stride);
+  list(Attribute::convolution_pre_paddings, window.before);
+  list(Attribute::convolution_post_paddings, window.after);
+  walk.finalize();
+  CudnnDescriptor& operation = operations_.emplace_back(*api_, names.operation);
+  operation.set(names.convolution, walk);
+  operation.set(names.x, of(x));
+  operation.set(names.w, of(w));
+  operation.set(names.y, of(y));
+  operation.set(names.alpha, AttributeType::float_, 1.0F);
+  operation.set(names.beta, AttributeType::float_, 0.0F);
+  operation.finalize();
+}
+
 void CudnnGraph::reshape(Value x, Value y) {
   CudnnDescriptor& operation = operations_.emplace_back(*api_, DescriptorType::operation_reshape);
   operation.set(Attribute::operation_reshape_xdesc, of(x));
@@ -203,8 +279,9 @@ void CudnnGraph::reshape(Value x, Value y) {
   operation.finalize();
 }
 
-std::unique_ptr<const CudnnPlan> CudnnGraph::compile(CudnnApi::Handle handle,
-                                                     std::int64_t workspace_bytes) const {
+std::unique_ptr<const CudnnPlan> CudnnGraph::compile(
+    CudnnApi::Handle handle, std::int64_t workspace_bytes,
+    std::span<const CudnnApi::NumericalNote> unwanted) const {
   CudnnDescriptor graph(*api_, DescriptorType::operation_graph);
   std::vector<CudnnApi::Descriptor> operations;
   for (const CudnnDescriptor& operation : operations_) operations.push_back(operation.get());
@@ -214,6 +291,7 @@ std::unique_ptr<const CudnnPlan> CudnnGraph::compile(CudnnApi::Handle handle,
   if (!graph.try_finalize()) return nullptr;
   for (const auto mode : {CudnnApi::HeuristicsMode::a, CudnnApi::HeuristicsMode::fallback}) {
     for (const CudnnDescriptor& config : engine_configs(*api_, graph, mode)) {
+      if (has_note(*api_, config, unwanted)) continue;
       CudnnDescriptor plan(*api_, DescriptorType::execution_plan);
       plan.set(Attribute::execution_plan_handle, AttributeType::handle, handle);
       plan.set(Attribute::execution_plan_engine_config, config);

@@ -2,7 +2,6 @@
 // to.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <initializer_list>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "devices/cuda/cudnn/cudnn_api.h"
+#include "hearth/shape.h"
 
 namespace hearth::cuda {
 
@@ -44,7 +44,7 @@ class CudnnDescriptor {
   CudnnApi::Descriptor descriptor_ = nullptr;
 };
 
-using CudnnShape = std::array<std::int64_t, 4>;
+using CudnnShape = Dims;
 
 // A compiled graph.
 class CudnnPlan {
@@ -99,14 +99,23 @@ class CudnnGraph {
   void matmul(Value a, Value b, Value c) { matmul(a, b, c, {kNone, kNone, kNone}); }
   // Over the axes where y has extent 1.
   void reduce(CudnnApi::Reduction operation, Value x, Value y);
+  // y, dx or dw of a convolution of x [batch, in, spatial...] and w [out, in / groups, kernel...]:
+  // the groups are what the channels say.
+  enum class Convolution : std::uint8_t { forward, input_gradient, weight_gradient };
+  struct Window {
+    CudnnShape stride, dilation, before, after;
+  };
+  void convolution(Convolution kind, Value x, Value w, Value y, const Window& window,
+                   DataType math);
   // The same elements under another shape and strides.
   void reshape(Value x, Value y);
 
   const CudnnShape& shape(Value x) const { return tensors_[static_cast<std::size_t>(x)].shape; }
   // Null where the library has no engine for the graph on this card that makes do with so much
-  // workspace.
-  std::unique_ptr<const CudnnPlan> compile(CudnnApi::Handle handle,
-                                           std::int64_t workspace_bytes) const;
+  // workspace and has none of the notes `unwanted`.
+  std::unique_ptr<const CudnnPlan> compile(
+      CudnnApi::Handle handle, std::int64_t workspace_bytes,
+      std::span<const CudnnApi::NumericalNote> unwanted = {}) const;
 
  private:
   struct Tensor {

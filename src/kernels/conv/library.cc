@@ -1,0 +1,115 @@
+#include "kernels/conv/library.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "graph/switches.h"
+#include "kernels/conv/gathered.h"
+#include "kernels/conv/problem.h"
+#include "kernels/launch/kernel_call.h"
+#include "ops/conv_window.h"
+#include "ops/definition/defs.h"
+
+namespace hearth::gpu {
+namespace {
+
+// A workspace takes at most 1 / kConvWorkspaceOfMemory of a device's memory.
+constexpr std::int64_t kConvWorkspaceOfMemory = 32;
+// What a library needs beside copies of the operands.
+constexpr std::int64_t kMinConvWorkspace = std::int64_t{32} << 20;
+
+ConvProblem problem_of(const Signature& signature) {
+  ParamReader statics(signature.statics);
+  const ConvWindow window(statics);
+  const Shape& first = signature.inputs[0].shape;
+  const Shape& second = signature.inputs[1].shape;
+  const Shape& out = signature.output.shape;
+  ConvProblem problem;
+  const Shape* x = &first;
+  const Shape* weight = &second;
+  const Shape* grad = &out;
+  if (signature.op == &defs::conv_input_gradient_op) {
+    problem.kind = ConvProblem::input_gradient;
+    x = &out;
+    grad = &first;
+  } else if (signature.op == &defs::conv_weight_gradient_op) {
+    problem.kind = ConvProblem::weight_gradient;
+    weight = &out;
+    grad = &second;
+  }
+  problem.dtype = static_cast<std::int64_t>(signature.output.dtype);
+  problem.tf32 = signature.output.dtype == DType::f32 && switches().tf32 ? 1 : 0;
+  problem.deterministic = switches().deterministic ? 1 : 0;
+  problem.axes = window.axes();
+  problem.batch = (*x)[0];
+  problem.inputs = (*x)[1];
+  problem.outputs = (*grad)[1];
+  problem.groups = window.groups;
+  for (int i = 0; i < window.axes(); ++i) {
+    problem.extent[i] = (*x)[i + 2];
+    problem.kernel[i] = (*weight)[i + 2];
+    problem.positions[i] = (*grad)[i + 2];
+    problem.stride[i] = window.stride[i];
+    problem.dilation[i] = window.dilation[i];
+    problem.before[i] = window.before[i];
+    problem.after[i] = window.after[i];
+  }
+  return problem;
+}
+
+// Copies of all operands in the order that the library's kernels like, in f32.
+std::int64_t workspace_of(const Signature& signature) {
+  std::int64_t elements = element_count(signature.output.shape);
+  for (int i = 0; i < 2; ++i) {
+    elements += element_count(signature.inputs[static_cast<std::size_t>(i)].shape);
+  }
+  std::int64_t bytes = elements * size_of(DType::f32) + kMinConvWorkspace;
+  if (signature.device->memory > 0) {
+    bytes = std::min(
+        bytes, std::max(signature.device->memory / kConvWorkspaceOfMemory, kMinConvWorkspace));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool accepts_conv_library(const Signature& signature) {
+  const ConvProblem problem = problem_of(signature);
+  if (signature.output.dtype == DType::f64 || !accepts_gathered(signature)) return false;
+  if (element_count(signature.output.shape) == 0) return true;
+  for (int i = 0; i < 2; ++i) {
+    if (element_count(signature.inputs[static_cast<std::size_t>(i)].shape) == 0) return false;
+  }
+  // Gradients of fewer positions than the window makes are none that a library knows.
+  ParamReader statics(signature.statics);
+  const ConvWindow window(statics);
+  for (int i = 0; i < problem.axes; ++i) {
+    if (window.positions(i, problem.extent[i], problem.kernel[i]) != problem.positions[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Prepared prepare_conv_library(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const Shape& out = signature.output.shape;
+  if (element_count(out) == 0) return prepared_steps(std::move(plan));
+  ConvProblem problem = problem_of(signature);
+  problem.workspace_bytes = workspace_of(signature);
+  const StepArgument result = output_argument(signature);
+  Step step;
+  step.kernel = &plan->add_library_call(conv_call(problem));
+  step.arguments = {input_argument(signature, 0), input_argument(signature, 1), result,
+                    workspace(*plan, problem.workspace_bytes)};
+  plan->add_step(std::move(step));
+  if (signature.inputs.size() > 2 && !signature.inputs[2].absent) {
+    add_conv_bias(*plan, signature);
+  }
+  // Where the library refuses the call.
+  plan->set_fallback(has_few_channels(signature) ? conv_channel_steps(signature)
+                                                 : conv_tile_steps(signature));
+  return prepared_steps(std::move(plan));
+}
+
+}  // namespace hearth::gpu

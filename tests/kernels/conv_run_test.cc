@@ -1,0 +1,124 @@
+// Convolutions against those of the CPU in f64: by Hearth's kernels (tiles of both shapes, shares
+// of long sums, groups of few channels, classes of a stride), by a vendor's library, on a simulator
+// by plain loops in its place, and by what follows where it takes no call.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "devices/gpu/gpu_device.h"
+#include "hearth/device.h"
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+#include "machines/sim/sim_library.h"
+#include "ran.h"
+
+namespace hearth {
+namespace {
+
+using namespace check;
+
+struct Problem {
+  Shape x, weight;
+  ConvOptions options;
+  std::vector<std::string_view> kernels;  // that must have run for the result and both gradients
+};
+
+// The result, and the gradients of its sum, weighted.
+std::vector<Values> run(const std::vector<Array>& operands, const ConvOptions& options) {
+  const auto convolved = [&](std::span<const Array> in) {
+    return conv(in[0], in[1], in[2], options);
+  };
+  const Array out = convolved(operands);
+  const Array weights = to_device(random_array(out.shape(), out.dtype(), -1, 1, 9), out.device());
+  const auto gradients =
+      grad(FunctionOfMany([&](std::span<const Array> in) { return sum(convolved(in) * weights); }));
+  std::vector<Values> all = {out.to_doubles()};
+  for (const Array& each : gradients(operands)) all.push_back(each.to_doubles());
+  return all;
+}
+
+// The same values in memory of another order.
+Array turned(const Array& x) {
+  Dims back;
+  for (int i = x.rank() - 1; i >= 0; --i) back.push_back(i);
+  return permute(contiguous(permute(x, back)), back);
+}
+
+enum class Way : std::uint8_t { kernels, library, refused, cards };
+
+std::vector<Device> devices(Way way) {
+  if (way == Way::cards) {
+    std::vector<Device> found;
+    for (const Device& device : Device::all()) {
+      if (device.name().starts_with("cuda")) found.push_back(device);
+    }
+    return found;
+  }
+  const auto make = [](int index, std::unique_ptr<sim::SimDriver> driver) {
+    return Device(new gpu::GpuDevice("sim", index, std::move(driver)));
+  };
+  // Devices live as long as the process.
+  static const Device kernels = make(3, std::make_unique<sim::SimDriver>());
+  static const Device library = make(4, std::make_unique<sim::LibraryDriver>());
+  static const Device refused = make(5, std::make_unique<sim::LibraryDriver>(true));
+  return {way == Way::kernels ? kernels : way == Way::library ? library : refused};
+}
+
+class ConvRun : public ::testing::TestWithParam<std::tuple<Way, DType>> {};
+
+TEST_P(ConvRun, IsThatOfTheCpu) {
+  const auto [way, dtype] = GetParam();
+  const Problem problems[] = {
+      {{2, 5, 9, 11}, {70, 5, 3, 3}, {.padding = {1}}, {"conv_tiles"}},
+      {{2, 64, 9, 10}, {8, 64, 3, 3}, {.stride = {2, 3}, .padding = {1, 2}}, {"conv_tiles"}},
+      {{1, 6, 40},
+       {4, 3, 5},
+       {.stride = {3}, .padding = {2}, .dilation = {2}, .groups = 2},
+       {"conv_direct"}},
+      {{2, 7, 12, 13},
+       {7, 1, 3, 3},
+       {.stride = {2}, .padding = {1}, .groups = 7},
+       {"conv_direct", "conv_lines"}},
+      {{4, 3, 24, 24}, {8, 3, 3, 3}, {}, {"conv_join"}},
+      {{1, 2, 5, 6, 7},
+       {5, 2, 2, 3, 3},
+       {.stride = {1, 2, 1}, .padding = {0, 1, 1}},
+       {"conv_tiles"}},
+      {{1, 4, 7, 7}, {4, 4, 2, 2}, {.stride = {4}, .dilation = {2}}, {"conv_direct"}},
+  };
+  for (const Device& device : devices(way)) {
+    for (const Problem& p : problems) {
+      for (const bool is_turned : {false, true}) {
+        SCOPED_TRACE(device.name() + " " + to_string(p.x) + " " + to_string(p.weight));
+        const std::vector<Array> operands = {random_array(p.x, dtype, -1, 1, 3),
+                                             random_array(p.weight, dtype, -1, 1, 4),
+                                             random_array({p.weight[0]}, dtype, -1, 1, 5)};
+        std::vector<Array> on_device, in_f64;
+        for (const Array& each : operands) {
+          const Array there = to_device(each, device);
+          on_device.push_back(is_turned ? turned(there) : there);
+          in_f64.push_back(cast(each, DType::f64));
+        }
+        const std::vector<Values> wanted = run(in_f64, p.options);
+        const bool is_called = way == Way::library && dtype != DType::f64;
+        std::vector<std::string_view> kernels = p.kernels;
+        if (is_called) kernels = {"library_conv", "library_conv_weight_gradient", "conv_bias"};
+        if (way == Way::cards) kernels.clear();
+        std::vector<Values> got;
+        hearth::testing::expect_ran(kernels, [&] { got = run(on_device, p.options); });
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+          expect_within(got[i], wanted[i], tolerance(dtype), "result " + std::to_string(i));
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Floats, ConvRun,
+    ::testing::Combine(::testing::Values(Way::kernels, Way::library, Way::refused, Way::cards),
+                       ::testing::Values(DType::f32, DType::f64, DType::bf16)));
+
+}  // namespace
+}  // namespace hearth
