@@ -108,7 +108,9 @@ TEST_P(ConvRun, IsThatOfTheCpu) {
         std::vector<Values> got;
         hearth::testing::expect_ran(kernels, [&] { got = run(on_device, p.options); });
         for (std::size_t i = 0; i < wanted.size(); ++i) {
-          expect_within(got[i], wanted[i], tolerance(dtype), "result " + std::to_string(i));
+          // A card's library adds in an order of its own.
+          const double share = (way == Way::cards ? 4 : 1) * tolerance(dtype);
+          expect_within(got[i], wanted[i], share, "result " + std::to_string(i));
         }
       }
     }

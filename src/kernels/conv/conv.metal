@@ -236,17 +236,28 @@ void conv_tiles(device const T* a, device const T* b, device const T* bias, devi
   }
 }
 
-template <typename T, typename A, int kAxes, bool kClasses, bool kBias>
+template <typename T, typename A, typename I, int kAxes, bool kClasses, bool kBias>
 void conv_direct(device const T* a, device const T* b, device const T* bias, device T* c,
                  constant ConvParams& p, Ctx ctx) {
   uint classes = conv_classes<kAxes, kClasses>(p), turns = uint(p.groups) * classes;
-  int line = int(ctx.tg.y);
+  int line = int(ctx.tg.y), channels = int(p.k_outer);
+  I a_outer = I(p.a_outer), b_outer = I(p.b_k_outer);
+  // Missing axes have one element.
+  int move[3] = {0, 0, 0}, most[3] = {1, 1, 1};
+  I a_step[3] = {I(0), I(0), I(0)}, b_step[3] = {I(0), I(0), I(0)};
+#pragma unroll
+  for (int axis = 0; axis < kAxes; ++axis) {
+    move[axis] = int(p.k_move[axis]);
+    most[axis] = int(p.extent[axis]);
+    a_step[axis] = I(p.a_step[axis]);
+    b_step[axis] = I(p.b_step[axis]);
+  }
   for (uint z = ctx.tg.z; z < turns; z += ctx.ntg.z) {
     ConvTurn turn = conv_turn(z, classes, 1u);
     ConvClass<kAxes> of = conv_class<kAxes, kClasses>(turn.index, p);
     if (int(ctx.gid.x) >= of.n) continue;
     int at[3] = {0, 0, 0}, first[3] = {0, 0, 0}, extent[3] = {1, 1, 1};
-    long outer = conv_place<kAxes>(int(ctx.gid.x), of.n_extent, at);
+    int outer = conv_place<kAxes>(int(ctx.gid.x), of.n_extent, at);
     long spot = of.c_base + long(turn.group) * p.c_group + outer * p.c_outer + line * p.c_m;
 #pragma unroll
     for (int axis = 0; axis < kAxes; ++axis) {
@@ -257,42 +268,50 @@ void conv_direct(device const T* a, device const T* b, device const T* bias, dev
     device const T* a_at = a + of.a_base + long(turn.group) * p.a_group + line * p.a_m;
     device const T* b_at = b + p.b_base + long(turn.group) * p.b_group + outer * p.b_n_outer;
     A sum = A(0);
-    for (long channel = 0; channel < p.k_outer; ++channel) {
-      for (int x = 0; x < extent[0]; ++x) {
-        int place0 = first[0] + x * int(p.k_move[0]);
-        if (place0 < 0 || place0 >= int(p.extent[0])) continue;
-        for (int y = 0; y < extent[1]; ++y) {
-          int place1 = kAxes > 1 ? first[1] + y * int(p.k_move[1]) : 0;
-          if (kAxes > 1 && (place1 < 0 || place1 >= int(p.extent[1]))) continue;
-          for (int w = 0; w < extent[2]; ++w) {
-            int place2 = kAxes > 2 ? first[2] + w * int(p.k_move[2]) : 0;
-            if (kAxes > 2 && (place2 < 0 || place2 >= int(p.extent[2]))) continue;
-            long weight = x * p.a_step[0], value = place0 * p.b_step[0];
-            if (kAxes > 1) {
-              weight += y * p.a_step[1];
-              value += place1 * p.b_step[1];
-            }
-            if (kAxes > 2) {
-              weight += w * p.a_step[2];
-              value += place2 * p.b_step[2];
-            }
-            sum = multiply_add(A(a_at[weight]), A(b_at[value]), sum);
+    for (int channel = 0; channel < channels; ++channel) {
+      int place0 = first[0];
+      I weight0 = I(0);
+      for (int x = 0; x < extent[0]; ++x, place0 += move[0], weight0 += a_step[0]) {
+        if (place0 < 0 || place0 >= most[0]) continue;
+        int place1 = first[1];
+        I weight1 = weight0;
+        for (int y = 0; y < extent[1]; ++y, place1 += move[1], weight1 += a_step[1]) {
+          if (place1 < 0 || place1 >= most[1]) continue;
+          I row = I(place0) * b_step[0] + I(place1) * b_step[1];
+          int place2 = first[2];
+          I weight2 = weight1;
+          for (int w = 0; w < extent[2]; ++w, place2 += move[2], weight2 += a_step[2]) {
+            if (place2 < 0 || place2 >= most[2]) continue;
+            sum = multiply_add(A(a_at[long(weight2)]), A(b_at[long(row + I(place2) * b_step[2])]),
+                               sum);
           }
         }
       }
-      a_at += p.a_outer;
-      b_at += p.b_k_outer;
+      a_at += a_outer;
+      b_at += b_outer;
     }
-    if (kBias) sum = sum + A(bias[p.bias_base + (long(turn.group) * p.m + line) * p.bias_step]);
+    if (kBias) {
+      sum = sum + A(bias[p.bias_base + (long(turn.group) * p.m + line) * p.bias_step]);
+    }
     c[spot] = T(sum);
   }
 }
 
-template <typename T, typename A, int kAxes>
+template <typename T, typename A, typename I, int kAxes>
 void conv_lines(device const T* a, device const T* b, device T* c, constant ConvParams& p,
                 threadgroup A* sums, Ctx ctx) {
   const int kThreads = 256;
   ConvClass<kAxes> of = conv_class<kAxes, false>(0u, p);
+  int move[kAxes], most[kAxes];
+  I a_step[kAxes], b_step[kAxes];
+#pragma unroll
+  for (int axis = 0; axis < kAxes; ++axis) {
+    move[axis] = int(p.k_move[axis]);
+    most[axis] = int(p.extent[axis]);
+    a_step[axis] = I(p.a_step[axis]);
+    b_step[axis] = I(p.b_step[axis]);
+  }
+  I a_outer = I(p.a_outer), b_outer = I(p.b_k_outer);
   uint lines = uint(p.groups) * uint(p.m) * uint(of.n);
   for (uint line = ctx.tg.x; line < lines; line += ctx.ntg.x) {
     int column = int(line % uint(of.n)), row = int(line / uint(of.n) % uint(p.m));
@@ -309,17 +328,17 @@ void conv_lines(device const T* a, device const T* b, device T* c, constant Conv
     device const T* b_at = b + p.b_base + group * p.b_group + outer * p.b_n_outer;
     A sum = A(0);
     for (int i = int(ctx.tid.x); i < of.k; i += kThreads) {
-      long step = conv_place<kAxes>(i, of.k_extent, at);
-      long weight = step * p.a_outer, value = step * p.b_k_outer;
+      I step = I(conv_place<kAxes>(i, of.k_extent, at));
+      I weight = step * a_outer, value = step * b_outer;
       bool inside = true;
 #pragma unroll
       for (int axis = 0; axis < kAxes; ++axis) {
-        int place = first[axis] + at[axis] * int(p.k_move[axis]);
-        inside = inside && place >= 0 && place < int(p.extent[axis]);
-        weight += at[axis] * p.a_step[axis];
-        value += place * p.b_step[axis];
+        int place = first[axis] + at[axis] * move[axis];
+        inside = inside && place >= 0 && place < most[axis];
+        weight += I(at[axis]) * a_step[axis];
+        value += I(place) * b_step[axis];
       }
-      if (inside) sum = multiply_add(A(a_at[weight]), A(b_at[value]), sum);
+      if (inside) sum = multiply_add(A(a_at[long(weight)]), A(b_at[long(value)]), sum);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     sums[ctx.tid.x] = sum;

@@ -307,7 +307,7 @@ std::shared_ptr<StepPlan> conv_channel_steps(const Signature& signature) {
   const ConvParams& p = of.params;
   if (of.is_weight) {
     const std::int64_t lines = p.groups * p.m * of.n();
-    plan->add_step(KernelCall(kConvFile, "conv_lines", {type, sum, word(of.axes)})
+    plan->add_step(KernelCall(kConvFile, "conv_lines", {type, sum, of.index(), word(of.axes)})
                        .read(type, "a", of.a.argument)
                        .read(type, "b", of.b.argument)
                        .write(type, "c", output_argument(signature))
@@ -319,15 +319,16 @@ std::shared_ptr<StepPlan> conv_channel_steps(const Signature& signature) {
   }
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.n(), kThreads)),
                         static_cast<std::uint32_t>(p.m), layers(p.groups * of.classes())};
-  plan->add_step(KernelCall(kConvFile, "conv_direct",
-                            {type, sum, word(of.axes), truth(of.has_classes), truth(of.has_bias)})
-                     .read(type, "a", of.a.argument)
-                     .read(type, "b", of.b.argument)
-                     .read(type, "bias", of.has_bias ? input_argument(signature, 2) : of.b.argument)
-                     .write(type, "c", output_argument(signature))
-                     .constants(p)
-                     .work(work_of(of))
-                     .step(*plan, groups, {kThreads}, kThreads));
+  plan->add_step(
+      KernelCall(kConvFile, "conv_direct",
+                 {type, sum, of.index(), word(of.axes), truth(of.has_classes), truth(of.has_bias)})
+          .read(type, "a", of.a.argument)
+          .read(type, "b", of.b.argument)
+          .read(type, "bias", of.has_bias ? input_argument(signature, 2) : of.b.argument)
+          .write(type, "c", output_argument(signature))
+          .constants(p)
+          .work(work_of(of))
+          .step(*plan, groups, {kThreads}, kThreads));
   return plan;
 }
 

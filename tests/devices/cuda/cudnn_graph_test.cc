@@ -328,7 +328,7 @@ TEST_F(CudnnGraphs, EnginesThatAreLessExactAreNotTaken) {
   EXPECT_TRUE(has_plan({}));
   EXPECT_TRUE(has_plan({Note::nondeterministic}));
   EXPECT_FALSE(has_plan({Note::tensor_core}));
-  EXPECT_FALSE(has_plan({Note::winograd}));
+  EXPECT_FALSE(has_plan({Note::fft}));
   p.tf32 = 1;
   EXPECT_TRUE(has_plan({Note::tensor_core}));
   p.deterministic = 1;

@@ -62,7 +62,7 @@ CudnnGraph conv_graph(std::shared_ptr<const CudnnApi> api, const gpu::ConvProble
 
 std::vector<CudnnApi::NumericalNote> notes_unwanted_by(const gpu::ConvProblem& problem) {
   using Note = CudnnApi::NumericalNote;
-  std::vector<Note> unwanted = {Note::reduced_precision_reduction, Note::fft, Note::winograd};
+  std::vector<Note> unwanted = {Note::reduced_precision_reduction, Note::fft};
   if (static_cast<DType>(problem.dtype) == DType::f32 && problem.tf32 == 0) {
     unwanted.insert(unwanted.end(), {Note::tensor_core, Note::down_convert_inputs});
   }

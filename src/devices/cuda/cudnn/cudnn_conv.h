@@ -13,8 +13,8 @@ namespace hearth::cuda {
 CudnnGraph conv_graph(std::shared_ptr<const CudnnApi> api, const gpu::ConvProblem& problem);
 
 // What the result may not owe to the engine: f32 is multiplied as it is, sums of halves have 32
-// bits, an infinity reaches those positions alone that meet it, and where the problem says so each
-// run gives the same bits.
+// bits, and where the problem says so each run gives the same bits. Winograd's sums are allowed, as
+// others allow them: they are faster, and an infinity may reach a few positions beside its own.
 std::vector<CudnnApi::NumericalNote> notes_unwanted_by(const gpu::ConvProblem& problem);
 
 }  // namespace hearth::cuda
