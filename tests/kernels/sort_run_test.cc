@@ -46,5 +46,32 @@ TEST(SortKernels, LongerLines) {
   expect_sorted(random_array({2, 2500}, DType::i64, -9e15, 9e15, 64), 1, false, "sort_next_keys");
 }
 
+// Keys that several elements have, whose bits come from where they stood.
+TEST(SortKernels, LongLinesKeepTheBitsOfTheirElements) {
+  const double odd[] = {0, -0.0, kInf, -kInf, kNan, 1, -1, 0.5};
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::i32, DType::u32, DType::i8, DType::bool_}) {
+    Values values = random_values(9000, is_bool(dtype) ? 0 : -90, 90, 7);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (is_float(dtype) && i % 3 == 0) values[i] = odd[i / 3 % std::size(odd)];
+      if (dtype == DType::u32) values[i] = std::abs(values[i]);
+    }
+    for (const bool descending : {false, true}) {
+      const Array x = array(values, {9000}, dtype);
+      expect_sorted(x, 0, descending, "sort_place");
+      if (!is_float(dtype)) continue;
+      const Array there = to_device(x, hearth::testing::kernel_device_under_test());
+      // Of -0 the reciprocal is -inf.
+      const Values got = recip(sort(there, 0, descending)).to_doubles();
+      const Values wanted = recip(sort(x, 0, descending)).to_doubles();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_TRUE(got[i] == wanted[i] || std::abs(got[i] - wanted[i]) < 1e-2 ||
+                    (std::isnan(got[i]) && std::isnan(wanted[i])))
+            << i << ": " << got[i] << ", " << wanted[i];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hearth

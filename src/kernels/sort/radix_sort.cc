@@ -1,7 +1,9 @@
 #include "kernels/sort/radix_sort.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
@@ -16,13 +18,15 @@ constexpr std::int64_t kDigits = 256;
 constexpr int kDigitBits = 8;
 constexpr std::int64_t kSortSimdgroups = kDigits / kSimdWidth;
 // Keys of a thread: few enough for half of the threads that a device runs to have some.
-constexpr std::int64_t kMaxSortRounds = 16;
+constexpr std::int64_t kSortRounds[] = {1, 4, 16};
 
 StepArgument add_words(StepPlan& plan, std::int64_t count) {
   return workspace(plan, count * static_cast<std::int64_t>(sizeof(std::uint32_t)));
 }
 
-KernelCall sort_call(const char* function) { return {"sort/radix_sort.metal", function}; }
+KernelCall sort_call(const std::string& function, const std::vector<std::string>& arguments = {}) {
+  return {"sort/radix_sort.metal", function, arguments};
+}
 
 }  // namespace
 
@@ -42,7 +46,10 @@ SortedPairs add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device,
 void add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device, SortedPairs& from,
                     SortedPairs& to, std::int64_t count, int bits) {
   const std::int64_t threads = std::max<std::int64_t>(resident_threads(device) / 2, 1);
-  const std::int64_t rounds = std::clamp<std::int64_t>(count / threads, 1, kMaxSortRounds);
+  std::int64_t rounds = kSortRounds[0];
+  for (const std::int64_t each : kSortRounds) {
+    if (each <= count / threads) rounds = each;
+  }
   const std::int64_t tiles = ceil_div(count, kDigits * rounds);
   const StepArgument counts = add_words(plan, kDigits * tiles);
   const StepArgument totals = add_words(plan, kDigits);
@@ -63,7 +70,7 @@ void add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device, SortedP
             .constants(params)
             .threadgroup("uint", "sums", kSortSimdgroups),
         kDigits);
-    add(sort_call("sort_place")
+    add(sort_call("sort_place", {std::to_string(rounds)})
             .read("uint", "keys", from.keys)
             .read("uint", "values", from.values)
             .read("uint", "counts", counts)
@@ -72,6 +79,8 @@ void add_radix_sort(StepPlan& plan, const runtime::DeviceTraits& device, SortedP
             .write("uint", "values_out", to.values)
             .constants(params)
             .threadgroup("uint", "places", kDigits * kSortSimdgroups)
+            .threadgroup("uint", "staged", kDigits * rounds)
+            .threadgroup("uint", "shifts", kDigits)
             .threadgroup("uint", "sums", kSortSimdgroups),
         tiles);
     std::swap(from, to);

@@ -186,8 +186,12 @@ Prepared prepare_radix(const Signature& signature) {
       const int line_bits = std::bit_width(static_cast<std::uint64_t>(params.count - 1));
       add_radix_sort(*plan, *signature.device, pairs, other, count, line_bits);
     }
-    add(lines.results("sort_store", {lines.memory}, {lines.rank},
-                      [&](KernelCall& call) { call.read("uint", "positions", pairs.values); }));
+    const bool has_keys = params.count == 1 && lines.key_bits <= kKeyBits;
+    add(lines.results("sort_store", {lines.memory}, {truth(has_keys), lines.rank},
+                      [&](KernelCall& call) {
+                        call.read("uint", "keys", pairs.keys);
+                        call.read("uint", "positions", pairs.values);
+                      }));
   }
   return prepared_steps(std::move(plan));
 }

@@ -4,8 +4,8 @@
 // order they are. Lines that fit into threadgroup memory are sorted there by a bitonic network,
 // with positions that decide between equal keys, so it is stable; bound by threadgroup memory.
 // Longer lines are pairs of a key and a position, which radix_sort.metal sorts; here are the
-// launches before, between and after its own. Results are elements where positions say, so bits
-// are kept.
+// launches before, between and after its own. Results have the bits of elements: what a key says
+// of them, or what stands where positions say.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
@@ -24,6 +24,17 @@ HEARTH_INLINE U key_of(U bits, constant KeyOrder& order) {
     key = magnitude > U(order.infinity) ? U(~U(0)) : key;
   }
   return U(key ^ U(order.flip));
+}
+
+// The element that has a key, unless several have: then false.
+template <typename U>
+HEARTH_INLINE bool has_element(uint key, thread U& bits, constant KeyOrder& order) {
+  U sign = U(U(1) << (8u * uint(sizeof(U)) - 1u));
+  bits = U(U(key) ^ U(order.flip));
+  if (order.form == kSortIntegers) return true;
+  if (order.form == kSortBools || bits == sign || bits == U(~U(0))) return false;
+  bits = (bits & sign) != U(0) ? U(bits ^ sign) : U(~bits);
+  return true;
 }
 
 // Of the first element of a line.
@@ -154,30 +165,39 @@ void sort_line_keys(device const uint* positions, device uint* keys, constant Li
   keys[i] = positions[i] / uint(p.length);
 }
 
-template <typename U, typename I, bool kValues, bool kIndices, int kRank>
-inline void store_sorted(device const U* x, device const uint* positions, device U* values,
-                         device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
+// kKeys: keys are those of whole elements, of one line, which spares a read wherever one is.
+template <typename U, typename I, bool kKeys, bool kValues, bool kIndices, int kRank>
+inline void store_sorted(device const U* x, device const uint* keys, device const uint* positions,
+                         device U* values, device I* indices, constant LineParams<kRank>& p,
+                         Ctx ctx) {
   ulong i = ctx.gid.x;
   if (i >= ulong(p.count) * ulong(p.length)) return;
   uint line = uint(i) / uint(p.length);
   uint begin = line * uint(p.length);
   uint from = positions[i] - begin;
   long to = result_begin<kRank>(line, p) + long(uint(i) - begin) * p.inner;
-  if (kValues) values[to] = x[line_begin<kRank>(line, p) + long(from) * p.step];
+  if (kValues) {
+    U value;
+    if (!kKeys || !has_element<U>(keys[i], value, p.order)) {
+      value = x[line_begin<kRank>(line, p) + long(from) * p.step];
+    }
+    values[to] = value;
+  }
   if (kIndices) indices[to] = I(from);
 }
-template <typename U, typename I, int kRank>
-void sort_store(device const U* x, device const uint* positions, device U* values,
-                device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
-  store_sorted<U, I, true, true, kRank>(x, positions, values, indices, p, ctx);
+template <typename U, typename I, bool kKeys, int kRank>
+void sort_store(device const U* x, device const uint* keys, device const uint* positions,
+                device U* values, device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, I, kKeys, true, true, kRank>(x, keys, positions, values, indices, p, ctx);
 }
-template <typename U, int kRank>
-void sort_store_values(device const U* x, device const uint* positions, device U* values,
-                       constant LineParams<kRank>& p, Ctx ctx) {
-  store_sorted<U, U, true, false, kRank>(x, positions, values, values, p, ctx);
+template <typename U, bool kKeys, int kRank>
+void sort_store_values(device const U* x, device const uint* keys, device const uint* positions,
+                       device U* values, constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, U, kKeys, true, false, kRank>(x, keys, positions, values, values, p, ctx);
 }
-template <typename U, typename I, int kRank>
-void sort_store_indices(device const U* x, device const uint* positions, device I* indices,
-                        constant LineParams<kRank>& p, Ctx ctx) {
-  store_sorted<U, I, false, true, kRank>(x, positions, (device U*)indices, indices, p, ctx);
+template <typename U, typename I, bool kKeys, int kRank>
+void sort_store_indices(device const U* x, device const uint* keys, device const uint* positions,
+                        device I* indices, constant LineParams<kRank>& p, Ctx ctx) {
+  store_sorted<U, I, false, false, true, kRank>(x, keys, positions, (device U*)indices, indices, p,
+                                                ctx);
 }
