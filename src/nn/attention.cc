@@ -64,9 +64,19 @@ Array whole_mask(const char* layer, const Array& mask, const Array& padding) {
   return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
 }
 
-// attention() whose weights are dropped with `probability`, which is why they are made one by one.
-Array attention_with_dropout(const Array& q, Array k, Array v, const AttentionOptions& options,
-                             double probability) {
+// softmax, or e^s / (1 + sum e^s), which is that of one more score of 0 (Miller 2023).
+Array weights_of(const Array& scores, bool quiet) {
+  if (!quiet) return softmax(scores, -1);
+  Shape one = scores.shape();
+  const std::int64_t length = one[one.rank() - 1];
+  one[one.rank() - 1] = 1;
+  const Array with_zero = cat({scores, zeros(one, scores.dtype(), scores.device())}, -1);
+  return narrow(softmax(with_zero, -1), -1, 0, length);
+}
+
+// attention() whose weights are changed on the way: dropped with `probability`, or quiet.
+Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
+                           double probability, bool quiet) {
   const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
   const std::int64_t kv_heads = k.shape(1);
   if (options.kv_length) {
@@ -88,19 +98,21 @@ Array attention_with_dropout(const Array& q, Array k, Array v, const AttentionOp
     mask =
         reshape(expand(mask, {batch, heads, rows, length}), {batch, kv_heads, group, rows, length});
     // Far below all scores in every dtype, and finite: rows that see nothing are made 0 behind.
-    weights = softmax(where(mask, -6e4, scores), -1);
+    weights = weights_of(where(mask, -6e4, scores), quiet);
     weights = where(mask, 0.0, weights);
   } else {
-    weights = softmax(scores, -1);
+    weights = weights_of(scores, quiet);
   }
   const Array mixed = matmul(dropout(weights, probability), unsqueeze(v, {2}));
   return reshape(mixed, {batch, heads, rows, v.shape(3)});
 }
 
-Array mix(const Array& q, const Array& k, const Array& v, const AttentionOptions& options,
-          double dropout, bool training) {
-  if (dropout == 0 || !training) return attention(q, k, v, options);
-  return attention_with_dropout(q, k, v, options, dropout);
+template <class Attention>
+Array mix(const Attention& layer, const Array& q, const Array& k, const Array& v,
+          const AttentionOptions& options, bool training) {
+  const double probability = training ? layer.dropout : 0;
+  if (probability == 0 && !layer.quiet_softmax) return attention(q, k, v, options);
+  return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
 }
 
 }  // namespace
@@ -131,7 +143,8 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
       kv_heads(options.kv_heads),
       head_dim(options.head_dim),
       rope_base(options.rope_base),
-      dropout(options.dropout) {
+      dropout(options.dropout),
+      quiet_softmax(options.quiet_softmax) {
   settle_heads("multi_head_attention", dim, heads, &kv_heads, &head_dim, dropout);
   if (rope_base && head_dim % 2 != 0) {
     fail("multi_head_attention", "rotary positions need an even head_dim; got " +
@@ -167,7 +180,7 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
-  const Array mixed = mix(q, k, v, options, dropout, call.training);
+  const Array mixed = mix(*this, q, k, v, options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
   return reshape(out, {batch, rows, out.shape(1)});
@@ -179,7 +192,8 @@ CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count, const 
     : heads(head_count),
       kv_heads(options.kv_heads),
       head_dim(options.head_dim),
-      dropout(options.dropout) {
+      dropout(options.dropout),
+      quiet_softmax(options.quiet_softmax) {
   settle_heads("cross_attention", dim, heads, &kv_heads, &head_dim, dropout);
   const std::int64_t context_dim = options.context_dim != 0 ? options.context_dim : dim;
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
@@ -210,8 +224,7 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
   }
   AttentionOptions options;
   options.mask = whole_mask("cross_attention", call.mask, call.padding);
-  const Array mixed =
-      mix(q, seen.keys.array(), seen.values.array(), options, dropout, call.training);
+  const Array mixed = mix(*this, q, seen.keys.array(), seen.values.array(), options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
   return reshape(out, {batch, rows, out.shape(1)});

@@ -27,6 +27,7 @@ MultiHeadAttention attention_of(std::int64_t dim, std::int64_t heads,
   MultiHeadAttention::Options of_it;
   of_it.bias = true;
   of_it.dropout = options.dropout;
+  of_it.quiet_softmax = options.quiet_softmax;
   of_it.initializer = options.initializer;
   of_it.parameters = options.parameters;
   return MultiHeadAttention(dim, heads, of_it);
@@ -119,6 +120,7 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t dim, std::int64_t 
       norm_first(options.norm_first) {
   CrossAttention::Options to_memory;
   to_memory.dropout = options.dropout;
+  to_memory.quiet_softmax = options.quiet_softmax;
   to_memory.initializer = options.initializer;
   to_memory.parameters = options.parameters;
   multihead_attn = CrossAttention(dim, heads, to_memory);

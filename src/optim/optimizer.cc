@@ -190,6 +190,13 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
                       std::to_string(gradients.size()) +
                       " gradients, expected one of these parameters in the loss, or allow_none");
     }
+    if (options.require_all && changes.size() < gradients.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "optimizer: gradients of none of the parameters; got " +
+                      std::to_string(gradients.size() - changes.size()) + " of " +
+                      std::to_string(gradients.size()) +
+                      ", expected all leaves of the loss among them: members() names each member");
+    }
     for (Change& change : changes) {
       record(change, gradients.take(*change.parameter->array), learning_rate);
     }

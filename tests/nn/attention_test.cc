@@ -82,6 +82,19 @@ TEST(AttentionDropout, KeepsTheMeanAndTheMasks) {
   EXPECT_THROW(nn::MultiHeadAttention(8, 4, {.dropout = 1.5}), Error);
 }
 
+TEST(QuietSoftmax, IsThatOfOneMoreScoreOfZero) {
+  seed(8);
+  const nn::CrossAttention layer(3, 1, {.bias = false, .dropout = 0, .quiet_softmax = true});
+  const Array x = random_normal({2, 4, 3}), context = random_normal({2, 5, 3});
+  const Array q = layer.q_proj.forward(x), k = layer.k_proj.forward(context);
+  const Array raised = exp(matmul(q, transpose(k)) / std::sqrt(3.0));
+  const Array weights = raised / (sum(raised, {-1}, true) + 1.0);
+  const Array expected = layer.o_proj.forward(matmul(weights, layer.v_proj.forward(context)));
+  EXPECT_LT(largest_difference(layer.forward(x, context, {}), expected), 1e-5);
+  const Array nothing = layer.forward(x, context, {.mask = ones({1, 1, 4, 5}, DType::bool_)});
+  EXPECT_EQ(max(abs(nothing)).item(), 0);
+}
+
 TEST(Masks, HideWhatIsToCome) {
   const auto mask = nn::generate_autoregressive_mask(2, 3);
   EXPECT_EQ(mask.array().shape(), Shape({2, 3, 3}));

@@ -35,7 +35,7 @@ const std::vector<Case>& all() {
       of<optim::Lion>("lion", {.weight_decay = 0.1}),
       of<optim::AdaGrad>("adagrad", {.rate_decay = 0.1, .weight_decay = 0.1}),
       of<optim::RmsProp>("rmsprop", {.centered = true, .weight_decay = 0.1}),
-      of<optim::Muon>("muon", {.weight_decay = 0.1}, 56),
+      of<optim::Muon>("muon", {.weight_decay = 0.1}, 60),
   };
   return *kAll;
 }

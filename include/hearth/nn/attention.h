@@ -44,6 +44,7 @@ struct HEARTH_API MultiHeadAttention : Layer {
     bool bias = false;
     std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
     double dropout = 0;                              // of the weights while training; Burn's is 0.1
+    bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing
     Initializer initializer = Initializer::kaiming_uniform();
     std::optional<Initializer> output_initializer = std::nullopt;
     ParameterOptions parameters = {};
@@ -89,6 +90,7 @@ struct HEARTH_API MultiHeadAttention : Layer {
   std::int64_t head_dim = 0;
   std::optional<double> rope_base;
   double dropout = 0;
+  bool quiet_softmax = false;
 };
 
 // Keys and values of a context, kept from the first call on.
@@ -104,7 +106,8 @@ struct HEARTH_API CrossAttention : Layer {
     std::int64_t kv_heads = 0;     // 0: as many as heads
     std::int64_t head_dim = 0;     // 0: dim / heads
     bool bias = true;
-    double dropout = 0.1;  // of the weights while training
+    double dropout = 0.1;        // of the weights while training
+    bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing
     Initializer initializer = Initializer::kaiming_uniform();
     ParameterOptions parameters = {};
   };
@@ -148,6 +151,7 @@ struct HEARTH_API CrossAttention : Layer {
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 0;
   double dropout = 0;
+  bool quiet_softmax = false;
 };
 
 // bool [batch, length, length], true = masked out: the columns behind a row's own.

@@ -24,6 +24,7 @@ namespace nn {
 struct TransformerOptions {
   double dropout = 0.1;
   bool norm_first = false;
+  bool quiet_softmax = false;                // of attention, as MultiHeadAttention has it
   Activation activation = Activation::gelu;  // Burn's; PyTorch's is relu
   double norm_epsilon = 1e-5;
   Initializer initializer = Initializer::kaiming_uniform();

@@ -39,6 +39,9 @@ class HEARTH_API Optimizer {
 
   struct StepOptions {
     bool allow_none = false;  // a step without any gradient changes nothing, instead of an error
+    // A gradient of none of the parameters is an Error{invalid_argument}: of a layer, say, that
+    // members() forgot, and that would never learn.
+    bool require_all = false;
   };
   // Parameters without a gradient are left alone; Error{invalid_argument} where none has one. One
   // array in several places (tied weights: equal ids) is updated once, with the state of its first
