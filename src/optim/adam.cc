@@ -77,13 +77,9 @@ Array AdamW::update(const Update& at) const {
   const bool decays = options_.decay_vectors || at.value.rank() > 1;
   const double decay = decays ? at.weight_decay.value_or(options_.weight_decay) : 0;
   if (decay == 0) return at.value - taken;
-  Array amount = at.value * (at.learning_rate * decay);
-  if (options_.cautious) {
-    const Array alike = equal(greater_equal(at.value, 0.0), greater_equal(at.slots[0], 0.0));
-    amount = where(alike, amount, 0.0);
-    return at.value - amount - taken;
-  }
-  return at.value * (1 - at.learning_rate * decay) - taken;
+  if (!options_.cautious) return at.value * (1 - at.learning_rate * decay) - taken;
+  const Array alike = equal(greater_equal(at.value, 0.0), greater_equal(at.slots[0], 0.0));
+  return at.value - where(alike, at.value * (at.learning_rate * decay), 0.0) - taken;
 }
 
 Adan::Adan(const Options& options)
