@@ -142,6 +142,18 @@ NamedArrays state_dict(const Module& module) {
   return out;
 }
 
+// Values of several modules or optimizers as those of one, for one file: those of {"model", values}
+// are named "model.<name>". part(arrays, "model") gives them back as they were.
+//
+//   save_safetensors(path, joined({{"model", state_dict(model)}, {"adam", adam.state_dict()}}));
+//   const NamedArrays saved = load_safetensors(path).arrays;
+//   load_state_dict(model, part(saved, "model"));
+//   adam.load_state_dict(part(saved, "adam"));
+HEARTH_API NamedArrays joined(const std::vector<std::pair<std::string, NamedArrays>>& parts);
+// Throws Error{invalid_argument} where there is none of that name.
+HEARTH_API NamedArrays part(const NamedArrays& arrays, std::string_view name,
+                            CallSite site = CallSite::here());
+
 // The number of elements of all parameters. One value under several names (tied weights) counts
 // once.
 HEARTH_API std::int64_t parameter_count(const NamedArrays& parameters);

@@ -1,11 +1,121 @@
+#include "hearth/nn/attention.h"
+
+#include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
-#include "hearth/nn.h"
+#include "hearth/ops.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace nn {
+namespace {
+
+[[noreturn]] void fail(const char* layer, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, std::string(layer) + ": " + what);
+}
+
+// The numbers of heads that are left out, and whether all fit.
+void settle_heads(const char* layer, std::int64_t dim, std::int64_t heads, std::int64_t* kv_heads,
+                  std::int64_t* head_dim, double dropout) {
+  if (heads < 1) fail(layer, "no heads; got " + std::to_string(heads) + ", expected >= 1");
+  if (*kv_heads == 0) *kv_heads = heads;
+  if (*kv_heads < 1 || heads % *kv_heads != 0) {
+    fail(layer, "kv_heads does not divide heads; got " + std::to_string(*kv_heads) + " for " +
+                    std::to_string(heads) + " heads, expected a divisor");
+  }
+  if (*head_dim == 0) {
+    if (dim % heads != 0) {
+      fail(layer, "heads do not divide dim; got " + std::to_string(heads) + " for dim " +
+                      std::to_string(dim) + ", expected a divisor");
+    }
+    *head_dim = dim / heads;
+  }
+  if (!(dropout >= 0 && dropout <= 1)) {
+    fail(layer, "dropout out of range; got " + number_text(dropout) + ", expected [0, 1]");
+  }
+}
+
+// x [batch, rows, dim] as one row a token: that way projections share what they read.
+Array tokens_of(const char* layer, const char* what, const Array& x) {
+  if (x.rank() != 3) {
+    throw Error(ErrorCode::shape, std::string(layer) + ": " + what + " of wrong rank; got " +
+                                      to_string(x.shape()) + ", expected [batch, rows, dim]");
+  }
+  return flatten(x, 0, 1);
+}
+
+// Tokens [batch * rows, count * dim] as [batch, count, rows, dim].
+Array split_heads(const Array& tokens, std::int64_t batch, std::int64_t rows, std::int64_t count,
+                  std::int64_t dim) {
+  return permute(reshape(tokens, {batch, rows, count, dim}), {0, 2, 1, 3});
+}
+
+// The mask and the padding [batch, length] as one mask.
+Array whole_mask(const char* layer, const Array& mask, const Array& padding) {
+  if (!padding.defined()) return mask;
+  if (padding.rank() != 2) {
+    throw Error(ErrorCode::shape, std::string(layer) + ": padding of wrong rank; got " +
+                                      to_string(padding.shape()) + ", expected [batch, length]");
+  }
+  const Array of_all_rows = unsqueeze(padding, {1, 2});
+  return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
+}
+
+// softmax, or e^s / (1 + sum e^s), which is that of one more score of 0 (Miller 2023).
+Array weights_of(const Array& scores, bool quiet) {
+  if (!quiet) return softmax(scores, -1);
+  Shape one = scores.shape();
+  const std::int64_t length = one[one.rank() - 1];
+  one[one.rank() - 1] = 1;
+  const Array with_zero = cat({scores, zeros(one, scores.dtype(), scores.device())}, -1);
+  return narrow(softmax(with_zero, -1), -1, 0, length);
+}
+
+// attention() whose weights are changed on the way: dropped with `probability`, or quiet.
+Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
+                           double probability, bool quiet) {
+  const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
+  const std::int64_t kv_heads = k.shape(1);
+  if (options.kv_length) {
+    k = narrow(k, 2, 0, *options.kv_length);
+    v = narrow(v, 2, 0, *options.kv_length);
+  }
+  const std::int64_t length = k.shape(2);
+  const std::int64_t group = heads / kv_heads;
+  const Array scores =
+      matmul(reshape(q, {batch, kv_heads, group, rows, dim}) * (1 / std::sqrt(double(dim))),
+             unsqueeze(transpose(k), {2}));
+  Array mask = options.mask;
+  if (options.causal) {
+    const Array future = tril_mask(rows, length, length - rows, q.device());
+    mask = mask.defined() ? logical_or(mask, future) : future;
+  }
+  Array weights;
+  if (mask.defined()) {
+    mask =
+        reshape(expand(mask, {batch, heads, rows, length}), {batch, kv_heads, group, rows, length});
+    // Far below all scores in every dtype, and finite: rows that see nothing are made 0 behind.
+    weights = weights_of(where(mask, -6e4, scores), quiet);
+    weights = where(mask, 0.0, weights);
+  } else {
+    weights = weights_of(scores, quiet);
+  }
+  const Array mixed = matmul(dropout(weights, probability), unsqueeze(v, {2}));
+  return reshape(mixed, {batch, heads, rows, v.shape(3)});
+}
+
+template <class Attention>
+Array mix(const Attention& layer, const Array& q, const Array& k, const Array& v,
+          const AttentionOptions& options, bool training) {
+  const double probability = training ? layer.dropout : 0;
+  if (probability == 0 && !layer.quiet_softmax) return attention(q, k, v, options);
+  return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
+}
+
+}  // namespace
 
 KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity,
                  std::int64_t head_dim, DType dtype, Device device) {
@@ -30,27 +140,15 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
 MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count,
                                        const Options& options)
     : heads(head_count),
-      kv_heads(options.kv_heads != 0 ? options.kv_heads : head_count),
+      kv_heads(options.kv_heads),
       head_dim(options.head_dim),
-      rope_base(options.rope_base) {
-  const auto fail = [](const std::string& what) {
-    throw Error(ErrorCode::invalid_argument, "multi_head_attention: " + what);
-  };
-  if (heads < 1) fail("no heads; got " + std::to_string(heads) + ", expected >= 1");
-  if (kv_heads < 1 || heads % kv_heads != 0) {
-    fail("kv_heads does not divide heads; got " + std::to_string(kv_heads) + " for " +
-         std::to_string(heads) + " heads, expected a divisor");
-  }
-  if (head_dim == 0) {
-    if (dim % heads != 0) {
-      fail("heads do not divide dim; got " + std::to_string(heads) + " for dim " +
-           std::to_string(dim) + ", expected a divisor");
-    }
-    head_dim = dim / heads;
-  }
+      rope_base(options.rope_base),
+      dropout(options.dropout),
+      quiet_softmax(options.quiet_softmax) {
+  settle_heads("multi_head_attention", dim, heads, &kv_heads, &head_dim, dropout);
   if (rope_base && head_dim % 2 != 0) {
-    fail("rotary positions need an even head_dim; got " + std::to_string(head_dim) +
-         ", expected an even number");
+    fail("multi_head_attention", "rotary positions need an even head_dim; got " +
+                                     std::to_string(head_dim) + ", expected an even number");
   }
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
   const Linear::Options outer{
@@ -62,20 +160,12 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
 }
 
 Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
-  if (x.rank() != 3) {
-    throw Error(ErrorCode::shape, "multi_head_attention: input of wrong rank; got " +
-                                      to_string(x.shape()) + ", expected [batch, rows, dim]");
-  }
+  const Array tokens = tokens_of("multi_head_attention", "input", x);
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
-  // One row a token: that way the three projections share what they read.
-  const Array tokens = reshape(x, {batch * rows, x.shape(2)});
-  const auto split_heads = [&](const Array& projected, std::int64_t count) {
-    return permute(reshape(projected, {batch, rows, count, head_dim}), {0, 2, 1, 3});
-  };
-  Array q = split_heads(q_proj.forward(tokens), heads);
-  Array k = split_heads(k_proj.forward(tokens), kv_heads);
-  Array v = split_heads(v_proj.forward(tokens), kv_heads);
+  Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
+  Array k = split_heads(k_proj.forward(tokens), batch, rows, kv_heads, head_dim);
+  Array v = split_heads(v_proj.forward(tokens), batch, rows, kv_heads, head_dim);
   if (rope_base) {
     const RopeOptions at{*rope_base, false, call.cache != nullptr ? call.cache->length : 0};
     q = rope(q, at);
@@ -83,19 +173,95 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   }
   AttentionOptions options;
   options.causal = call.causal;
-  options.mask = call.mask;
+  options.mask = whole_mask("multi_head_attention", call.mask, call.padding);
   if (call.cache != nullptr) {
     call.cache->append(Tensor<4>(k), Tensor<4>(v));
     k = call.cache->keys.array();
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
-  const Array mixed = attention(q, k, v, options);
+  const Array mixed = mix(*this, q, k, v, options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
   return reshape(out, {batch, rows, out.shape(1)});
 } catch (const Error& error) {
   throw_as("multi_head_attention", error);
+}
+
+CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count, const Options& options)
+    : heads(head_count),
+      kv_heads(options.kv_heads),
+      head_dim(options.head_dim),
+      dropout(options.dropout),
+      quiet_softmax(options.quiet_softmax) {
+  settle_heads("cross_attention", dim, heads, &kv_heads, &head_dim, dropout);
+  const std::int64_t context_dim = options.context_dim != 0 ? options.context_dim : dim;
+  const Linear::Options inner{options.bias, options.initializer, options.parameters};
+  q_proj = Linear(dim, heads * head_dim, inner);
+  k_proj = Linear(context_dim, kv_heads * head_dim, inner);
+  v_proj = Linear(context_dim, kv_heads * head_dim, inner);
+  o_proj = Linear(heads * head_dim, dim, inner);
+}
+
+Array CrossAttention::forward(const Array& x, const Array& context, const Call& call) const try {
+  const Array tokens = tokens_of("cross_attention", "input", x);
+  const std::int64_t batch = x.shape(0);
+  const std::int64_t rows = x.shape(1);
+  const Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
+  ContextCache computed;
+  ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
+  if (!seen.keys.defined()) {
+    const Array others = tokens_of("cross_attention", "context", context);
+    if (context.shape(0) != batch) {
+      throw Error(ErrorCode::shape, "cross_attention: batches differ; got context " +
+                                        to_string(context.shape()) + " for " +
+                                        to_string(x.shape()) + ", expected one for each");
+    }
+    const std::int64_t length = context.shape(1);
+    const Array k = split_heads(k_proj.forward(others), batch, length, kv_heads, head_dim);
+    const Array v = split_heads(v_proj.forward(others), batch, length, kv_heads, head_dim);
+    seen = {Tensor<4>(k), Tensor<4>(v)};
+  }
+  AttentionOptions options;
+  options.mask = whole_mask("cross_attention", call.mask, call.padding);
+  const Array mixed = mix(*this, q, seen.keys.array(), seen.values.array(), options, call.training);
+  const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
+  const Array out = o_proj.forward(joined);
+  return reshape(out, {batch, rows, out.shape(1)});
+} catch (const Error& error) {
+  throw_as("cross_attention", error);
+}
+
+Tensor<3, Bool> generate_autoregressive_mask(std::int64_t batch, std::int64_t length,
+                                             Device device) try {
+  return Tensor<3, Bool>(expand(tril_mask(length, length, 0, device), {batch, length, length}));
+} catch (const Error& error) {
+  throw_as("generate_autoregressive_mask", error);
+}
+
+PaddedTokens generate_padding_mask(std::int64_t pad,
+                                   const std::vector<std::vector<std::int64_t>>& sequences,
+                                   std::optional<std::int64_t> longest, bool fixed, Device device) {
+  if (longest.value_or(0) < 0 || (fixed && !longest)) {
+    throw Error(ErrorCode::invalid_argument,
+                "generate_padding_mask: no length; got " +
+                    (longest ? std::to_string(*longest) : std::string("fixed without one")) +
+                    ", expected one of 0 or more");
+  }
+  std::int64_t length = fixed ? *longest : 0;
+  for (const auto& tokens : sequences) {
+    if (!fixed) length = std::max(length, static_cast<std::int64_t>(tokens.size()));
+  }
+  if (longest) length = std::min(length, *longest);
+  const Shape shape = {static_cast<std::int64_t>(sequences.size()), length};
+  std::vector<std::int64_t> padded;
+  for (const auto& tokens : sequences) {
+    const auto kept = std::min(length, static_cast<std::int64_t>(tokens.size()));
+    padded.insert(padded.end(), tokens.begin(), tokens.begin() + kept);
+    padded.insert(padded.end(), static_cast<std::size_t>(length - kept), pad);
+  }
+  const Array tokens = Array::from_data(padded, shape, device);
+  return {Tensor<2, Int>(tokens), Tensor<2, Bool>(equal(tokens, pad))};
 }
 
 }  // namespace nn

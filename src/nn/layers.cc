@@ -1,7 +1,12 @@
+#include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
-#include "hearth/nn.h"
+#include "hearth/nn/distance.h"
+#include "hearth/nn/layer_norm.h"
+#include "hearth/nn/linear.h"
+#include "hearth/nn/noise.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {
@@ -9,7 +14,7 @@ inline namespace v0 {
 namespace nn {
 namespace {
 
-void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
+void require_layer_sizes(const char* layer, std::int64_t in, std::int64_t out) {
   if (in < 0 || out < 0) {
     throw Error(ErrorCode::invalid_argument, std::string(layer) + ": negative size; got " +
                                                  std::to_string(in) + " and " +
@@ -20,7 +25,7 @@ void require_sizes(const char* layer, std::int64_t in, std::int64_t out) {
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) {
-  require_sizes("linear", in, out);
+  require_layer_sizes("linear", in, out);
   weight = Tensor<2>(options.initializer.make({out, in}, in, out, options.parameters));
   if (options.bias) bias = Tensor<1>(options.initializer.make({out}, in, out, options.parameters));
 }
@@ -30,14 +35,14 @@ Array Linear::forward(const Array& x) const {
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) {
-  require_sizes("embedding", entries, dim);
+  require_layer_sizes("embedding", entries, dim);
   weight = Tensor<2>(options.initializer.make({entries, dim}, entries, dim, options.parameters));
 }
 
 Array Embedding::forward(const Array& indices) const { return embedding(weight.array(), indices); }
 
 RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) : epsilon(eps) {
-  require_sizes("rms_norm", dim, dim);
+  require_layer_sizes("rms_norm", dim, dim);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
 }
 
@@ -47,7 +52,7 @@ Array RmsNorm::forward(const Array& x) const {
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const ParameterOptions& options)
     : epsilon(eps) {
-  require_sizes("layer_norm", dim, dim);
+  require_layer_sizes("layer_norm", dim, dim);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
   if (with_bias) bias = Tensor<1>(Initializer::zeros().make({dim}, dim, dim, options));
 }
@@ -60,65 +65,28 @@ Array Dropout::forward(const Array& x, bool training, Generator* source) const {
   return dropout(x, probability, training, source);
 }
 
-Array activate(Activation activation, const Array& x) {
-  switch (activation) {
-    case Activation::relu:
-      return relu(x);
-    case Activation::gelu:
-      return gelu(x);
-    case Activation::gelu_tanh:
-      return gelu(x, true);
-    case Activation::silu:
-      return silu(x);
-    case Activation::sigmoid:
-      return sigmoid(x);
-    case Activation::tanh:
-      return tanh(x);
-  }
-  throw Error(ErrorCode::invalid_argument, "activate: no such activation; got " +
-                                               std::to_string(static_cast<int>(activation)) +
-                                               ", expected one of Activation");
+GaussianNoise::GaussianNoise(double its_deviation) : deviation(its_deviation) {
+  if (deviation >= 0 && std::isfinite(deviation)) return;
+  throw Error(ErrorCode::invalid_argument, "gaussian_noise: deviation out of range; got " +
+                                               number_text(deviation) +
+                                               ", expected a finite number >= 0");
 }
 
-std::string_view name(Activation activation) noexcept {
-  switch (activation) {
-    case Activation::relu:
-      return "relu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_tanh";
-    case Activation::silu:
-      return "silu";
-    case Activation::sigmoid:
-      return "sigmoid";
-    case Activation::tanh:
-      return "tanh";
-  }
-  return "";
-}
-
-FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& options)
-    : activation(options.activation) {
-  const Linear::Options inner{options.bias, options.initializer, options.parameters};
-  const Linear::Options outer{
-      options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
-  gate_proj = Linear(dim, hidden, inner);
-  up_proj = Linear(dim, hidden, inner);
-  down_proj = Linear(hidden, dim, outer);
-}
-
-Array FeedForward::forward(const Array& x) const try {
-  // One row a token: that way the projections share what they read.
-  const Array tokens = x.rank() > 2 ? flatten(x, 0, -2) : x;
-  const Array out =
-      down_proj.forward(activate(activation, gate_proj.forward(tokens)) * up_proj.forward(tokens));
-  if (x.rank() <= 2) return out;
-  Shape shape = x.shape();
-  shape[x.rank() - 1] = out.shape(1);
-  return reshape(out, shape);
+Array GaussianNoise::forward(const Array& x, bool training, Generator* source) const try {
+  if (!training || deviation == 0) return x;
+  return x + random_normal(x.shape(), 0, deviation, x.dtype(), x.device(), source);
 } catch (const Error& error) {
-  throw_as("feed_forward", error);
+  throw_as("gaussian_noise", error);
+}
+
+Array CosineSimilarity::forward(const Array& a, const Array& b) const {
+  return cosine_similarity(a, b, axis, false, epsilon);
+}
+
+Array PairwiseDistance::forward(const Array& a, const Array& b) const try {
+  return vector_norm(a - b + epsilon, p, {-1});
+} catch (const Error& error) {
+  throw_as("pairwise_distance", error);
 }
 
 }  // namespace nn

@@ -27,6 +27,32 @@ std::string padded(std::string text, std::size_t width) {
 
 }  // namespace
 
+NamedArrays joined(const std::vector<std::pair<std::string, NamedArrays>>& parts) {
+  NamedArrays out;
+  for (const auto& [name, arrays] : parts) {
+    for (const NamedArray& each : arrays) out.push_back({name + "." + each.name, each.array});
+  }
+  return out;
+}
+
+NamedArrays part(const NamedArrays& arrays, std::string_view name, CallSite site) {
+  return located(site, [&] {
+    const std::string prefix = std::string(name) + ".";
+    NamedArrays out;
+    for (const NamedArray& each : arrays) {
+      if (each.name.starts_with(prefix)) {
+        out.push_back({each.name.substr(prefix.size()), each.array});
+      }
+    }
+    if (out.empty()) {
+      throw Error(ErrorCode::invalid_argument, "part: none of that name; got " + std::string(name) +
+                                                   " of " + std::to_string(arrays.size()) +
+                                                   " arrays, expected one that was joined");
+    }
+    return out;
+  });
+}
+
 std::int64_t parameter_count(const NamedArrays& parameters) {
   std::unordered_set<const void*> values;
   std::int64_t count = 0;

@@ -9,7 +9,7 @@
 #include "core/compute_class.h"
 #include "core/number_text.h"
 #include "hearth/ops.h"
-#include "hearth/optim.h"
+#include "hearth/optim/optimizer.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -100,7 +100,7 @@ std::vector<Optimizer::Change> Optimizer::changes_of(const std::vector<Parameter
   }
   give_loaded(changes);
   for (const Change& change : changes) {
-    for (const Array& slot : change.slots) {
+    for (const Array& slot : change.slots.arrays) {
       if (!slot.defined()) continue;
       require_shape("state", *change.parameter, slot);
       require_dtype(*change.parameter, slot);
@@ -140,10 +140,18 @@ void Optimizer::record(Change& change, Array gradient, double learning_rate) con
   const DType compute = compute_dtype(dtype);
   if (gradient.is_require_grad()) gradient = gradient.detach();
   if (gradient.dtype() != compute) gradient = cast(gradient, compute);
-  change.slots.resize(slot_names_.size());
+  change.slots.arrays.resize(slot_names_.size());
   Array value = parameter.detach();
   if (dtype != compute) value = cast(value, compute);
-  change.updated = update({value, gradient, change.slots, learning_rate, steps_ + 1});
+  std::optional<double> weight_decay;
+  for (const Group& group : groups_) {
+    if (!group.holds(*change.parameter)) continue;
+    learning_rate *= group.rate;
+    weight_decay = group.weight_decay;
+    break;
+  }
+  change.updated = update(
+      {value, gradient, change.slots.arrays, learning_rate, ++change.slots.steps, weight_decay});
   if (dtype != compute) change.updated = cast(change.updated, dtype);
 }
 
@@ -182,6 +190,13 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
                       std::to_string(gradients.size()) +
                       " gradients, expected one of these parameters in the loss, or allow_none");
     }
+    if (options.require_all && changes.size() < gradients.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "optimizer: gradients of none of the parameters; got " +
+                      std::to_string(gradients.size() - changes.size()) + " of " +
+                      std::to_string(gradients.size()) +
+                      ", expected all leaves of the loss among them: members() names each member");
+    }
     for (Change& change : changes) {
       record(change, gradients.take(*change.parameter->array), learning_rate);
     }
@@ -189,6 +204,26 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
     commit(std::move(changes));
     gradients = Gradients();
     submit();
+  });
+}
+
+void Optimizer::set_groups(std::vector<Group> groups, CallSite site) {
+  located(site, [&] {
+    const auto require = [](const char* what, double value) {
+      if (value >= 0 && std::isfinite(value)) return;
+      throw Error(ErrorCode::invalid_argument, std::string("set_groups: ") + what +
+                                                   " out of range; got " + number_text(value) +
+                                                   ", expected a finite number >= 0");
+    };
+    for (const Group& group : groups) {
+      if (!group.holds) {
+        throw Error(ErrorCode::invalid_argument,
+                    "set_groups: a group of no parameters; got an empty function, expected holds");
+      }
+      require("rate", group.rate);
+      require("weight decay", group.weight_decay.value_or(0));
+    }
+    groups_ = std::move(groups);
   });
 }
 
@@ -206,7 +241,7 @@ std::map<std::string, const Optimizer::Slots*> Optimizer::by_name() const {
   LooseNumbers numbers(names);
   for (const State* state : states) {
     const std::string name = state->name.empty() ? numbers.next() : state->name;
-    if (std::none_of(state->slots.begin(), state->slots.end(),
+    if (std::none_of(state->slots.arrays.begin(), state->slots.arrays.end(),
                      [](const Array& slot) { return slot.defined(); })) {
       continue;
     }
@@ -227,8 +262,13 @@ NamedArrays Optimizer::state_dict(CallSite site) const {
   return located(site, [&] {
     NamedArrays out;
     for (const auto& [name, slots] : by_name()) {
-      for (std::size_t i = 0; i < slots->size(); ++i) {
-        if ((*slots)[i].defined()) out.push_back({name + "." + slot_names_[i], (*slots)[i]});
+      for (std::size_t i = 0; i < slots->arrays.size(); ++i) {
+        const Array& slot = slots->arrays[i];
+        if (slot.defined()) out.push_back({name + "." + slot_names_[i], slot});
+      }
+      if (slots->steps != steps_) {
+        out.push_back(
+            {name + ".steps", Array::from_data(std::vector<std::int64_t>{slots->steps}, {1})});
       }
     }
     out.push_back({"steps", Array::from_data(std::vector<std::int64_t>{steps_}, {1})});
@@ -239,6 +279,7 @@ NamedArrays Optimizer::state_dict(CallSite site) const {
 void Optimizer::load_state_dict(const NamedArrays& state, CallSite site) {
   located(site, [&] {
     std::map<std::string, Slots> loaded;
+    std::map<std::string, std::int64_t> own_steps;
     std::int64_t steps = -1;
     for (const NamedArray& named : state) {
       if (named.name == "steps") {
@@ -247,13 +288,17 @@ void Optimizer::load_state_dict(const NamedArrays& state, CallSite site) {
       }
       const std::size_t dot = named.name.rfind('.');
       const std::string slot = dot == std::string::npos ? "" : named.name.substr(dot + 1);
+      if (slot == "steps" && !slot_names_.empty()) {
+        own_steps[named.name.substr(0, dot)] = count_of(named.array);
+        continue;
+      }
       const auto known = std::find(slot_names_.begin(), slot_names_.end(), slot);
       if (known == slot_names_.end()) {
         throw Error(ErrorCode::invalid_argument,
                     "optimizer: state of another optimizer; got " + named.name +
                         ", expected names that end in one of this optimizer's arrays");
       }
-      Slots& arrays = loaded[named.name.substr(0, dot)];
+      std::vector<Array>& arrays = loaded[named.name.substr(0, dot)].arrays;
       arrays.resize(slot_names_.size());
       arrays[static_cast<std::size_t>(known - slot_names_.begin())] = named.array.detach();
     }
@@ -261,9 +306,12 @@ void Optimizer::load_state_dict(const NamedArrays& state, CallSite site) {
       throw Error(ErrorCode::invalid_argument,
                   "optimizer: incomplete state; got no steps, expected an i64 array of that name");
     }
-    for (const auto& [parameter, slots] : loaded) {
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (slots[i].defined()) continue;
+    for (const auto& [parameter, count] : own_steps) loaded[parameter].steps = count;
+    for (auto& [parameter, slots] : loaded) {
+      if (own_steps.count(parameter) == 0) slots.steps = steps;
+      slots.arrays.resize(slot_names_.size());
+      for (std::size_t i = 0; i < slots.arrays.size(); ++i) {
+        if (slots.arrays[i].defined()) continue;
         throw Error(ErrorCode::invalid_argument, "optimizer: incomplete state; got no " +
                                                      parameter + "." + slot_names_[i] +
                                                      ", expected all arrays of a parameter");

@@ -1,18 +1,39 @@
+#include "hearth/optim/schedule.h"
+
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
-#include "hearth/optim.h"
+#include "optim/require.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace optim {
 namespace {
 
-void require_count(const char* schedule, const char* what, std::int64_t count) {
-  if (count >= 0) return;
-  throw Error(ErrorCode::invalid_argument, std::string(schedule) + ": negative " + what + "; got " +
-                                               std::to_string(count) + ", expected 0 or more");
+using optim_detail::require;
+
+void require_count(const char* schedule, const char* what, std::int64_t count,
+                   std::int64_t least = 0) {
+  if (count >= least) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      std::string(schedule) + ": " +
+          (least == 0 ? std::string("negative ") + what : std::string(what) + " too small") +
+          "; got " + std::to_string(count) + ", expected " + std::to_string(least) + " or more");
+}
+
+void require_schedules(const char* schedule, const std::vector<Schedule>& schedules) {
+  if (!schedules.empty() && std::all_of(schedules.begin(), schedules.end(),
+                                        [](const Schedule& each) { return !!each; })) {
+    return;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              std::string(schedule) + ": " +
+                  (schedules.empty() ? "no schedules; got none"
+                                     : "no schedule in the list; got an empty function") +
+                  ", expected one Schedule or more");
 }
 
 }  // namespace
@@ -21,6 +42,15 @@ Schedule constant(double rate) {
   return [rate](std::int64_t step) {
     require_count("constant", "step", step);
     return rate;
+  };
+}
+
+Schedule linear(double rate, double last, std::int64_t steps) {
+  require_count("linear", "steps", steps);
+  return [=](std::int64_t step) {
+    require_count("linear", "step", step);
+    if (step >= steps) return last;
+    return rate + (last - rate) * (static_cast<double>(step) / static_cast<double>(steps));
   };
 }
 
@@ -34,6 +64,34 @@ Schedule cosine(double rate, std::int64_t steps, double minimum) {
   };
 }
 
+Schedule exponential(double rate, double gamma) {
+  require(gamma > 0 && gamma <= 1, "exponential", "gamma", gamma, "(0, 1]");
+  return [=](std::int64_t step) {
+    require_count("exponential", "step", step);
+    return rate * std::pow(gamma, static_cast<double>(step));
+  };
+}
+
+Schedule stairs(double rate, std::int64_t every, double gamma) {
+  require_count("stairs", "every", every, 1);
+  require(gamma > 0 && gamma <= 1, "stairs", "gamma", gamma, "(0, 1]");
+  return [=](std::int64_t step) {
+    require_count("stairs", "step", step);
+    return rate * std::pow(gamma, static_cast<double>(step / every));
+  };
+}
+
+Schedule noam(double factor, std::int64_t warm_up, std::int64_t dim) {
+  require_count("noam", "warm_up", warm_up, 1);
+  require_count("noam", "dim", dim, 1);
+  return [=](std::int64_t step) {
+    require_count("noam", "step", step);
+    const double n = static_cast<double>(step) + 1;
+    return factor / std::sqrt(static_cast<double>(dim)) *
+           std::min(1 / std::sqrt(n), n * std::pow(static_cast<double>(warm_up), -1.5));
+  };
+}
+
 Schedule linear_warm_up(std::int64_t steps, Schedule then) {
   require_count("linear_warm_up", "steps", steps);
   if (!then) {
@@ -44,6 +102,39 @@ Schedule linear_warm_up(std::int64_t steps, Schedule then) {
     require_count("linear_warm_up", "step", step);
     if (step >= steps) return then(step - steps);
     return then(0) * (static_cast<double>(step) + 1) / (static_cast<double>(steps) + 1);
+  };
+}
+
+Schedule combined(std::vector<Schedule> schedules, Combine how) {
+  require_schedules("combined", schedules);
+  return [schedules = std::move(schedules), how](std::int64_t step) {
+    require_count("combined", "step", step);
+    double rate = how == Combine::product ? 1 : 0;
+    for (const Schedule& each : schedules) {
+      how == Combine::product ? rate *= each(step) : rate += each(step);
+    }
+    return how == Combine::mean ? rate / static_cast<double>(schedules.size()) : rate;
+  };
+}
+
+Schedule sequence(std::vector<Schedule> schedules, std::vector<std::int64_t> milestones) {
+  require_schedules("sequence", schedules);
+  if (milestones.size() + 1 != schedules.size()) {
+    throw Error(ErrorCode::invalid_argument, "sequence: milestones do not fit; got " +
+                                                 std::to_string(milestones.size()) + " for " +
+                                                 std::to_string(schedules.size()) +
+                                                 " schedules, expected one fewer than schedules");
+  }
+  std::int64_t before = 0;
+  for (const std::int64_t milestone : milestones) {
+    require_count("sequence", "milestone", milestone, before + 1);
+    before = milestone;
+  }
+  return [schedules = std::move(schedules), milestones = std::move(milestones)](std::int64_t step) {
+    require_count("sequence", "step", step);
+    const auto next = std::upper_bound(milestones.begin(), milestones.end(), step);
+    const auto index = static_cast<std::size_t>(next - milestones.begin());
+    return schedules[index](index == 0 ? step : step - milestones[index - 1]);
   };
 }
 

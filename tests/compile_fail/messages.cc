@@ -128,5 +128,11 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   optim::Sgd().step(layer, Gradients(), 0.1);
 #elif MISTAKE == 57  // says: sum() is over everything
   (void)sum(x, {0});
+#elif MISTAKE == 58  // says: a layer is applied by forward()
+  nn::Linear(2, 3)(x);
+#elif MISTAKE == 59  // says: a layer is applied by forward()
+  nn::Dropout{0.5}(x);
+#elif MISTAKE == 60  // says: write Linear(3, 4, {.bias = false})
+  const nn::Linear layer(3, 4, false);
 #endif
 }

@@ -125,6 +125,19 @@ TEST(Optimizer, AStepWithoutAnyGradientIsAnError) {
   EXPECT_EQ(w.to_doubles(), (std::vector<double>{0, 0}));
 }
 
+TEST(Optimizer, NoticesAMemberThatIsForgottenWhereAsked) {
+  Model model;
+  optim::Sgd optimizer;
+  const std::string message = check::error_of(ErrorCode::invalid_argument, [&] {
+    optimizer.step({{"w", &model.w}}, backward(model.loss()), 0.1, {.require_all = true});
+  });
+  EXPECT_NE(message.find("gradients of none of the parameters; got 1 of 2"), std::string::npos)
+      << message;
+  EXPECT_EQ(optimizer.steps(), 0);
+  optimizer.step(model, backward(model.loss()), 0.1, {.require_all = true});
+  EXPECT_EQ(optimizer.steps(), 1);
+}
+
 TEST(Optimizer, RefusesGradientsThatDoNotFit) {
   Model model;
   Gradients gradients;

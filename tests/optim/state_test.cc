@@ -38,6 +38,50 @@ TEST(Optimizer, StateGoesOnBitForBit) {
   EXPECT_THROW(three.load_state_dict({}), Error);
 }
 
+TEST(Optimizer, StandsBesideItsModelInOneFile) {
+  Model model, other;
+  optim::Adam adam, resumed;
+  adam.step(model, backward(model.loss()), 0.1);
+  const NamedArrays saved =
+      joined({{"model", state_dict(model)}, {"adam", adam.state_dict()}, {"model2", {}}});
+  EXPECT_EQ(saved[0].name, "model.w");
+  load_state_dict(other, part(saved, "model"));
+  resumed.load_state_dict(part(saved, "adam"));
+  adam.step(model, backward(model.loss()), 0.1);
+  resumed.step(other, backward(other.loss()), 0.1);
+  EXPECT_EQ(other.w.to_doubles(), model.w.to_doubles());
+  EXPECT_LOCATED(part(saved, "mod"));
+}
+
+TEST(Optimizer, StepsAreCountedForEachParameter) {
+  Model both[2], alone;
+  optim::Adam shared, own;
+  for (int i = 0; i < 4; ++i) {
+    own.step(alone, backward(alone.loss()), 0.1);
+    for (Model& model : both) {
+      shared.step({{"w", &model.w}}, backward(sum(square(model.w))), 0.1);
+    }
+  }
+  EXPECT_EQ(shared.steps(), 8);
+  for (const Model& model : both) EXPECT_EQ(model.w.to_doubles(), alone.w.to_doubles());
+
+  // A parameter that was not in each step goes on where it was.
+  Model late, whole;
+  optim::Adam one, three;
+  one.step(late, backward(sum(square(late.w))), 0.1);
+  one.step(late, backward(late.loss()), 0.1);
+  const NamedArrays state = one.state_dict();
+  EXPECT_EQ(state[2].name, "b.steps");
+  EXPECT_EQ(state[2].array.item<std::int64_t>(), 1);
+  EXPECT_EQ(state.size(), 6u) << "w was in each";
+  three.load_state_dict(state);
+  load_state_dict(whole, state_dict(late));
+  one.step(late, backward(late.loss()), 0.1);
+  three.step(whole, backward(whole.loss()), 0.1);
+  EXPECT_EQ(whole.b.to_doubles(), late.b.to_doubles());
+  EXPECT_THROW(three.load_state_dict({{"x.steps", state[2].array}, state.back()}), Error);
+}
+
 TEST(Optimizer, StateBelongsToTheParameter) {
   const auto with_momentum = [] { return optim::Sgd({.momentum = 0.9}); };
   const auto step = [](optim::Sgd& optimizer, Model& model, Tensor<1>& loose, double scale) {
@@ -118,7 +162,7 @@ TEST(Optimizer, StateBeginsAnewAfterFreezingUnlessLoaded) {
       one.step(whole, backward(whole.loss()), 0.1);
     }
     EXPECT_EQ(model.w.to_doubles(), whole.w.to_doubles());
-    EXPECT_EQ(optimizer.state_dict().size(), 3u);
+    EXPECT_EQ(optimizer.state_dict().size(), loads ? 3u : 5u) << "steps of w and b, begun anew";
   }
 }
 
@@ -149,7 +193,7 @@ TEST(Optimizer, ANewModelBeginsWithoutTheStateOfOneThatIsGone) {
   Array loose = zeros({1}).require_grad();
   optimizer.step(next, backward(sum(-next.w)), 0.01);
   expect_near(next.w, {0.01}, 1e-8);
-  EXPECT_EQ(optimizer.state_dict().size(), 2u) << "what is gone is dropped: w.momentum and steps";
+  EXPECT_EQ(optimizer.state_dict().size(), 3u) << "w.momentum, w.steps and steps alone";
   optimizer.step({loose}, backward(sum(-loose)), 0.01);
   expect_near(loose, {0.01}, 1e-8);
 

@@ -5,7 +5,11 @@
 #include <concepts>
 #include <cstdint>
 
-#include "hearth/nn.h"
+#include "hearth/call_site.h"
+#include "hearth/nn/init.h"
+#include "hearth/nn/layer.h"
+#include "hearth/ops/conv.h"
+#include "hearth/tensor.h"
 
 namespace hearth {
 inline namespace v0 {

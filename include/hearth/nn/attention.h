@@ -1,0 +1,175 @@
+// Attention. Rules for all layers: hearth/nn.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hearth/call_site.h"
+#include "hearth/nn/init.h"
+#include "hearth/nn/layer.h"
+#include "hearth/nn/linear.h"
+#include "hearth/nn/noise.h"
+#include "hearth/tensor.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace nn {
+
+// Keys and values of the positions seen so far, in buffers of full capacity that are written in
+// place: the buffers must not be held elsewhere.
+struct HEARTH_API KvCache {
+  KvCache() = default;
+  KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity, std::int64_t head_dim,
+          DType dtype = DType::f32, Device device = Device());
+
+  std::int64_t capacity() const { return keys.shape()[2]; }
+  // Writes k, v [batch, kv_heads, rows, head_dim] after what is there. Throws Error{shape} when
+  // they do not fit.
+  void append(const Tensor<4>& k, const Tensor<4>& v);
+  // Forgets all positions; the memory is kept.
+  void clear() noexcept { length = 0; }
+
+  Tensor<4> keys;    // [batch, kv_heads, capacity, head_dim]
+  Tensor<4> values;  // the same
+  std::int64_t length = 0;
+};
+
+// Attention of a sequence to itself. Fewer kv_heads than heads: groups of heads share keys and
+// values.
+struct HEARTH_API MultiHeadAttention : Layer {
+  struct Options {
+    std::int64_t kv_heads = 0;  // 0: as many as heads
+    std::int64_t head_dim = 0;  // 0: dim / heads
+    bool bias = false;
+    std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
+    double dropout = 0;                              // of the weights while training; Burn's is 0.1
+    bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing
+    Initializer initializer = Initializer::kaiming_uniform();
+    std::optional<Initializer> output_initializer = std::nullopt;
+    ParameterOptions parameters = {};
+  };
+
+  MultiHeadAttention() = default;
+  // Throws Error{invalid_argument} when the numbers do not divide.
+  MultiHeadAttention(std::int64_t dim, std::int64_t heads, const Options& options);
+  MultiHeadAttention(std::int64_t dim, std::int64_t head_count)
+      : MultiHeadAttention(dim, head_count, Options()) {}
+
+  struct Call {
+    bool causal = false;
+    Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    KvCache* cache = nullptr;  // x stands after what the cache holds, and joins it
+    Array padding = {};        // bool [batch, length], true = no token: masked out for all rows
+    bool training = true;      // for dropout
+  };
+  // x [batch, rows, dim] to the same shape.
+  Array forward(const Array& x, const Call& call) const;
+  Array forward(const Array& x) const { return forward(x, Call()); }
+  Tensor<3> forward(const Tensor<3>& x, const Call& call, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<3>(forward(x.array(), call)); });
+  }
+  Tensor<3> forward(const Tensor<3>& x, CallSite site = CallSite::here()) const {
+    return forward(x, Call(), site);
+  }
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("q_proj", self.q_proj);
+    visitor("k_proj", self.k_proj);
+    visitor("v_proj", self.v_proj);
+    visitor("o_proj", self.o_proj);
+  }
+
+  Linear q_proj;  // dim to heads * head_dim
+  Linear k_proj;  // dim to kv_heads * head_dim
+  Linear v_proj;
+  Linear o_proj;  // heads * head_dim to dim
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t head_dim = 0;
+  std::optional<double> rope_base;
+  double dropout = 0;
+  bool quiet_softmax = false;
+};
+
+// Keys and values of a context, kept from the first call on.
+struct ContextCache {
+  Tensor<4> keys;    // [batch, kv_heads, length, head_dim]; without a value before the first call
+  Tensor<4> values;  // the same
+};
+
+// Attention of a sequence to another one, its context.
+struct HEARTH_API CrossAttention : Layer {
+  struct Options {
+    std::int64_t context_dim = 0;  // 0: dim
+    std::int64_t kv_heads = 0;     // 0: as many as heads
+    std::int64_t head_dim = 0;     // 0: dim / heads
+    bool bias = true;
+    double dropout = 0.1;        // of the weights while training
+    bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing
+    Initializer initializer = Initializer::kaiming_uniform();
+    ParameterOptions parameters = {};
+  };
+
+  CrossAttention() = default;
+  // Throws Error{invalid_argument} when the numbers do not divide.
+  CrossAttention(std::int64_t dim, std::int64_t head_count, const Options& options);
+  CrossAttention(std::int64_t dim, std::int64_t head_count)
+      : CrossAttention(dim, head_count, Options()) {}
+
+  struct Call {
+    Array mask = {};     // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Array padding = {};  // bool [batch, length], true = no token: masked out for all rows
+    ContextCache* cache = nullptr;  // filled by the first call; then the context is not read
+    bool training = true;           // for dropout
+  };
+  // x [batch, rows, dim] and context [batch, length, context_dim] to [batch, rows, dim].
+  Array forward(const Array& x, const Array& context, const Call& call) const;
+  Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context, const Call& call,
+                    CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<3>(forward(x.array(), context.array(), call)); });
+  }
+  Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context,
+                    CallSite site = CallSite::here()) const {
+    return forward(x, context, Call(), site);
+  }
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("q_proj", self.q_proj);
+    visitor("k_proj", self.k_proj);
+    visitor("v_proj", self.v_proj);
+    visitor("o_proj", self.o_proj);
+  }
+
+  Linear q_proj;  // dim to heads * head_dim
+  Linear k_proj;  // context_dim to kv_heads * head_dim
+  Linear v_proj;
+  Linear o_proj;  // heads * head_dim to dim
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t head_dim = 0;
+  double dropout = 0;
+  bool quiet_softmax = false;
+};
+
+// bool [batch, length, length], true = masked out: the columns behind a row's own.
+HEARTH_API Tensor<3, Bool> generate_autoregressive_mask(std::int64_t batch, std::int64_t length,
+                                                        Device device = Device());
+
+struct PaddedTokens {
+  Tensor<2, Int> tokens;  // [sequences, length]
+  Tensor<2, Bool> mask;   // the same, true = padding
+};
+// Sequences of tokens side by side, behind which `pad` stands: as long as the longest, at most
+// `longest` (what is longer loses its end), or exactly `longest` with `fixed`. A token that is
+// `pad` is padding too. Throws Error{invalid_argument} for a negative length.
+HEARTH_API PaddedTokens
+generate_padding_mask(std::int64_t pad, const std::vector<std::vector<std::int64_t>>& sequences,
+                      std::optional<std::int64_t> longest = std::nullopt, bool fixed = false,
+                      Device device = Device());
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,48 @@
+#include "hearth/nn/feed_forward.h"
+
+#include "core/throw_as.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace nn {
+
+FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& options)
+    : activation(options.activation) {
+  const Linear::Options inner{options.bias, options.initializer, options.parameters};
+  const Linear::Options outer{
+      options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
+  gate_proj = Linear(dim, hidden, inner);
+  up_proj = Linear(dim, hidden, inner);
+  down_proj = Linear(hidden, dim, outer);
+}
+
+Array FeedForward::forward(const Array& x) const try {
+  // One row a token: that way the projections share what they read.
+  const Array tokens = x.rank() > 2 ? flatten(x, 0, -2) : x;
+  const Array out =
+      down_proj.forward(activate(activation, gate_proj.forward(tokens)) * up_proj.forward(tokens));
+  if (x.rank() <= 2) return out;
+  Shape shape = x.shape();
+  shape[x.rank() - 1] = out.shape(1);
+  return reshape(out, shape);
+} catch (const Error& error) {
+  throw_as("feed_forward", error);
+}
+
+PositionWiseFeedForward::PositionWiseFeedForward(std::int64_t dim, std::int64_t hidden,
+                                                 const Options& options)
+    : dropout{options.dropout}, activation(options.activation) {
+  const Linear::Options inner{true, options.initializer, options.parameters};
+  linear1 = Linear(dim, hidden, inner);
+  linear2 = Linear(hidden, dim, inner);
+}
+
+Array PositionWiseFeedForward::forward(const Array& x, bool training) const try {
+  return linear2.forward(dropout.forward(activate(activation, linear1.forward(x)), training));
+} catch (const Error& error) {
+  throw_as("position_wise_feed_forward", error);
+}
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,84 @@
+#include "hearth/nn/position.h"
+
+#include <cmath>
+#include <string>
+
+#include "core/number_text.h"
+#include "core/throw_as.h"
+#include "hearth/ops.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace nn {
+namespace {
+
+void require_positions(const char* layer, std::int64_t longest, std::int64_t dim, double base) {
+  // Products of two of them, and of a few such, stay far from the ends of i64.
+  constexpr std::int64_t kMax = std::int64_t{1} << 30;
+  if (longest < 1 || dim < 1 || longest > kMax || dim > kMax) {
+    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": sizes out of range; got " +
+                                                 std::to_string(longest) + " and " +
+                                                 std::to_string(dim) + ", expected 1 to 2^30");
+  }
+  if (!(base > 0) || !std::isfinite(base)) {
+    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": base out of range; got " +
+                                                 number_text(base) +
+                                                 ", expected a finite number > 0");
+  }
+}
+
+void require_rows(const char* layer, const Array& x, std::int64_t start, std::int64_t longest,
+                  std::int64_t dim) {
+  if (x.rank() < 2 || x.shape(-1) != dim) {
+    throw Error(ErrorCode::shape, std::string(layer) + ": input does not fit; got " +
+                                      to_string(x.shape()) + ", expected [..., rows, " +
+                                      std::to_string(dim) + "]");
+  }
+  if (start < 0 || start > longest || x.shape(-2) > longest - start) {
+    throw Error(ErrorCode::shape, std::string(layer) + ": rows beyond the longest; got " +
+                                      std::to_string(x.shape(-2)) + " from " +
+                                      std::to_string(start) + " on, expected at most " +
+                                      std::to_string(longest) + " in all");
+  }
+}
+
+}  // namespace
+
+PositionalEncoding::PositionalEncoding(std::int64_t dim, std::int64_t longest, double timescale,
+                                       Device device) {
+  require_positions("positional_encoding", longest, dim, timescale);
+  const NoGrad no_grad;
+  // Angles in f64, since those of far rows are large, and so on the CPU, which always has it.
+  const Array columns = cast(arange(0, dim, 1, DType::i64, Device::cpu()), DType::f64);
+  const Array even = floor(columns * 0.5) * 2.0;
+  const Array rates = exp(even * (-std::log(timescale) / static_cast<double>(dim)));
+  const Array rows = cast(arange(0, longest, 1, DType::i64, Device::cpu()), DType::f64);
+  const Array angles = reshape(rows, {longest, 1}) * rates;
+  const Array values = where(equal(columns, even), sin(angles), cos(angles));
+  table = to_device(cast(values, DType::f32), device);
+}
+
+Array PositionalEncoding::forward(const Array& x, std::int64_t start) const {
+  require_rows("positional_encoding", x, start, table.shape(0), table.shape(1));
+  return x + cast(dynamic_slice(table, {start, 0}, {x.shape(-2), table.shape(1)}), x.dtype());
+}
+
+RotaryEncoding::RotaryEncoding(std::int64_t its_longest, std::int64_t its_dim, double its_base,
+                               bool is_interleaved)
+    : longest(its_longest), dim(its_dim), base(its_base), interleaved(is_interleaved) {
+  require_positions("rotary_encoding", longest, dim, base);
+  if (dim % 2 == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              "rotary_encoding: odd dim; got " + std::to_string(dim) + ", expected an even number");
+}
+
+Array RotaryEncoding::forward(const Array& x, std::int64_t start) const try {
+  require_rows("rotary_encoding", x, start, longest, dim);
+  return rope(x, {base, interleaved, start});
+} catch (const Error& error) {
+  throw_as("rotary_encoding", error);
+}
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace hearth

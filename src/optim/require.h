@@ -1,0 +1,28 @@
+// What is asked of the numbers that optimizers are made of.
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "core/number_text.h"
+#include "hearth/error.h"
+
+namespace hearth::optim_detail {
+
+inline void require(bool holds, const char* what_for, const char* what, double value,
+                    const char* expected) {
+  if (holds) return;
+  throw Error(ErrorCode::invalid_argument, std::string(what_for) + ": " + what +
+                                               " out of range; got " + number_text(value) +
+                                               ", expected " + expected);
+}
+
+// In [0, 1), as factors of moving means are.
+inline void require_share(const char* what_for, const char* what, double value) {
+  require(value >= 0 && value < 1, what_for, what, value, "[0, 1)");
+}
+inline void require_no_less_than_zero(const char* what_for, const char* what, double value) {
+  require(value >= 0 && std::isfinite(value), what_for, what, value, "a finite number >= 0");
+}
+
+}  // namespace hearth::optim_detail

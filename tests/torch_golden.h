@@ -1,0 +1,74 @@
+// The cases of tests/golden/torch.txt, which scripts/make_torch_golden.py wrote with PyTorch.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "hearth/ops.h"
+#include "hearth/parameter.h"
+
+namespace hearth::testing {
+
+// The arrays of one case, in f64, by name.
+class TorchCase {
+ public:
+  explicit TorchCase(const std::string& name) {
+    const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
+    std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/torch.txt");
+    bool is_here = false;
+    for (std::string text; std::getline(file, text);) {
+      std::istringstream line(text);
+      std::string keyword, key, shape, colon;
+      line >> keyword >> key;
+      if (keyword == "case") is_here = key == name;
+      if (keyword != "array" || !is_here) continue;
+      line >> shape >> colon;
+      Shape extents;
+      if (shape != "-") {
+        std::istringstream words(shape);
+        for (std::string extent; std::getline(words, extent, 'x');) {
+          extents.push_back(std::stoll(extent));
+        }
+      }
+      std::vector<double> values;
+      for (std::string word; line >> word;) values.push_back(std::strtod(word.c_str(), nullptr));
+      arrays_[key] = Array::from_data(values, extents);
+    }
+    EXPECT_FALSE(arrays_.empty()) << "no case " << name << ": set HEARTH_SOURCE_DIR";
+  }
+
+  const Array& operator[](const std::string& key) const {
+    const auto found = arrays_.find(key);
+    EXPECT_NE(found, arrays_.end()) << key;
+    static const Array kNone = zeros({1}, DType::f64);
+    return found != arrays_.end() ? found->second : kNone;
+  }
+  // The values whose names begin with `prefix`, which is left out.
+  NamedArrays with(const std::string& prefix) const {
+    NamedArrays out;
+    for (const auto& [key, value] : arrays_) {
+      if (key.starts_with(prefix)) out.push_back({key.substr(prefix.size()), value});
+    }
+    return out;
+  }
+
+ private:
+  std::map<std::string, Array> arrays_;
+};
+
+// The largest difference, relative to the largest expected value or 1.
+inline void expect_like(const Array& actual, const Array& expected, double tolerance,
+                        const std::string& what) {
+  ASSERT_TRUE(actual.defined()) << what;
+  ASSERT_EQ(actual.shape(), expected.shape()) << what;
+  const double size = std::max(1.0, max(abs(expected)).item());
+  EXPECT_LE(max(abs(actual - expected)).item() / size, tolerance) << what;
+}
+
+}  // namespace hearth::testing
