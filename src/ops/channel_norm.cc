@@ -24,6 +24,14 @@ void require_channels(const char* op, const Array& x, double epsilon) {
   }
 }
 
+// [1, channels, 1, ...] as [batch, channels, 1, ...]: a gradient is then summed over what a sample
+// has of a channel, which lies together in memory, before it is over samples.
+Array for_each_sample(const Array& per_channel, const Array& x) {
+  Shape shape = per_channel.shape();
+  shape[0] = x.shape()[0];
+  return expand(per_channel, shape);
+}
+
 // A vector [channels] in the dtype that x is computed in, shaped to stand beside x.
 Array beside_channels(const char* op, const char* what, const Array& vector, const Array& x) {
   const std::int64_t channels = x.shape()[1];
@@ -54,8 +62,9 @@ Array beside_channels(const char* op, const char* what, const Array& vector, con
 Array scaled(const char* op, const Array& values, const Array& weight, const Array& bias,
              const Array& x) {
   Array out = values;
-  if (weight.defined()) out = mul(out, beside_channels(op, "weight", weight, x));
-  if (bias.defined()) out = add(out, beside_channels(op, "bias", bias, x));
+  if (weight.defined())
+    out = mul(out, for_each_sample(beside_channels(op, "weight", weight, x), x));
+  if (bias.defined()) out = add(out, for_each_sample(beside_channels(op, "bias", bias, x), x));
   return cast(out, x.dtype());
 }
 
@@ -64,7 +73,7 @@ Array from_statistics(const char* op, const Array& centred, const Array& varianc
                       const Array& weight, const Array& bias, double epsilon, const Array& x) {
   Array factor = rsqrt(add(variance, epsilon));
   if (weight.defined()) factor = mul(factor, beside_channels(op, "weight", weight, x));
-  return scaled(op, mul(centred, factor), Array(), bias, x);
+  return scaled(op, mul(centred, for_each_sample(factor, x)), Array(), bias, x);
 }
 
 Dims all_but_channels(const Array& x) {
@@ -73,6 +82,18 @@ Dims all_but_channels(const Array& x) {
     if (i != 1) axes.push_back(i);
   }
   return axes;
+}
+
+// The mean of squares over all axes but that of channels. What a sample has of a channel lies
+// together: summed by itself it is one pass over the memory, in order.
+Array mean_of_squares(const Array& x) {
+  Dims places;
+  for (int i = 2; i < x.rank(); ++i) places.push_back(i);
+  Array sums = square(x);
+  const std::int64_t channels = x.shape()[1];
+  const std::int64_t count = channels == 0 ? 0 : x.size() / channels;
+  if (!places.empty()) sums = sum(sums, places, true);
+  return div(sum(sums, {0}, true), count);
 }
 
 // Rows of one group each, which layer_norm normalises.
@@ -100,7 +121,8 @@ inline namespace v0 {
 Array batch_norm(const Array& x, const Array& mean, const Array& variance, const Array& weight,
                  const Array& bias, double epsilon) try {
   require_channels("batch_norm", x, epsilon);
-  const Array centred = sub(wide(x), beside_channels("batch_norm", "mean", mean, x));
+  const Array centred =
+      sub(wide(x), for_each_sample(beside_channels("batch_norm", "mean", mean, x), x));
   return from_statistics("batch_norm", centred,
                          beside_channels("batch_norm", "variance", variance, x), weight, bias,
                          epsilon, x);
@@ -114,8 +136,8 @@ BatchNormTrain batch_norm_train(const Array& x, const Array& weight, const Array
   const Dims axes = all_but_channels(x);
   const Array values = wide(x);
   const Array mean = hearth::mean(values, axes, true);
-  const Array centred = sub(values, mean);
-  const Array variance = hearth::mean(square(centred), axes, true);
+  const Array centred = sub(values, for_each_sample(mean, x));
+  const Array variance = mean_of_squares(centred);
   return {from_statistics("batch_norm_train", centred, variance, weight, bias, epsilon, x),
           squeeze(mean, axes), squeeze(variance, axes)};
 } catch (const Error& error) {
