@@ -130,8 +130,8 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance, const
   throw_as("batch_norm", error);
 }
 
-BatchNormTrain batch_norm_train(const Array& x, const Array& weight, const Array& bias,
-                                double epsilon) try {
+std::tuple<Array, Array, Array> batch_norm_train(const Array& x, const Array& weight,
+                                                 const Array& bias, double epsilon) try {
   require_channels("batch_norm_train", x, epsilon);
   const Dims axes = all_but_channels(x);
   const Array values = wide(x);

@@ -57,7 +57,7 @@ Array cosine_embedding_loss(const Array& a, const Array& b, const Array& targets
   throw_as("cosine_embedding_loss", error);
 }
 
-Array multi_margin_loss(const Array& x, const Array& targets, double margin, int p,
+Array multi_margin_loss(const Array& x, const Array& targets, double margin, std::int64_t p,
                         const Array& weight, Reduction reduction) try {
   const char* op = "multi_margin_loss";
   require_table(op, x, "[batch, classes]");

@@ -81,7 +81,7 @@ HEARTH_API Array cosine_embedding_loss(const Array& a, const Array& b, const Arr
 // max(0, margin - x[t] + x[i])^p, times weight[t] of weight [classes] if defined, divided by
 // classes. p is 1 or 2. A target out of range gives NaN.
 HEARTH_API Array multi_margin_loss(const Array& x, const Array& targets, double margin = 1,
-                                   int p = 1, const Array& weight = Array(),
+                                   std::int64_t p = 1, const Array& weight = Array(),
                                    Reduction reduction = Reduction::mean);
 // Rows [..., dim] of one shape: max(0, d(anchor, positive) - d(anchor, negative) + margin), d being
 // vector_norm of the difference plus `epsilon`, as in PyTorch. With `swap`, d(positive, negative)

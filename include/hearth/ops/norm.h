@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 #include "hearth/array.h"
 
@@ -26,16 +27,13 @@ HEARTH_API Array rms_norm(const Array& x, const Array& weight = Array(), double 
 HEARTH_API Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                             const Array& weight = Array(), const Array& bias = Array(),
                             double epsilon = 1e-5);
-// What batch_norm_train gives: mean and variance are [channels], of halves in f32.
-struct BatchNormTrain {
-  Array output;
-  Array mean;
-  Array variance;
-};
-// batch_norm with the mean and the variance of x itself, over all axes but that of channels, which
-// are differentiated too. Of a channel without elements they are NaN.
-HEARTH_API BatchNormTrain batch_norm_train(const Array& x, const Array& weight = Array(),
-                                           const Array& bias = Array(), double epsilon = 1e-5);
+// batch_norm with the mean and the variance of x itself, over all axes but that of channels; then
+// these two, [channels], of halves in f32, which are differentiated too. Of a channel without
+// elements they are NaN.
+HEARTH_API std::tuple<Array, Array, Array> batch_norm_train(const Array& x,
+                                                            const Array& weight = Array(),
+                                                            const Array& bias = Array(),
+                                                            double epsilon = 1e-5);
 // batch_norm with statistics of its own for each sample and each of `groups` runs of channels that
 // follow one another.
 HEARTH_API Array group_norm(const Array& x, std::int64_t groups, const Array& weight = Array(),
