@@ -276,7 +276,7 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   EXPECT_FALSE(all_close(v, v + 1));
   same(contains_nan(v), reshape(contains_nan(a), {1}));
   const Tensor<2> w = v + 1;
-  const Array& b = w.array();
+  const Array& more = w.array();
   const Tensor<1> each{0.5, 2, 3};
   const Array& c = each.array();
   same(batch_norm(v, each, each, each, each, 0.1), batch_norm(a, c, c, c, c, 0.1));
@@ -287,17 +287,18 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(instance_norm(v, std::nullopt, each), instance_norm(a, Array(), c));
   same(local_response_norm(v, 3, 0.5, 2, 3), local_response_norm(a, 3, 0.5, 2, 3));
   const auto loss = [](const Array& one) { return reshape(one, {1}); };
-  same(loss::huber_loss(v, w, 0.5, Reduction::sum), loss(huber_loss(a, b, 0.5, Reduction::sum)));
-  same(smooth_l1_loss(v, w, 0.5), loss(smooth_l1_loss(a, b, 0.5)));
-  same(lp_loss(v, w, 3), loss(lp_loss(a, b, 3)));
-  same(kl_div(v, w, true), loss(kl_div(a, b, true)));
-  same(gaussian_nll_loss(v, v, w, true), loss(gaussian_nll_loss(a, a, b, true)));
-  same(poisson_nll_loss(v, w, false, true), loss(poisson_nll_loss(a, b, false, true)));
-  same(binary_cross_entropy_with_logits(v, w, v), loss(binary_cross_entropy_with_logits(a, b, a)));
-  same(margin_ranking_loss(v, w, v, 2), loss(margin_ranking_loss(a, b, a, 2)));
+  same(loss::huber_loss(v, w, 0.5, Reduction::sum), loss(huber_loss(a, more, 0.5, Reduction::sum)));
+  same(smooth_l1_loss(v, w, 0.5), loss(smooth_l1_loss(a, more, 0.5)));
+  same(lp_loss(v, w, 3), loss(lp_loss(a, more, 3)));
+  same(kl_div(v, w, true), loss(kl_div(a, more, true)));
+  same(gaussian_nll_loss(v, v, w, true), loss(gaussian_nll_loss(a, a, more, true)));
+  same(poisson_nll_loss(v, w, false, true), loss(poisson_nll_loss(a, more, false, true)));
+  same(binary_cross_entropy_with_logits(v, w, v),
+       loss(binary_cross_entropy_with_logits(a, more, a)));
+  same(margin_ranking_loss(v, w, v, 2), loss(margin_ranking_loss(a, more, a, 2)));
   same(multi_margin_loss(v, Tensor<1, Int>{1, 2}, 2, 2, each),
        loss(multi_margin_loss(a, Tensor<1, Int>{1, 2}.array(), 2, 2, c)));
-  same(triplet_margin_loss(v, w, v, 2, 3, true), loss(triplet_margin_loss(a, b, a, 2, 3, true)));
+  same(triplet_margin_loss(v, w, v, 2, 3, true), loss(triplet_margin_loss(a, more, a, 2, 3, true)));
   const Tensor<3> logs = Tensor<3>::zeros({3, 1, 2});
   const Tensor<1, Int> length{1};
   same(module::ctc_loss(logs, Tensor<2, Int>{{1}}, length, length),
