@@ -85,7 +85,7 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   }
   const Array values = wide(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (classes == 0) {
+  if (x.size() == 0) {
     return finished_rows(full({x.shape()[0]}, nan, values.dtype(), x.device()), reduction, x);
   }
   const Array valid = logical_and(greater_equal(ids, std::int64_t{0}), less(ids, classes));

@@ -130,6 +130,10 @@ TEST(Losses, AtTheEdges) {
       {1}, {kNan});
   expect_values(multi_margin_loss(zeros({1, 0}), ints({0}, {1}), 1, 1, Array(), kNone), {1},
                 {kNan});
+  EXPECT_EQ(multi_margin_loss(zeros({0, std::int64_t{1} << 40}), zeros({0}, DType::i64), 1, 1,
+                              Array(), kNone)
+                .shape(),
+            Shape{0});
   expect_values(cosine_embedding_loss(zeros({1, 3}), ones({1, 3}), ints({1}, {1})), {}, {1});
 }
 

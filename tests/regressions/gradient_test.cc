@@ -64,7 +64,7 @@ TEST(Gradient, NumbersBesideArraysOfOtherDevices) {
   expect_values(gradient(clamp(x, 1.0, 2.0)), {4}, {0, 1, 1, 0});
   expect_values(gradient(clamp(x, 2.0, 1.0)), {4}, {0, 0, 0, 0});
   expect_values(gradient(clamp(3.0, x, 5.0)), {4}, {0, 0, 0, 1});
-  expect_values(gradient(clamp(3.0, 1.0, x)), {4}, {1, 1, 1, 0});
+  expect_values(gradient(clamp(3.0, 1.0, x)), {4}, {0, 1, 1, 0});
   expect_values(gradient(clamp_min(x, 1.0)), {4}, {0, 1, 1, 1});
   expect_values(gradient(pow(x, 3.0)), {4}, {0, 3, 12, 48});
   expect_values(gradient(pow(x, 0.0)), {4}, {0, 0, 0, 0});
