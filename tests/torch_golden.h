@@ -1,4 +1,4 @@
-// The cases of tests/golden/torch.txt, which scripts/make_torch_golden.py wrote with PyTorch.
+// The cases of tests/golden/layers.txt, which scripts/make_layer_golden.py wrote with PyTorch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class TorchCase {
  public:
   explicit TorchCase(const std::string& name) {
     const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/torch.txt");
+    std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/layers.txt");
     bool is_here = false;
     for (std::string text; std::getline(file, text);) {
       std::istringstream line(text);

@@ -19,6 +19,7 @@
 #include "hearth/ops/attention.h"
 #include "hearth/ops/conv.h"
 #include "hearth/ops/creation.h"
+#include "hearth/ops/deform_conv.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/indexing.h"
 #include "hearth/ops/linalg.h"

@@ -20,21 +20,30 @@ Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
 
 bool is_number(const Array& x) { return x.defined() && node_of(x)->weak; }
 
+double number_of(const Array& x) { return scalar_as_double(*node_of(x)); }
+
 // b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
-// an op on two numbers would pick a dtype.
+// an op on two numbers would pick a dtype and a device.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);
-  const Array less_one = is_number(b) ? Array(scalar_as_double(*node_of(b)) - 1) : sub(b, 1.0);
-  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, less_one))));
+  if (!is_number(b)) {
+    return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, sub(b, 1.0)))));
+  }
+  const double power = number_of(b);
+  return mul(v.grad, power == 0 ? Array(0.0) : mul(b, pow(a, Array(power - 1))));
 }
 
 // a^b log a, and its limit 0 for a = 0, b >= 0.
 Array pow_exponent_gradient(const Vjp& v) {
   const Array& a = v.input(0);
-  const Array at_zero = logical_and(equal(a, 0.0), greater_equal(v.input(1), 0.0));
-  const Array log_a = is_number(a) ? Array(std::log(scalar_as_double(*node_of(a)))) : log(a);
-  return mul(v.grad, where(at_zero, 0.0, mul(v.out, log_a)));
+  const Array limit = greater_equal(v.input(1), 0.0);
+  if (!is_number(a)) {
+    const Array at_zero = logical_and(equal(a, 0.0), limit);
+    return mul(v.grad, where(at_zero, 0.0, mul(v.out, log(a))));
+  }
+  const Array slope = mul(v.out, Array(std::log(number_of(a))));
+  return mul(v.grad, number_of(a) == 0 ? where(limit, 0.0, slope) : slope);
 }
 
 // Where both are equal each gets half; where one is NaN, the result is, and both get all.
@@ -45,13 +54,20 @@ Array extreme_gradient(const Vjp& v) {
   return where(loses(self, other), 0.0, where(equal(self, other), mul(v.grad, 0.5), v.grad));
 }
 
+// less(), of two numbers where `beside` is.
+Array is_less(const Array& a, const Array& b, const Array& beside) {
+  if (!is_number(a) || !is_number(b)) return less(a, b);
+  const std::int64_t holds = number_of(a) < number_of(b) ? 1 : 0;
+  return full({}, holds, DType::bool_, beside.device());
+}
+
 Grads clamp_gradient(const Vjp& v) {
   const Array& x = v.input(0);
   const Array& low = v.input(1);
   const Array& high = v.input(2);
   // NaN compares false everywhere, so it counts as inside.
-  const Array above = greater(x, high);
-  const Array below = where(above, less(high, low), less(x, low));
+  const Array above = is_less(high, x, v.grad);
+  const Array below = where(above, is_less(high, low, v.grad), is_less(x, low, v.grad));
   Grads list(3);
   if (v.needs(0)) list[0] = where(logical_or(above, below), 0.0, v.grad);
   if (v.needs(1)) list[1] = where(below, v.grad, 0.0);

@@ -207,6 +207,8 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
       return reshape(loss, shape);
     case Reduction::sum:
       return sum(loss);
+    case Reduction::batch_mean:
+      return div(sum(loss), shape.rank() == 0 ? std::int64_t{1} : shape[0]);
     case Reduction::mean:
       break;
   }

@@ -57,5 +57,21 @@ TEST(Gradient, ClampsAtTheirBounds) {
   expect_values(backward(sum(clamp_max(x, 1.0))).get(x), {4}, {1, 1, 1, 0});
 }
 
+// Numbers compared with numbers stood on the default device.
+TEST(Gradient, NumbersBesideArraysOfOtherDevices) {
+  const Array x = to_device(array({0, 1, 2, 4}, {4}), Device::named("hostile")).require_grad();
+  const auto gradient = [&](const Array& y) { return backward(sum(y)).get(x); };
+  expect_values(gradient(clamp(x, 1.0, 2.0)), {4}, {0, 1, 1, 0});
+  expect_values(gradient(clamp(x, 2.0, 1.0)), {4}, {0, 0, 0, 0});
+  expect_values(gradient(clamp(3.0, x, 5.0)), {4}, {0, 0, 0, 1});
+  expect_values(gradient(clamp(3.0, 1.0, x)), {4}, {0, 1, 1, 0});
+  expect_values(gradient(clamp_min(x, 1.0)), {4}, {0, 1, 1, 1});
+  expect_values(gradient(pow(x, 3.0)), {4}, {0, 3, 12, 48});
+  expect_values(gradient(pow(x, 0.0)), {4}, {0, 0, 0, 0});
+  const double log2 = std::log(2.0);
+  expect_close(gradient(pow(2.0, x)), {log2, 2 * log2, 4 * log2, 16 * log2}, 1e-12);
+  expect_values(gradient(pow(0.0, x)), {4}, {0, 0, 0, 0});
+}
+
 }  // namespace
 }  // namespace hearth

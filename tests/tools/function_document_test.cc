@@ -292,7 +292,7 @@ TEST_F(FunctionDocument, AFunctionIsToldWhole) {
 }
 
 TEST_F(FunctionDocument, ATypeIsToldWhole) {
-  EXPECT_EQ(json_text(list(type("Reduction"), "values")), R"(["none","mean","sum"])");
+  EXPECT_EQ(json_text(list(type("Reduction"), "values")), R"(["none","mean","sum","batch_mean"])");
   const JsonArray& fields = list(type("RopeOptions"), "fields");
   ASSERT_EQ(fields.size(), 3U);
   EXPECT_EQ(json_text(*member(fields[0], "default")), "10000.0");

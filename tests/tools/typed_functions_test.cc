@@ -112,6 +112,18 @@ const std::vector<Call>& calls() {
       CALL(matmul, (x, x)), CALL(linear, (wide, x)), CALL(layer_norm, (x)), CALL(rms_norm, (x)),
       CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
       CALL(conv, (wide, wide)), CALL(conv_transpose, (wide, wide)), CALL(cross_entropy, (x, list)),
+      CALL(batch_norm, (x, line, line)), CALL(batch_norm_train, (x)), CALL(group_norm, (x, 1)),
+      CALL(instance_norm, (x)), CALL(local_response_norm, (x, 3)),
+      CALL(deform_conv2d, (wide, wide, wide)),
+      CALL(binary_cross_entropy, (x, x)), CALL(binary_cross_entropy_with_logits, (x, i)),
+      CALL(l1_loss, (x, x)), CALL(mse_loss, (x, x)), CALL(lp_loss, (x, x, 3)),
+      CALL(huber_loss, (x, x)), CALL(smooth_l1_loss, (x, x)), CALL(kl_div, (x, x)),
+      CALL(gaussian_nll_loss, (x, x, x)), CALL(poisson_nll_loss, (x, x)),
+      CALL(hinge_embedding_loss, (x, i)), CALL(soft_margin_loss, (x, x)),
+      CALL(margin_ranking_loss, (x, x, i)), CALL(cosine_embedding_loss, (x, x, list)),
+      CALL(multi_margin_loss, (x, list)), CALL(triplet_margin_loss, (x, x, x)),
+      CALL(l1_loss, (x, x, Reduction::none)),
+      CALL(ctc_loss, (Tensor<3>(), i, list, list)), CALL(rnnt_loss, (wide, i, list, list)),
       CALL(zeros_like, (x)), CALL(ones_like, (x)), CALL(full_like, (x, 1)),
       CALL(movedim, (x, {0}, {1})), CALL(roll, (x, {1}, {0})), CALL(rot90, (x)),
       CALL(repeat_interleave, (x, 2, 0)), CALL(unfold, (x, 0, 1)),
@@ -263,6 +275,36 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   EXPECT_TRUE(all_close(v, v));
   EXPECT_FALSE(all_close(v, v + 1));
   same(contains_nan(v), reshape(contains_nan(a), {1}));
+  const Tensor<2> w = v + 1;
+  const Array& more = w.array();
+  const Tensor<1> each{0.5, 2, 3};
+  const Array& c = each.array();
+  same(batch_norm(v, each, each, each, each, 0.1), batch_norm(a, c, c, c, c, 0.1));
+  same(std::get<0>(batch_norm_train(v, each, each, 0.1)),
+       std::get<0>(hearth::batch_norm_train(a, c, c, 0.1)));
+  same(std::get<2>(batch_norm_train(v)), std::get<2>(hearth::batch_norm_train(a)));
+  same(group_norm(v, 1, each), group_norm(a, 1, c));
+  same(instance_norm(v, std::nullopt, each), instance_norm(a, Array(), c));
+  same(local_response_norm(v, 3, 0.5, 2, 3), local_response_norm(a, 3, 0.5, 2, 3));
+  const auto loss = [](const Array& one) { return reshape(one, {1}); };
+  same(loss::huber_loss(v, w, 0.5, Reduction::sum), loss(huber_loss(a, more, 0.5, Reduction::sum)));
+  same(smooth_l1_loss(v, w, 0.5), loss(smooth_l1_loss(a, more, 0.5)));
+  same(lp_loss(v, w, 3), loss(lp_loss(a, more, 3)));
+  same(kl_div(v, w, true), loss(kl_div(a, more, true)));
+  same(gaussian_nll_loss(v, v, w, true), loss(gaussian_nll_loss(a, a, more, true)));
+  same(poisson_nll_loss(v, w, false, true), loss(poisson_nll_loss(a, more, false, true)));
+  same(binary_cross_entropy_with_logits(v, w, v),
+       loss(binary_cross_entropy_with_logits(a, more, a)));
+  same(margin_ranking_loss(v, w, v, 2), loss(margin_ranking_loss(a, more, a, 2)));
+  same(multi_margin_loss(v, Tensor<1, Int>{1, 2}, 2, 2, each),
+       loss(multi_margin_loss(a, Tensor<1, Int>{1, 2}.array(), 2, 2, c)));
+  same(triplet_margin_loss(v, w, v, 2, 3, true), loss(triplet_margin_loss(a, more, a, 2, 3, true)));
+  const Tensor<3> logs = Tensor<3>::zeros({3, 1, 2});
+  const Tensor<1, Int> length{1};
+  same(module::ctc_loss(logs, Tensor<2, Int>{{1}}, length, length),
+       ctc_loss(logs.array(), Tensor<2, Int>{{1}}.array(), length.array(), length.array()));
+  same(module::ctc_loss(logs, Tensor<2, Int>{{1}}, length, length, 0, Reduction::sum),
+       loss(ctc_loss(logs.array(), Tensor<2, Int>{{1}}.array(), length.array(), length.array())));
   const auto grids = meshgrid({column, Tensor<1, Int>{4, 5}});
   same(grids[1], meshgrid({column.array(), Tensor<1, Int>{4, 5}.array()})[1]);
   same(linalg::outer_dim(v, v, 1), outer(a, a));

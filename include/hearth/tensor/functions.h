@@ -20,6 +20,8 @@
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
 #include "hearth/tensor/linalg.h"
+#include "hearth/tensor/loss.h"
+#include "hearth/tensor/norm.h"
 
 namespace hearth {
 inline namespace v0 {

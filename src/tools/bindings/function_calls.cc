@@ -27,6 +27,14 @@ using Inputs = std::span<const Array>;
     return std::vector<Array>{std::move(both.first), std::move(both.second)}; \
   }
 
+// The same of a tuple of three.
+#define CALL_OF_THREE(expression)                                                     \
+  [](Inputs in, DType dtype) {                                                        \
+    (void)dtype;                                                                      \
+    auto [first, second, third] = expression;                                         \
+    return std::vector<Array>{std::move(first), std::move(second), std::move(third)}; \
+  }
+
 // Not the thread's, which nothing may move.
 Generator& source() {
   thread_local Generator generator;
@@ -34,6 +42,9 @@ Generator& source() {
 }
 
 const char* const kSame = "x [...] -> [...]";
+const char* const kLoss = "x [...], targets [...] -> [...] for Reduction none, else []";
+const char* const kChannels =
+    "x [batch, channels, ...], weight [channels], bias [channels] -> [batch, channels, ...]";
 const char* const kVariables =
     "x [n, variables] -> [variables, variables], or of x [variables, n] for axis 1";
 
@@ -44,6 +55,8 @@ const std::vector<FunctionCall>& function_calls() {
   const SampleInput ids = {.shape = {2}, .lo = 0, .hi = 1, .dtype = kI64};
   const SampleInput vector = {{3}};
   const SampleInput number = {Shape{}};
+  const SampleInput lengths = {.shape = {2}, .lo = 1, .hi = 1, .dtype = kI64};
+  const SampleInput labels = {.shape = {2, 1}, .lo = 1, .hi = 1, .dtype = kI64};
   static const std::vector<FunctionCall> calls = {
       {"clamp_min",
        "x [...], low [...] -> [...], both broadcast",
@@ -215,6 +228,83 @@ const std::vector<FunctionCall>& function_calls() {
        "logits [..., classes], targets [...] -> [...] for Reduction none, else []",
        {table, ids},
        CALL(cross_entropy(in[0], in[1]))},
+      {"binary_cross_entropy",
+       "x [...], targets [...], weight [...] -> [...] for Reduction none, else [], weight "
+       "broadcast",
+       {table, table, table},
+       CALL(binary_cross_entropy(in[0], in[1], in[2]))},
+      {"binary_cross_entropy_with_logits",
+       "x [...], targets [...], weight [...] -> [...] for Reduction none, else [], weight "
+       "broadcast",
+       {table, table, table},
+       CALL(binary_cross_entropy_with_logits(in[0], in[1], in[2]))},
+      {"l1_loss", kLoss, {table, table}, CALL(l1_loss(in[0], in[1]))},
+      {"mse_loss", kLoss, {table, table}, CALL(mse_loss(in[0], in[1]))},
+      {"lp_loss", kLoss, {table, table}, CALL(lp_loss(in[0], in[1], 3))},
+      {"huber_loss", kLoss, {table, table}, CALL(huber_loss(in[0], in[1]))},
+      {"smooth_l1_loss", kLoss, {table, table}, CALL(smooth_l1_loss(in[0], in[1]))},
+      {"kl_div", kLoss, {table, table}, CALL(kl_div(in[0], in[1]))},
+      {"gaussian_nll_loss",
+       "x [...], targets [...], variance [...] -> [...] for Reduction none, else []",
+       {table, table, table},
+       CALL(gaussian_nll_loss(in[0], in[1], in[2]))},
+      {"poisson_nll_loss", kLoss, {table, table}, CALL(poisson_nll_loss(in[0], in[1]))},
+      {"hinge_embedding_loss", kLoss, {table, table}, CALL(hinge_embedding_loss(in[0], in[1]))},
+      {"soft_margin_loss", kLoss, {table, table}, CALL(soft_margin_loss(in[0], in[1]))},
+      {"margin_ranking_loss",
+       "a [...], b [...], targets [...] -> [...] for Reduction none, else []",
+       {table, table, table},
+       CALL(margin_ranking_loss(in[0], in[1], in[2]))},
+      {"cosine_embedding_loss",
+       "a [batch, dim], b [batch, dim], targets [batch] -> [batch] for Reduction none, else []",
+       {table, table, {.shape = {2}}},
+       CALL(cosine_embedding_loss(in[0], in[1], in[2]))},
+      {"multi_margin_loss",
+       "x [batch, classes], targets [batch], weight [classes] -> [batch] for Reduction none, else "
+       "[]",
+       {table, ids, vector},
+       CALL(multi_margin_loss(in[0], in[1], 1, 1, in[2]))},
+      {"triplet_margin_loss",
+       "anchor [..., dim], positive [..., dim], negative [..., dim] -> [...] for Reduction none, "
+       "else []",
+       {table, table, table},
+       CALL(triplet_margin_loss(in[0], in[1], in[2]))},
+      {"ctc_loss",
+       "log_probs [time, batch, classes], targets [batch, labels], input_lengths [batch], "
+       "target_lengths [batch] -> [batch] for Reduction none, else []",
+       {{.shape = {3, 2, 2}}, labels, lengths, lengths},
+       CALL(ctc_loss(in[0], in[1], in[2], in[3]))},
+      {"rnnt_loss",
+       "log_probs [batch, time, labels + 1, classes], targets [batch, labels], input_lengths "
+       "[batch], target_lengths [batch] -> [batch] for Reduction none, else []",
+       {{.shape = {2, 3, 2, 2}}, labels, lengths, lengths},
+       CALL(rnnt_loss(in[0], in[1], in[2], in[3]))},
+      {"batch_norm",
+       "x [batch, channels, ...], mean [channels], variance [channels], weight [channels], bias "
+       "[channels] -> [batch, channels, ...]",
+       {table, vector, vector, vector, vector},
+       CALL(batch_norm(in[0], in[1], in[2], in[3], in[4]))},
+      {"batch_norm_train",
+       "x [batch, channels, ...], weight [channels], bias [channels] -> [batch, channels, ...], "
+       "[channels], [channels]",
+       {table, vector, vector},
+       CALL_OF_THREE(batch_norm_train(in[0], in[1], in[2]))},
+      {"group_norm", kChannels, {table, vector, vector}, CALL(group_norm(in[0], 3, in[1], in[2]))},
+      {"instance_norm",
+       kChannels,
+       {table, vector, vector},
+       CALL(instance_norm(in[0], in[1], in[2]))},
+      {"local_response_norm", kSame, {table}, CALL(local_response_norm(in[0], 3))},
+      {"deform_conv2d",
+       "x [batch, in, height, width], offset [batch, 2 * reads, rows, cols], weight [out, in / "
+       "weight_groups, kernel rows, kernel cols], mask [batch, reads, rows, cols], bias [out] -> "
+       "[batch, out, rows, cols], reads being offset_groups * kernel rows * kernel cols",
+       {{.shape = {1, 1, 2, 2}},
+        {.shape = {1, 2, 2, 2}},
+        {.shape = {2, 1, 1, 1}},
+        {.shape = {1, 1, 2, 2}},
+        {.shape = {2}}},
+       CALL(deform_conv2d(in[0], in[1], in[2], in[3], in[4]))},
       {"outer",
        "a [..., m], b [..., n] -> [..., m, n], leading extents broadcast",
        {table, table},
@@ -285,6 +375,7 @@ const std::vector<FunctionCall>& function_calls() {
 
 #undef CALL
 #undef CALL_OF_TWO
+#undef CALL_OF_THREE
 
 const FunctionCall* find_call(std::string_view function) {
   const std::vector<FunctionCall>& calls = function_calls();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/torch.txt: what PyTorch gives for layers and optimizers, in f64.
+"""Writes tests/golden/layers.txt: what PyTorch gives for layers and optimizers, in f64.
 
 A file is a list of cases:
 
@@ -14,7 +14,7 @@ import pathlib
 
 import torch
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "torch.txt"
+FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "layers.txt"
 lines = []
 
 

@@ -1,0 +1,42 @@
+#include "hearth/nn/deform_conv.h"
+
+#include <string>
+
+#include "nn/parameter_dtype.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace nn {
+
+DeformConv2d::DeformConv2d(std::int64_t in, std::int64_t out, const Kernel<2>& kernel,
+                           const DeformConvOptions& options, const ConvParameters& parameters)
+    : window(options) {
+  const Dims extents(kernel.extents);
+  const std::int64_t groups = options.weight_groups, offset_groups = options.offset_groups;
+  const bool fits = in >= 0 && out >= 0 && groups > 0 && in % groups == 0 && out % groups == 0 &&
+                    offset_groups > 0 && in % offset_groups == 0 && extents[0] > 0 &&
+                    extents[1] > 0;
+  if (!fits) {
+    throw Error(ErrorCode::invalid_argument,
+                "deform_conv2d: sizes do not fit; got " + std::to_string(in) + " and " +
+                    std::to_string(out) + " channels, kernel " + to_string(extents) + ", " +
+                    std::to_string(groups) + " weight groups and " + std::to_string(offset_groups) +
+                    " offset groups, expected kernels of at least 1 and groups that divide the "
+                    "channels");
+  }
+  const Shape shape = {out, in / groups, extents[0], extents[1]};
+  const std::int64_t taps = element_count(extents);
+  const std::int64_t fan_in = in / groups * taps, fan_out = out / groups * taps;
+  weight = Tensor<4>(parameters.initializer.make(shape, fan_in, fan_out, parameters.parameters));
+  if (!parameters.bias) return;
+  bias = Tensor<1>(parameters.initializer.make({out}, fan_in, fan_out, parameters.parameters));
+}
+
+Array DeformConv2d::forward(const Array& x, const Array& offset, const Array& mask) const {
+  return deform_conv2d(x, offset, nn_detail::as_dtype_of(weight, x), mask,
+                       nn_detail::as_dtype_of(bias, x), window);
+}
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,150 @@
+// Losses as modules, where they are more than the function that they call.
+#include "hearth/nn/loss.h"
+
+#include "ops/torch_golden.h"
+
+namespace hearth {
+namespace {
+
+using namespace check;
+
+TEST(CrossEntropyLoss, AsTorch) {
+  const TorchCase weighted("cross_entropy_weighted"), smoothed("cross_entropy_smoothed");
+  expect_as_torch("cross_entropy_weighted", {"x"}, [&](std::span<const Array> in) {
+    const nn::CrossEntropyLoss loss{.weights = weighted.values("weight")};
+    // f32 at least, as the functions have it.
+    return cast(loss.forward(in[0], weighted.array("targets")), in[0].dtype());
+  });
+  expect_as_torch("cross_entropy_smoothed", {"x"}, [&](std::span<const Array> in) {
+    const nn::CrossEntropyLoss loss{.smoothing = 0.2};
+    return cast(loss.forward(in[0], smoothed.array("targets")), in[0].dtype());
+  });
+}
+
+TEST(CrossEntropyLoss, PadTokensCountAsBurnHasIt) {
+  const Array x = log_softmax(random_array({4, 5}, DType::f32), 1);
+  const Array targets = ints({1, 0, 3, 4}, {4});
+  const Values logs = x.to_doubles();
+  // Rows of pad tokens cost nothing, and the sum is divided by all rows.
+  const nn::CrossEntropyLoss padded{.pad_tokens = {0, 4}};
+  const double expected = -(logs[1] + logs[10 + 3]) / 4;
+  expect_values(padded.forward(x, targets), {}, {expected});
+  // Of weights, those of pad tokens count as well.
+  const nn::CrossEntropyLoss weighted{.pad_tokens = {0, 4}, .weights = {1, 2, 3, 4, 5}};
+  expect_values(weighted.forward(x, targets), {},
+                {-(2 * logs[1] + 4 * logs[13]) / (2 + 1 + 4 + 5)});
+  // Of probabilities.
+  const nn::CrossEntropyLoss of_probabilities{.pad_tokens = {0, 4}, .logits = false};
+  expect_values(of_probabilities.forward(exp(x), targets), {}, {expected});
+  // A pad token may be no class.
+  const nn::CrossEntropyLoss outside{.pad_tokens = {-1}};
+  expect_values(outside.forward(x, ints({1, -1, 3, 2}, {4})), {},
+                {-(logs[1] + logs[13] + logs[17]) / 4});
+  expect_values(outside.forward(x, ints({1, -2, 3, 2}, {4})), {}, {kNan});
+  const Tensor<1> typed = padded.forward(Tensor<2>(x), Tensor<1, Int>(targets));
+  expect_values(typed.array(), {1}, {expected});
+}
+
+TEST(CrossEntropyLoss, SmoothsAllOfWhatIsWeighted) {
+  const Array x = log_softmax(random_array({2, 3}, DType::f64), 1);
+  const Values logs = x.to_doubles(), w = {1, 2, 3};
+  const nn::CrossEntropyLoss loss{.weights = w, .smoothing = 0.3};
+  double sum = 0;
+  for (std::size_t row = 0; row < 2; ++row) {
+    const std::size_t target = row == 0 ? 2 : 1;
+    for (std::size_t c = 0; c < 3; ++c) {
+      sum -= logs[row * 3 + c] * w[c] * (0.1 + (c == target ? 0.7 : 0));
+    }
+  }
+  expect_values(loss.forward(x, ints({2, 1}, {2})), {}, {sum / 5});
+}
+
+TEST(BinaryCrossEntropyLoss, WeightsAndSmoothingAsBurnHasThem) {
+  const Values p = {0.3, 0.8, 0.6, 0.1};
+  const auto cost = [&](std::size_t i, double t) {
+    return -(t * std::log(p[i]) + (1 - t) * std::log(1 - p[i]));
+  };
+  // Of [batch], weights are those of the targets 0 and 1, and there are two classes.
+  const Array x = array(p, {4}), targets = ints({0, 1, 1, 0}, {4});
+  const nn::BinaryCrossEntropyLoss weighted{.weights = {3, 7}};
+  expect_values(weighted.forward_no_reduction(x, targets), {4},
+                {3 * cost(0, 0), 7 * cost(1, 1), 7 * cost(2, 1), 3 * cost(3, 0)});
+  const nn::BinaryCrossEntropyLoss smoothed{.smoothing = 0.2};
+  expect_values(smoothed.forward_no_reduction(x, targets), {4},
+                {cost(0, 0.1), cost(1, 0.9), cost(2, 0.9), cost(3, 0.1)});
+  // Of [batch, classes], weights are those of the classes.
+  const Array rows = reshape(x, {2, 2}), marks = reshape(targets, {2, 2});
+  expect_values(weighted.forward_no_reduction(rows, marks), {2, 2},
+                {3 * cost(0, 0), 7 * cost(1, 1), 3 * cost(2, 1), 7 * cost(3, 0)});
+  const nn::BinaryCrossEntropyLoss logits{.weights = {3, 7}, .smoothing = 0.2, .logits = true};
+  const nn::BinaryCrossEntropyLoss same{.weights = {3, 7}, .smoothing = 0.2};
+  const Array odds = log(div(rows, sub(1.0, rows)));
+  expect_close(logits.forward(odds, marks), same.forward(rows, marks).to_doubles(), 1e-12);
+  const Tensor<1> typed = same.forward(Tensor<2>(rows), Tensor<2, Int>(marks));
+  expect_close(typed.array(), same.forward(rows, marks).to_doubles(), 0);
+  expect_error(ErrorCode::shape,
+               [&] { (void)nn::BinaryCrossEntropyLoss{.weights = {1}}.forward(x, targets); });
+  expect_error(ErrorCode::invalid_argument,
+               [&] { (void)nn::BinaryCrossEntropyLoss{.smoothing = 2}.forward(x, targets); });
+  expect_error(ErrorCode::shape, [&] { (void)same.forward(x, marks); });
+}
+
+TEST(LossModules, CallTheFunctions) {
+  const Array x = random_array({3, 4}), t = random_array({3, 4}, DType::f64, -1, 1, 2);
+  const Array v = random_array({3, 4}, DType::f64, 0.5, 1, 3);
+  const Array classes = ints({0, 3, 2}, {3}), sides = ints({1, -1, 1}, {3});
+  const Array signs = ints({1, -1, 1, 1, -1, -1, 1, -1, 1, 1, -1, 1}, {3, 4});
+  const Reduction sum = Reduction::sum, none = Reduction::none, batch = Reduction::batch_mean;
+  const auto same = [](const Array& got, const Array& expected) {
+    EXPECT_EQ(got.shape(), expected.shape());
+    expect_close(got, expected.to_doubles(), 0);
+  };
+  same(nn::MseLoss{}.forward(x, t), mse_loss(x, t));
+  same(nn::MseLoss{}.forward(x, t, batch), mse_loss(x, t, batch));
+  same(nn::MseLoss{}.forward_no_reduction(x, t), mse_loss(x, t, none));
+  same(nn::LpLoss{1}.forward(x, t, sum), l1_loss(x, t, sum));
+  same(nn::HuberLoss{0.5}.forward(x, t), huber_loss(x, t, 0.5));
+  same(nn::SmoothL1Loss{0.5}.forward(x, t), smooth_l1_loss(x, t, 0.5));
+  same(nn::KlDivLoss{true}.forward(x, t, batch), kl_div(x, t, true, batch));
+  same(nn::PoissonNllLoss{.full = true}.forward(x, v), poisson_nll_loss(x, v, true, true));
+  same(nn::HingeEmbeddingLoss{0.3}.forward(x, signs), hinge_embedding_loss(x, signs, 0.3));
+  same(nn::SoftMarginLoss{}.forward(x, signs), soft_margin_loss(x, signs));
+  same(nn::GaussianNllLoss{true}.forward(x, t, v), gaussian_nll_loss(x, t, v, true));
+  same(nn::MarginRankingLoss{0.2}.forward(x, t, signs), margin_ranking_loss(x, t, signs, 0.2));
+  same(nn::CosineEmbeddingLoss{0.2}.forward(x, t, sides), cosine_embedding_loss(x, t, sides, 0.2));
+  same(nn::TripletMarginLoss{.swap = true}.forward(x, t, v),
+       triplet_margin_loss(x, t, v, 1, 2, true));
+  const nn::MultiMarginLoss margins{.p = 2, .weights = {1, 2, 3, 4}};
+  same(margins.forward_no_reduction(x, classes),
+       multi_margin_loss(x, classes, 1, 2, array({1, 2, 3, 4}, {4}), none));
+  const Tensor<2> typed = nn::HuberLoss{}.forward_no_reduction(Tensor<2>(x), Tensor<2>(t));
+  same(typed.array(), huber_loss(x, t, 1, none));
+  expect_error(ErrorCode::invalid_argument,
+               [&] { (void)nn::MseLoss{}.forward(x, t, Reduction::none); });
+}
+
+TEST(LossModules, OfSequences) {
+  const TorchCase golden("ctc_mean");
+  const Array logs = log_softmax(golden.array("x"), 2), targets = golden.array("targets");
+  const Array steps = golden.array("input_lengths"), lengths = golden.array("target_lengths");
+  expect_close(nn::CtcLoss{}.forward(logs, targets, steps, lengths), golden.values("output"),
+               1e-11);
+  const nn::CtcLoss zero{.zero_infinity = true};
+  EXPECT_EQ(zero.forward(narrow(logs, 0, 0, 2), targets, full({4}, std::int64_t{2}, DType::i64),
+                         full({4}, std::int64_t{3}, DType::i64))
+                .item(),
+            0);
+  const TorchCase grid("rnnt");
+  const nn::RnntLoss transducer;
+  const Array found =
+      transducer.forward_no_reduction(grid.array("x"), grid.array("targets"),
+                                      grid.array("input_lengths"), grid.array("target_lengths"));
+  expect_close(found, grid.values("output"), 1e-11);
+  const nn::RnntLoss of_logs{.logits = false};
+  expect_close(of_logs.forward(log_softmax(grid.array("x"), 3), grid.array("targets"),
+                               grid.array("input_lengths"), grid.array("target_lengths")),
+               mean(found).to_doubles(), 1e-11);
+}
+
+}  // namespace
+}  // namespace hearth
