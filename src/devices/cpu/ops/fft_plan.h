@@ -259,30 +259,34 @@ class FftPlan {
 
   void convolve(T* re, T* im, std::int64_t lanes) const {
     const Convolution& c = *convolution_;
-    const std::int64_t length = c.plan->length();
-    double* const memory = scratch<double>(12, 4 * length);
-    double *const x = memory, *const y = x + length, *const room_x = y + length,
-                  *const room_y = room_x + length;
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      std::fill_n(x, 2 * length, 0.0);
-      for (std::int64_t t = 0; t < n_; ++t) {
-        const Turning turn = c.chirp[static_cast<std::size_t>(t)];
-        const double a = re[t * lanes + lane], b = im[t * lanes + lane];
-        x[t] = a * turn.re - b * turn.im;
-        y[t] = a * turn.im + b * turn.re;
+    const std::int64_t count = c.plan->length() * lanes;
+    double* const memory = scratch<double>(12, 4 * count);
+    double *const x = memory, *const y = x + count, *const room_x = y + count,
+                  *const room_y = room_x + count;
+    std::fill_n(x, 2 * count, 0.0);
+    for (std::int64_t t = 0; t < n_; ++t) {
+      const Turning turn = c.chirp[static_cast<std::size_t>(t)];
+      for (std::int64_t at = t * lanes; at < (t + 1) * lanes; ++at) {
+        const double a = re[at], b = im[at];
+        x[at] = a * turn.re - b * turn.im;
+        y[at] = a * turn.im + b * turn.re;
       }
-      c.plan->run(x, y, room_x, room_y, 1);
-      for (std::int64_t k = 0; k < length; ++k) {
-        const double a = x[k], b = y[k];
-        const double p = c.re[static_cast<std::size_t>(k)], q = c.im[static_cast<std::size_t>(k)];
-        x[k] = a * p - b * q;
-        y[k] = a * q + b * p;
+    }
+    c.plan->run(x, y, room_x, room_y, lanes);
+    for (std::int64_t k = 0; k < c.plan->length(); ++k) {
+      const double p = c.re[static_cast<std::size_t>(k)], q = c.im[static_cast<std::size_t>(k)];
+      for (std::int64_t at = k * lanes; at < (k + 1) * lanes; ++at) {
+        const double a = x[at], b = y[at];
+        x[at] = a * p - b * q;
+        y[at] = a * q + b * p;
       }
-      c.plan->run(y, x, room_y, room_x, 1);
-      for (std::int64_t k = 0; k < n_; ++k) {
-        const Turning turn = c.chirp[static_cast<std::size_t>(k)];
-        re[k * lanes + lane] = static_cast<T>(x[k] * turn.re - y[k] * turn.im);
-        im[k * lanes + lane] = static_cast<T>(x[k] * turn.im + y[k] * turn.re);
+    }
+    c.plan->run(y, x, room_y, room_x, lanes);
+    for (std::int64_t k = 0; k < n_; ++k) {
+      const Turning turn = c.chirp[static_cast<std::size_t>(k)];
+      for (std::int64_t at = k * lanes; at < (k + 1) * lanes; ++at) {
+        re[at] = static_cast<T>(x[at] * turn.re - y[at] * turn.im);
+        im[at] = static_cast<T>(x[at] * turn.im + y[at] * turn.re);
       }
     }
   }
