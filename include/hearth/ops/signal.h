@@ -31,13 +31,14 @@ HEARTH_API Array irfft(const Array& re, const Array& im, std::int64_t axis = -1,
                        std::optional<std::int64_t> n = std::nullopt);
 // The same along each of `axes`, which differ: the last of them is that of the real transforms.
 HEARTH_API std::pair<Array, Array> fftn(const Array& re, const Array& im, const Dims& axes);
+// Undoes fftn.
 HEARTH_API std::pair<Array, Array> ifftn(const Array& re, const Array& im, const Dims& axes);
-HEARTH_API std::pair<Array, Array> rfftn(const Array& x, const Dims& axes);
+HEARTH_API std::pair<Array, Array> rfftn(const Array& x, const Dims& axes);  // of a real x
 // `n` is the extent of the result along the last of `axes`.
 HEARTH_API Array irfftn(const Array& re, const Array& im, const Dims& axes,
                         std::optional<std::int64_t> n = std::nullopt);
-HEARTH_API std::pair<Array, Array> fft2(const Array& re, const Array& im);  // of the last two axes
-HEARTH_API std::pair<Array, Array> ifft2(const Array& re, const Array& im);
+HEARTH_API std::pair<Array, Array> fft2(const Array& re, const Array& im);   // of the last two axes
+HEARTH_API std::pair<Array, Array> ifft2(const Array& re, const Array& im);  // undoes fft2
 // The frequency of each element of an fft of n samples that are `spacing` apart: 0, 1, ..., -2, -1,
 // divided by n times `spacing`.
 HEARTH_API Array fftfreq(std::int64_t n, double spacing = 1, DType dtype = DType::f32,
@@ -53,10 +54,13 @@ HEARTH_API Array ifftshift(const Array& x, const Dims& axes);  // undoes fftshif
 // [size], of a float dtype; symmetric, or, with `periodic`, the first `size` of a symmetric window
 // of size + 1. One element is 1. A negative size is an Error{invalid_argument}.
 
+// 0.5 - 0.5 cos(2 pi t), for t from 0 to 1.
 HEARTH_API Array hann_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                              Device device = Device());
+// 0.54 - 0.46 cos(2 pi t).
 HEARTH_API Array hamming_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                                 Device device = Device());
+// 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t).
 HEARTH_API Array blackman_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                                  Device device = Device());
 

@@ -19,7 +19,10 @@
 #include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
+#include "hearth/tensor/decompositions.h"
+#include "hearth/tensor/einsum.h"
 #include "hearth/tensor/linalg.h"
+#include "hearth/tensor/signal.h"
 
 namespace hearth {
 inline namespace v0 {

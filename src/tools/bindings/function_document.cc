@@ -136,8 +136,10 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
 
 JsonArray results_of(const std::string& type, const DTypeRules& rules) {
   if (type == "void") return {};
-  const std::size_t count = type == "std::pair<Array, Array>" ? 2 : 1;
-  const std::string word = count == 2 ? "array" : neutral(type);
+  const std::size_t count = type == "std::pair<Array, Array>" ? 2
+                            : type == "std::array<Array, 3>"  ? 3
+                                                              : 1;
+  const std::string word = count > 1 ? "array" : neutral(type);
   JsonArray results;
   for (std::size_t i = 0; i < count; ++i) {
     JsonObject result = {{"type", word}};
@@ -232,6 +234,7 @@ const std::map<std::string, std::string>& type_words() {
       {"std::span<const Array>", "array_list"},
       {"std::vector<Array>", "array_list"},
       {"bool", "bool"},
+      {"std::string_view", "string"},
       {"double", "f64"},
       {"std::int64_t", "i64"},
       {"DType", "dtype"},
