@@ -15,6 +15,7 @@ Run it with the packages of requirements-test.txt after changing it; the files a
 import pathlib
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
@@ -248,11 +249,65 @@ def scans(random):
     return "".join(out)
 
 
+def decompositions(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for shape in ((1, 1), (3, 3), (2, 5, 5), (11, 11), (7, 4), (4, 7)):
+            m, n = shape[-2:]
+            x = random.normal(0, 1, shape)
+            if m == n:
+                x += 3 * np.sqrt(n) * np.eye(n)
+            x = x.astype(kind)
+            wide = x.astype(np.float64)
+            packed, pivots = zip(*[scipy.linalg.lu_factor(one) if m == n else (None, None)
+                                   for one in wide.reshape(-1, m, n)])
+            # Householder's signs are those of LAPACK.
+            out.append(case("qr", dtype, 200, [x], np.linalg.qr(wide)[0].astype(kind), [("boolean", 1)]))
+            out.append(case("pinv", dtype, 400, [x], np.linalg.pinv(wide).astype(kind), [("f64", 1e-6)]))
+            if m != n:
+                continue
+            b = random.normal(0, 1, (*shape[:-1], 3)).astype(kind)
+            symmetric = (wide + np.swapaxes(wide, -1, -2)).astype(kind)
+            positive = symmetric.astype(np.float64)
+            out.append(case("lu_factor", dtype, 100, [x], np.stack(packed).reshape(shape).astype(kind)))
+            out.append(case("det", dtype, 400, [x], np.linalg.det(wide).astype(kind)))
+            out.append(case("solve", dtype, 100, [x, b], np.linalg.solve(wide, b.astype(np.float64)).astype(kind)))
+            out.append(case("cholesky", dtype, 60, [symmetric], np.linalg.cholesky(positive).astype(kind)))
+            out.append(case("eigh", dtype, 100, [symmetric], np.linalg.eigvalsh(positive).astype(kind)))
+            triangle = np.tril(wide)
+            for upper in (0, 1):
+                solution = np.linalg.solve(triangle if not upper else np.triu(wide), b.astype(np.float64))
+                out.append(case("triangular_solve", dtype, 100, [x, b], solution.astype(kind),
+                                [("boolean", upper), ("boolean", 0)]))
+    return "".join(out)
+
+
+def fourier(random):
+    out = []
+    for dtype in ("f32", "f64"):
+        kind = NUMPY[dtype]
+        for n in (1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 17, 30, 37, 64, 120, 143):
+            re, im = random.normal(0, 1, (2, 1, n)).astype(kind)
+            wide = re.astype(np.float64) + 1j * im.astype(np.float64)
+            out.append(case("fft", dtype, 24, [re, im], np.fft.fft(wide).real.astype(kind),
+                            [("i64", 1), ("boolean", 0)]))
+            out.append(case("fft", dtype, 24, [re, im], (n * np.fft.ifft(wide)).real.astype(kind),
+                            [("i64", 1), ("boolean", 1)]))
+            out.append(case("rfft", dtype, 24, [re], np.fft.rfft(wide.real).real.astype(kind), [("i64", 1)]))
+            bins = n // 2 + 1
+            half = wide[:, :bins]
+            out.append(case("irfft", dtype, 24, [re[:, :bins], im[:, :bins]],
+                            (n * np.fft.irfft(half, n)).astype(kind), [("i64", 1), ("i64", n)]))
+    return "".join(out)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with np.errstate(all="ignore"):
         for name, make in (("elementwise", elementwise), ("inverses", inverses),
-                           ("reductions", reductions), ("norms", norms), ("scans", scans)):
+                           ("reductions", reductions), ("norms", norms), ("scans", scans),
+                           ("decompositions", decompositions), ("fourier", fourier)):
             text = make(np.random.default_rng(7))
             (FOLDER / f"{name}.txt").write_text(text)
             print(f"{name}: {len(text)} bytes")

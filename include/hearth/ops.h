@@ -20,6 +20,8 @@
 #include "hearth/ops/conv.h"
 #include "hearth/ops/creation.h"
 #include "hearth/ops/deform_conv.h"
+#include "hearth/ops/decompositions.h"
+#include "hearth/ops/einsum.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/indexing.h"
 #include "hearth/ops/linalg.h"
@@ -28,6 +30,7 @@
 #include "hearth/ops/norm.h"
 #include "hearth/ops/reduce.h"
 #include "hearth/ops/scan.h"
+#include "hearth/ops/signal.h"
 #include "hearth/ops/sort.h"
 #include "hearth/random.h"
 

@@ -175,6 +175,7 @@ struct SampleInput {
   double hi = 2;
   int dtype = -1;         // a DType that does not vary with the case, such as i64 for indices
   bool distinct = false;  // no two elements alike: argmax, max gradients
+  double diagonal = 0;    // added to the diagonals of the last two axes
 };
 struct SampleCase {
   std::vector<SampleInput> inputs;

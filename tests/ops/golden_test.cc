@@ -138,7 +138,7 @@ TEST_P(Golden, Agrees) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden,
                          ::testing::Values("elementwise", "inverses", "reductions", "norms",
-                                           "scans"));
+                                           "scans", "decompositions", "fourier"));
 
 }  // namespace
 }  // namespace hearth::testing

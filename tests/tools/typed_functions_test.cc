@@ -140,6 +140,16 @@ const std::vector<Call>& calls() {
       CALL(max_abs, (x)), CALL(cosine_similarity, (x, x)), CALL(cdist, (x, x)),
       CALL(is_close, (x, x)), CALL(all_close, (x, x)), CALL(contains_nan, (x)),
       CALL(triu, (x)), CALL(tril, (x, 1)), CALL(dropout, (x, 0.5)),
+      CALL(cholesky, (x)), CALL(lu_decomposition, (x)), CALL(lu, (x)), CALL(qr, (x)),
+      CALL(svd, (x)), CALL(svdvals, (x)), CALL(eigh, (x)), CALL(eigvalsh, (x)),
+      CALL(triangular_solve, (x, x)), CALL(solve, (x, x)), CALL(inverse, (x)), CALL(pinv, (x)),
+      CALL(lstsq, (x, x)), CALL(matrix_power, (x, 2)), CALL(det, (x)), CALL(slogdet, (x)),
+      CALL(matrix_norm, (x)),
+      CALL(fft, (x, x)), CALL(ifft, (x, x)), CALL(rfft, (x)), CALL(irfft, (x, x)),
+      CALL(fftn, (x, x, {0})), CALL(ifftn, (x, x, {0})), CALL(rfftn, (x, {0})),
+      CALL(irfftn, (x, x, {0})), CALL(fft2, (x, x)), CALL(ifft2, (x, x)),
+      CALL(fftshift, (x, {0})), CALL(ifftshift, (x, {0})),
+      CALL(stft, (x, line, {.n_fft = 4})), CALL(istft, (wide, line, {.n_fft = 4})),
   };
   return all;
 }

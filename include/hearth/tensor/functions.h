@@ -19,9 +19,12 @@
 #include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
+#include "hearth/tensor/decompositions.h"
+#include "hearth/tensor/einsum.h"
 #include "hearth/tensor/linalg.h"
 #include "hearth/tensor/loss.h"
 #include "hearth/tensor/norm.h"
+#include "hearth/tensor/signal.h"
 
 namespace hearth {
 inline namespace v0 {

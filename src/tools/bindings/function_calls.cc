@@ -34,6 +34,13 @@ using Inputs = std::span<const Array>;
     auto [first, second, third] = expression;                                         \
     return std::vector<Array>{std::move(first), std::move(second), std::move(third)}; \
   }
+// The same of several.
+#define CALL_OF_ALL(expression)                        \
+  [](Inputs in, DType dtype) {                         \
+    (void)dtype;                                       \
+    auto all = expression;                             \
+    return std::vector<Array>(all.begin(), all.end()); \
+  }
 
 // Not the thread's, which nothing may move.
 Generator& source() {
@@ -45,6 +52,13 @@ const char* const kSame = "x [...] -> [...]";
 const char* const kLoss = "x [...], targets [...] -> [...] for Reduction none, else []";
 const char* const kChannels =
     "x [batch, channels, ...], weight [channels], bias [channels] -> [batch, channels, ...]";
+const char* const kSquare = "x [..., n, n] -> [..., n, n]";
+const char* const kOfMatrices = "x [..., n, n] -> [...]";
+const char* const kSystem =
+    "a [..., n, n], b [..., n, k] or [n] -> [..., n, k] or [..., n], leading axes broadcast";
+const char* const kComplex =
+    "re [..., extent, ...], im [..., extent, ...] -> re and im [..., n, ...], extent at axis";
+const char* const kComplexSame = "re [...], im [...] -> re and im [...]";
 const char* const kVariables =
     "x [n, variables] -> [variables, variables], or of x [variables, n] for axis 1";
 
@@ -54,6 +68,7 @@ const std::vector<FunctionCall>& function_calls() {
   const SampleInput table = {{2, 3}};
   const SampleInput ids = {.shape = {2}, .lo = 0, .hi = 1, .dtype = kI64};
   const SampleInput vector = {{3}};
+  const SampleInput square = {{2, 2}};
   const SampleInput number = {Shape{}};
   const SampleInput lengths = {.shape = {2}, .lo = 1, .hi = 1, .dtype = kI64};
   const SampleInput labels = {.shape = {2, 1}, .lo = 1, .hi = 1, .dtype = kI64};
@@ -364,6 +379,85 @@ const std::vector<FunctionCall>& function_calls() {
       {"tril_mask", "-> [rows, cols]", {}, CALL(tril_mask(2, 2))},
       {"triu", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(triu(in[0]))},
       {"tril", "x [..., rows, cols] -> [..., rows, cols]", {table}, CALL(tril(in[0]))},
+      {"cholesky", kSquare, {square}, CALL(cholesky(in[0]))},
+      {"lu_decomposition",
+       "x [..., m, n] -> factors [..., m, n] and rows [..., m]",
+       {table},
+       CALL_OF_TWO(lu_decomposition(in[0]))},
+      {"lu",
+       "x [..., m, n] -> p [..., m, m], l [..., m, k] and u [..., k, n], k = min(m, n)",
+       {table},
+       CALL_OF_ALL(lu(in[0]))},
+      {"qr",
+       "x [..., m, n] -> q [..., m, k] and r [..., k, n], k = min(m, n), or m unless reduced",
+       {table},
+       CALL_OF_TWO(qr(in[0]))},
+      {"svd",
+       "x [..., m, n] -> u [..., m, k], s [..., k] and vh [..., k, n], k = min(m, n)",
+       {table},
+       CALL_OF_ALL(svd(in[0]))},
+      {"svdvals", "x [..., m, n] -> [..., min(m, n)]", {table}, CALL(svdvals(in[0]))},
+      {"eigh", "x [..., n, n] -> w [..., n] and v [..., n, n]", {square}, CALL_OF_TWO(eigh(in[0]))},
+      {"eigvalsh", "x [..., n, n] -> [..., n]", {square}, CALL(eigvalsh(in[0]))},
+      {"triangular_solve", kSystem, {square, square}, CALL(triangular_solve(in[0], in[1]))},
+      {"solve", kSystem, {square, square}, CALL(hearth::solve(in[0], in[1]))},
+      {"inverse", kSquare, {square}, CALL(inverse(in[0]))},
+      {"pinv", "x [..., m, n] -> [..., n, m]", {table}, CALL(pinv(in[0]))},
+      {"lstsq",
+       "a [..., m, n], b [..., m, k] or [m] -> [..., n, k] or [..., n]",
+       {table, table},
+       CALL(lstsq(in[0], in[1]))},
+      {"matrix_power", kSquare, {square}, CALL(matrix_power(in[0], 2))},
+      {"det", kOfMatrices, {square}, CALL(det(in[0]))},
+      {"slogdet",
+       "x [..., n, n] -> sign and logarithm [...]",
+       {square},
+       CALL_OF_TWO(slogdet(in[0]))},
+      {"matrix_norm",
+       "x [..., m, n] -> [...], or [..., 1, 1] with keepdim",
+       {table},
+       CALL(matrix_norm(in[0]))},
+      {"einsum",
+       "arrays, any number of them -> as the subscripts say",
+       {table, table},
+       CALL(einsum("ij,ij->ij", {in[0], in[1]}))},
+      {"fft", kComplex, {table, table}, CALL_OF_TWO(fft(in[0], in[1]))},
+      {"ifft", kComplex, {table, table}, CALL_OF_TWO(ifft(in[0], in[1]))},
+      {"rfft",
+       "x [..., extent, ...] -> re and im [..., n / 2 + 1, ...], extent at axis",
+       {table},
+       CALL_OF_TWO(rfft(in[0]))},
+      {"irfft",
+       "re [..., bins, ...], im [..., bins, ...] -> [..., n, ...], bins at axis",
+       {table, table},
+       CALL(irfft(in[0], in[1]))},
+      {"fftn", kComplexSame, {table, table}, CALL_OF_TWO(fftn(in[0], in[1], {0}))},
+      {"ifftn", kComplexSame, {table, table}, CALL_OF_TWO(ifftn(in[0], in[1], {0}))},
+      {"rfftn",
+       "x [..., n, ...] -> re and im [..., n / 2 + 1, ...], n at the last of axes",
+       {table},
+       CALL_OF_TWO(rfftn(in[0], {0}))},
+      {"irfftn",
+       "re [..., bins, ...], im [..., bins, ...] -> [..., n, ...], bins at the last of axes",
+       {table, table},
+       CALL(irfftn(in[0], in[1], {1}))},
+      {"fft2", kComplexSame, {table, table}, CALL_OF_TWO(fft2(in[0], in[1]))},
+      {"ifft2", kComplexSame, {table, table}, CALL_OF_TWO(ifft2(in[0], in[1]))},
+      {"fftfreq", "-> [n]", {}, CALL(fftfreq(2, 1, dtype))},
+      {"rfftfreq", "-> [n / 2 + 1]", {}, CALL(rfftfreq(2, 1, dtype))},
+      {"fftshift", kSame, {table}, CALL(fftshift(in[0], {0}))},
+      {"ifftshift", kSame, {table}, CALL(ifftshift(in[0], {0}))},
+      {"hann_window", "-> [size]", {}, CALL(hann_window(2, true, dtype))},
+      {"hamming_window", "-> [size]", {}, CALL(hamming_window(2, true, dtype))},
+      {"blackman_window", "-> [size]", {}, CALL(blackman_window(2, true, dtype))},
+      {"stft",
+       "signal [..., samples], window [win_length] -> [..., frames, frequencies, 2]",
+       {{.shape = {1, 8}}, {.shape = {4}}},
+       CALL(stft(in[0], in[1], {.n_fft = 4}))},
+      {"istft",
+       "spectrum [..., frames, frequencies, 2], window [win_length] -> [..., samples]",
+       {{.shape = {1, 3, 3, 2}}, {.shape = {4}}},
+       CALL(istft(in[0], in[1], {.n_fft = 4}))},
       {"random_permutation",
        "-> [count]",
        {},
@@ -376,6 +470,7 @@ const std::vector<FunctionCall>& function_calls() {
 #undef CALL
 #undef CALL_OF_TWO
 #undef CALL_OF_THREE
+#undef CALL_OF_ALL
 
 const FunctionCall* find_call(std::string_view function) {
   const std::vector<FunctionCall>& calls = function_calls();

@@ -136,11 +136,15 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
 
 JsonArray results_of(const std::string& type, const DTypeRules& rules) {
   if (type == "void") return {};
-  // Several arrays at once are a pair or a tuple of them.
+  // Several arrays at once are a pair, a tuple or an array of them.
+  const bool is_array = type.starts_with("std::array<Array");
   const bool is_several =
-      type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
-  const auto count =
-      static_cast<std::size_t>(is_several ? std::count(type.begin(), type.end(), ',') + 1 : 1);
+      is_array || type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
+  const std::size_t count =
+      is_array ? std::stoul(type.substr(type.find(',') + 1))
+      : is_several
+          ? static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1
+          : 1;
   const std::string word = is_several ? "array" : neutral(type);
   JsonArray results;
   for (std::size_t i = 0; i < count; ++i) {
@@ -236,6 +240,7 @@ const std::map<std::string, std::string>& type_words() {
       {"std::span<const Array>", "array_list"},
       {"std::vector<Array>", "array_list"},
       {"bool", "bool"},
+      {"std::string_view", "string"},
       {"double", "f64"},
       {"std::int64_t", "i64"},
       {"DType", "dtype"},
