@@ -296,7 +296,7 @@ def order_statistics(random):
         out.append(call("histogram", [x], np.histogram(x, bins, (-1, 2)), bins=bins,
                         low=-1.0, high=2.0))
     edges = np.array([-2, -0.5, 0, 0.25, 3])
-    out.append(call("histogram_of", [x, edges], [np.histogram(x, edges)[0]]))
+    out.append(call("histogram_by_edges", [x, edges], [np.histogram(x, edges)[0]]))
     return "".join(out)
 
 
@@ -320,8 +320,9 @@ def vision(random):
             labels, count = scipy.ndimage.label(image, structure, output=np.int64)
             boxes = scipy.ndimage.find_objects(labels)
             area = np.bincount(labels.ravel())[1:]
-            edges = np.array([[b[0].start, b[1].start, b[0].stop - 1, b[1].stop - 1] for b in boxes])
-            out.append(call("components", [image], [labels, area, edges, np.array(count)],
+            stats = np.array([[size, b[0].start, b[1].start, b[0].stop - 1, b[1].stop - 1]
+                              for size, b in zip(area, boxes)])
+            out.append(call("components", [image], [labels, stats, np.array(count)],
                             neighbours=neighbours))
     for threshold in (0.2, 0.5, 0.8):
         corner = random.uniform(0, 10, size=(40, 2))

@@ -27,7 +27,10 @@
 #include "hearth/ops/norm.h"
 #include "hearth/ops/reduce.h"
 #include "hearth/ops/scan.h"
+#include "hearth/ops/selection.h"
 #include "hearth/ops/sort.h"
+#include "hearth/ops/statistics.h"
+#include "hearth/ops/vision.h"
 #include "hearth/random.h"
 
 namespace hearth {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <type_traits>
+#include <tuple>
 #include <vector>
 
 #include "core/throw_as.h"
@@ -129,23 +129,19 @@ Array uploaded(const Places& values, const Shape& shape, DType dtype, Device dev
   return Array::from_data(small, shape, device);
 }
 
-// By label, of each image `labels` in a row.
+// What is known of a label: kMeasures numbers.
 struct Measures {
-  Measures(std::int64_t images, std::int64_t labels) {
-    for (Places* each : {&area, &top, &left, &bottom, &right}) {
-      *each = host_vector<std::int64_t>("components", images * labels);
-    }
-  }
-  void add(std::size_t at, std::int64_t y, std::int64_t x) {
-    const bool is_first = area[at]++ == 0;
-    top[at] = is_first ? y : top[at];
-    left[at] = is_first ? x : std::min(left[at], x);
-    bottom[at] = y;
-    right[at] = is_first ? x : std::max(right[at], x);
-  }
-
-  Places area, top, left, bottom, right;
+  std::int64_t area, top, left, bottom, right;
 };
+constexpr std::int64_t kMeasures = 5;
+static_assert(sizeof(Measures) == kMeasures * sizeof(std::int64_t));
+
+void add_element(Measures& of, std::int64_t y, std::int64_t x) {
+  if (of.area++ == 0) of = {1, y, x, y, x};
+  of.left = std::min(of.left, x);
+  of.bottom = y;
+  of.right = std::max(of.right, x);
+}
 
 }  // namespace
 }  // namespace components
@@ -160,10 +156,11 @@ Array connected_components(const Array& image, Connectivity connectivity, DType 
   throw_as("connected_components", error);
 }
 
-Components connected_components_with_stats(const Array& image, Connectivity connectivity,
-                                           DType dtype) try {
-  const components::Labelled all =
-      components::labelled("connected_components_with_stats", image, connectivity, dtype);
+std::tuple<Array, Array, Array> connected_components_with_stats(const Array& image,
+                                                                Connectivity connectivity,
+                                                                DType dtype) try {
+  constexpr const char* kName = "connected_components_with_stats";
+  const components::Labelled all = components::labelled(kName, image, connectivity, dtype);
   std::int64_t labels = 1;
   for (const std::int64_t count : all.counts) labels = std::max(labels, count + 1);
   Shape each = image.shape();
@@ -171,22 +168,26 @@ Components connected_components_with_stats(const Array& image, Connectivity conn
   each.erase(each.rank() - 1);
   Shape by_label = each;
   by_label.push_back(labels);
-  check_shape("connected_components_with_stats", by_label);
-  components::Measures measures(all.images, labels);
+  by_label.push_back(components::kMeasures);
+  check_shape(kName, by_label);
+  std::vector<components::Measures> measures =
+      host_vector<components::Measures>(kName, all.images * labels);
   const std::int64_t* label = all.labels.data();
   for (std::int64_t i = 0; i < all.images && !all.labels.empty(); ++i) {
     for (std::int64_t y = 0; y < all.height; ++y) {
       for (std::int64_t x = 0; x < all.width; ++x) {
-        measures.add(static_cast<std::size_t>(i * labels + *label++), y, x);
+        components::add_element(measures[static_cast<std::size_t>(i * labels + *label++)], y, x);
       }
     }
+  }
+  components::Places flat_measures;
+  for (const components::Measures& of : measures) {
+    flat_measures.insert(flat_measures.end(), {of.area, of.top, of.left, of.bottom, of.right});
   }
   const auto upload = [&](const components::Places& values, const Shape& shape) {
     return components::uploaded(values, shape, dtype, image.device());
   };
-  return {upload(all.labels, image.shape()), upload(measures.area, by_label),
-          upload(measures.top, by_label),    upload(measures.left, by_label),
-          upload(measures.bottom, by_label), upload(measures.right, by_label),
+  return {upload(all.labels, image.shape()), upload(flat_measures, by_label),
           upload(all.counts, each)};
 } catch (const Error& error) {
   throw_as("connected_components_with_stats", error);

@@ -135,17 +135,17 @@ std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
   throw_as("histogram", error);
 }
 
-Array histogram(const Array& x, const Array& edges, const Array& weights) try {
-  require_defined("histogram", x);
-  require_defined("histogram", edges);
+Array histogram_by_edges(const Array& x, const Array& edges, const Array& weights) try {
+  require_defined("histogram_by_edges", x);
+  require_defined("histogram_by_edges", edges);
   if (edges.rank() != 1 || edges.size() < 2) {
-    throw Error(ErrorCode::shape, "histogram: edges make no bins; got shape " +
+    throw Error(ErrorCode::shape, "histogram_by_edges: edges make no bins; got shape " +
                                       to_string(edges.shape()) + ", expected rank 1 and 2 or more");
   }
   counting::require_weights(x, weights);
   return counting::counted(counting::bins_of(x, edges), weights, edges.size() - 1);
 } catch (const Error& error) {
-  throw_as("histogram", error);
+  throw_as("histogram_by_edges", error);
 }
 
 }  // namespace v0

@@ -55,6 +55,11 @@ Reach reach_of(const Kernel& kernel, const MorphOptions& options) {
                 "morphology: kernel without elements; got " + std::to_string(kernel.rows) + " by " +
                     std::to_string(kernel.cols) + ", expected at least 1 by 1");
   }
+  if (options.anchor && options.anchor->rank() != 2) {
+    throw Error(ErrorCode::invalid_argument, "morphology: anchor is no place; got " +
+                                                 to_string(*options.anchor) +
+                                                 ", expected a row and a column");
+  }
   const std::int64_t row = options.anchor ? (*options.anchor)[0] : kernel.rows / 2;
   const std::int64_t col = options.anchor ? (*options.anchor)[1] : kernel.cols / 2;
   if (row < 0 || row >= kernel.rows || col < 0 || col >= kernel.cols) {
@@ -71,8 +76,9 @@ Array bordered(const Array& x, const Reach& reach, const MorphOptions& options, 
   const Dims before = {0, reach.above, reach.left}, after = {0, reach.below, reach.right};
   switch (options.border) {
     case MorphBorder::constant: {
-      const Array value = options.border_value.defined() ? options.border_value
-                                                         : neutral(x.dtype(), x.device(), extreme);
+      const Array value = options.border_value
+                              ? full({}, *options.border_value, x.dtype(), x.device())
+                              : neutral(x.dtype(), x.device(), extreme);
       return pad(x, before, after, PadMode::constant, value);
     }
     case MorphBorder::replicate:
@@ -152,10 +158,11 @@ Array erode(const Array& x, const Array& kernel, const MorphOptions& options) tr
 } catch (const Error& error) {
   throw_as("erode", error);
 }
-Array erode(const Array& x, std::int64_t rows, std::int64_t cols, const MorphOptions& options) try {
-  return morphology::whole("erode", x, rows, cols, options, morphology::Extreme::least);
+Array erode_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
+                      const MorphOptions& options) try {
+  return morphology::whole("erode_rectangle", x, rows, cols, options, morphology::Extreme::least);
 } catch (const Error& error) {
-  throw_as("erode", error);
+  throw_as("erode_rectangle", error);
 }
 
 Array dilate(const Array& x, const Array& kernel, const MorphOptions& options) try {
@@ -163,11 +170,12 @@ Array dilate(const Array& x, const Array& kernel, const MorphOptions& options) t
 } catch (const Error& error) {
   throw_as("dilate", error);
 }
-Array dilate(const Array& x, std::int64_t rows, std::int64_t cols,
-             const MorphOptions& options) try {
-  return morphology::whole("dilate", x, rows, cols, options, morphology::Extreme::largest);
+Array dilate_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
+                       const MorphOptions& options) try {
+  return morphology::whole("dilate_rectangle", x, rows, cols, options,
+                           morphology::Extreme::largest);
 } catch (const Error& error) {
-  throw_as("dilate", error);
+  throw_as("dilate_rectangle", error);
 }
 
 }  // namespace v0

@@ -43,7 +43,8 @@ void require_boxes(const Array& boxes, const Array& scores, const NmsOptions& op
                                       to_string(boxes.shape()) + " and scores " +
                                       to_string(scores.shape()) + ", expected [n, 4] and [n]");
   }
-  if (std::isnan(options.iou_threshold) || std::isnan(options.score_threshold)) {
+  if (std::isnan(options.iou_threshold) ||
+      (options.score_threshold && std::isnan(*options.score_threshold))) {
     throw Error(ErrorCode::invalid_argument, "nms: no threshold; got NaN, expected a number");
   }
   if (options.max_boxes && *options.max_boxes < 0) {
@@ -62,7 +63,7 @@ std::vector<std::int64_t> kept(const std::vector<double>& values, std::int64_t n
   const auto score_at = [&](std::int64_t i) { return values[static_cast<std::size_t>(4 * n + i)]; };
   std::vector<std::int64_t> order;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (score_at(i) >= options.score_threshold) order.push_back(i);
+    if (score_at(i) >= options.score_threshold.value_or(-kInfinity)) order.push_back(i);
   }
   std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
     return score_at(a) != score_at(b) ? score_at(a) > score_at(b) : a < b;

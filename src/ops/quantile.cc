@@ -1,6 +1,7 @@
 // Quantiles, made of a sort: places and weights are known when they are recorded.
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +57,6 @@ Array weights_of(const Places& places, const Shape& shape, DType dtype, Device d
 
 Array over(const Array& x, const std::vector<double>& q, std::int64_t axis, bool keepdim,
            Interpolation method) {
-  require_defined("quantile", x);
   require_float_array("quantile", x);
   const int at = normalize_axis("quantile", axis, x.rank());
   const std::int64_t extent = x.shape()[at];
@@ -95,30 +95,15 @@ Array over(const Array& x, const std::vector<double>& q, std::int64_t axis, bool
 
 inline namespace v0 {
 
-Array quantile(const Array& x, const std::vector<double>& q, std::int64_t axis, bool keepdim,
-               Interpolation method) try {
-  return quantiles::over(x, q, axis, keepdim, method);
-} catch (const Error& error) {
-  throw_as("quantile", error);
-}
-
-Array quantile(const Array& x, double q, std::int64_t axis, bool keepdim,
-               Interpolation method) try {
-  return squeeze(quantiles::over(x, {q}, axis, keepdim, method), {0});
-} catch (const Error& error) {
-  throw_as("quantile", error);
-}
-
-Array quantile(const Array& x, const std::vector<double>& q, Interpolation method) try {
+Array quantile(const Array& x, const std::vector<double>& q, std::optional<std::int64_t> axis,
+               bool keepdim, Interpolation method) try {
   require_defined("quantile", x);
-  return quantiles::over(flat(x), q, 0, false, method);
-} catch (const Error& error) {
-  throw_as("quantile", error);
-}
-
-Array quantile(const Array& x, double q, Interpolation method) try {
-  require_defined("quantile", x);
-  return squeeze(quantiles::over(flat(x), {q}, 0, false, method), {0});
+  if (axis) return quantiles::over(x, q, *axis, keepdim, method);
+  const Array all = quantiles::over(flat(x), q, 0, false, method);
+  if (!keepdim) return all;
+  Shape shape = Dims::filled(x.rank() + 1, 1);
+  shape[0] = all.size();
+  return reshape(all, shape);
 } catch (const Error& error) {
   throw_as("quantile", error);
 }

@@ -5,6 +5,7 @@
 // scattered, and the result has its order on every device.
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,12 +72,17 @@ Array starts_of(const Array& sorted) {
   return cat({ones({1}, DType::bool_, sorted.device()), differs}, 0);
 }
 
+// Without values.
+struct Unique {
+  Array indices, inverse, counts;
+};
+
 Unique unique_of(const Array& x) {
   const std::int64_t size = x.size();
   const Device device = x.device();
   if (size == 0) {
     const Array none = zeros({0}, DType::i64, device);
-    return {reshape(x, {0}), none, zeros(x.shape(), DType::i64, device), none};
+    return {none, zeros(x.shape(), DType::i64, device), none};
   }
   const auto [sorted, order] = sort_with_indices(flat(x), 0);
   const Chosen first = places_of(starts_of(sorted));
@@ -85,7 +91,7 @@ Unique unique_of(const Array& x) {
   const Array ends =
       cat({narrow(first.places, 0, 1, count - 1), full({1}, size, DType::i64, device)}, 0);
   const Array rank = cast(first.so_far, DType::i64) - 1;
-  return {Array(), select(order, first.places, 0),
+  return {select(order, first.places, 0),
           reshape(scatter_add(zeros({size}, DType::i64, device), order, rank, 0), x.shape()),
           sub(ends, first.places)};
 }
@@ -136,15 +142,18 @@ Array mask_select(const Array& x, const Array& mask) try {
   throw_as("mask_select", error);
 }
 
-Array unique(const Array& x) try { return unique_all(x).values; } catch (const Error& error) {
+Array unique(const Array& x) try {
+  require_defined("unique", x);
+  return select(flat(x), selection::unique_of(x).indices, 0);
+} catch (const Error& error) {
   throw_as("unique", error);
 }
 
-Unique unique_all(const Array& x) try {
+std::tuple<Array, Array, Array, Array> unique_all(const Array& x) try {
   require_defined("unique_all", x);
-  Unique unique = selection::unique_of(x);
-  if (!unique.values.defined()) unique.values = select(flat(x), unique.indices, 0);
-  return unique;
+  selection::Unique found = selection::unique_of(x);
+  const Array values = select(flat(x), found.indices, 0);
+  return {values, std::move(found.indices), std::move(found.inverse), std::move(found.counts)};
 } catch (const Error& error) {
   throw_as("unique_all", error);
 }

@@ -13,9 +13,6 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/ops.h"
-#include "hearth/ops/selection.h"
-#include "hearth/ops/statistics.h"
-#include "hearth/ops/vision.h"
 
 namespace hearth::testing {
 namespace {
@@ -112,8 +109,8 @@ std::vector<Array> outputs_of(const Call& call, const std::vector<Array>& in) {
     return {quantile(in[0], call.numbers("q"), -1, false, method_of(call.word("method")))};
   }
   if (f == "unique") {
-    const Unique found = unique_all(in[0]);
-    return {found.values, found.indices, found.inverse, found.counts};
+    const auto [values, indices, inverse, counts] = unique_all(in[0]);
+    return {values, indices, inverse, counts};
   }
   if (f == "argwhere") return {argwhere(in[0])};
   if (f == "searchsorted") return {searchsorted(in[0], in[1], call.whole("right") != 0)};
@@ -126,22 +123,16 @@ std::vector<Array> outputs_of(const Call& call, const std::vector<Array>& in) {
     const auto [counts, edges] = histogram(in[0], call.whole("bins"), bounds);
     return {counts, edges};
   }
-  if (f == "histogram_of") return {histogram(in[0], in[1])};
+  if (f == "histogram_by_edges") return {histogram_by_edges(in[0], in[1])};
   if (f == "erode" || f == "dilate") {
     const MorphOptions options = {.border = border_of(call.word("border")),
                                   .border_value = call.number("value")};
     return {f == "erode" ? erode(in[0], in[1], options) : dilate(in[0], in[1], options)};
   }
   if (f == "components") {
-    const Components found = connected_components_with_stats(
+    const auto [labels, stats, count] = connected_components_with_stats(
         in[0], call.whole("neighbours") == 4 ? Connectivity::four : Connectivity::eight);
-    const std::int64_t count = found.max_label.item<std::int64_t>();
-    const auto without_background = [&](const Array& x) { return narrow(x, 0, 1, count); };
-    return {found.labels, without_background(found.area),
-            stack({without_background(found.top), without_background(found.left),
-                   without_background(found.bottom), without_background(found.right)},
-                  1),
-            found.max_label};
+    return {labels, narrow(stats, 0, 1, count.item<std::int64_t>()), count};
   }
   if (f == "nms") {
     return {nms(in[0], in[1],

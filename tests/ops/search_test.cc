@@ -7,7 +7,6 @@
 #include "check.h"
 #include "devices_under_test.h"
 #include "hearth/ops.h"
-#include "hearth/ops/statistics.h"
 
 namespace hearth {
 namespace {

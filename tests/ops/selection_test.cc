@@ -8,7 +8,6 @@
 #include "devices_under_test.h"
 #include "hearth/device.h"
 #include "hearth/ops.h"
-#include "hearth/ops/selection.h"
 
 namespace hearth {
 namespace {
@@ -134,25 +133,25 @@ TEST(Selection, UniqueIsSortedAndInverseGivesTheArrayBack) {
     for (const DType dtype : kSelectable) {
       for (const Shape& shape : {Shape({1}), Shape({50}), Shape({7, 3, 5}), Shape({0, 4})}) {
         const Array x = with_zeros(shape, dtype, 8, device);
-        const Unique found = unique_all(x);
+        const auto [values_found, indices, inverse, counts_found] = unique_all(x);
         const Values values = x.to_doubles();
         const std::set<double> different(values.begin(), values.end());
-        EXPECT_EQ(found.values.to_doubles(), Values(different.begin(), different.end()));
-        EXPECT_EQ(found.values.dtype(), dtype);
-        EXPECT_EQ(found.inverse.shape(), shape);
-        EXPECT_EQ(unique(x).to_doubles(), found.values.to_doubles());
-        EXPECT_EQ(sum(found.counts).item<std::int64_t>(), x.size());
+        EXPECT_EQ(values_found.to_doubles(), Values(different.begin(), different.end()));
+        EXPECT_EQ(values_found.dtype(), dtype);
+        EXPECT_EQ(inverse.shape(), shape);
+        EXPECT_EQ(unique(x).to_doubles(), values_found.to_doubles());
+        EXPECT_EQ(sum(counts_found).item<std::int64_t>(), x.size());
         if (x.size() == 0) continue;
-        const Array flat_inverse = reshape(found.inverse, {x.size()});
-        EXPECT_EQ(select(found.values, flat_inverse, 0).to_doubles(), values);
+        const Array flat_inverse = reshape(inverse, {x.size()});
+        EXPECT_EQ(select(values_found, flat_inverse, 0).to_doubles(), values);
         Values first, counts;
         for (const double value : different) {
           first.push_back(
               static_cast<double>(std::find(values.begin(), values.end(), value) - values.begin()));
           counts.push_back(static_cast<double>(std::count(values.begin(), values.end(), value)));
         }
-        EXPECT_EQ(found.indices.to_doubles(), first);
-        EXPECT_EQ(found.counts.to_doubles(), counts);
+        EXPECT_EQ(indices.to_doubles(), first);
+        EXPECT_EQ(counts_found.to_doubles(), counts);
       }
     }
   }
@@ -162,11 +161,11 @@ TEST(Selection, UniqueOfSpecialValues) {
   for (const Device& device : devices_under_test()) {
     const Array x =
         to_device(array({kNan, 1, -0.0, kInf, kNan, 0.0, -kInf, 1, kNan}, {9}, DType::f32), device);
-    const Unique found = unique_all(x);
-    expect_values(found.values, {5}, {-kInf, -0.0, 1, kInf, kNan});
-    expect_values(found.indices, {5}, {6, 2, 1, 3, 0});
-    expect_values(found.counts, {5}, {1, 2, 2, 1, 3});
-    expect_values(found.inverse, {9}, {4, 2, 1, 3, 4, 1, 0, 2, 4});
+    const auto [values_found, indices, inverse, counts_found] = unique_all(x);
+    expect_values(values_found, {5}, {-kInf, -0.0, 1, kInf, kNan});
+    expect_values(indices, {5}, {6, 2, 1, 3, 0});
+    expect_values(counts_found, {5}, {1, 2, 2, 1, 3});
+    expect_values(inverse, {9}, {4, 2, 1, 3, 4, 1, 0, 2, 4});
   }
 }
 

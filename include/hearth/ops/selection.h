@@ -2,7 +2,7 @@
 // hearth/ops.h.
 #pragma once
 
-#include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "hearth/array.h"
@@ -23,18 +23,13 @@ HEARTH_API Array argwhere(const Array& x);
 // Gradients go back to where they were.
 HEARTH_API Array mask_select(const Array& x, const Array& mask);
 
-// The different elements of an array, in ascending order. All NaN are one element, the last, and
-// zeros of both signs are one.
-struct Unique {
-  Array values;   // [count]
-  Array indices;  // i64 [count]: where each stands first among the elements in row-major order
-  Array inverse;  // i64, the shape of x: values[inverse] is x
-  Array counts;   // i64 [count]: how often each occurs
-};
-// Gradients of values go to the elements that `indices` names.
+// The different elements in ascending order, [count]. All NaN are one element, the last, and zeros
+// of both signs are one. The gradient of each goes to where it stands first.
 HEARTH_API Array unique(const Array& x);
-// unique with all that belongs to it; what is not kept is not computed.
-HEARTH_API Unique unique_all(const Array& x);
+// unique and, i64: where each stands first among the elements in row-major order, [count]; for each
+// element of x which of the different ones it is, so that values[inverse] is x; and how often each
+// occurs, [count]. What is not kept is not computed.
+HEARTH_API std::tuple<Array, Array, Array, Array> unique_all(const Array& x);
 
 }  // namespace v0
 }  // namespace hearth

@@ -27,26 +27,20 @@ HEARTH_API Array searchsorted(const Array& sorted, const Array& values, bool rig
 HEARTH_API Array bucketize(const Array& values, const Array& edges, bool right = false,
                            DType dtype = DType::i64);
 
-// ---- Quantiles
-// Float dtypes.
+// ---- Quantiles and moments
 
 // What quantile() makes of the two elements around a place that is between them, as NumPy's method
 // of the name: a value in between by the distance, the lower, the higher, the mean of both, the
 // nearer (of equally near ones the one of even index).
 enum class Interpolation : std::uint8_t { linear, lower, higher, midpoint, nearest };
-// The element at place q (n - 1) of the n sorted elements along `axis`, for each q in [0, 1]:
-// [number of q, ... without axis, or 1 there if `keepdim`]. NaN where there is one among the
-// elements. Gradients go to the elements around. Over nothing: Error{invalid_argument}.
-HEARTH_API Array quantile(const Array& x, const std::vector<double>& q, std::int64_t axis,
-                          bool keepdim = false, Interpolation method = Interpolation::linear);
-// Of one q, without the first axis.
-HEARTH_API Array quantile(const Array& x, double q, std::int64_t axis, bool keepdim = false,
-                          Interpolation method = Interpolation::linear);
-// Over everything: [number of q], and for one q [].
+// The element at place q (n - 1) of the n sorted elements along `axis`, or of all where there is
+// none, for each q in [0, 1]: [number of q, ... without axis, or 1 there if `keepdim`]. NaN where
+// there is one among the elements. Gradients go to the elements around. Float dtypes. Over nothing:
+// Error{invalid_argument}.
 HEARTH_API Array quantile(const Array& x, const std::vector<double>& q,
+                          std::optional<std::int64_t> axis = std::nullopt, bool keepdim = false,
                           Interpolation method = Interpolation::linear);
-HEARTH_API Array quantile(const Array& x, double q, Interpolation method = Interpolation::linear);
-// var and, first of the two, mean over `axes`, worked out together.
+// var and mean over `axes`. Float dtypes.
 HEARTH_API std::pair<Array, Array> var_mean(const Array& x, const Dims& axes, bool keepdim = false,
                                             std::int64_t correction = 1);
 
@@ -62,7 +56,8 @@ HEARTH_API Array bincount(const Array& x, const Array& weights = Array(), std::i
 
 // From low to high.
 struct Bounds {
-  double low, high;
+  double low;
+  double high;
 };
 // How many elements of x are in each of `bins` bins of one width between the bounds, which belong
 // to them, and, in x's dtype, the edges [bins + 1] of bins. What is outside and NaN are not
@@ -72,9 +67,10 @@ struct Bounds {
 HEARTH_API std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
                                              const std::optional<Bounds>& bounds = std::nullopt,
                                              const Array& weights = Array());
-// In each of the bins [edges[i], edges[i + 1]) between `edges` [n], which ascend and have x's
-// dtype: [n - 1]. The last edge belongs to the last bin. Numeric dtypes.
-HEARTH_API Array histogram(const Array& x, const Array& edges, const Array& weights = Array());
+// How many are in each of the bins [edges[i], edges[i + 1]) between `edges` [n], which ascend and
+// have x's dtype: [n - 1]. The last edge belongs to the last bin. Numeric dtypes.
+HEARTH_API Array histogram_by_edges(const Array& x, const Array& edges,
+                                    const Array& weights = Array());
 
 // ---- Drawing by weight
 // Categories drawn for each row of `weights` [..., categories] in proportion to them: i64 [...,

@@ -2,10 +2,9 @@
 // all functions: hearth/ops.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <tuple>
 
 #include "hearth/array.h"
 
@@ -22,22 +21,23 @@ inline namespace v0 {
 enum class MorphBorder : std::uint8_t { constant, replicate, reflect, reflect101, wrap };
 struct MorphOptions {
   // Row and column of the kernel; its middle, rounded up, where absent.
-  std::optional<std::array<std::int64_t, 2>> anchor = std::nullopt;
+  std::optional<Dims> anchor = std::nullopt;
   std::int64_t iterations = 1;
   MorphBorder border = MorphBorder::constant;
-  // Of a constant border, a number or an array of rank 0; undefined: what changes no result.
-  Array border_value = {};
+  // Of a constant border; where absent, what changes no result.
+  std::optional<double> border_value = std::nullopt;
 };
 // The least of the elements where `kernel`, bool [rows, cols], is true: for bool whether all are.
 // NaN wins. Gradients are those of min.
 HEARTH_API Array erode(const Array& x, const Array& kernel, const MorphOptions& options = {});
 // The same of a whole rectangle, at rows + cols steps an element in place of rows * cols.
-HEARTH_API Array erode(const Array& x, std::int64_t rows, std::int64_t cols,
-                       const MorphOptions& options = {});
+HEARTH_API Array erode_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
+                                 const MorphOptions& options = {});
 // As erode, of the largest: for bool whether any is. The kernel is not turned around.
 HEARTH_API Array dilate(const Array& x, const Array& kernel, const MorphOptions& options = {});
-HEARTH_API Array dilate(const Array& x, std::int64_t rows, std::int64_t cols,
-                        const MorphOptions& options = {});
+// As erode_rectangle, of the largest.
+HEARTH_API Array dilate_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
+                                  const MorphOptions& options = {});
 
 // ---- On the host
 // These wait for their inputs, which are read, and upload what the host makes of them:
@@ -51,29 +51,24 @@ enum class Connectivity : std::uint8_t { four, eight };
 HEARTH_API Array connected_components(const Array& image,
                                       Connectivity connectivity = Connectivity::eight,
                                       DType dtype = DType::i64);
-// What connected_components() gives, and, by label, [..., labels], of the dtype of labels: the
-// number of elements, and the rows and columns of the first and of the last. Label 0 stands for
-// what is false. There are as many labels as in the image that has most of them; of those that an
-// image has not all is 0.
-struct Components {
-  Array labels;
-  Array area, top, left, bottom, right;
-  Array max_label;  // [...]: the number of components
-};
-HEARTH_API Components connected_components_with_stats(
+// connected_components, and of each image by label, in the dtype of labels: [..., labels, 5], the
+// number of elements, their first row, first column, last row and last column; and [...], the
+// number of components. Label 0 stands for what is false. There are as many labels as in the image
+// that has most of them; of those that an image has not, all is 0.
+HEARTH_API std::tuple<Array, Array, Array> connected_components_with_stats(
     const Array& image, Connectivity connectivity = Connectivity::eight, DType dtype = DType::i64);
 
 struct NmsOptions {
   double iou_threshold = 0.5;
-  double score_threshold = -std::numeric_limits<double>::infinity();
+  std::optional<double> score_threshold = std::nullopt;
   std::optional<std::int64_t> max_boxes = std::nullopt;
   // Whether coordinates name the first and last pixel of a box, so that it is 1 wider and higher.
   bool inclusive = false;
 };
 // The boxes that stay, i64 [count], by descending scores, of equal ones the first: each whose score
-// is at least score_threshold and whose intersection with each better box that stays is at most
-// iou_threshold of their union. Boxes [n, 4] are x1, y1, x2, y2, scores [n]; floats, compared in
-// f64. A score that is NaN is below every threshold.
+// is at least score_threshold, where there is one, and whose intersection with each better box that
+// stays is at most iou_threshold of their union. Boxes [n, 4] are x1, y1, x2, y2, scores [n];
+// floats, compared in f64. Boxes whose score is NaN never stay.
 HEARTH_API Array nms(const Array& boxes, const Array& scores, const NmsOptions& options = {});
 
 }  // namespace v0

@@ -20,6 +20,8 @@
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
 #include "hearth/tensor/linalg.h"
+#include "hearth/tensor/statistics.h"
+#include "hearth/tensor/vision.h"
 
 namespace hearth {
 inline namespace v0 {

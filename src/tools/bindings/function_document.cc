@@ -136,8 +136,12 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
 
 JsonArray results_of(const std::string& type, const DTypeRules& rules) {
   if (type == "void") return {};
-  const std::size_t count = type == "std::pair<Array, Array>" ? 2 : 1;
-  const std::string word = count == 2 ? "array" : neutral(type);
+  // Several arrays at once are a pair or a tuple of them.
+  const bool is_several =
+      type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
+  const auto count =
+      static_cast<std::size_t>(is_several ? std::count(type.begin(), type.end(), ',') + 1 : 1);
+  const std::string word = is_several ? "array" : neutral(type);
   JsonArray results;
   for (std::size_t i = 0; i < count; ++i) {
     JsonObject result = {{"type", word}};
@@ -240,6 +244,7 @@ const std::map<std::string, std::string>& type_words() {
       {"Shape", "i64_list"},
       {"AllAxes", "i64_list"},
       {"std::vector<std::int64_t>", "i64_list"},
+      {"std::vector<double>", "f64_list"},
       {"std::vector<Slice>", "Slice_list"},
       {"std::uint64_t", "u64"}};
   return words;

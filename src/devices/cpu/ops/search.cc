@@ -1,4 +1,5 @@
-// searchsorted: a binary search for each value, in the row that belongs to it.
+// searchsorted: a binary search for each value, in the row that belongs to it. Values that ascend
+// are found from the place of the one before.
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -20,6 +21,9 @@ bool is_before(T a, T b) {
   }
 }
 
+// How far the last of the steps from a known place is.
+constexpr std::int64_t kNear = 8;
+
 // Steps of a search over `n` elements.
 std::int64_t steps_of(std::int64_t n) {
   std::int64_t steps = 1;
@@ -40,16 +44,33 @@ void search(const Launch& launch) {
   const OffsetMap sorted_rows(sorted.shape(), sorted.strides(), 0, last);
   const OffsetMap value_rows(values.shape(), values.strides(), 0, last);
   I* const out = reinterpret_cast<I*>(output.data);
-  const auto count_before = [=](const E* row, V value) {
-    std::int64_t low = 0, count = n;
-    while (count > 0) {
-      const std::int64_t half = count / 2;
-      const V element = static_cast<V>(row[(low + half) * step]);
-      const bool goes_on = right ? !is_before(value, element) : is_before(element, value);
-      low = goes_on ? low + half + 1 : low;
-      count = goes_on ? count - half - 1 : half;
+  // `known` is the place of another value, which that of the next ascending value is not far
+  // behind: some steps from there, each twice as far, before the rest of the row is halved.
+  const auto count_before = [=](const E* row, V value, std::int64_t known) {
+    const auto is_behind = [=](std::int64_t i) {
+      const V element = static_cast<V>(row[i * step]);
+      return right ? !is_before(value, element) : is_before(element, value);
+    };
+    std::int64_t low = 0, high = n;
+    if (known > 0 && !is_behind(known - 1)) {
+      high = known - 1;
+    } else {
+      low = known;
+      for (std::int64_t far = 1; far <= kNear && low + far <= n; far *= 2) {
+        if (!is_behind(low + far - 1)) {
+          high = low + far - 1;
+          break;
+        }
+        low += far;
+      }
     }
-    return static_cast<I>(low);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const bool goes_on = is_behind(middle);
+      low = goes_on ? middle + 1 : low;
+      high = goes_on ? high : middle;
+    }
+    return low;
   };
   for_chunks(element_count(values.shape()), steps_of(n), [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t i = first; i < end;) {
@@ -57,8 +78,10 @@ void search(const Launch& launch) {
       const std::int64_t stop = std::min(end, (at + 1) * m);
       const E* const row = reinterpret_cast<const E*>(sorted.data) + sorted_rows.at(at);
       const E* const value = reinterpret_cast<const E*>(values.data) + value_rows.at(at);
+      std::int64_t place = 0;
       for (; i < stop; ++i) {
-        out[i] = count_before(row, static_cast<V>(value[(i - at * m) * value_step]));
+        place = count_before(row, static_cast<V>(value[(i - at * m) * value_step]), place);
+        out[i] = static_cast<I>(place);
       }
     }
   });
