@@ -8,6 +8,12 @@ A file is a list of cases:
     input <dtype> <shape> : <elements>
     output <dtype> <shape> : <elements>
 
+Functions that are no single op, in order_statistics.txt and vision.txt, have several outputs and
+parameters by name:
+
+    case <function>
+    param <name> <values>
+
 Shapes are extents joined by x ("-" for rank 0). Float elements are hexadecimal, so nothing is lost.
 Run it with the packages of requirements-test.txt after changing it; the files are checked in.
 """
@@ -16,6 +22,7 @@ import pathlib
 
 import numpy as np
 import scipy.linalg
+import scipy.ndimage
 import scipy.special
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
@@ -302,12 +309,110 @@ def fourier(random):
     return "".join(out)
 
 
+def call(name, inputs, outputs, **params):
+    """One call of a function that is no single op: several results, parameters by name."""
+    lines = [f"case {name}"]
+    for key, value in params.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words = (x if isinstance(x, str) else element(x) for x in values)
+        lines.append(f"param {key} " + " ".join(words))
+    lines += [array_text("input", array) for array in inputs]
+    lines += [array_text("output", array) for array in outputs]
+    return "\n".join(lines) + "\n"
+
+
+def order_statistics(random):
+    out = []
+    for shape in ((7,), (4, 9), (1,), (3, 10)):
+        x = random.normal(size=shape)
+        for method in ("linear", "lower", "higher", "midpoint", "nearest"):
+            q = [0.0, 0.1, 0.25, 0.5, 0.61, 0.9, 1.0]
+            out.append(call("quantile", [x], [np.quantile(x, q, axis=-1, method=method)],
+                            q=q, method=method))
+    for shape in ((20,), (4, 5, 3), (1,)):
+        x = random.integers(-4, 5, size=shape)
+        values, first, inverse, counts = np.unique(
+            x, return_index=True, return_inverse=True, return_counts=True)
+        out.append(call("unique", [x], [values, first, inverse.reshape(shape), counts]))
+        out.append(call("argwhere", [x], [np.argwhere(x)]))
+    row = np.sort(random.integers(-9, 9, size=12)).astype(np.float64)
+    values = random.integers(-11, 11, size=(3, 8)).astype(np.float64)
+    for side in ("left", "right"):
+        out.append(call("searchsorted", [row, values], [np.searchsorted(row, values, side)],
+                        right=side == "right"))
+    numbers = random.integers(0, 9, size=30)
+    weights = random.normal(size=30)
+    out.append(call("bincount", [numbers], [np.bincount(numbers, minlength=12)], least=12))
+    out.append(call("bincount", [numbers, weights], [np.bincount(numbers, weights)], least=0))
+    x = random.normal(size=200)
+    for bins in (1, 5, 17):
+        out.append(call("histogram", [x], np.histogram(x, bins), bins=bins))
+        out.append(call("histogram", [x], np.histogram(x, bins, (-1, 2)), bins=bins,
+                        low=-1.0, high=2.0))
+    edges = np.array([-2, -0.5, 0, 0.25, 3])
+    out.append(call("histogram_by_edges", [x, edges], [np.histogram(x, edges)[0]]))
+    return "".join(out)
+
+
+def vision(random):
+    out = []
+    modes = {"constant": "constant", "nearest": "replicate", "reflect": "reflect",
+             "mirror": "reflect101", "wrap": "wrap"}
+    kernels = (np.ones((3, 3), bool), np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool),
+               np.array([[1, 1], [0, 1]], bool), np.array([[1, 0, 1, 1, 1]], bool))
+    for kernel in kernels:
+        for mode, border in modes.items():
+            x = random.normal(size=(6, 7))
+            for name, function in (("erode", scipy.ndimage.minimum_filter),
+                                   ("dilate", scipy.ndimage.maximum_filter)):
+                y = function(x, footprint=kernel, mode=mode, cval=0.25)
+                out.append(call(name, [x, kernel], [y], border=border, value=0.25))
+    for density in (0.3, 0.5, 0.7):
+        image = random.random((9, 11)) < density
+        for neighbours, structure in (
+                (4, scipy.ndimage.generate_binary_structure(2, 1)), (8, np.ones((3, 3), int))):
+            labels, count = scipy.ndimage.label(image, structure, output=np.int64)
+            boxes = scipy.ndimage.find_objects(labels)
+            area = np.bincount(labels.ravel())[1:]
+            stats = np.array([[size, b[0].start, b[1].start, b[0].stop - 1, b[1].stop - 1]
+                              for size, b in zip(area, boxes)])
+            out.append(call("components", [image], [labels, stats, np.array(count)],
+                            neighbours=neighbours))
+    for threshold in (0.2, 0.5, 0.8):
+        corner = random.uniform(0, 10, size=(40, 2))
+        boxes = np.concatenate([corner, corner + random.uniform(1, 6, size=(40, 2))], 1)
+        scores = random.random(40)
+        for inclusive in (False, True):
+            out.append(call("nms", [boxes, scores],
+                            [suppressed(boxes, scores, threshold, 0.1, inclusive)],
+                            iou=threshold, score=0.1, inclusive=inclusive))
+    return "".join(out)
+
+
+def suppressed(boxes, scores, iou_threshold, score_threshold, inclusive):
+    """Greedy suppression by the matrix of all overlaps."""
+    border = 1.0 if inclusive else 0.0
+    low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
+    both = np.prod(np.maximum(high - low + border, 0), axis=2)
+    area = np.prod(boxes[:, 2:] - boxes[:, :2] + border, axis=1)
+    overlaps = both / (area[:, None] + area[None, :] - both) > iou_threshold
+    alive = scores >= score_threshold
+    kept = []
+    for i in np.argsort(-scores, kind="stable"):
+        if alive[i]:
+            kept.append(i)
+            alive &= ~overlaps[i]
+    return np.array(kept, np.int64)
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     with np.errstate(all="ignore"):
         for name, make in (("elementwise", elementwise), ("inverses", inverses),
                            ("reductions", reductions), ("norms", norms), ("scans", scans),
-                           ("decompositions", decompositions), ("fourier", fourier)):
+                           ("decompositions", decompositions), ("fourier", fourier),
+                           ("order_statistics", order_statistics), ("vision", vision)):
             text = make(np.random.default_rng(7))
             (FOLDER / f"{name}.txt").write_text(text)
             print(f"{name}: {len(text)} bytes")

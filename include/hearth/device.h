@@ -71,6 +71,7 @@ struct Statistics {
   std::int64_t copies = 0;          // layout copies that plans had to insert, counted per launch
   std::int64_t donations = 0;       // outputs that took over an input's storage
   std::int64_t automatic_cuts = 0;  // submissions because a tape grew long
+  std::int64_t syncs = 0;           // values that ops waited for as they were recorded
   // Of GPUs:
   std::int64_t launches = 0;         // commands queued, one by one or as part of a replay
   std::int64_t replays = 0;          // plans and captures queued as one

@@ -31,7 +31,10 @@
 #include "hearth/ops/reduce.h"
 #include "hearth/ops/scan.h"
 #include "hearth/ops/signal.h"
+#include "hearth/ops/selection.h"
 #include "hearth/ops/sort.h"
+#include "hearth/ops/statistics.h"
+#include "hearth/ops/vision.h"
 #include "hearth/random.h"
 
 namespace hearth {

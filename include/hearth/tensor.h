@@ -32,6 +32,7 @@
 #include "hearth/tensor/creation.h"
 #include "hearth/tensor/indexing.h"
 #include "hearth/tensor/methods.h"
+#include "hearth/tensor/selecting.h"
 #include "hearth/tensor/shaping.h"
 #include "hearth/tensor/sorting.h"
 #include "hearth/tensor/types.h"
@@ -45,6 +46,7 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
       public tensor_detail::Arithmetic<Rank, K>,
       public tensor_detail::Creation<Rank, K>,
       public tensor_detail::Indexing<Rank, K>,
+      public tensor_detail::Selecting<Rank, K>,
       public tensor_detail::Shaping<Rank, K>,
       public tensor_detail::Sorting<Rank, K> {
   static_assert(Rank >= 1 && Rank <= kMaxRank, "a tensor has 1 to 8 dimensions");

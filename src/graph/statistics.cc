@@ -18,6 +18,7 @@ Statistics statistics() noexcept {
   out.copies = count.copies.load(relaxed);
   out.donations = count.donations.load(relaxed);
   out.automatic_cuts = count.automatic_cuts.load(relaxed);
+  out.syncs = count.syncs.load(relaxed);
   const runtime::DriverCounters& calls = runtime::driver_counters();
   out.launches = calls.launches.load(relaxed);
   out.replays = calls.replays.load(relaxed);

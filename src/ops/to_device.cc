@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "graph/record/node.h"
 #include "hearth/ops.h"
+#include "ops/definition/sync.h"
 
 namespace hearth {
 namespace {
@@ -40,6 +41,7 @@ Array to_device(const Array& x, Device device) {
   }
   if (x.is_scalar() || x.device() == device) return x;
   std::vector<std::byte> bytes = host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()));
+  count_sync();
   x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
   return track_made(to_device_op, x, Params().i64(place_of(x.device())),
                     Array::from_bytes(bytes, x.dtype(), x.shape(), device));

@@ -24,6 +24,7 @@ Statistics counted(Body body) {
   delta.copies = after.copies - before.copies;
   delta.donations = after.donations - before.donations;
   delta.automatic_cuts = after.automatic_cuts - before.automatic_cuts;
+  delta.syncs = after.syncs - before.syncs;
   return delta;
 }
 

@@ -150,6 +150,16 @@ const std::vector<Call>& calls() {
       CALL(irfftn, (x, x, {0})), CALL(fft2, (x, x)), CALL(ifft2, (x, x)),
       CALL(fftshift, (x, {0})), CALL(ifftshift, (x, {0})),
       CALL(stft, (x, line, {.n_fft = 4})), CALL(istft, (wide, line, {.n_fft = 4})),
+      CALL(nonzero, (x)), CALL(argwhere, (x)), CALL(mask_select, (x, b)), CALL(unique, (x)),
+      CALL(unique_all, (x)), CALL(searchsorted, (x, x)), CALL(searchsorted, (line, x)),
+      CALL(bucketize, (x, line)), CALL(quantile, (x, {0.5})), CALL(quantile, (x, {0.5}, 1)),
+      CALL(var_mean, (x, {1})), CALL(bincount, (i)), CALL(bincount, (i, x)),
+      CALL(histogram, (x, 2)), CALL(histogram_by_edges, (x, line)),
+      CALL(multinomial, (x, 1)), CALL(categorical, (x, 1)),
+      CALL(erode, (x, b)), CALL(erode_rectangle, (x, 3, 3)),
+      CALL(dilate, (x, b)), CALL(dilate_rectangle, (x, 3, 3)),
+      CALL(connected_components, (b)), CALL(connected_components_with_stats, (b)),
+      CALL(nms, (x, line)),
   };
   return all;
 }
@@ -325,6 +335,39 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(v.var_bias(1), var(a, {1}, true, 0));
   same(v.var_mean(0).first, var(a, {0}, true));
   same(v.var_mean_bias(0).second, mean(a, {0}, true));
+  const Tensor<1> edges{0, 2, 4};
+  same(nonzero(v - 1)[1], nonzero(sub(a, 1))[1]);
+  same(argwhere(v > 3), argwhere(greater(a, 3)));
+  same(mask_select(v, v > 3), mask_select(a, greater(a, 3)));
+  same(unique(v), unique(a));
+  same(std::get<2>(unique_all(v)), std::get<2>(unique_all(a)));
+  same(searchsorted(edges, v, true), searchsorted(edges.array(), a, true));
+  same(searchsorted(sort(v, 1), v), searchsorted(sort(a, 1), a));
+  same(bucketize(v, edges), bucketize(a, edges.array()));
+  same(quantile(v, {0.5, 0.7}), quantile(a, {0.5, 0.7}));
+  same(quantile(v, {0.5}, 0), quantile(a, {0.5}, 0, true));
+  same(var_mean(v, {1}, 0).first, var(a, {1}, true, 0));
+  same(bincount(column, 5), bincount(column.array(), Array(), 5));
+  same(bincount(column, Tensor<1>{0.5}), bincount(column.array(), Tensor<1>{0.5}.array()));
+  same(histogram(v, 2, Bounds{0, 5}).first, histogram(a, 2, Bounds{0, 5}).first);
+  same(histogram_by_edges(v, edges), histogram_by_edges(a, edges.array()));
+  Generator once{3, 0}, again{3, 0};
+  same(multinomial(v, 2, false, &once), multinomial(a, 2, false, &again));
+  same(v.categorical(4, &once), categorical(a, 4, &again));
+  same(erode(v, v > 0), erode(a, greater(a, 0)));
+  same(dilate_rectangle(v, 1, 3), dilate_rectangle(a, 1, 3));
+  same(connected_components(v > 3), connected_components(greater(a, 3)));
+  const auto stats = connected_components_with_stats(v > 3).second;
+  same(stats.area, Array::from_data(std::vector<std::int64_t>{3, 3}, {2}));
+  same(stats.max_label, ones({1}, DType::i64));
+  same(nms(Tensor<2>{{0, 0, 1, 1}}, Tensor<1>{1}), zeros({1}, DType::i64));
+  same(v.select_dim(1, -1), squeeze(narrow(a, 1, 2, 1), {1}));
+  same(v.iter_dim(0)[1], narrow(a, 0, 1, 1));
+  same(v.sum_dims_squeeze({0}), sum(a, {0}));
+  same(v.deg2rad().rad2deg().round(), a);
+  same(activation::softmin(v, 1), softmax(neg(a), 1));
+  same((activation::quiet_softmax(v, 1) - exp(v) / (exp(v).sum_dim(1) + 1)).abs() > 1e-6,
+       zeros({2, 3}, DType::bool_));
   EXPECT_EQ((Tensor<2, Int>::zeros({2, 2}).random_like(Uniform(0, 5)).dtype()), DType::i64);
   same(Tensor<2, Int>::cartesian_grid({3}), cartesian_grid({3}));
   same(Tensor<1>::linspace(0, 1, 5), linspace(0, 1, 5));

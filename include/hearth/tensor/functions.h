@@ -25,6 +25,8 @@
 #include "hearth/tensor/loss.h"
 #include "hearth/tensor/norm.h"
 #include "hearth/tensor/signal.h"
+#include "hearth/tensor/statistics.h"
+#include "hearth/tensor/vision.h"
 
 namespace hearth {
 inline namespace v0 {

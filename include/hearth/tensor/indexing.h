@@ -56,7 +56,7 @@ class Indexing {
   Self operator[](const Tensor<R, Bool>&) const {
     static_assert(R < 0,
                   "a mask picks a number of elements that only its values tell: write "
-                  "x.set(mask, v) or mask_where(), or reduce");
+                  "x.mask_select(mask), which waits for it, or x.set(mask, v), mask_where()");
     return {};
   }
   // Words of indexing.h, one for each leading axis: x.slice(at(0), from(2), new_axis). Where no

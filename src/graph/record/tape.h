@@ -167,7 +167,7 @@ void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noe
 // Process-wide counters behind statistics().
 struct Counters {
   std::atomic<std::int64_t> recorded{0}, submissions{0}, plan_hits{0}, plan_misses{0},
-      dispatches{0}, fused{0}, copies{0}, donations{0}, automatic_cuts{0};
+      dispatches{0}, fused{0}, copies{0}, donations{0}, automatic_cuts{0}, syncs{0};
 };
 Counters& counters() noexcept;
 

@@ -31,3 +31,14 @@ struct LineParams {
   long shift;       // of radix keys: from this bit on
   Axes<kRank> x;    // with an extent of 1 on the axis
 };
+
+// Values, each searched for in its row: both have the axes of the values.
+template <int kRank>
+struct SearchParams {
+  KeyOrder order;
+  long count;          // of values
+  long length;         // of a row
+  long step;           // of `sorted`, along a row
+  Axes<kRank> sorted;  // of the first of a row
+  Axes<kRank> values;
+};

@@ -1,5 +1,5 @@
 // sort_with_indices: kernels/sort/sort.metal, and radix_sort.metal for lines that no threadgroup
-// holds.
+// holds. searchsorted: search.metal.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -11,21 +11,12 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
+#include "kernels/sort/search.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
-#include "kernels/sort/params.h"
-
-namespace {
-
-constexpr int kKeyBits = 32;  // of add_radix_sort()
-// Elements that are sorted at a time, where there are several lines: workspace is 16 bytes of each.
-constexpr std::int64_t kMostSorted = std::int64_t{1} << 26;
-// Positions of radix sort have 32 bits.
-constexpr std::int64_t kMaxLength = std::int64_t{1} << 31;
-
-KeyOrder order_of(DType dtype, bool descending) {
+KeyOrder key_order(DType dtype, bool descending) {
   constexpr auto kBits = [](DType type) -> std::int64_t {
     if (type == DType::f16) return 0x7c00;
     if (type == DType::bf16) return 0x7f80;
@@ -41,6 +32,14 @@ KeyOrder order_of(DType dtype, bool descending) {
   }
   return order;
 }
+
+namespace {
+
+constexpr int kKeyBits = 32;  // of add_radix_sort()
+// Elements that are sorted at a time, where there are several lines: workspace is 16 bytes of each.
+constexpr std::int64_t kMostSorted = std::int64_t{1} << 26;
+// Positions of radix sort have 32 bits.
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 31;
 
 // What both implementations read and write.
 struct SortedLines {
@@ -67,7 +66,7 @@ struct SortedLines {
     rank = std::to_string(shape.rank());
     ParamReader statics(signature.statics);
     statics.i64();
-    order = order_of(input.dtype, statics.boolean());
+    order = key_order(input.dtype, statics.boolean());
   }
 
   LineParams<kRuntimeRank> params() const {
@@ -211,6 +210,10 @@ constexpr Implementation kSortFamily[] = {
      .prepare = prepare_radix,
      .launch = launch_steps,
      .may_omit = kEither},
+    {.name = "binary",
+     .op = &defs::searchsorted_op,
+     .prepare = prepare_search,
+     .launch = launch_steps},
 };
 
 }  // namespace

@@ -9,22 +9,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
-#include "kernels/sort/params.h"
-
-// NaN is the largest key, and zeros have one. Integers with a sign flip it.
-template <typename U>
-HEARTH_INLINE U key_of(U bits, constant KeyOrder& order) {
-  U key = bits;
-  if (order.form == kSortBools) key = bits != U(0) ? U(1) : U(0);
-  if (order.form == kSortFloats) {
-    U sign = U(U(1) << (8u * uint(sizeof(U)) - 1u));
-    U magnitude = U(bits & U(~sign));
-    key = (bits & sign) != U(0) ? U(~bits) : U(bits | sign);
-    key = magnitude == U(0) ? sign : key;
-    key = magnitude > U(order.infinity) ? U(~U(0)) : key;
-  }
-  return U(key ^ U(order.flip));
-}
+#include "kernels/sort/key.metal"
 
 // The element that has a key, unless several have: then false.
 template <typename U>

@@ -6,6 +6,7 @@
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
+#include "ops/definition/sync.h"
 
 namespace hearth {
 
@@ -73,8 +74,7 @@ void require_indices(const OpDef& op, const Array& indices, std::int64_t extent)
   if (!switches().check_indices || !indices.defined() || !is_int(indices.dtype())) return;
   if (indices.size() == 0) return;
   const NoGrad no_grad;
-  const auto least = min(indices).item<std::int64_t>();
-  const auto largest = max(indices).item<std::int64_t>();
+  const std::int64_t least = number_now(min(indices)), largest = number_now(max(indices));
   if (least >= 0 && largest < extent) return;
   throw Error(ErrorCode::invalid_argument, std::string(op.name.text) +
                                                ": index out of range; got " +

@@ -249,6 +249,7 @@ const std::map<std::string, std::string>& type_words() {
       {"Shape", "i64_list"},
       {"AllAxes", "i64_list"},
       {"std::vector<std::int64_t>", "i64_list"},
+      {"std::vector<double>", "f64_list"},
       {"std::vector<Slice>", "Slice_list"},
       {"std::uint64_t", "u64"}};
   return words;

@@ -1,0 +1,108 @@
+// searchsorted: a binary search for each value, in the row that belongs to it. Values that ascend
+// are found from the place of the one before.
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "devices/cpu/ops/elements.h"
+#include "graph/implementation.h"
+#include "ops/definition/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+// In order, where NaN is beyond infinity.
+template <class T>
+bool is_before(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a < b || (std::isnan(b) && !std::isnan(a));
+  } else {
+    return a < b;
+  }
+}
+
+// How far the last of the steps from a known place is.
+constexpr std::int64_t kNear = 8;
+
+// Steps of a search over `n` elements.
+std::int64_t steps_of(std::int64_t n) {
+  std::int64_t steps = 1;
+  for (; n > 0; n /= 2) ++steps;
+  return steps;
+}
+
+template <class E, class I>
+void search(const Launch& launch) {
+  using V = std::conditional_t<std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>, float, E>;
+  const Operand sorted = input_of(launch, 0), values = input_of(launch, 1);
+  const Operand output = output_of(launch);
+  const bool right = statics_of(launch).boolean();
+  const int last = values.shape().rank() - 1;
+  const std::int64_t n = sorted.shape()[last], m = values.shape()[last];
+  const std::int64_t step = sorted.stride(last), value_step = values.stride(last);
+  if (element_count(values.shape()) == 0) return;
+  const OffsetMap sorted_rows(sorted.shape(), sorted.strides(), 0, last);
+  const OffsetMap value_rows(values.shape(), values.strides(), 0, last);
+  I* const out = reinterpret_cast<I*>(output.data);
+  // `known` is the place of another value, which that of the next ascending value is not far
+  // behind: some steps from there, each twice as far, before the rest of the row is halved.
+  const auto count_before = [=](const E* row, V value, std::int64_t known) {
+    const auto is_behind = [=](std::int64_t i) {
+      const V element = static_cast<V>(row[i * step]);
+      return right ? !is_before(value, element) : is_before(element, value);
+    };
+    std::int64_t low = 0, high = n;
+    if (known > 0 && !is_behind(known - 1)) {
+      high = known - 1;
+    } else {
+      low = known;
+      for (std::int64_t far = 1; far <= kNear && low + far <= n; far *= 2) {
+        if (!is_behind(low + far - 1)) {
+          high = low + far - 1;
+          break;
+        }
+        low += far;
+      }
+    }
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const bool goes_on = is_behind(middle);
+      low = goes_on ? middle + 1 : low;
+      high = goes_on ? high : middle;
+    }
+    return low;
+  };
+  for_chunks(element_count(values.shape()), steps_of(n), [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end;) {
+      const std::int64_t at = i / m;
+      const std::int64_t stop = std::min(end, (at + 1) * m);
+      const E* const row = reinterpret_cast<const E*>(sorted.data) + sorted_rows.at(at);
+      const E* const value = reinterpret_cast<const E*>(values.data) + value_rows.at(at);
+      std::int64_t place = 0;
+      for (; i < stop; ++i) {
+        place = count_before(row, static_cast<V>(value[(i - at * m) * value_step]), place);
+        out[i] = static_cast<I>(place);
+      }
+    }
+  });
+}
+
+void launch_search(const Launch& launch) {
+  with_element_type(launch.signature->inputs[0].dtype, [&]<class E>() {
+    if (launch.signature->output.dtype == DType::i64) {
+      search<E, std::int64_t>(launch);
+    } else {
+      search<E, std::int32_t>(launch);
+    }
+  });
+}
+
+constexpr Implementation kImplementations[] = {
+    {.name = "binary", .op = &defs::searchsorted_op, .launch = launch_search},
+};
+
+}  // namespace
+
+Family search_family() { return kImplementations; }
+
+}  // namespace hearth::cpu

@@ -1,0 +1,152 @@
+// Counts of numbers and of elements in bins: bincount, histogram.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/number_text.h"
+#include "core/throw_as.h"
+#include "hearth/ops.h"
+#include "hearth/ops/statistics.h"
+#include "ops/definition/rules.h"
+#include "ops/definition/sync.h"
+
+namespace hearth {
+namespace counting {
+namespace {
+
+void require_no_less(const char* what, std::int64_t value, std::int64_t least) {
+  if (value >= least) return;
+  throw Error(ErrorCode::invalid_argument, std::string("counting: ") + what + "; got " +
+                                               std::to_string(value) + ", expected " +
+                                               std::to_string(least) + " or more");
+}
+
+void require_weights(const Array& x, const Array& weights) {
+  if (!weights.defined()) return;
+  if (weights.is_scalar() || weights.shape() != x.shape()) {
+    throw Error(ErrorCode::shape, "counting: weights do not fit; got " +
+                                      to_string(weights.shape()) + ", expected " +
+                                      to_string(x.shape()));
+  }
+  if (!is_float(weights.dtype()) && weights.dtype() != DType::i64) {
+    throw Error(ErrorCode::dtype, "counting: weights of that dtype; got " +
+                                      std::string(name(weights.dtype())) +
+                                      ", expected i64 or floats");
+  }
+}
+
+// How often each number of [0, count) is among `numbers`, i64 of any shape. The others go to a
+// place behind them.
+Array counted(const Array& numbers, const Array& weights, std::int64_t count) {
+  const Array at = flat(numbers);
+  const Array inside = logical_and(greater_equal(at, 0), less(at, count));
+  const Array add = weights.defined() ? flat(weights) : ones_like(at);
+  const Array sums =
+      scatter_add(zeros({count + 1}, add.dtype(), at.device()), where(inside, at, count), add, 0);
+  return narrow(sums, 0, 0, count);
+}
+
+// One more than the largest of the numbers, none of which is negative.
+std::int64_t needed(const Array& numbers) {
+  const NoGrad no_grad;
+  const std::vector<std::int64_t> ends =
+      elements_now<std::int64_t>(stack({min(numbers), max(numbers)}, 0));
+  if (ends[0] < 0) {
+    throw Error(ErrorCode::invalid_argument, "bincount: negative number; got " +
+                                                 std::to_string(ends[0]) +
+                                                 ", expected numbers from 0 on");
+  }
+  std::int64_t size = 0;
+  if (__builtin_add_overflow(ends[1], 1, &size)) {
+    throw Error(ErrorCode::shape, "bincount: number too large; got " + std::to_string(ends[1]) +
+                                      ", expected a number of bins");
+  }
+  return size;
+}
+
+// In which bin of ascending `edges` each element is; -1 or the number of bins where in none.
+Array bins_of(const Array& x, const Array& edges) {
+  const std::int64_t bins = edges.size() - 1;
+  const Array bin = searchsorted(edges, x, true) - 1;
+  return where(equal(x, narrow(edges, 0, bins, 1)), bins - 1, bin);
+}
+
+Array even_edges(const Array& x, std::int64_t bins) {
+  if (x.size() == 0) return linspace(0, 1, bins + 1, x.dtype(), x.device());
+  const Array least = wide(min(x)), largest = wide(max(x));
+  const Array same = equal(least, largest);
+  const Array low = where(same, least - 0.5, least), high = where(same, largest + 0.5, largest);
+  const Array at = arange(0, bins + 1, 1, DType::i64, x.device());
+  const Array part = div(cast(at, low.dtype()), static_cast<double>(bins));
+  // Both weighted, so that no difference overflows.
+  const Array between = low * (1.0 - part) + high * part;
+  const Array edges = where(equal(at, bins), high, between);
+  const Array is_range = logical_and(is_finite(low), is_finite(high));
+  return cast(where(is_range, edges, std::numeric_limits<double>::quiet_NaN()), x.dtype());
+}
+
+void require_range(double low, double high) {
+  if (std::isfinite(low) && std::isfinite(high) && low < high) return;
+  throw Error(ErrorCode::invalid_argument, "histogram: no range; got " + number_text(low) + " to " +
+                                               number_text(high) +
+                                               ", expected finite numbers that ascend");
+}
+
+}  // namespace
+}  // namespace counting
+
+inline namespace v0 {
+
+Array bincount(const Array& x, const Array& weights, std::int64_t least,
+               std::optional<std::int64_t> length) try {
+  require_defined("bincount", x);
+  if (!is_int(x.dtype())) {
+    throw Error(ErrorCode::dtype, "bincount: x are no integers; got " +
+                                      std::string(name(x.dtype())) + ", expected an integer dtype");
+  }
+  counting::require_weights(x, weights);
+  counting::require_no_less("negative number of bins", least, 0);
+  if (length) counting::require_no_less("negative number of bins", *length, 0);
+  const Array numbers = cast(x, DType::i64);
+  std::int64_t count = length.value_or(least);
+  if (!length && x.size() > 0) count = std::max(count, counting::needed(numbers));
+  check_shape("bincount", {count});
+  return counting::counted(numbers, weights, count);
+} catch (const Error& error) {
+  throw_as("bincount", error);
+}
+
+std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
+                                  const std::optional<Bounds>& bounds, const Array& weights) try {
+  require_defined("histogram", x);
+  require_float_array("histogram", x);
+  counting::require_no_less("no bins", bins, 1);
+  check_shape("histogram", {bins});
+  if (bounds) counting::require_range(bounds->low, bounds->high);
+  counting::require_weights(x, weights);
+  const Array edges = bounds ? linspace(bounds->low, bounds->high, bins + 1, x.dtype(), x.device())
+                             : counting::even_edges(x.detach(), bins);
+  return {counting::counted(counting::bins_of(x, edges), weights, bins), edges};
+} catch (const Error& error) {
+  throw_as("histogram", error);
+}
+
+Array histogram_by_edges(const Array& x, const Array& edges, const Array& weights) try {
+  require_defined("histogram_by_edges", x);
+  require_defined("histogram_by_edges", edges);
+  if (edges.rank() != 1 || edges.size() < 2) {
+    throw Error(ErrorCode::shape, "histogram_by_edges: edges make no bins; got shape " +
+                                      to_string(edges.shape()) + ", expected rank 1 and 2 or more");
+  }
+  counting::require_weights(x, weights);
+  return counting::counted(counting::bins_of(x, edges), weights, edges.size() - 1);
+} catch (const Error& error) {
+  throw_as("histogram_by_edges", error);
+}
+
+}  // namespace v0
+}  // namespace hearth
