@@ -17,7 +17,8 @@ class TorchCase {
  public:
   explicit TorchCase(const std::string& wanted) {
     const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/channels.txt");
+    std::ifstream file(std::string(source != nullptr ? source : ".") +
+                       "/tests/golden/channels.txt");
     bool mine = false;
     for (std::string text; std::getline(file, text);) {
       std::istringstream line(text);

@@ -1,6 +1,8 @@
 #include "tools/bindings/function_calls.h"
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 #include <utility>
 
 #include "hearth/ops.h"
@@ -19,27 +21,11 @@ using Inputs = std::span<const Array>;
     (void)in, (void)dtype;                 \
     return std::vector<Array>{expression}; \
   }
-// The same of a pair.
-#define CALL_OF_TWO(expression)                                               \
-  [](Inputs in, DType dtype) {                                                \
-    (void)dtype;                                                              \
-    auto both = expression;                                                   \
-    return std::vector<Array>{std::move(both.first), std::move(both.second)}; \
-  }
-
-// The same of a tuple of three.
-#define CALL_OF_THREE(expression)                                                     \
-  [](Inputs in, DType dtype) {                                                        \
-    (void)dtype;                                                                      \
-    auto [first, second, third] = expression;                                         \
-    return std::vector<Array>{std::move(first), std::move(second), std::move(third)}; \
-  }
-// The same of several.
-#define CALL_OF_ALL(expression)                        \
-  [](Inputs in, DType dtype) {                         \
-    (void)dtype;                                       \
-    auto all = expression;                             \
-    return std::vector<Array>(all.begin(), all.end()); \
+// The same of several arrays: a pair, a tuple or an array of them.
+#define CALL_OF_ALL(expression)                                                              \
+  [](Inputs in, DType dtype) {                                                               \
+    (void)dtype;                                                                             \
+    return std::apply([](auto... each) { return std::vector<Array>{each...}; }, expression); \
   }
 
 // Not the thread's, which nothing may move.
@@ -124,7 +110,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"topk_with_indices",
        "x [..., n, ...] -> values and indices [..., k, ...], n at axis",
        {table},
-       CALL_OF_TWO(topk_with_indices(in[0], 2))},
+       CALL_OF_ALL(topk_with_indices(in[0], 2))},
       {"median",
        "x [...] -> [... without axis, or 1 there with keepdim]",
        {table},
@@ -132,7 +118,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"median_with_indices",
        "x [...] -> values and indices [... without axis, or 1 there with keepdim]",
        {table},
-       CALL_OF_TWO(median_with_indices(in[0], 1))},
+       CALL_OF_ALL(median_with_indices(in[0], 1))},
       {"transpose", "x [..., m, n] -> [..., n, m]", {table}, CALL(transpose(in[0]))},
       {"swap_axes",
        "x [...] -> [..., with the extents at a and b swapped]",
@@ -303,7 +289,7 @@ const std::vector<FunctionCall>& function_calls() {
        "x [batch, channels, ...], weight [channels], bias [channels] -> [batch, channels, ...], "
        "[channels], [channels]",
        {table, vector, vector},
-       CALL_OF_THREE(batch_norm_train(in[0], in[1], in[2]))},
+       CALL_OF_ALL(batch_norm_train(in[0], in[1], in[2]))},
       {"group_norm", kChannels, {table, vector, vector}, CALL(group_norm(in[0], 3, in[1], in[2]))},
       {"instance_norm",
        kChannels,
@@ -383,7 +369,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"lu_decomposition",
        "x [..., m, n] -> factors [..., m, n] and rows [..., m]",
        {table},
-       CALL_OF_TWO(lu_decomposition(in[0]))},
+       CALL_OF_ALL(lu_decomposition(in[0]))},
       {"lu",
        "x [..., m, n] -> p [..., m, m], l [..., m, k] and u [..., k, n], k = min(m, n)",
        {table},
@@ -391,13 +377,13 @@ const std::vector<FunctionCall>& function_calls() {
       {"qr",
        "x [..., m, n] -> q [..., m, k] and r [..., k, n], k = min(m, n), or m unless reduced",
        {table},
-       CALL_OF_TWO(qr(in[0]))},
+       CALL_OF_ALL(qr(in[0]))},
       {"svd",
        "x [..., m, n] -> u [..., m, k], s [..., k] and vh [..., k, n], k = min(m, n)",
        {table},
        CALL_OF_ALL(svd(in[0]))},
       {"svdvals", "x [..., m, n] -> [..., min(m, n)]", {table}, CALL(svdvals(in[0]))},
-      {"eigh", "x [..., n, n] -> w [..., n] and v [..., n, n]", {square}, CALL_OF_TWO(eigh(in[0]))},
+      {"eigh", "x [..., n, n] -> w [..., n] and v [..., n, n]", {square}, CALL_OF_ALL(eigh(in[0]))},
       {"eigvalsh", "x [..., n, n] -> [..., n]", {square}, CALL(eigvalsh(in[0]))},
       {"triangular_solve", kSystem, {square, square}, CALL(triangular_solve(in[0], in[1]))},
       {"solve", kSystem, {square, square}, CALL(hearth::solve(in[0], in[1]))},
@@ -412,7 +398,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"slogdet",
        "x [..., n, n] -> sign and logarithm [...]",
        {square},
-       CALL_OF_TWO(slogdet(in[0]))},
+       CALL_OF_ALL(slogdet(in[0]))},
       {"matrix_norm",
        "x [..., m, n] -> [...], or [..., 1, 1] with keepdim",
        {table},
@@ -421,28 +407,28 @@ const std::vector<FunctionCall>& function_calls() {
        "arrays, any number of them -> as the subscripts say",
        {table, table},
        CALL(einsum("ij,ij->ij", {in[0], in[1]}))},
-      {"fft", kComplex, {table, table}, CALL_OF_TWO(fft(in[0], in[1]))},
-      {"ifft", kComplex, {table, table}, CALL_OF_TWO(ifft(in[0], in[1]))},
+      {"fft", kComplex, {table, table}, CALL_OF_ALL(fft(in[0], in[1]))},
+      {"ifft", kComplex, {table, table}, CALL_OF_ALL(ifft(in[0], in[1]))},
       {"rfft",
        "x [..., extent, ...] -> re and im [..., n / 2 + 1, ...], extent at axis",
        {table},
-       CALL_OF_TWO(rfft(in[0]))},
+       CALL_OF_ALL(rfft(in[0]))},
       {"irfft",
        "re [..., bins, ...], im [..., bins, ...] -> [..., n, ...], bins at axis",
        {table, table},
        CALL(irfft(in[0], in[1]))},
-      {"fftn", kComplexSame, {table, table}, CALL_OF_TWO(fftn(in[0], in[1], {0}))},
-      {"ifftn", kComplexSame, {table, table}, CALL_OF_TWO(ifftn(in[0], in[1], {0}))},
+      {"fftn", kComplexSame, {table, table}, CALL_OF_ALL(fftn(in[0], in[1], {0}))},
+      {"ifftn", kComplexSame, {table, table}, CALL_OF_ALL(ifftn(in[0], in[1], {0}))},
       {"rfftn",
        "x [..., n, ...] -> re and im [..., n / 2 + 1, ...], n at the last of axes",
        {table},
-       CALL_OF_TWO(rfftn(in[0], {0}))},
+       CALL_OF_ALL(rfftn(in[0], {0}))},
       {"irfftn",
        "re [..., bins, ...], im [..., bins, ...] -> [..., n, ...], bins at the last of axes",
        {table, table},
        CALL(irfftn(in[0], in[1], {1}))},
-      {"fft2", kComplexSame, {table, table}, CALL_OF_TWO(fft2(in[0], in[1]))},
-      {"ifft2", kComplexSame, {table, table}, CALL_OF_TWO(ifft2(in[0], in[1]))},
+      {"fft2", kComplexSame, {table, table}, CALL_OF_ALL(fft2(in[0], in[1]))},
+      {"ifft2", kComplexSame, {table, table}, CALL_OF_ALL(ifft2(in[0], in[1]))},
       {"fftfreq", "-> [n]", {}, CALL(fftfreq(2, 1, dtype))},
       {"rfftfreq", "-> [n / 2 + 1]", {}, CALL(rfftfreq(2, 1, dtype))},
       {"fftshift", kSame, {table}, CALL(fftshift(in[0], {0}))},
@@ -487,7 +473,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"var_mean",
        "x [...] -> variance and mean [... without axes, or 1 there with keepdim]",
        {table},
-       CALL_OF_TWO(var_mean(in[0], {1}))},
+       CALL_OF_ALL(var_mean(in[0], {1}))},
       {"bincount",
        "x [...], weights [...] -> [length]",
        {{.shape = {3}}, {.shape = {3}}},
@@ -495,7 +481,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"histogram",
        "x [...], weights [...] -> counts [bins], edges [bins + 1]",
        {table, table},
-       CALL_OF_TWO(histogram(in[0], 2, Bounds{0, 1}, in[1]))},
+       CALL_OF_ALL(histogram(in[0], 2, Bounds{0, 1}, in[1]))},
       {"histogram_by_edges",
        "x [...], edges [n], weights [...] -> [n - 1]",
        {table, vector, table},
@@ -547,8 +533,6 @@ const std::vector<FunctionCall>& function_calls() {
 }
 
 #undef CALL
-#undef CALL_OF_TWO
-#undef CALL_OF_THREE
 #undef CALL_OF_ALL
 
 const FunctionCall* find_call(std::string_view function) {

@@ -141,10 +141,9 @@ JsonArray results_of(const std::string& type, const DTypeRules& rules) {
   const bool is_several =
       is_array || type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
   const std::size_t count =
-      is_array ? std::stoul(type.substr(type.find(',') + 1))
-      : is_several
-          ? static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1
-          : 1;
+      is_array     ? std::stoul(type.substr(type.find(',') + 1))
+      : is_several ? static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1
+                   : 1;
   const std::string word = is_several ? "array" : neutral(type);
   JsonArray results;
   for (std::size_t i = 0; i < count; ++i) {
