@@ -21,12 +21,16 @@ Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
 bool is_number(const Array& x) { return x.defined() && node_of(x)->weak; }
 
 // b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
-// an op on two numbers would pick a dtype.
+// an op on two numbers would pick a dtype and a device.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);
-  const Array less_one = is_number(b) ? Array(scalar_as_double(*node_of(b)) - 1) : sub(b, 1.0);
-  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, less_one))));
+  if (is_number(b)) {
+    const double exponent = scalar_as_double(*node_of(b));
+    if (exponent == 0) return zeros_like(v.grad);
+    return mul(v.grad, mul(b, pow(a, exponent - 1)));
+  }
+  return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, sub(b, 1.0)))));
 }
 
 // a^b log a, and its limit 0 for a = 0, b >= 0.
@@ -51,7 +55,12 @@ Grads clamp_gradient(const Vjp& v) {
   const Array& high = v.input(2);
   // NaN compares false everywhere, so it counts as inside.
   const Array above = greater(x, high);
-  const Array below = where(above, less(high, low), less(x, low));
+  Array below = less(x, low);
+  if (!is_number(low) || !is_number(high)) {
+    below = where(above, less(high, low), below);
+  } else if (scalar_as_double(*node_of(high)) < scalar_as_double(*node_of(low))) {
+    below = logical_or(above, below);
+  }
   Grads list(3);
   if (v.needs(0)) list[0] = where(logical_or(above, below), 0.0, v.grad);
   if (v.needs(1)) list[1] = where(below, v.grad, 0.0);
