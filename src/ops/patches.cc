@@ -62,12 +62,24 @@ void require_rank(const std::string& op, const Array& x, int rank) {
                                     ", expected rank " + std::to_string(rank));
 }
 
-// Where elements of windows along an axis lie in the padded image, [kernel * positions].
-Array places(const Window& window, int axis, Device device) {
-  const std::int64_t kernel = window.kernel[axis], positions = window.positions[axis];
-  const Array first = mul(arange(0, kernel, 1, DType::i64, device), window.dilation[axis]);
-  const Array steps = mul(arange(0, positions, 1, DType::i64, device), window.stride[axis]);
-  return flat(add(unsqueeze(first, {1}), steps));
+// x [..., kernel, positions, inner] of windows along an axis, added up where they lie:
+// [..., extent, inner] with the padding.
+Array folded(const Array& x, const Window& window, int axis, std::int64_t extent) {
+  const int at = x.rank() - 3;
+  Shape shape = x.shape(), part = x.shape();
+  shape.erase(at);
+  shape[at] = extent;
+  part.erase(at);
+  Array sum = zeros(shape, x.dtype(), x.device());
+  const std::int64_t stride = window.stride[axis], positions = window.positions[axis];
+  for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
+    const std::int64_t start = k * window.dilation[axis];
+    std::vector<Slice> slices(static_cast<std::size_t>(at) + 1);
+    slices.back() = {start, start + (positions - 1) * stride + 1, stride};
+    const Array more = reshape(narrow(x, at, k, 1), part);
+    sum = slice_assign(sum, slices, add(slice(sum, slices), more));
+  }
+  return sum;
 }
 
 void require_factor(const std::string& op, std::int64_t factor) {
@@ -136,21 +148,16 @@ Array fold4d(const Array& x, const Dims& sizes, const Dims& kernel,
   const std::int64_t batch = shape[0], channels = shape[1] / elements;
   const std::int64_t height = extents[0] + 2 * window.padding[0];
   const std::int64_t width = extents[1] + 2 * window.padding[1];
-  const std::int64_t rows = window.kernel[0] * window.positions[0];
-  const std::int64_t columns = window.kernel[1] * window.positions[1];
-  check_shape("fold4d", {batch, channels, rows, width});
+  check_shape("fold4d", {batch, channels, window.kernel[0] * window.positions[0], width});
   check_shape("fold4d", {batch, channels, height, width});
   const Array split = reshape(wide(x), {batch, channels, window.kernel[0], window.kernel[1],
                                         window.positions[0], window.positions[1]});
-  const Array lines = reshape(permute(split, {0, 1, 2, 4, 3, 5}), {batch, channels, rows, columns});
-  const Array wide_rows =
-      select_add(zeros({batch, channels, rows, width}, lines.dtype(), x.device()),
-                 patches::places(window, 1, x.device()), lines, 3);
-  const Array image = select_add(zeros({batch, channels, height, width}, lines.dtype(), x.device()),
-                                 patches::places(window, 0, x.device()), wide_rows, 2);
-  return cast(
-      narrow(narrow(image, 2, window.padding[0], extents[0]), 3, window.padding[1], extents[1]),
-      x.dtype());
+  // [..., kernel rows, rows, kernel columns, columns, 1], then [..., kernel rows, rows, width].
+  const Array columns = unsqueeze(permute(split, {0, 1, 2, 4, 3, 5}), {6});
+  const Array lines = squeeze(patches::folded(columns, window, 1, width), {5});
+  const Array image = patches::folded(lines, window, 0, height);
+  const Array rows = narrow(image, 2, window.padding[0], extents[0]);
+  return cast(narrow(rows, 3, window.padding[1], extents[1]), x.dtype());
 } catch (const Error& error) {
   throw_as("fold4d", error);
 }
