@@ -91,12 +91,12 @@ struct Accumulation {
   std::string text(bool wide, bool partial, bool within_words) const;
 };
 
-struct Axes {
+struct RegionAxes {
   std::vector<int> kept, reduced;
   bool columns = false;  // the innermost axis is kept
 };
-Axes axes_of(const RegionLayout& layout) {
-  Axes axes;
+RegionAxes axes_of(const RegionLayout& layout) {
+  RegionAxes axes;
   for (std::size_t i = 0; i < layout.axes.size(); ++i) {
     (layout.axes[i].reduced ? axes.reduced : axes.kept).push_back(static_cast<int>(i));
   }
@@ -266,7 +266,7 @@ BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
 int reduction_width(const LoweredRegion& lowered, const RegionValues& values) {
   const RegionLayout& layout = lowered.layout;
   int limit = kPacketBytes / widest_operand(lowered, values);
-  const Axes axes = axes_of(layout);
+  const RegionAxes axes = axes_of(layout);
   while (limit > 1 && limit * values.instructions() > kLongReduction) limit /= 2;
   const Accumulation accumulation(lowered);
   const bool parts_only = !axes.columns && !accumulation.finds;
@@ -280,7 +280,7 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
                                  int width, std::uint64_t aliased) {
   const Region& region = lowered.region;
   const RegionLayout& layout = lowered.layout;
-  const Axes axes = axes_of(layout);
+  const RegionAxes axes = axes_of(layout);
   RegionAccess access(lowered, values, width, aliased);
   KernelConstants& constants = access.constants();
   const int accumulators = axes.columns ? width : 1;

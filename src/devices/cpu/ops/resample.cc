@@ -16,47 +16,56 @@ namespace hearth::cpu {
 namespace resampling {
 namespace {
 
-constexpr std::int64_t kMinUniform = 16;  // results that are worth a loop for each element
-constexpr std::int64_t kMinSum = 16;      // elements that are worth a vectorized sum
+constexpr std::int64_t kMinAlike = 16;  // results that are worth a loop of their own
+constexpr std::int64_t kMostPhases = 4;
+constexpr std::int64_t kMinSum = 16;  // elements that are worth a vectorized sum
 
 // Results of the last axis that are made alike.
 struct Run {
   std::int64_t begin, end;
-  std::int64_t count;  // of elements of each
-  std::int64_t step;   // from one's elements to the next one's, which have the same weights; or -1
-  bool is_sum;         // of neighbours with one weight
+  std::int64_t count;  // of elements of each, where there are no phases
+  std::int64_t
+      phases;  // result o has the weights of o - phases, over elements `step` further; or 0
+  std::int64_t step;
+  bool is_sum;  // of neighbours with one weight
 };
 
-// Whether results `a` and `b` = a + 1 have the same weights, over elements that are `step` apart.
-bool are_alike(const AxisTaps& taps, std::int64_t a, std::int64_t step) {
-  const auto at = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(a)]);
-  const auto count = static_cast<std::size_t>(taps.count(a));
-  for (std::size_t k = 0; k < count; ++k) {
-    if (taps.weight[at + k] != taps.weight[at + count + k]) return false;
-    if (taps.index[at + k] + step != taps.index[at + count + k]) return false;
+// How much further the elements of result b lie than those of a, of the same weights; -1 where they
+// have others.
+std::int64_t step_between(const AxisTaps& taps, std::int64_t a, std::int64_t b) {
+  const std::int64_t count = taps.count(a);
+  if (count == 0 || taps.count(b) != count) return -1;
+  const auto from = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(a)]);
+  const auto to = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(b)]);
+  const std::int64_t step = taps.index[to] - taps.index[from];
+  for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+    if (taps.weight[from + k] != taps.weight[to + k]) return -1;
+    if (taps.index[from + k] + step != taps.index[to + k]) return -1;
   }
-  return true;
+  return step;
 }
 
-std::int64_t step_after(const AxisTaps& taps, std::int64_t o) {
-  if (o + 1 >= taps.results() || taps.count(o) != taps.count(o + 1) || taps.count(o) == 0) {
-    return -1;
+// The results from o on that repeat in phases; where they are few, none.
+Run repeated(const AxisTaps& taps, std::int64_t o) {
+  for (std::int64_t phases = 1; phases <= kMostPhases; ++phases) {
+    if (o + phases >= taps.results()) break;
+    const std::int64_t step = step_between(taps, o, o + phases);
+    std::int64_t end = o + phases;
+    while (step >= 0 && end < taps.results() && step_between(taps, end - phases, end) == step) {
+      ++end;
+    }
+    if (end - o >= kMinAlike) return {o, end, 0, phases, step, false};
   }
-  const auto at = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(o)]);
-  const std::int64_t step =
-      taps.index[at + static_cast<std::size_t>(taps.count(o))] - taps.index[at];
-  return step >= 0 && are_alike(taps, o, step) ? step : -1;
+  return {o, o, 0, 0, 0, false};
 }
 
 std::vector<Run> runs_of(const AxisTaps& taps) {
   std::vector<Run> runs;
   for (std::int64_t o = 0; o < taps.results();) {
-    const std::int64_t step = step_after(taps, o);
-    std::int64_t end = o + 1;
-    while (step >= 0 && step_after(taps, end - 1) == step) ++end;
-    if (end - o >= kMinUniform) {
-      runs.push_back({o, end, taps.count(o), step, false});
-      o = end;
+    const Run phased = repeated(taps, o);
+    if (phased.end > o) {
+      runs.push_back(phased);
+      o = phased.end;
       continue;
     }
     const auto at = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(o)]);
@@ -67,10 +76,10 @@ std::vector<Run> runs_of(const AxisTaps& taps) {
                taps.index[at + k] == taps.index[at] + static_cast<std::int64_t>(k);
     }
     Run* const last = runs.empty() ? nullptr : &runs.back();
-    if (last != nullptr && last->step < 0 && last->count == count && last->is_sum == is_sum) {
+    if (last != nullptr && last->phases == 0 && last->count == count && last->is_sum == is_sum) {
       last->end = o + 1;
     } else {
-      runs.push_back({o, o + 1, count, -1, is_sum});
+      runs.push_back({o, o + 1, count, 0, 0, is_sum});
     }
     ++o;
   }
@@ -103,17 +112,58 @@ void gather_taps(const T* x, const std::int32_t* index, const T* weight, std::in
   }
 }
 
+// Results `results_apart` of each other, over elements `step` apart.
+template <int kStep, int kCount, class T>
+void slide_few(const T* x, std::int64_t given_step, const std::int32_t* index, const T* weight,
+               std::int64_t n, std::int64_t results_apart, T* y) {
+  const std::int64_t step = kStep != 0 ? kStep : given_step;
+  const T* from[kCount];
+  T factor[kCount];
+  for (int k = 0; k < kCount; ++k) from[k] = x + index[k], factor[k] = weight[k];
+  const auto sum_at = [&](std::int64_t i) {
+    T sum = factor[0] * from[0][i * step];
+    for (int k = 1; k < kCount; ++k) sum += factor[k] * from[k][i * step];
+    return sum;
+  };
+  if (results_apart == 1) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = sum_at(i);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) y[i * results_apart] = sum_at(i);
+  }
+}
+
 template <int kStep, class T>
 void slide(const T* x, std::int64_t given_step, const std::int32_t* index, const T* weight,
-           std::int64_t count, std::int64_t n, T* y) {
+           std::int64_t count, std::int64_t n, std::int64_t apart, T* y) {
+  if (count == 1) return slide_few<kStep, 1>(x, given_step, index, weight, n, apart, y);
+  if (count == 2) return slide_few<kStep, 2>(x, given_step, index, weight, n, apart, y);
+  if (count == 3) return slide_few<kStep, 3>(x, given_step, index, weight, n, apart, y);
+  if (count == 4) return slide_few<kStep, 4>(x, given_step, index, weight, n, apart, y);
   const std::int64_t step = kStep != 0 ? kStep : given_step;
   for (std::int64_t k = 0; k < count; ++k) {
     const T* const from = x + index[k];
     const T factor = weight[k];
-    if (k == 0) {
-      for (std::int64_t i = 0; i < n; ++i) y[i] = factor * from[i * step];
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T product = factor * from[i * step];
+      y[i * apart] = k == 0 ? product : y[i * apart] + product;
+    }
+  }
+}
+
+template <class T>
+void run_phases(const AxisTaps& taps, const Run& run, const T* x, const T* weights, T* y) {
+  for (std::int64_t phase = 0; phase < run.phases; ++phase) {
+    const std::int64_t o = run.begin + phase;
+    const std::int64_t n = (run.end - o + run.phases - 1) / run.phases;
+    const auto first = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(o)]);
+    const std::int32_t* const index = taps.index.data() + first;
+    const T* const weight = weights + first;
+    if (run.step == 1) {
+      slide<1>(x, 1, index, weight, taps.count(o), n, run.phases, y + o);
+    } else if (run.step == 2) {
+      slide<2>(x, 2, index, weight, taps.count(o), n, run.phases, y + o);
     } else {
-      for (std::int64_t i = 0; i < n; ++i) y[i] += factor * from[i * step];
+      slide<0>(x, run.step, index, weight, taps.count(o), n, run.phases, y + o);
     }
   }
 }
@@ -121,20 +171,17 @@ void slide(const T* x, std::int64_t given_step, const std::int32_t* index, const
 template <class T>
 void run_row(const State& state, const Run& run, const T* x, const T* weights, T* y) {
   const AxisTaps& taps = state.axis[2];
+  if (run.phases > 0) return run_phases(taps, run, x, weights, y);
   const auto first = static_cast<std::size_t>(taps.begin[static_cast<std::size_t>(run.begin)]);
   const std::int32_t* index = taps.index.data() + first;
   const T* weight = weights + first;
   const std::int64_t n = run.end - run.begin, count = run.count;
   y += run.begin;
-  if (run.step == 1) return slide<1>(x, 1, index, weight, count, n, y);
-  if (run.step == 2) return slide<2>(x, 2, index, weight, count, n, y);
-  if (run.step >= 0) return slide<0>(x, run.step, index, weight, count, n, y);
   if (count == 0) return void(std::fill_n(y, n, T(0)));
   if (count == 1) return gather_taps<1>(x, index, weight, n, y);
   if (count == 2) return gather_taps<2>(x, index, weight, n, y);
   if (count == 3) return gather_taps<3>(x, index, weight, n, y);
   if (count == 4) return gather_taps<4>(x, index, weight, n, y);
-  if (count == 6) return gather_taps<6>(x, index, weight, n, y);
   for (std::int64_t i = 0; i < n; ++i, index += count, weight += count) {
     if (run.is_sum) {
       y[i] = weight[0] * row_math<T>().sum(x + index[0], count);
