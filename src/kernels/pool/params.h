@@ -3,10 +3,10 @@
 
 #include "kernels/blocks/params.h"
 
-// A spatial axis as ops/axis_window.h has it. Bins have a kernel of 0.
+// A spatial axis as ops/axis_window.h has it. `window` is the extent of one, 0 for bins.
 struct PoolAxis {
   long extent, positions;
-  long kernel, stride, padding, dilation;
+  long window, stride, padding, dilation;
   long results;  // of the axis: positions, or the extent where an adjoint is taken
   long step;     // of x along the axis
 };

@@ -26,7 +26,7 @@ void set_axes(PoolAxis (&axes)[3], const PoolWindow& window, const Dims& extents
   for (PoolAxis& axis : axes) axis = {1, 1, 1, 1, 0, 1, 1, 0};
   // Points have no kernel, but every axis of one call is of one kind.
   if (window.kernel.rank() == 0) {
-    for (PoolAxis& axis : axes) axis.kernel = 0;
+    for (PoolAxis& axis : axes) axis.window = 0;
   }
   for (int i = 0; i < count; ++i) {
     const AxisWindow along = window.axis(i, extents[i]);

@@ -22,7 +22,7 @@ struct PoolPart {
 
 HEARTH_INLINE PoolPart part_of(constant PoolAxis& a, long o) {
   PoolPart part;
-  if (a.kernel == 0) {
+  if (a.window == 0) {
     part.first = o * a.extent / a.positions;
     part.count = ((o + 1) * a.extent - 1) / a.positions + 1 - part.first;
     part.step = 1;
@@ -33,7 +33,7 @@ HEARTH_INLINE PoolPart part_of(constant PoolAxis& a, long o) {
   part.step = a.dilation;
   part.first = start + skipped * a.dilation;
   long inside = part.first < a.extent ? (a.extent - part.first - 1) / a.dilation + 1 : long(0);
-  part.count = metal::max(metal::min(inside, a.kernel - skipped), long(0));
+  part.count = metal::max(metal::min(inside, a.window - skipped), long(0));
   return part;
 }
 
@@ -144,9 +144,9 @@ HEARTH_INLINE V weight_of(constant PoolAxis& a, bool flag, long o, long i) {
     if (from < 0 || from >= part.count * part.step || from % part.step != 0) return V(0.0f);
     if (kRule == kSum) return V(1.0f);
     long count = part.count;
-    if (flag && a.kernel != 0) {
+    if (flag && a.window != 0) {
       long room = a.extent + 2 * a.padding - o * a.stride;
-      count = metal::min((room - 1) / a.dilation + 1, a.kernel);
+      count = metal::min((room - 1) / a.dilation + 1, a.window);
     }
     return V(1.0f) / V(count);
   }
@@ -189,8 +189,8 @@ HEARTH_INLINE PoolPart elements_of(constant PoolAxis& a, bool flag, long at) {
 template <int kRule>
 HEARTH_INLINE PoolPart results_with(constant PoolAxis& a, bool flag, long i) {
   long first = 0, end = a.positions;
-  if ((kRule == kMean || kRule == kSum) && a.kernel != 0) {
-    first = ceiled(i + a.padding - (a.kernel - 1) * a.dilation, a.stride);
+  if ((kRule == kMean || kRule == kSum) && a.window != 0) {
+    first = ceiled(i + a.padding - (a.window - 1) * a.dilation, a.stride);
     end = floored(i + a.padding, a.stride) + 1;
   } else if (kRule == kMean || kRule == kSum) {
     first = i * a.positions / a.extent;
