@@ -13,6 +13,7 @@
 #include "hearth/io.h"
 #include "hearth/nn.h"
 #include "hearth/nn/conv.h"
+#include "hearth/nn/pool.h"
 #include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"

@@ -50,9 +50,9 @@ HEARTH_API Array lp_pool(const Array& x, double p, const Dims& kernel,
 // Pools to given extents: window i of an axis is [floor(i * extent / size), ceil((i + 1) * extent /
 // size)). One size is of every axis.
 HEARTH_API Array adaptive_avg_pool(const Array& x, const Dims& sizes);
-HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);
+HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);  // the largest instead
 HEARTH_API std::pair<Array, Array> adaptive_max_pool_with_indices(const Array& x,
-                                                                  const Dims& sizes);
+                                                                  const Dims& sizes);  // and where
 
 }  // namespace v0
 }  // namespace hearth

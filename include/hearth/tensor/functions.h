@@ -20,6 +20,7 @@
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
 #include "hearth/tensor/linalg.h"
+#include "hearth/tensor/pool.h"
 
 namespace hearth {
 inline namespace v0 {
