@@ -37,6 +37,7 @@ GROUPS = [
     "^matmul/bf16_",
     "^rows/",
     "^conv/",
+    "^pool/",
     "^training/",
 ]
 PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
@@ -426,6 +427,19 @@ def torch_conv_rows(names):
     return [Contestant("torch", row, call_of(row), 1e-9 * flops_of(row), True) for row in rows]
 
 
+def torch_pool_rows(names):
+    """Pools and resized images in PyTorch, where it is installed."""
+    rows = [name for name in names if name.startswith("pool/")]
+    if not rows:
+        return []
+    try:
+        from torch_pool import bytes_of, call_of
+    except ImportError as error:
+        print(f"peers: no PyTorch to judge pool/: {error}", file=sys.stderr)
+        return []
+    return [Contestant("torch", row, call_of(row), 1e-9 * bytes_of(row), True) for row in rows]
+
+
 # ---- Hearth and the report ----------------------------------------------------------------------
 
 
@@ -547,6 +561,7 @@ def main():
         contestants += training_rows(set(names).__contains__, known["model"])
         contestants += torch_training_rows(set(names).__contains__, known["model"])
         contestants += torch_conv_rows(names)
+        contestants += torch_pool_rows(names)
         measure(contestants, PEER_SECONDS)
         report = run_hearth(options, "^(" + "|".join(names) + ")$")
         measure(contestants, PEER_SECONDS)

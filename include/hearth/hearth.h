@@ -16,6 +16,7 @@
 #include "hearth/nn/deform_conv.h"
 #include "hearth/nn/loss.h"
 #include "hearth/nn/norm.h"
+#include "hearth/nn/pool.h"
 #include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"

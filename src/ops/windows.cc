@@ -54,6 +54,9 @@ bool view_unfold(std::span<const std::uint64_t> statics, const Shape&, const Lay
   return true;
 }
 
+// Elements of a window, at most, whose gradients are added place by place instead of one by one.
+constexpr std::int64_t kFewElements = 32;
+
 // Each element gets what all windows with it got: [..., windows, ..., size] becomes slices along
 // the axis, which are added to those that they were taken from.
 Grads unfold_gradient(const Vjp& v) {
@@ -65,6 +68,19 @@ Grads unfold_gradient(const Vjp& v) {
   const Array base = zeros(v.shape(0), v.dtype(0), device);
   if (v.grad.size() == 0) return grads(base);
   const std::int64_t windows = v.grad.shape()[static_cast<int>(axis)];
+  if (size <= kFewElements) {
+    // Rows of what all windows got at one place are added where they lie.
+    Array sum = wide(base);
+    const int last = v.grad.rank() - 1;
+    const std::int64_t between = windows > 1 ? step : 1;
+    for (std::int64_t k = 0; k < size; ++k) {
+      std::vector<Slice> slices(static_cast<std::size_t>(axis) + 1);
+      slices.back() = {k, k + (windows - 1) * between + 1, between};
+      const Array more = squeeze(wide(narrow(v.grad, last, k, 1)), {last});
+      sum = slice_assign(sum, slices, add(slice(sum, slices), more));
+    }
+    return grads(cast(sum, v.dtype(0)));
+  }
   const Array starts = unsqueeze(arange(0, windows * step, step, DType::i64, device), {1});
   const Array positions = add(starts, arange(0, size, 1, DType::i64, device));
   const Array together = movedim(v.grad, {-1}, {axis + 1});

@@ -27,6 +27,7 @@
 #include "hearth/tensor/signal.h"
 #include "hearth/tensor/statistics.h"
 #include "hearth/tensor/vision.h"
+#include "hearth/tensor/pool.h"
 
 namespace hearth {
 inline namespace v0 {

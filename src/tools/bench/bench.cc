@@ -226,6 +226,7 @@ Bench run_bench(const BenchOptions& options) {
     bench_matmul(bench);
     bench_rows(bench);
     bench_conv(bench);
+    bench_pool(bench);
     bench_sort(bench);
     bench_training(bench);
   } else {

@@ -153,6 +153,7 @@ void bench_elementwise(Bench& bench);
 void bench_matmul(Bench& bench);
 void bench_rows(Bench& bench);
 void bench_conv(Bench& bench);
+void bench_pool(Bench& bench);
 void bench_sort(Bench& bench);
 void bench_training(Bench& bench);
 

@@ -1,0 +1,58 @@
+// Pools: windows over spatial axes, of which each gives one element. Rules for all functions:
+// hearth/ops.h.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// ---- Pools
+
+// x is [batch, channels, spatial...] with one to three spatial axes of at least one element; the
+// result [batch, channels, positions...]. Lists have one number for each spatial axis, or one for
+// all of them. Along an axis there are floor((extent + 2 * padding - dilation * (kernel - 1) - 1) /
+// stride) + 1 positions, the quotient rounded up with `ceil_mode`. Error{shape} where the kernel
+// does not fit into the padded input.
+
+struct PoolOptions {
+  Dims stride = {};    // between windows; empty: the kernel, side by side
+  Dims padding = {};   // in front of the input and after it; empty: none
+  Dims dilation = {};  // between elements of a window; empty: 1
+  bool ceil_mode = false;
+};
+// The largest element of each window; NaN wins. Padding is smaller than everything: windows without
+// an element give -inf, of integers the least. Numeric dtypes.
+HEARTH_API Array max_pool(const Array& x, const Dims& kernel, const PoolOptions& options = {});
+// And, i64, where it lies: its position in the elements of its channel without padding, counted in
+// row-major order; the first of equals, -1 in windows without an element. The gradient of a value
+// goes to the element that its index names. What is not kept is not computed.
+HEARTH_API std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
+                                                         const PoolOptions& options = {});
+
+struct AvgPoolOptions {
+  Dims stride = {};
+  Dims padding = {};
+  Dims dilation = {};
+  bool ceil_mode = false;
+  bool count_include_pad = true;  // the mean counts padding as zeros; beyond it nothing counts
+};
+// The mean of each window; 0 in windows without an element. Float dtypes, halves summed in f32.
+// Along an axis windows have up to 2^26 elements, counted in each.
+HEARTH_API Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options = {});
+// (sum of |element|^p)^(1/p) of each window, p > 0; as avg_pool, padding 0.
+HEARTH_API Array lp_pool(const Array& x, double p, const Dims& kernel,
+                         const PoolOptions& options = {});
+
+// Pools to given extents: window i of an axis is [floor(i * extent / size), ceil((i + 1) * extent /
+// size)). One size is of every axis.
+HEARTH_API Array adaptive_avg_pool(const Array& x, const Dims& sizes);
+HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);  // the largest instead
+HEARTH_API std::pair<Array, Array> adaptive_max_pool_with_indices(const Array& x,
+                                                                  const Dims& sizes);  // and where
+
+}  // namespace v0
+}  // namespace hearth
