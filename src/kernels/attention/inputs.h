@@ -15,7 +15,7 @@ namespace hearth::gpu {
 inline constexpr std::int64_t kFewAttentionRows = 4;
 
 // The inputs of a launch, counted from q.
-enum AttentionInput : int { kQ, kK, kV, kMask, kBias, kInputs };
+enum AttentionInput : int { kQ, kK, kV, kMask, kBias, kLengths, kStarts, kSinks, kInputs };
 
 struct AttentionInputs {
   const Signature& signature;
@@ -27,6 +27,9 @@ struct AttentionInputs {
   bool causal;
   bool bounded;  // how many keys exist is known on the device only
   bool has_softcap, has_mask, has_bias;
+  bool has_bounds;  // lengths or starts: which keys exist is said for each item
+  bool has_range;   // bounds or a window: rows do not see all keys from the first on
+  bool has_sinks;
 
   AttentionInputs(const Signature& from, int first_input);
 
@@ -39,9 +42,13 @@ struct AttentionInputs {
   DType dtype() const { return input(kQ).dtype; }
   const char* memory_type() const;
   const char* value_type() const;
-  // A kernel that is given q to bias, q, k and v at multiples of `bytes`, and the dynamic block.
+  // A kernel that is given q to bias, lengths and starts, q, k and v at multiples of `bytes`, and
+  // the dynamic block.
   KernelCall call(const std::string& file, const std::string& function,
                   const std::vector<std::string>& template_arguments, std::int64_t bytes) const;
+  // The same for lengths and starts alone, and for sinks.
+  KernelCall& add_bounds(KernelCall& call) const;
+  KernelCall& add_sinks(KernelCall& call) const;
   // Of both products, as Step::work.
   double work() const { return product_work(batch * heads, rows, keys, d + dv); }
   // 8, 16 or 32 lanes hold a row.
@@ -51,6 +58,7 @@ struct AttentionInputs {
 
  private:
   AttentionOperand add_operand(int i);
+  AttentionBounds add_bounds_operand(int i);
 };
 
 }  // namespace hearth::gpu
