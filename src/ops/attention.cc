@@ -129,7 +129,7 @@ std::vector<SampleCase> attention_samples() {
         {{3}, 1, 7, kI32},
         {{3}, 0, 3, kI64},
         {{4}}},
-       params_of(0.35, 2, false, 5)},
+       params_of(0.35, 0, false, 5)},
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        params_of(1, 0, false, 4, true, -1),
        kArgumentError},

@@ -1,4 +1,4 @@
-// rope_frequencies and rope_magnitude: what rope turns by, for models that reach further than they
+// rope_frequencies: what rope turns by, for models that reach further than they
 // were trained. Formulas: linear interpolation (arXiv:2306.15595), YaRN (arXiv:2309.00071), Llama
 // 3.1's as its reference code has it.
 #include <algorithm>
@@ -134,15 +134,6 @@ Array rope_frequencies(std::int64_t dims, double base, const RopeScaling& scalin
   return Array::from_data(parts, {2, pairs}, device);
 } catch (const Error& error) {
   throw_as("rope_frequencies", error);
-}
-
-double rope_magnitude(double factor, double mscale) {
-  if (!std::isfinite(factor) || !std::isfinite(mscale)) {
-    throw Error(ErrorCode::invalid_argument, "rope_magnitude: not finite; got " +
-                                                 number_text(factor) + " and " +
-                                                 number_text(mscale) + ", expected numbers");
-  }
-  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // Attention and the positions of its rows. Rules for all functions: hearth/ops.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -19,10 +20,12 @@ struct RopeOptions {
   Array positions = {};      // integers, in place of 0, 1, ...: [sequence] or [batch, sequence]
   Array frequencies = {};  // in place of base: f32 [dims / 2], or [2, dims / 2], which is added up
   double magnitude = 1;    // cosines and sines times this
-  // Pairs that take their position from the first, second... of several: positions have an axis of
-  // them in front, and sections add up to dims / 2.
+  // How many pairs take their position from the first, second... of up to 4: positions have an axis
+  // of them in front, and sections add up to dims / 2.
   Dims sections = {};
-  bool mixed_sections = false;  // pairs take turns, as long as their section lasts; else in a row
+  // Pair i belongs to section i % count where i < count * its size, else to the first. Without:
+  // sections lie one behind the other.
+  bool mixed_sections = false;
 };
 // Rotary position embedding of x [..., sequence, dim] or [batch, ..., sequence, dim], dims even:
 // pair i of row s turns by (offset + s) * base^(-2i / dims), or by (offset + position) *
@@ -49,7 +52,9 @@ struct RopeScaling {
 HEARTH_API Array rope_frequencies(std::int64_t dims, double base = 10000,
                                   const RopeScaling& scaling = {}, Device device = Device());
 // RopeOptions::magnitude as yarn has it: 0.1 * mscale * ln(factor) + 1, and 1 for a factor below 1.
-HEARTH_API double rope_magnitude(double factor, double mscale = 1);
+inline double rope_magnitude(double factor, double mscale = 1) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
 
 struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // default 1 / sqrt(d)

@@ -88,8 +88,8 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
   const std::int64_t step = kSimdgroups * kUnroll * (kSimdWidth / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
-  shares.splits = std::clamp<std::int64_t>(enough / shares.groups(a), 1,
-                                           std::max<std::int64_t>(1, ceil_div(a.keys, step)));
+  shares.splits = std::clamp<std::int64_t>(
+      enough / shares.groups(a), 1, std::max<std::int64_t>(1, ceil_div(a.seen_keys(), step)));
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention/flash_decoding.metal", "flash_decoding",
           {dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(shares.together),
@@ -130,8 +130,8 @@ Plan matrix_steps(const AttentionInputs& a) {
       processors(device) *
       std::max<std::int64_t>(device.processor_registers / (kSimdgroups * kSimdWidth * registers),
                              1);
-  shares.splits =
-      best_share(shares.groups(a), places, std::clamp<std::int64_t>(a.keys / kMinKeys, 1, places));
+  shares.splits = best_share(shares.groups(a), places,
+                             std::clamp<std::int64_t>(a.seen_keys() / kMinKeys, 1, places));
   const std::int64_t pass = narrow || shares.together > 4 ? 1 : 2;
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention/flash_decoding_mma.metal", "flash_decoding_mma",

@@ -1,6 +1,7 @@
 // The inputs of the kernels of attention: kernels/attention/scores.metal.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ struct AttentionInputs {
   KernelCall& add_sinks(KernelCall& call) const;
   // Of both products, as Step::work.
   double work() const { return product_work(batch * heads, rows, keys, d + dv); }
+  // Keys that rows see together, at most.
+  std::int64_t seen_keys() const {
+    return params.window > 0 ? std::min(keys, params.window + rows - 1) : keys;
+  }
   // 8, 16 or 32 lanes hold a row.
   std::int64_t lanes() const;
   // Whether rows of q, k and v can be loaded in vectors where the addresses fit.

@@ -261,6 +261,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"empty", "-> [shape]", {}, CALL(empty({2}, dtype))},
       {"empty_like", kSame, {table}, CALL(empty_like(in[0]))},
       {"linspace", "-> [count]", {}, CALL(linspace(0, 1, 2, dtype))},
+      {"rope_frequencies", "-> [2, dims / 2]", {}, CALL(rope_frequencies(4))},
       {"meshgrid",
        "arrays [n], any number of them -> for each [all n], the first two swapped if cartesian",
        {vector, vector},
