@@ -20,11 +20,9 @@ struct RopeOptions {
   Array positions = {};      // integers, in place of 0, 1, ...: [sequence] or [batch, sequence]
   Array frequencies = {};  // in place of base: f32 [dims / 2], or [2, dims / 2], which is added up
   double magnitude = 1;    // cosines and sines times this
-  // How many pairs take their position from the first, second... of up to 4: positions have an axis
-  // of them in front, and sections add up to dims / 2.
+  // Pairs that take their position from the first, second... of up to 4; positions have an axis of
+  // them in front. Mixed: pair i from i % count where i < count * that size, else from the first.
   Dims sections = {};
-  // Pair i belongs to section i % count where i < count * its size, else to the first. Without:
-  // sections lie one behind the other.
   bool mixed_sections = false;
 };
 // Rotary position embedding of x [..., sequence, dim] or [batch, ..., sequence, dim], dims even:
