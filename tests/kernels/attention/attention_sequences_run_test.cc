@@ -6,6 +6,7 @@
 #include "devices/gpu/gpu_device.h"
 #include "devices/sim/sim_driver.h"
 #include "hearth/device.h"
+#include "machines/sim/sim_library.h"
 #include "ran.h"
 
 namespace hearth {
@@ -31,6 +32,13 @@ Device with_tiles() {
   // Devices live as long as the process.
   static const Device device(
       new gpu::GpuDevice("sim", 5, std::make_unique<sim::SimDriver>(options), device_options));
+  return device;
+}
+
+// A simulator with loops in the place of a vendor's library.
+Device with_library() {
+  static const Device device(
+      new gpu::GpuDevice("sim", 6, std::make_unique<sim::LibraryDriver>(false)));
   return device;
 }
 
@@ -154,6 +162,40 @@ TEST(AttentionSequencesRun, FastPathsServeThem) {
   // Few keys have a kernel that knows none of them.
   expect_matches(sim, {2, 2, 20, 30, 16, 16, DType::f16, {30, 9}, {4, 0}}, {.sinks = true},
                  "few rows and keys");
+}
+
+// Lengths are counts for a library, and what it has no word for is put around it.
+TEST(AttentionSequencesRun, BesideALibrary) {
+  const Sequences c{2, 1, 10, 24, 16, 8, DType::bf16, {24, 9}, {3, 0}};
+  expect_matches(with_library(), c, {}, "lengths and starts");
+  expect_matches(with_library(), c, {.window = 6, .sinks = true}, "window and sinks");
+}
+
+// A window, which a library gets as a bias, in its gradient; and sinks, which make it composed.
+TEST(AttentionSequencesRun, GradientsBesideALibrary) {
+  std::vector<Device> all = devices();
+  all.push_back(with_library());
+  for (const Device& device : all) {
+    for (const bool sinks : {false, true}) {
+      const Shape shape = {2, 4, 70, 32};
+      AttentionOptions options{.causal = true, .window = 20};
+      Array exact[4], own[4];
+      for (std::size_t i = 0; i < 4; ++i) {
+        const Array x = random_array(i == 3 ? Shape{4} : shape, DType::bf16, -1, 1, i + 1);
+        exact[i] = cast(x, DType::f64).require_grad();
+        own[i] = to_device(x, device).require_grad();
+      }
+      const auto slopes = [&](Array* x) {
+        if (sinks) options.sinks = x[3];
+        return backward(sum(cast(attention(x[0], x[1], x[2], options), DType::f32)));
+      };
+      const Gradients expected = slopes(exact), got = slopes(own);
+      for (std::size_t i = 0; i < (sinks ? 4U : 3U); ++i) {
+        expect_within(got.get(own[i]).to_doubles(), expected.get(exact[i]).to_doubles(),
+                      4 * tolerance(DType::bf16), device.name() + " " + std::to_string(i), 1);
+      }
+    }
+  }
 }
 
 TEST(RopeRun, PositionsAndFrequencies) {
