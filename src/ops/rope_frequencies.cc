@@ -95,17 +95,17 @@ struct YarnRange {
 inline namespace v0 {
 
 Array rope_frequencies(std::int64_t dims, double base, const RopeScaling& scaling,
-                       Device device) try {
+                       const Array& given, Device device) try {
   check_scaling(dims, base, scaling);
   const std::int64_t pairs = dims / 2;
   std::vector<double> divisors;
-  if (scaling.divisors.defined()) {
-    if (scaling.divisors.shape() != Shape{pairs}) {
+  if (given.defined()) {
+    if (given.shape() != Shape{pairs}) {
       throw Error(ErrorCode::shape, "rope_frequencies: divisors do not fit; got " +
-                                        to_string(scaling.divisors.shape()) + ", expected " +
+                                        to_string(given.shape()) + ", expected " +
                                         to_string(Shape{pairs}));
     }
-    divisors = scaling.divisors.to_doubles();
+    divisors = given.to_doubles();
   }
   std::vector<float> parts(static_cast<std::size_t>(2 * pairs));
   const YarnRange range(dims, base, scaling);

@@ -263,7 +263,7 @@ const std::vector<Function>& functions() {
       OF_TWO(rms_norm),
       OF_ONE(rope),
       FUNCTION("rope_frequencies", rope_frequencies(n)),
-      FUNCTION("rope_frequencies", rope_frequencies(4, 1e4, {.divisors = a})),
+      FUNCTION("rope_frequencies", rope_frequencies(4, 1e4, {}, a)),
       OF_THREE(attention),
       OF_THREE(conv),
       FUNCTION("conv", conv(a, b, Array(), {.stride = {n}})),

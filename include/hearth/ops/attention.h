@@ -43,12 +43,12 @@ struct RopeScaling {
   double beta_fast = 32;                // yarn: turns in original_length from which pairs stay
   double beta_slow = 1;                 // yarn: turns up to which pairs are slowed by all of factor
   bool truncate = true;                 // yarn: the range between both is one of whole pairs
-  Array divisors = {};                  // [dims / 2]: frequencies are divided by them first
 };
-// RopeOptions::frequencies of base^(-2i / dims), scaled: f32 [2, dims / 2], worked out in f64.
-// Reads the values of `divisors`.
+// RopeOptions::frequencies of base^(-2i / dims), divided by `divisors` [dims / 2] where given, then
+// scaled: f32 [2, dims / 2], worked out in f64. Reads the values of `divisors`.
 HEARTH_API Array rope_frequencies(std::int64_t dims, double base = 10000,
-                                  const RopeScaling& scaling = {}, Device device = Device());
+                                  const RopeScaling& scaling = {}, const Array& divisors = Array(),
+                                  Device device = Device());
 // RopeOptions::magnitude as yarn has it: 0.1 * mscale * ln(factor) + 1, and 1 for a factor below 1.
 inline double rope_magnitude(double factor, double mscale = 1) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;

@@ -264,7 +264,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"rope_frequencies",
        "divisors [dims / 2] -> [2, dims / 2]",
        {{.shape = {2}, .lo = 1}},
-       CALL(rope_frequencies(4, 10000, {.divisors = in[0]}))},
+       CALL(rope_frequencies(4, 10000, {}, in[0]))},
       {"meshgrid",
        "arrays [n], any number of them -> for each [all n], the first two swapped if cartesian",
        {vector, vector},
