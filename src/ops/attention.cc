@@ -49,9 +49,7 @@ Array attention_in_blocks(const Operands& o, std::int64_t blocks) {
 }
 
 Array attention_composite(const Composite& c) {
-  const Operands o =
-      operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
-               c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const Operands o = operands(c, 0);
   const Shape shape = o.plain(o.v.shape()[3]);
   const DType dtype = c.input(0).dtype();
   // Without a key there is nothing to weigh; with d = 0 all keys weigh the same.
@@ -66,19 +64,19 @@ Array attention_composite(const Composite& c) {
     return cast(reshape(matmul(reshape(weights, o.grouped(length)), o.v), shape), dtype);
   }
   const Scores s = scores_of(o);
-  const Array out = matmul(reshape(softmax(s.scores, 3), o.grouped(length)), o.v);
-  return cast(where_seeing(s, reshape(out, shape)), dtype);
+  Array out = reshape(matmul(reshape(softmax(s.scores, 3), o.grouped(length)), o.v), shape);
+  // Of the result there is less than of weights.
+  if (const Array share = share_of_keys(s); share.defined()) out = mul(out, share);
+  return cast(where_seeing(s, out), dtype);
 }
 
 std::vector<Array> attention_with_lse_composite(const Composite& c) {
-  const Operands o =
-      operands(c.input(0), c.input(1), c.input(2), c.has(3) ? c.input(3) : Array(),
-               c.has(4) ? c.input(4) : Array(), settings_of(c.statics(), c.params.dynamics()[0]));
+  const Operands o = operands(c, 0);
   const Shape& q = o.q.shape();
   const Shape rows = {q[0], q[1], q[2]};
   if (is_empty(o)) return {attention_composite(c), contiguous(zeros(rows, o.q.dtype(), c.device))};
   const Scores s = scores_of(o);
-  return {attention_composite(c), reshape(where_seeing(s, logsumexp(s.scores, 3, true)), rows)};
+  return {attention_composite(c), reshape(where_seeing(s, log_sums(s)), rows)};
 }
 
 Grads attention_vjp(const Vjp& v) { return attention_gradients(v, v.grad, Array(), Array()); }
@@ -90,6 +88,7 @@ Grads attention_with_lse_vjp(const Vjp& v) {
 
 std::vector<SampleCase> attention_samples() {
   const SampleInput mask = {{1, 1, 4, 5}, 0, 1, kBool};
+  const SampleInput sequences = {{3, 1, 1, 6}, 0, 1, kBool}, two = {{2, 1, 1, 6}, 0, 1, kBool};
   return {
       {{{{2, 2, 4, 8}}, {{2, 2, 5, 8}}, {{2, 2, 5, 6}}}, params_of(0.35, 0, false, 5)},
       {{{{1, 4, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}}, params_of(0.35, 0, true, 4)},
@@ -111,6 +110,35 @@ std::vector<SampleCase> attention_samples() {
       {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
        params_of(1, -1, false, 4),
        kArgumentError},
+      {{{{1, 2, 7, 8}}, {{1, 1, 7, 8}}, {{1, 1, 7, 8}}}, params_of(0.35, 0, true, 7, false, 3)},
+      {{{{2, 2, 1, 8}}, {{2, 1, 9, 8}}, {{2, 1, 9, 8}}}, params_of(0.35, 0, true, 8, true, 4)},
+      {{{{3, 4, 4, 8}},
+        {{3, 2, 6, 8}},
+        {{3, 2, 6, 8}},
+        sequences,
+        {{1, 1, 6}},
+        {{3}, 2, 7, kI64},
+        {{3}, 0, 3, kI32},
+        {{4}}},
+       params_of(0.35, 0, true, 6, false, 3)},
+      {{{{3, 4, 6, 8}},
+        {{3, 2, 6, 8}},
+        {{3, 2, 6, 8}},
+        sequences,
+        {{1, 1, 6}},
+        {{3}, 1, 7, kI32},
+        {{3}, 0, 3, kI64},
+        {{4}}},
+       params_of(0.35, 0, false, 5)},
+      {{{{1, 2, 4, 8}}, {{1, 2, 4, 8}}, {{1, 2, 4, 8}}},
+       params_of(1, 0, false, 4, true, -1),
+       kArgumentError},
+      {{{{2, 4, 4, 8}}, {{2, 2, 6, 8}}, {{2, 2, 6, 8}}, two, {{1, 1, 6}}, {{3}, 2, 7, kI64}},
+       params_of(1, 0, false, 6),
+       kShapeError},
+      {{{{2, 4, 4, 8}}, {{2, 2, 6, 8}}, {{2, 2, 6, 8}}, two, {{1, 1, 6}}, {{2}, 0, 1, kBool}},
+       params_of(1, 0, false, 6),
+       kDTypeError},
   };
 }
 
@@ -119,16 +147,17 @@ std::vector<SampleCase> attention_samples() {
 
 constinit const OpDef defs::attention_op = {
     .name = "attention",
-    .revision = 2,
-    .summary = "softmax(q k^T * scale) v, with softcap, mask, causal order and bias.",
+    .revision = 3,
+    .summary =
+        "softmax(q k^T * scale) v, with softcap, mask, causal order, window, bias and sinks.",
     .shapes =
         "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
-        "dv], mask, bias -> [batch, heads, rows, dv]; mask and bias broadcast to [batch, heads, "
-        "rows, length]",
+        "dv], mask, bias, lengths [batch], starts [batch], sinks [heads] -> [batch, heads, rows, "
+        "dv]; mask and bias broadcast to [batch, heads, rows, length]",
     .method = "",
     .params = attention_math::kParams,
     .min_inputs = 3,
-    .max_inputs = 5,
+    .max_inputs = attention_math::kInputs,
     .infer = attention_math::infer_attention,
     .vjp = attention_math::attention_vjp,
     .saves = Saves::all_inputs | Saves::output,
@@ -140,16 +169,17 @@ constinit const OpDef defs::attention_op = {
 
 constinit const OpDef defs::attention_with_lse_op = {
     .name = "attention_with_lse",
-    .revision = 2,
+    .revision = 3,
     .summary = "attention, and the logarithm of each row's sum of e^score, 0 where it sees no key.",
     .shapes =
         "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
-        "dv], mask, bias -> [batch, heads, rows, dv] and log sums [batch, heads, rows]; mask and "
-        "bias broadcast to [batch, heads, rows, length]",
+        "dv], mask, bias, lengths [batch], starts [batch], sinks [heads] -> [batch, heads, rows, "
+        "dv] and log sums [batch, heads, rows]; mask and bias broadcast to [batch, heads, rows, "
+        "length]",
     .method = "",
     .params = attention_math::kParams,
     .min_inputs = 3,
-    .max_inputs = 5,
+    .max_inputs = attention_math::kInputs,
     .outputs = 2,
     .infer = attention_math::infer_attention_with_sums,
     .vjp = attention_math::attention_with_lse_vjp,
@@ -168,8 +198,10 @@ Array attention(const Array& q, const Array& k, const Array& v,
   const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
   return call(defs::attention_op,
               attention_math::params_of(scale, options.softcap, options.causal, length,
-                                        options.kv_length.has_value()),
-              {&q, &k, &v, optional_input(options.mask), optional_input(options.bias)});
+                                        options.kv_length.has_value(), options.window),
+              {&q, &k, &v, optional_input(options.mask), optional_input(options.bias),
+               optional_input(options.lengths), optional_input(options.starts),
+               optional_input(options.sinks)});
 } catch (const Error& error) {
   throw_as("attention", error);
 }

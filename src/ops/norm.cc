@@ -1,4 +1,4 @@
-// layer_norm, rms_norm and rope: ops over rows, the last axis.
+// layer_norm and rms_norm: ops over rows, the last axis.
 
 #include <cmath>
 
@@ -16,16 +16,6 @@ constexpr ParamSpec kEpsilon[] = {{.name = "epsilon",
                                    .optional = true,
                                    .default_value = 1e-5,
                                    .range = "[0, inf]"}};
-constexpr ParamSpec kRope[] = {
-    {.name = "base",
-     .type = ParamType::f64,
-     .optional = true,
-     .default_value = 10000,
-     .range = "(0, inf)"},
-    {.name = "interleaved", .type = ParamType::boolean, .optional = true},
-    {.name = "inverse", .type = ParamType::boolean, .optional = true},
-    {.name = "offset", .type = ParamType::i64, .dynamic = true, .optional = true}};
-
 // x is input `x`; the inputs after it are vectors as long as its last axis. Returns that extent.
 std::int64_t infer_rows(Inference& inference, int x) {
   const DType dtype = common_dtype(inference);
@@ -135,73 +125,6 @@ Grads norm_vjp(const Vjp& v, const OpDef& backward) {
 Grads layer_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::layer_norm_backward_op); }
 Grads rms_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::rms_norm_backward_op); }
 
-void infer_rope(Inference& inference) {
-  require_float(inference, 0, "x");
-  const Array& x = inference.input(0);
-  if (x.rank() < 2) {
-    inference.fail(ErrorCode::shape, "x has no sequence axis; got " + to_string(x.shape()) +
-                                         ", expected [.., sequence, dim]");
-  }
-  if (x.shape().back() % 2 != 0) {
-    inference.fail(ErrorCode::shape, "the last extent is odd; got " + to_string(x.shape()) +
-                                         ", expected [.., sequence, dim] with dim even");
-  }
-  const double base = ParamReader(inference.params.statics().span()).f64();
-  if (!(base > 0) || !std::isfinite(base)) {
-    inference.fail(ErrorCode::invalid_argument, "base is not a positive number; got " +
-                                                    number_text(base) +
-                                                    ", expected something like 10000");
-  }
-  inference.shape = x.shape();
-  inference.dtype = inference.scalar_dtype = x.dtype();
-}
-
-// The angles are worked out in f64: in f32 a position of 10^5 has lost 3 digits of its turn.
-Array rope_composite(const Composite& c) {
-  ParamReader statics = c.statics();
-  const double base = statics.f64();
-  const bool interleaved = statics.boolean();
-  const bool inverse = statics.boolean();
-  const std::int64_t offset = dynamic_i64(c.params.dynamics()[0]);
-  const Array& x = c.input(0);
-  if (x.size() == 0) return contiguous(x);
-  const Shape& shape = x.shape();
-  const std::int64_t rows = shape[shape.rank() - 2];
-  const std::int64_t half = shape.back() / 2;
-  const Array position = linear_ramp(rows, static_cast<double>(offset), 1, DType::f64, c.device);
-  const Array exponent = linear_ramp(half, 0, -1 / static_cast<double>(half), DType::f64, c.device);
-  const Array frequency = pow(make_scalar(base, DType::f64), exponent);
-  const Array angle = mul(unsqueeze(position, {1}), frequency);
-  const Array value = wide(x);
-  const Array cosine = cast(cos(angle), value.dtype());
-  Array sine = cast(sin(angle), value.dtype());
-  if (inverse) sine = neg(sine);
-  Shape pairs = shape;
-  pairs[pairs.rank() - 1] = interleaved ? half : 2;
-  pairs.push_back(interleaved ? 2 : half);
-  const int axis = interleaved ? shape.rank() : shape.rank() - 1;
-  const Array paired = reshape(value, pairs);
-  const Array first = squeeze(narrow(paired, axis, 0, 1), {axis});
-  const Array second = squeeze(narrow(paired, axis, 1, 1), {axis});
-  const Array turned = stack(
-      {sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))},
-      axis);
-  return cast(reshape(turned, shape), x.dtype());
-}
-
-Array turn(const Array& x, double base, bool interleaved, bool inverse, std::int64_t offset) {
-  return call(defs::rope_op,
-              Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset), {&x});
-}
-
-Grads rope_vjp(const Vjp& v) {
-  ParamReader statics = v.statics();
-  const double base = statics.f64();
-  const bool interleaved = statics.boolean();
-  const bool inverse = statics.boolean();
-  return {turn(v.grad, base, interleaved, !inverse, dynamic_i64(v.dynamic(0)))};
-}
-
 std::vector<SampleCase> layer_norm_samples() {
   return {
       {{{{4, 6}}, {{6}}, {{6}}}, Params().f64(1e-5)},
@@ -232,23 +155,6 @@ std::vector<SampleCase> norm_backward_samples() {
       {{{{2, 3, 5}}, {{2, 3, 5}}}, Params().f64(1e-5)},
       {{{{0, 3}}, {{0, 3}}, {{3}}}, Params().f64(1e-5)},
       {{{{4, 6}}, {{4, 5}}}, Params().f64(1e-5), kShapeError},
-  };
-}
-
-Params rope_params(double base, bool interleaved, bool inverse, std::int64_t offset) {
-  return Params().f64(base).boolean(interleaved).boolean(inverse).dynamic_i64(offset);
-}
-
-std::vector<SampleCase> rope_samples() {
-  return {
-      {{{{5, 4}}}, rope_params(10000, false, false, 0)},
-      {{{{2, 3, 5, 6}}}, rope_params(500000, false, false, 17)},
-      {{{{2, 5, 8}}}, rope_params(10000, true, false, 3)},
-      {{{{2, 5, 8}}}, rope_params(10000, true, true, 3)},
-      {{{{2, 0, 8}}}, rope_params(10000, false, false, 0)},
-      {{{{5, 3}}}, rope_params(10000, false, false, 0), kShapeError},
-      {{{{4}}}, rope_params(10000, false, false, 0), kShapeError},
-      {{{{5, 4}}}, rope_params(0, false, false, 0), kArgumentError},
   };
 }
 
@@ -321,19 +227,6 @@ constinit const OpDef defs::rms_norm_backward_op = {
     .samples = norm_backward_samples,
 };
 
-constinit const OpDef defs::rope_op = {
-    .name = "rope",
-    .summary = "Rotary position embedding of [.., sequence, dim].",
-    .shapes = "x [..., sequence, dim] -> [..., sequence, dim]",
-    .method = "",
-    .params = kRope,
-    .infer = infer_rope,
-    .vjp = rope_vjp,
-    .composite = rope_composite,
-    .accepts_dtype = is_float,
-    .samples = rope_samples,
-};
-
 inline namespace v0 {
 
 Array layer_norm(const Array& x, const Array& weight, const Array& bias, double epsilon) {
@@ -343,10 +236,6 @@ Array layer_norm(const Array& x, const Array& weight, const Array& bias, double 
 
 Array rms_norm(const Array& x, const Array& weight, double epsilon) {
   return call(defs::rms_norm_op, Params().f64(epsilon), {&x, optional_input(weight)});
-}
-
-Array rope(const Array& x, const RopeOptions& options) {
-  return turn(x, options.base, options.interleaved, false, options.offset);
 }
 
 }  // namespace v0

@@ -15,7 +15,7 @@ Array at_random(const Shape& shape, std::uint64_t seed) {
 }
 
 Params attention_params(std::int64_t keys) {
-  return Params().f64(0.4).f64(0).boolean(true).boolean(false).dynamic_i64(keys);
+  return Params().f64(0.4).f64(0).boolean(true).boolean(false).i64(0).dynamic_i64(keys);
 }
 
 std::vector<Array> attention_with_lse(std::span<const Array> qkv) {

@@ -16,6 +16,7 @@
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
 #include "ops/definition/defs.h"
+#include "ops/rope_settings.h"
 
 namespace hearth::gpu {
 namespace {
@@ -88,7 +89,8 @@ Shapes of_all(const Signature& signature) {
 
 // One query of each head over long keys: splits of the keys for some threadgroups a processor.
 TEST(LaunchShapes, FlashDecoding) {
-  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);
+  const Params params =
+      Params().f64(1).f64(0).boolean(false).boolean(false).i64(0).dynamic_i64(32768);
   Signature signature;
   signature.op = &defs::attention_op;
   signature.statics = params.statics().span();
@@ -107,7 +109,8 @@ TEST(LaunchShapes, FlashDecoding) {
 // By tensor cores: splits fill the threadgroups for which a processor has registers, one of wide
 // rows or two of narrow ones.
 TEST(LaunchShapes, FlashDecodingByTensorCores) {
-  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(32768);
+  const Params params =
+      Params().f64(1).f64(0).boolean(false).boolean(false).i64(0).dynamic_i64(32768);
   const auto shapes = [&](std::int64_t columns) {
     Signature signature;
     signature.op = &defs::attention_op;
@@ -395,13 +398,15 @@ TEST(LaunchShapes, WorkspaceOfLibraries) {
 
 // The heads of a deterministic gradient by a library: as many a call as the device has memory for.
 TEST(LaunchShapes, CallsOfAGradientOfAttention) {
-  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(4096);
+  const Params params =
+      Params().f64(1).f64(0).boolean(false).boolean(false).i64(0).dynamic_i64(4096);
   const TensorSpec rows = dense(DType::f16, {4, 16, 4096, 64});
   Signature gradient;
   gradient.op = &defs::attention_backward_op;
   gradient.statics = params.statics().span();
-  gradient.inputs = {rows, rows, rows, rows, rows, {}, {}, dense(DType::f32, {4, 16, 4096})};
-  gradient.inputs[5].absent = gradient.inputs[6].absent = true;
+  gradient.inputs = {
+      rows, rows, rows, rows, rows, {}, {}, {}, {}, {}, dense(DType::f32, {4, 16, 4096})};
+  for (std::size_t i = 5; i < 10; ++i) gradient.inputs[i].absent = true;
   gradient.output = rows;
   gradient.more_outputs = {rows, rows};
   const auto prepared = [&](std::int64_t gibibytes) {
@@ -427,7 +432,8 @@ TEST(LaunchShapes, CallsOfAGradientOfAttention) {
 
 // Tiles of attention: those that fit a device's memory and registers, in the order of its clocks.
 TEST(LaunchShapes, TilesOfAttention) {
-  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(1024);
+  const Params params =
+      Params().f64(1).f64(0).boolean(false).boolean(false).i64(0).dynamic_i64(1024);
   Signature signature;
   signature.op = &defs::attention_op;
   signature.statics = params.statics().span();
@@ -542,7 +548,7 @@ TEST(LaunchShapes, OfADeviceWithoutNumbers) {
   product.inputs = {dense(DType::f32, {64, 64}), dense(DType::f32, {64, 64})};
   product.output = dense(DType::f32, {64, 64});
   EXPECT_EQ(launches({"none", nothing}, product).substr(0, 9), "simdgroup");
-  const Params params = Params().f64(1e4).boolean(false).boolean(false).dynamic_i64(0);
+  const Params params = RopeSettings().params();
   Signature rope;
   rope.op = &defs::rope_op;
   rope.statics = params.statics().span();

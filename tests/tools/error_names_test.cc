@@ -264,6 +264,8 @@ const std::vector<Function>& functions() {
       OF_THREE(layer_norm),
       OF_TWO(rms_norm),
       OF_ONE(rope),
+      FUNCTION("rope_frequencies", rope_frequencies(n)),
+      FUNCTION("rope_frequencies", rope_frequencies(4, 1e4, {}, a)),
       OF_THREE(attention),
       OF_THREE(conv),
       FUNCTION("conv", conv(a, b, Array(), {.stride = {n}})),

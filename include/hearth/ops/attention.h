@@ -1,6 +1,7 @@
 // Attention and the positions of its rows. Rules for all functions: hearth/ops.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -13,26 +14,67 @@ inline namespace v0 {
 
 struct RopeOptions {
   double base = 10000;
-  bool interleaved = false;  // pairs (0, 1), (2, 3)...; else (i, i + dim / 2), as in Llama
+  bool interleaved = false;  // pairs (0, 1), (2, 3)...; else (i, i + dims / 2), as in Llama
   std::int64_t offset = 0;   // position of the first row; may change without a new plan
+  std::int64_t dims = 0;     // the first `dims` columns turn, the others stay; 0: all
+  Array positions = {};      // integers, in place of 0, 1, ...: [sequence] or [batch, sequence]
+  Array frequencies = {};  // in place of base: f32 [dims / 2], or [2, dims / 2], which is added up
+  double magnitude = 1;    // cosines and sines times this
+  // Pairs that take their position from the first, second... of up to 4; positions have an axis of
+  // them in front. Mixed: pair i from i % count where i < count * that size, else from the first.
+  Dims sections = {};
+  bool mixed_sections = false;
 };
-// Rotary position embedding of x [..., sequence, dim], dim even: pair i of row s turns by
-// (offset + s) * base^(-2i / dim).
+// Rotary position embedding of x [..., sequence, dim] or [batch, ..., sequence, dim], dims even:
+// pair i of row s turns by (offset + s) * base^(-2i / dims), or by (offset + position) *
+// frequency[i]. Angles are as exact at large positions as at small ones. Frequencies are in
+// [0, 2^20); positions have no gradient.
 HEARTH_API Array rope(const Array& x, const RopeOptions& options = {});
+
+enum class RopeScalingKind : std::uint8_t { none, linear, llama3, yarn };
+// How a model reaches more positions than it was trained with. Fields that a kind does not name are
+// not read.
+struct RopeScaling {
+  RopeScalingKind kind = RopeScalingKind::none;
+  double factor = 1;                    // linear, llama3, yarn: how many times more positions
+  std::int64_t original_length = 8192;  // llama3, yarn: positions that it was trained with
+  double low_frequency_factor = 1;      // llama3
+  double high_frequency_factor = 4;     // llama3
+  double beta_fast = 32;                // yarn: turns in original_length from which pairs stay
+  double beta_slow = 1;                 // yarn: turns up to which pairs are slowed by all of factor
+  bool truncate = true;                 // yarn: the range between both is one of whole pairs
+};
+// RopeOptions::frequencies of base^(-2i / dims), divided by `divisors` [dims / 2] where given, then
+// scaled: f32 [2, dims / 2], worked out in f64. Reads the values of `divisors`.
+HEARTH_API Array rope_frequencies(std::int64_t dims, double base = 10000,
+                                  const RopeScaling& scaling = {}, const Array& divisors = Array(),
+                                  Device device = Device());
+// RopeOptions::magnitude as yarn has it: 0.1 * mscale * ln(factor) + 1, and 1 for a factor below 1.
+inline double rope_magnitude(double factor, double mscale = 1) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
 
 struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // default 1 / sqrt(d)
   double softcap = 0;                          // > 0: scores become softcap * tanh(score / softcap)
-  bool causal = false;                         // row r sees columns up to r + kv_length - q_length
+  bool causal = false;                         // row r sees columns up to r + length - q_length
   Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, q_length, length]
   Array bias = {};  // added to the scores; broadcasts likewise
   std::optional<std::int64_t> kv_length = std::nullopt;  // default: the whole length
+  Array lengths = {};       // integers [batch]: how many keys a sequence has, at most kv_length
+  Array starts = {};        // integers [batch]: the first key of a sequence; default 0
+  std::int64_t window = 0;  // > 0: row r sees no column up to r + length - q_length - window
+  Array sinks = {};  // [heads], q's dtype: scores that take part in the softmax and weigh nothing
 };
 // softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
-// v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length on do not
-// exist (it may change without a new plan). Scale, softcap, mask, causal, bias, in this order; a
-// row that is masked out completely gives 0. Keys that mask or causal order hide weigh 0, which
-// makes values there that are not finite NaN (0 * inf); only what kv_length hides is never used.
+// v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length or lengths
+// on, or before starts, do not exist: their values are never used. All three may change without a
+// new plan; lengths and starts outside [0, kv_length] count as its ends. `length` in causal order
+// and window is the sequence's own, so that rows are aligned with its last keys; with causal order,
+// a row sees `window` keys at most, its own among them. Scale, softcap, mask, causal, window, bias,
+// sinks, in this order; a row that sees no key gives 0. Keys that mask, causal order or window hide
+// weigh 0, which makes values there that are not finite NaN (0 * inf) or leaves them unused.
+// Lengths and starts have no gradient.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
 

@@ -102,6 +102,9 @@ TuningClass attention_class(const Signature& signature) {
   if (a.has_bias) made.problem += " bias";
   if (a.has_softcap) made.problem += " softcap";
   if (a.bounded) made.problem += " bounded";
+  if (a.has_bounds) made.problem += " sequences";
+  if (a.params.window > 0) made.problem += sized("window", a.params.window);
+  if (a.has_sinks) made.problem += " sinks";
   return made;
 }
 

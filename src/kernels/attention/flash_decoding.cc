@@ -69,15 +69,14 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
   const std::int64_t most_turns = most_threads / columns;
   const Size3 threads = {
       u32(columns), u32(std::clamp<std::int64_t>(ceil_div(shares.splits, kTurn), 1, most_turns))};
-  plan.add_step(
-      KernelCall("attention/split_kv.metal", "split_kv_combine", {dtype_struct(a.dtype())})
-          .read(value, "parts", partial)
-          .read(value, "row_stats", row_stats)
-          .dynamics()
-          .write(memory, "out", output_argument(a.signature))
-          .constants(params)
-          .threadgroup(value, "shared", most_threads * 3)
-          .step(plan, {u32(a.heads * a.rows), u32(a.batch)}, threads, most_threads));
+  KernelCall combine("attention/split_kv.metal", "split_kv_combine", {dtype_struct(a.dtype())});
+  combine.read(value, "parts", partial).read(value, "row_stats", row_stats);
+  a.add_bounds(combine).dynamics();
+  plan.add_step(a.add_sinks(combine)
+                    .write(memory, "out", output_argument(a.signature))
+                    .constants(params)
+                    .threadgroup(value, "shared", most_threads * 3)
+                    .step(plan, {u32(a.heads * a.rows), u32(a.batch)}, threads, most_threads));
 }
 
 // flash_decoding.
@@ -89,13 +88,13 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
   const std::int64_t step = kSimdgroups * kUnroll * (kSimdWidth / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
-  shares.splits = std::clamp<std::int64_t>(enough / shares.groups(a), 1,
-                                           std::max<std::int64_t>(1, ceil_div(a.keys, step)));
+  shares.splits = std::clamp<std::int64_t>(
+      enough / shares.groups(a), 1, std::max<std::int64_t>(1, ceil_div(a.seen_keys(), step)));
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention/flash_decoding.metal", "flash_decoding",
           {dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(shares.together),
            std::to_string(kUnroll), truth(vectors), truth(a.has_softcap), truth(a.has_mask),
-           truth(a.has_bias)},
+           truth(a.has_bias), truth(a.has_range)},
           kSimdgroups, shares.together * (lanes * 8 + 8), vectors);
   return plan;
 }
@@ -131,14 +130,14 @@ Plan matrix_steps(const AttentionInputs& a) {
       processors(device) *
       std::max<std::int64_t>(device.processor_registers / (kSimdgroups * kSimdWidth * registers),
                              1);
-  shares.splits =
-      best_share(shares.groups(a), places, std::clamp<std::int64_t>(a.keys / kMinKeys, 1, places));
+  shares.splits = best_share(shares.groups(a), places,
+                             std::clamp<std::int64_t>(a.seen_keys() / kMinKeys, 1, places));
   const std::int64_t pass = narrow || shares.together > 4 ? 1 : 2;
   auto plan = std::make_shared<StepPlan>();
   add_few(*plan, a, shares, "attention/flash_decoding_mma.metal", "flash_decoding_mma",
           {dtype_struct(a.dtype()), std::to_string(columns), std::to_string(pass),
            std::to_string(shares.together), truth(a.d == columns && a.dv == columns),
-           truth(a.has_softcap), truth(a.has_mask), truth(a.has_bias)},
+           truth(a.has_softcap), truth(a.has_mask), truth(a.has_bias), truth(a.has_range)},
           kSimdgroups, kSimdgroups * shares.together * (64 * pass + 6), true);
   return plan;
 }

@@ -79,24 +79,28 @@ enum { kFewSimdgroups = 4 };
 inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll * (32 / lanes); }
 
 template <typename D, int kLanes, int kQueries, int kUnroll, bool kVectors, bool kSoftcap,
-          bool kMask, bool kBias>
+          bool kMask, bool kBias, bool kRange>
 void flash_decoding(device const typename D::memory* q, device const typename D::memory* k,
                     device const typename D::memory* v, device const uchar* mask,
-                    device const typename D::memory* bias, device const ulong* dynamics,
+                    device const typename D::memory* bias, device const int* lengths,
+                    device const int* starts, device const ulong* dynamics,
                     device typename D::value* parts, device typename D::value* row_stats,
                     constant FlashDecodingParams& few, threadgroup typename D::value* shared,
                     Ctx ctx) {
   typedef typename D::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries;
   constant AttentionParams& p = few.attention;
-  long length = existing_keys(dynamics, p);
-  long step = keys_of_step(kUnroll, kLanes), split = long(split_length(uint(length), few));
-  long begin = long(ctx.tg.x) * split;
+  long item = long(ctx.tg.z) / few.blocks;
+  ItemKeys<kRange> there(lengths, starts, item, dynamics, p);
+  long length = there.length;
+  long step = keys_of_step(kUnroll, kLanes);
+  long split = long(split_length(shared_keys(there, p), few));
+  long begin = there.hidden(0, p) + long(ctx.tg.x) * split;
   if (begin >= length) return;
   long end = begin + split < length ? begin + split : length;
 
   long group = few.group, queries = group * p.rows, kv_head = long(ctx.tg.y);
-  long item = long(ctx.tg.z) / few.blocks, first = (long(ctx.tg.z) - item * few.blocks) * kQueries;
+  long first = (long(ctx.tg.z) - item * few.blocks) * kQueries;
   uint slot = ctx.lane / uint(kLanes), part = ctx.lane % uint(kLanes);
   long column = long(part) * 8;
   ScoreScale<C> scale(p);
@@ -123,6 +127,7 @@ void flash_decoding(device const typename D::memory* q, device const typename D:
   bool exists = mine < queries;
   long head = kv_head * group + (exists ? mine / p.rows : 0), row = exists ? mine % p.rows : 0;
   long visible = exists ? visible_keys(row, length, p) : 0;
+  int before = kRange ? int(there.hidden(row, p) - end) : 0;  // the first that it sees, from `end`
   C best = C(-INFINITY), total = C(0.0f);
 
   // Keys and values of this lane's slot, and from one load to the next.
@@ -170,7 +175,7 @@ void flash_decoding(device const typename D::memory* q, device const typename D:
       }
       C dot = dealt_sum<C, kLanes, kQueries>(product, ctx.lane);
       score[u] = C(-INFINITY);
-      if (u * kSlots < left && u * kSlots < seen) {
+      if (u * kSlots < left && u * kSlots < seen && (!kRange || u * kSlots - left >= before)) {
         C slope;
         score[u] = score_of<D, kSoftcap, kMask, kBias>(dot, scale, mask, bias, item, head, row,
                                                        end - left + u * kSlots, p, slope);

@@ -117,24 +117,27 @@ inline void join_simdgroups(thread const float4* sum, float best, float total, u
 // multiples of 16 bytes. kQueries, a power of two up to 8, is how many `shared` has room for:
 // kMatrixSimdgroups * kQueries * (64 kPass + 6) floats.
 template <typename D, int kColumns, int kPass, int kQueries, bool kWhole, bool kSoftcap, bool kMask,
-          bool kBias>
+          bool kBias, bool kRange>
 void flash_decoding_mma(device const typename D::memory* q, device const typename D::memory* k,
                         device const typename D::memory* v, device const uchar* mask,
-                        device const typename D::memory* bias, device const ulong* dynamics,
-                        device float* parts, device float* row_stats,
-                        constant FlashDecodingParams& few, threadgroup float* shared, Ctx ctx) {
+                        device const typename D::memory* bias, device const int* lengths,
+                        device const int* starts, device const ulong* dynamics, device float* parts,
+                        device float* row_stats, constant FlashDecodingParams& few,
+                        threadgroup float* shared, Ctx ctx) {
   const int kKeyVectors = kColumns / 32, kChunks = kColumns / kChunk;
   const uint kHop = kMatrixSimdgroups * kTileKeys;
   constant AttentionParams& p = few.attention;
-  uint length = uint(existing_keys(dynamics, p)), split = split_length(length, few);
-  uint begin = ctx.tg.x * split;
+  uint blocks = uint(few.blocks);
+  long item = long(blocks == 1u ? ctx.tg.z : ctx.tg.z / blocks);
+  ItemKeys<kRange> there(lengths, starts, item, dynamics, p);
+  uint length = uint(there.length), split = split_length(shared_keys(there, p), few);
+  uint begin = uint(there.hidden(0, p)) + ctx.tg.x * split;
   if (begin >= length) return;
   uint end = metal::min(begin + split, length), key = begin + ctx.sg * uint(kTileKeys);
 
   uint g = ctx.lane / 4u, t = ctx.lane % 4u;
-  uint kv_head = ctx.tg.y, blocks = uint(few.blocks);
+  uint kv_head = ctx.tg.y;
   uint block = blocks == 1u ? 0u : ctx.tg.z % blocks;
-  long item = long(blocks == 1u ? ctx.tg.z : ctx.tg.z / blocks);
   uint last_key_column = uint(p.d) - 8u, last_value_column = uint(p.dv) - 8u;
   device const typename D::memory* key_rows = k + place_of(p.k, item, long(kv_head), 0);
   device const typename D::memory* value_rows = v + place_of(p.v, item, long(kv_head), 0);
@@ -152,6 +155,7 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
   uint index = first + (exists ? g : 0u), in_group = rows == 1u ? index : index / rows;
   long head = long(kv_head * group + in_group), row = long(index - in_group * rows);
   uint visible = exists ? metal::min(uint(visible_keys(row, long(length), p)), end) : 0u;
+  uint hidden = kRange ? uint(there.hidden(row, p)) : 0u;
   load_vectors<kWhole, kKeyVectors>(query, q + place_of(p.q, item, head, row), 8u * t, 32u,
                                     last_key_column);
 #pragma unroll
@@ -192,7 +196,7 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
       for (uint e = 0; e < 2; ++e) {
         uint at = key + 8u * h + 2u * t + e;
         float one = -INFINITY;
-        if (at < visible) {
+        if (at < visible && (!kRange || at >= hidden)) {
           float slope;
           one = score_of<D, kSoftcap, kMask, kBias>(e == 0u ? dot.x : dot.y, scale, mask, bias,
                                                     item, head, row, long(at), p, slope);

@@ -32,6 +32,11 @@ AttentionInputs::AttentionInputs(const Signature& from, int first_input)
   const double softcap = statics.f64();
   causal = statics.boolean();
   bounded = statics.boolean();
+  // What reaches past all keys and rows hides nothing.
+  const std::int64_t window = std::min(statics.i64(), keys + rows);
+  has_bounds = has(kLengths) || has(kStarts);
+  has_range = has_bounds || window > 0;
+  has_sinks = has(kSinks);
   has_softcap = softcap > 0;
   const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
   const double log2e = 1 / std::log(2.0);
@@ -50,7 +55,12 @@ AttentionInputs::AttentionInputs(const Signature& from, int first_input)
             .k = add_operand(kK),
             .v = add_operand(kV),
             .mask = add_operand(kMask),
-            .bias = add_operand(kBias)};
+            .bias = add_operand(kBias),
+            .window = window,
+            .lengths = add_bounds_operand(kLengths),
+            .starts = add_bounds_operand(kStarts),
+            .sinks = has_sinks ? 1 : 0,
+            .sink = add_operand(kSinks)};
 }
 
 const char* AttentionInputs::memory_type() const { return dialect_type(dtype()); }
@@ -67,7 +77,17 @@ KernelCall AttentionInputs::call(const std::string& file, const std::string& fun
       .read(type, "v", aligned(arguments[kV], bytes))
       .read("uchar", "mask", arguments[kMask])
       .read(type, "bias", arguments[kBias])
+      .read("int", "lengths", arguments[kLengths])
+      .read("int", "starts", arguments[kStarts])
       .dynamics();
+}
+
+KernelCall& AttentionInputs::add_bounds(KernelCall& call) const {
+  return call.read("int", "lengths", arguments[kLengths]).read("int", "starts", arguments[kStarts]);
+}
+
+KernelCall& AttentionInputs::add_sinks(KernelCall& call) const {
+  return call.read(memory_type(), "sinks", arguments[kSinks]);
 }
 
 std::int64_t AttentionInputs::lanes() const {
@@ -101,6 +121,13 @@ AttentionOperand AttentionInputs::add_operand(int i) {
   };
   return {
       .base = operand.base, .item = step(0), .head = step(1), .row = step(2), .column = step(3)};
+}
+
+AttentionBounds AttentionInputs::add_bounds_operand(int i) {
+  const AttentionOperand operand = add_operand(i);
+  // In words of 32 bits, the lower of an i64 first.
+  const std::int64_t words = has(i) ? size_of(input(i).dtype) / size_of(DType::i32) : 0;
+  return {.words = words, .base = operand.base * words, .item = operand.column * words};
 }
 
 }  // namespace hearth::gpu

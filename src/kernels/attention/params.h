@@ -7,6 +7,12 @@ struct AttentionOperand {
 };
 
 // Floats are the bits of an f64: see number_of().
+// Where a number for each item lies, in words of 32 bits: of which it has `words`, or 0 where there
+// are none.
+struct AttentionBounds {
+  long words, base, item;
+};
+
 struct AttentionParams {
   long heads, kv_heads, rows, keys, d, dv;
   long causal;
@@ -15,6 +21,10 @@ struct AttentionParams {
   long softcap;  // times log2(e); 0: none
   long log2e;
   AttentionOperand q, k, v, mask, bias;
+  long window;  // 0: none
+  AttentionBounds lengths, starts;
+  long sinks;             // whether there are some
+  AttentionOperand sink;  // of [heads], its columns
 };
 
 struct FlashDecodingParams {

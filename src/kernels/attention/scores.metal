@@ -33,6 +33,43 @@ inline long visible_keys(long row, long length, constant AttentionParams& p) {
   return visible < 0 ? 0 : visible > length ? length : visible;
 }
 
+// A number for an item, as an end of the keys that there are; `none` without such numbers.
+inline long bound_of(device const int* from, constant AttentionBounds& b, long item, long none,
+                     long length) {
+  if (b.words == 0) return none;
+  device const int* at = from + b.base + item * b.item;
+  long value = b.words == 1 ? long(at[0]) : long((ulong(uint(at[1])) << 32) | ulong(uint(at[0])));
+  return value < 0 ? 0 : value > length ? length : value;
+}
+
+// Keys that an item has: those from `start` to `length`. Without kRange all that exist.
+template <bool kRange>
+struct ItemKeys {
+  long length, start;
+  inline ItemKeys(device const int* lengths, device const int* starts, long item,
+                  device const ulong* dynamics, constant AttentionParams& p) {
+    long all = existing_keys(dynamics, p);
+    length = kRange ? bound_of(lengths, p.lengths, item, all, all) : all;
+    start = kRange ? bound_of(starts, p.starts, item, 0, all) : 0;
+  }
+  // Keys that row `row` sees begin here.
+  inline long hidden(long row, constant AttentionParams& p) const {
+    if (!kRange || p.window == 0) return start;
+    long first = row + 1 + length - p.rows - p.window;
+    return first < start ? start : first;
+  }
+};
+
+// What the sink of a head adds to a sum whose weights are 2^(score - best).
+template <typename D>
+inline typename D::value sink_weight(device const typename D::memory* sinks, long head,
+                                     typename D::value best, typename D::value log2e,
+                                     constant AttentionParams& p) {
+  typedef typename D::value C;
+  if (p.sinks == 0) return C(0.0f);
+  return metal::exp2(D::load(sinks[p.sink.base + head * p.sink.column]) * log2e - best);
+}
+
 // What turns products into scores, out of constant memory once.
 template <typename C>
 struct ScoreScale {

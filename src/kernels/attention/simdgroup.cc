@@ -98,13 +98,13 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
   const auto word = [](std::int64_t x) { return std::to_string(x); };
   const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
   const std::int64_t threads = tile.simdgroups * kSimdWidth;
-  return a
-      .call("attention/simdgroup.metal", "attention_simdgroup",
-            {dtype_struct(a.dtype()), dialect_type(sizes.staged), word(sizes.depth),
-             word(sizes.columns), word(tile.simdgroups), word(tile.blocks), word(tile.keys),
-             truth(tile.held), truth(wide), truth(a.has_softcap), truth(a.has_mask),
-             truth(a.has_bias)},
-            wide ? kPacketBytes : 1)
+  KernelCall call = a.call(
+      "attention/simdgroup.metal", "attention_simdgroup",
+      {dtype_struct(a.dtype()), dialect_type(sizes.staged), word(sizes.depth), word(sizes.columns),
+       word(tile.simdgroups), word(tile.blocks), word(tile.keys), truth(tile.held), truth(wide),
+       truth(a.has_softcap), truth(a.has_mask), truth(a.has_bias), truth(a.has_range)},
+      wide ? kPacketBytes : 1);
+  return a.add_sinks(call)
       .write(a.memory_type(), "out", output_argument(signature))
       .constants(a.params)
       .threadgroup("float4", "shared", ceil_div(sizes.shared_bytes(tile), kPacketBytes))

@@ -105,12 +105,13 @@ struct MatrixPlaces {
 // and 16 bytes, and with kHeld 8 kSimdgroups rows of kDepth and 16 bytes; without, all rows of q
 // follow.
 template <typename D, typename S, int kDepth, int kColumns, int kSimdgroups, int kBlocks, int kKeys,
-          bool kHeld, bool kWide, bool kSoftcap, bool kMask, bool kBias>
+          bool kHeld, bool kWide, bool kSoftcap, bool kMask, bool kBias, bool kRange>
 void attention_simdgroup(device const typename D::memory* q, device const typename D::memory* k,
                          device const typename D::memory* v, device const uchar* mask,
-                         device const typename D::memory* bias, device const ulong* dynamics,
-                         device typename D::memory* out, constant AttentionParams& p,
-                         threadgroup float4* shared, Ctx ctx) {
+                         device const typename D::memory* bias, device const int* lengths,
+                         device const int* starts, device const ulong* dynamics,
+                         device const typename D::memory* sinks, device typename D::memory* out,
+                         constant AttentionParams& p, threadgroup float4* shared, Ctx ctx) {
   const int kThreads = 32 * kSimdgroups, kBlockRows = 8 * kSimdgroups;
   const int kPad = 16 / int(sizeof(S)), kStep = kDepth + kPad, kValueStep = kColumns + kPad;
   const int kParts = kKeys / 8, kSlices = kDepth / 8, kResults = kColumns / 8;
@@ -122,12 +123,14 @@ void attention_simdgroup(device const typename D::memory* q, device const typena
   int thread_index = int(ctx.tid.x), own = int(ctx.sg) * 8;
   long item = long(ctx.tg.z), head = long(ctx.tg.y), kv_head = head / (p.heads / p.kv_heads);
   uint tile = p.causal != 0 ? ctx.ntg.x - 1u - ctx.tg.x : ctx.tg.x;
-  long first = long(tile) * (kBlockRows * kBlocks), length = existing_keys(dynamics, p);
+  ItemKeys<kRange> there(lengths, starts, item, dynamics, p);
+  long first = long(tile) * (kBlockRows * kBlocks), length = there.length;
   int rows = int(metal::min(p.rows - first, long(kBlockRows * kBlocks)));
   int end = int(visible_keys(first + rows - 1, length, p));
   device const typename D::memory* query_rows = q + place_of(p.q, item, head, first);
-  device const typename D::memory* key_rows = k + place_of(p.k, item, kv_head, 0);
-  device const typename D::memory* value_rows = v + place_of(p.v, item, kv_head, 0);
+  int begin = int(there.hidden(first, p));
+  device const typename D::memory* key_rows = k + place_of(p.k, item, kv_head, begin);
+  device const typename D::memory* value_rows = v + place_of(p.v, item, kv_head, begin);
 
   simdgroup_matrix<S, 8, 8> query[kBlocks][kHeld ? kSlices : 1];
   if (kHeld) {
@@ -152,7 +155,8 @@ void attention_simdgroup(device const typename D::memory* q, device const typena
   MatrixPlaces places(part, ctx.lane);
   simdgroup_matrix<float, 8, 8> sum[kBlocks][kResults];
   float best[kBlocks][2], total[kBlocks][2];
-  int visible[kBlocks][2], reach = 0;
+  int visible[kBlocks][2], hidden[kBlocks][2], reach = 0;
+  int lowest = int(there.hidden(first + own, p));  // no row of the simdgroup sees keys before it
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
 #pragma unroll
@@ -163,13 +167,14 @@ void attention_simdgroup(device const typename D::memory* q, device const typena
     for (int e = 0; e < 2; ++e) {
       int row = from + places.row[e];
       visible[b][e] = row < rows ? int(visible_keys(first + row, length, p)) : 0;
+      hidden[b][e] = kRange ? int(there.hidden(first + row, p)) : 0;
       best[b][e] = -INFINITY;
       total[b][e] = 0.0f;
     }
   }
 
-  for (int key = 0; key < end; key += kKeys) {
-    bool sees = key < reach;
+  for (int key = begin; key < end; key += kKeys) {
+    bool sees = key < reach && (!kRange || key + kKeys > lowest);
     simdgroup_matrix<float, 8, 8> score[kBlocks][kParts];
     threadgroup_barrier(mem_flags::mem_threadgroup);
     stage_attention_rows<D, S, kThreads, kKeys, kDepth, kStep, kWide>(
@@ -217,7 +222,7 @@ void attention_simdgroup(device const typename D::memory* q, device const typena
             int at = key + 8 * j + places.column[e];
             long row = first + (b * kBlockRows + own + places.row[e]);
             float slope, one = -INFINITY;
-            if (at < visible[b][e]) {
+            if (at < visible[b][e] && (!kRange || at >= hidden[b][e])) {
               one =
                   score_of<D, kSoftcap, kMask, kBias>(score[b][j].thread_elements()[e], scale, mask,
                                                       bias, item, head, row, long(at), p, slope);
@@ -284,7 +289,8 @@ void attention_simdgroup(device const typename D::memory* q, device const typena
     for (int e = 0; e < 2; ++e) {
       int row = b * kBlockRows + own + places.row[e];
       if (row >= rows) continue;
-      float all = places.total(part + 64 * b, e), share = 1.0f / all;
+      float all = places.total(part + 64 * b, e);
+      float share = 1.0f / (all + sink_weight<D>(sinks, head, best[b][e], scale.log2e, p));
       device typename D::memory* to =
           out + ((item * p.heads + head) * p.rows + first + row) * p.dv + places.column[e];
 #pragma unroll

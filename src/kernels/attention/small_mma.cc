@@ -21,9 +21,9 @@ bool accepts_small_mma(const Signature& signature) {
     return columns > 0 && columns <= kMaxSmallColumns && columns % 8 == 0;
   };
   return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap && !a.has_mask &&
-         !a.has_bias && !a.bounded && a.rows > kFewAttentionRows && a.rows <= kMaxSmallRows &&
-         a.keys > 0 && a.keys <= kMaxSmallKeys && fits(a.d) && fits(a.dv) &&
-         element_count(signature.output.shape) > 0;
+         !a.has_bias && !a.bounded && !a.has_range && !a.has_sinks && a.rows > kFewAttentionRows &&
+         a.rows <= kMaxSmallRows && a.keys > 0 && a.keys <= kMaxSmallKeys && fits(a.d) &&
+         fits(a.dv) && element_count(signature.output.shape) > 0;
 }
 
 Prepared prepare_small_mma(const Signature& signature) {

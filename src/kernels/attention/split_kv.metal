@@ -11,6 +11,13 @@ inline uint split_length(uint length, constant FlashDecodingParams& few) {
   return divided(steps + uint(few.splits) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
 }
 
+// How many keys any row of an item sees: they begin where those of the first row do.
+template <bool kRange>
+inline uint shared_keys(ItemKeys<kRange> there, constant AttentionParams& p) {
+  long count = there.length - there.hidden(0, p);
+  return count < 0 ? 0u : uint(count);
+}
+
 // The value of another lane; 64-bit values go in two halves.
 inline float shuffle(float x, ushort lane) { return simd_shuffle(x, lane); }
 #if HEARTH_HAS_F64
@@ -27,16 +34,19 @@ inline double shuffle(double x, ushort lane) {
 // one, with weight 0.
 template <typename D>
 void split_kv_combine(device const typename D::value* parts,
-                      device const typename D::value* row_stats, device const ulong* dynamics,
-                      device typename D::memory* out, constant FlashDecodingParams& few,
-                      threadgroup typename D::value* shared, Ctx ctx) {
+                      device const typename D::value* row_stats, device const int* lengths,
+                      device const int* starts, device const ulong* dynamics,
+                      device const typename D::memory* sinks, device typename D::memory* out,
+                      constant FlashDecodingParams& few, threadgroup typename D::value* shared,
+                      Ctx ctx) {
   typedef typename D::value C;
   const int kAhead = 16;
   constant AttentionParams& p = few.attention;
   uint columns = uint(p.dv), column = metal::min(ctx.tid.x, columns - 1u);
   uint turn = ctx.tid.y, turns = ctx.ntid.y;
   long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x);
-  uint length = uint(existing_keys(dynamics, p)), split = split_length(length, few);
+  ItemKeys<true> there(lengths, starts, long(ctx.tg.y), dynamics, p);
+  uint length = shared_keys(there, p), split = split_length(length, few);
   parts += row * few.splits * p.dv + long(column);
   row_stats += row * few.splits * 2;
   C sum = C(0.0f), total = C(0.0f), best = C(-INFINITY);
@@ -86,6 +96,14 @@ void split_kv_combine(device const typename D::value* parts,
       total = metal::fma(total, here, theirs[1] * there);
       best = next;
     }
+  }
+  if (p.sinks != 0 && total != C(0.0f)) {
+    // On a common maximum: a sink may be larger by more than a weight can be.
+    C sink = D::load(sinks[p.sink.base + long(ctx.tg.x) / p.rows * p.sink.column]) *
+             Number<C>::of(p.log2e);
+    C next = metal::max(best, sink), here = metal::exp2(best - next);
+    sum = sum * here;
+    total = metal::fma(total, here, metal::exp2(sink - next));
   }
   if (ctx.tid.x < columns) {
     out[row * p.dv + long(column)] = D::store(total == C(0.0f) ? C(0.0f) : sum / total);

@@ -34,11 +34,12 @@ std::shared_ptr<StepPlan> attention_tile_steps(const Signature& signature) {
   const std::int64_t columns = a.dv <= 64 ? 64 : a.dv <= 128 ? 128 : 256;
   const std::string memory = a.memory_type(), value = a.value_type();
   const std::vector<std::string> arguments = {dtype_struct(a.dtype()), std::to_string(columns),
-                                              truth(a.has_softcap), truth(a.has_mask),
-                                              truth(a.has_bias)};
+                                              truth(a.has_softcap),    truth(a.has_mask),
+                                              truth(a.has_bias),       truth(a.has_range)};
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(a.rows, kTile)),
                         static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
-  plan->add_step(a.call("attention/tiles.metal", "attention_tiles", arguments, 1)
+  KernelCall call = a.call("attention/tiles.metal", "attention_tiles", arguments, 1);
+  plan->add_step(a.add_sinks(call)
                      .write(memory, "out", output_argument(signature))
                      .constants(a.params)
                      .threadgroup(value, "slices", 2048)

@@ -10,19 +10,21 @@
 
 #include "kernels/attention/scores.metal"
 
-template <typename D, int kColumns, bool kSoftcap, bool kMask, bool kBias>
+template <typename D, int kColumns, bool kSoftcap, bool kMask, bool kBias, bool kRange>
 void attention_tiles(device const typename D::memory* q, device const typename D::memory* k,
                      device const typename D::memory* v, device const uchar* mask,
-                     device const typename D::memory* bias, device const ulong* dynamics,
-                     device typename D::memory* out, constant AttentionParams& p,
-                     threadgroup typename D::value* slices, threadgroup typename D::value* weights,
-                     Ctx ctx) {
+                     device const typename D::memory* bias, device const int* lengths,
+                     device const int* starts, device const ulong* dynamics,
+                     device const typename D::memory* sinks, device typename D::memory* out,
+                     constant AttentionParams& p, threadgroup typename D::value* slices,
+                     threadgroup typename D::value* weights, Ctx ctx) {
   typedef typename D::value C;
   const int kTile = 64, kDepth = 16, kPart = 4, kParts = kColumns / 16, kKeys = 2048 / kColumns;
   long item = long(ctx.tg.z), head = long(ctx.tg.y), kv_head = head / (p.heads / p.kv_heads);
   long first = long(ctx.tg.x) * kTile;
   int thread_row = int(ctx.tid.x) / 16, thread_col = int(ctx.tid.x) % 16;
-  long length = existing_keys(dynamics, p);
+  ItemKeys<kRange> there(lengths, starts, item, dynamics, p);
+  long length = there.length;
   long last = first + kTile < p.rows ? first + kTile : p.rows;
   long end = visible_keys(last - 1, length, p);
   ScoreScale<C> scale(p);
@@ -32,17 +34,18 @@ void attention_tiles(device const typename D::memory* q, device const typename D
   threadgroup C* key_slice = slices + kTile * kDepth;
 
   C sum[kPart][kParts], best[kPart], total[kPart];
-  long visible[kPart];
+  long visible[kPart], hidden[kPart];
 #pragma unroll
   for (int i = 0; i < kPart; ++i) {
     long row = first + thread_row + 16 * i;
     visible[i] = row < p.rows ? visible_keys(row, length, p) : 0;
+    hidden[i] = kRange ? there.hidden(row, p) : 0;
     best[i] = C(-INFINITY);
     total[i] = C(0.0f);
 #pragma unroll
     for (int c = 0; c < kParts; ++c) sum[i][c] = C(0.0f);
   }
-  for (long key = 0; key < end; key += kTile) {
+  for (long key = there.hidden(first, p); key < end; key += kTile) {
     C score[kPart][kPart];
 #pragma unroll
     for (int i = 0; i < kPart; ++i) {
@@ -86,7 +89,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
       for (int j = 0; j < kPart; ++j) {
         long at = key + thread_col + 16 * j;
         C slope;
-        score[i][j] = at < visible[i]
+        score[i][j] = at < visible[i] && (!kRange || at >= hidden[i])
                           ? score_of<D, kSoftcap, kMask, kBias>(score[i][j], scale, mask, bias,
                                                                 item, head, row, at, p, slope)
                           : C(-INFINITY);
@@ -140,7 +143,8 @@ void attention_tiles(device const typename D::memory* q, device const typename D
       total[i] = total[i] + shuffle_xor(total[i], ushort(distance));
     }
     long row = first + thread_row + 16 * i;
-    C share = total[i] == C(0.0f) ? C(0.0f) : C(1.0f) / total[i];
+    C all = total[i] + sink_weight<D>(sinks, head, best[i], scale.log2e, p);
+    C share = total[i] == C(0.0f) ? C(0.0f) : C(1.0f) / all;
 #pragma unroll
     for (int c = 0; c < kParts; ++c) {
       long column = thread_col + 16 * c;

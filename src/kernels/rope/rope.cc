@@ -12,6 +12,7 @@
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
 #include "ops/definition/defs.h"
+#include "ops/rope_settings.h"
 
 namespace hearth::gpu {
 
@@ -31,16 +32,30 @@ std::int64_t fraction(long double x) {
   return std::bit_cast<std::int64_t>(static_cast<std::uint64_t>(scaled));
 }
 
+constexpr int kPositionsInput = 1, kFrequenciesInput = 2;
+
+bool has_input(const Signature& signature, int i) {
+  const auto at = static_cast<std::size_t>(i);
+  return at < signature.inputs.size() && !signature.inputs[at].absent;
+}
+
+// Whether each item has positions of its own.
+bool has_items(const Signature& signature, const RopeSettings& settings) {
+  if (!has_input(signature, kPositionsInput)) return false;
+  return signature.inputs[kPositionsInput].shape.rank() == (settings.sections.empty() ? 2 : 3);
+}
+
 Prepared prepare_rope(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& x = signature.inputs[0];
   if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
-  ParamReader statics(signature.statics);
-  const auto base = static_cast<long double>(statics.f64());
-  const bool interleaved = statics.boolean(), inverse = statics.boolean();
+  const RopeSettings settings = RopeSettings::of(ParamReader(signature.statics));
+  const auto base = static_cast<long double>(settings.base);
   const int rank = x.shape.rank();
-  const std::int64_t pairs = x.shape[rank - 1] / 2, sequence = x.shape[rank - 2];
+  const std::int64_t columns = x.shape[rank - 1], sequence = x.shape[rank - 2];
+  const std::int64_t pairs = settings.pairs(columns);
   const std::int64_t count = kPacketBytes / size_of(x.dtype), packets = ceil_div(pairs, count);
+  const std::int64_t row_threads = packets + ceil_div(columns - 2 * pairs, count);
   Shape outer = x.shape;
   Strides strides = x.strides;
   const std::int64_t sequence_step = strides[rank - 2];
@@ -52,15 +67,35 @@ Prepared prepare_rope(const Signature& signature) {
   merge_kernel_axes(&outer, {&strides});
   const std::string outer_rank = std::to_string(outer.rank());
   const char* const type = dialect_type(x.dtype);
+  const char* const position_type = dialect_type(
+      has_input(signature, kPositionsInput) ? signature.inputs[kPositionsInput].dtype : DType::i32);
   const StridedOperand from = strided_operand(x, 0);
-  RopeParams<kRuntimeRank> params{.outer = layers,
+  const bool placed = has_input(signature, kPositionsInput);
+  const bool given = has_input(signature, kFrequenciesInput);
+  const bool batched = placed && has_items(signature, settings);
+  const std::int64_t items = batched ? x.shape[0] : 1;
+  RopeParams<kRuntimeRank> params{.outer = layers / items,
                                   .sequence = sequence,
                                   .pairs = pairs,
+                                  .columns = columns,
                                   .packets = packets,
-                                  .inverse = inverse ? 1 : 0,
+                                  .threads = row_threads,
+                                  .inverse = settings.inverse ? 1 : 0,
                                   .dynamic = signature.dynamic,
                                   .turn = fraction(0.5L / std::numbers::pi_v<long double>),
                                   .power = {},
+                                  .magnitude = std::bit_cast<std::int64_t>(settings.magnitude),
+                                  .position_base = 0,
+                                  .position_section = 0,
+                                  .position_item = 0,
+                                  .position_row = 0,
+                                  .sections = settings.section_count(),
+                                  .mixed = settings.mixed ? 1 : 0,
+                                  .section_end = {},
+                                  .frequency_base = 0,
+                                  .frequency_part = 0,
+                                  .frequency_step = 0,
+                                  .parts = 1,
                                   .sequence_step = sequence_step,
                                   .x = {from.base, &outer, &strides}};
   static_assert(std::size(params.power) == kPowers);
@@ -68,26 +103,61 @@ Prepared prepare_rope(const Signature& signature) {
     const auto exponent = static_cast<long double>(std::int64_t{1} << k);
     params.power[k] = fraction(std::pow(base, -exponent / static_cast<long double>(pairs)));
   }
-  const std::int64_t threads = sequence * packets;
+  std::int64_t section_end = 0;
+  for (int i = 0; i < settings.sections.rank(); ++i) {
+    section_end = settings.mixed ? settings.section_count() * settings.sections[i]
+                                 : section_end + settings.sections[i];
+    params.section_end[i] = section_end;
+  }
+  StepArgument positions = from.argument, frequencies = from.argument;  // never read
+  if (placed) {
+    const TensorSpec& spec = signature.inputs[kPositionsInput];
+    const StridedOperand operand = strided_operand(spec, kPositionsInput);
+    const int last = spec.shape.rank() - 1;
+    positions = operand.argument;
+    params.position_base = operand.base;
+    params.position_row = spec.strides[last];
+    if (batched) params.position_item = spec.strides[last - 1];
+    if (!settings.sections.empty()) params.position_section = spec.strides[0];
+  }
+  if (given) {
+    const TensorSpec& spec = signature.inputs[kFrequenciesInput];
+    const StridedOperand operand = strided_operand(spec, kFrequenciesInput);
+    const int last = spec.shape.rank() - 1;
+    frequencies = operand.argument;
+    params.frequency_base = operand.base;
+    params.frequency_step = spec.strides[last];
+    params.parts = last + 1;
+    if (last == 1) params.frequency_part = spec.strides[0];
+  }
+  const std::int64_t threads = sequence * row_threads;
   const std::int64_t each = std::clamp<std::int64_t>(
       threads * layers / (kFillings * resident_threads(*signature.device)), 1, 16);
-  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(threads, kRopeThreads)),
-                        static_cast<std::uint32_t>(std::min(ceil_div(layers, each), kMaxLayers))};
-  plan->add_step(
-      KernelCall("rope/rope.metal", "rope", {dtype_struct(x.dtype), truth(interleaved), outer_rank})
-          .read(type, "x", from.argument)
-          .write(type, "y", output_argument(signature))
-          .dynamics()
-          .constants(params)
-          .step(*plan, groups, {kRopeThreads}, kRopeThreads));
+  const Size3 groups = {
+      static_cast<std::uint32_t>(ceil_div(threads, kRopeThreads)),
+      static_cast<std::uint32_t>(std::min(ceil_div(params.outer, each), kMaxLayers)),
+      static_cast<std::uint32_t>(items)};
+  plan->add_step(KernelCall("rope/rope.metal", "rope",
+                            {dtype_struct(x.dtype), position_type, truth(settings.interleaved),
+                             truth(placed), truth(given), outer_rank})
+                     .read(type, "x", from.argument)
+                     .read(position_type, "positions", positions)
+                     .read("float", "frequencies", frequencies)
+                     .write(type, "y", output_argument(signature))
+                     .dynamics()
+                     .constants(params)
+                     .step(*plan, groups, {kRopeThreads}, kRopeThreads));
   return prepared_steps(std::move(plan));
 }
 
 // Turns of a position are at most one; positions in a row and threads have 32 bits.
 bool rope_accepts(const Signature& signature) {
   const Shape& shape = signature.inputs[0].shape;
-  const std::int64_t pairs = shape.back() / 2;
-  return ParamReader(signature.statics).f64() >= 1 && pairs < (1 << kPowers) && fits_rows(shape) &&
+  const RopeSettings settings = RopeSettings::of(ParamReader(signature.statics));
+  const std::int64_t pairs = settings.pairs(shape.back());
+  const bool has_turns = has_input(signature, kFrequenciesInput) || settings.base >= 1;
+  const bool many_items = has_items(signature, settings) && shape[0] > kMaxLayers;
+  return has_turns && !many_items && pairs > 0 && pairs < (1 << kPowers) && fits_rows(shape) &&
          shape[shape.rank() - 2] * shape.back() < std::numeric_limits<std::int32_t>::max();
 }
 

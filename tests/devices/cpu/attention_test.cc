@@ -120,7 +120,8 @@ void check(const AttentionCase& c, DType dtype) {
   }
   if (!c.bias.empty()) bias = made(c.bias);
   const Params params =
-      Params().f64(c.scale).f64(c.softcap).boolean(c.causal).dynamic_i64(c.kv_length);
+      Params().f64(c.scale).f64(c.softcap).boolean(c.causal).boolean(true).i64(0).dynamic_i64(
+          c.kv_length);
   const Reference r = reference(c, q, k, v, mask, bias, &grad);
   const double factor = dtype == DType::f64 ? 20 : 3;
   expect_close(run_kernel(defs::attention_op, {q, k, v, mask, bias}, params, dtype, os), r.out,
@@ -164,7 +165,7 @@ TEST(CpuAttention, NanStaysInItsRow) {
   values[2 * 4] = std::numeric_limits<double>::quiet_NaN();
   const TestTensor q(DType::f32, shape, values), k(DType::f32, shape, normal_values(32));
   const TestTensor v(DType::f32, shape, normal_values(32));
-  const Params params = Params().f64(1).f64(0).boolean(false).dynamic_i64(8);
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(true).i64(0).dynamic_i64(8);
   const Values out = run_kernel(defs::attention_op, {q, k, v}, params, DType::f32, shape);
   for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(std::isnan(out[i]), i / 4 == 2) << i;
 }

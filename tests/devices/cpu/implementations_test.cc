@@ -61,7 +61,7 @@ TEST(CpuImplementations, ArgReductions) {
 }
 
 TEST(CpuImplementations, Attention) {
-  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).dynamic_i64(70);
+  const Params params = Params().f64(1).f64(0).boolean(false).boolean(false).i64(0).dynamic_i64(70);
   const auto of_rows = [&](std::int64_t rows, const std::string& rules = "") {
     const TensorSpec q = dense(DType::f32, {1, 2, rows, 8}), k = dense(DType::f32, {1, 2, 70, 8});
     return serving(defs::attention_op, {q, k, k}, q, params, rules);

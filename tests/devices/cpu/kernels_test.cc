@@ -4,6 +4,7 @@
 
 #include "core/philox.h"
 #include "devices/kernel_case.h"
+#include "ops/rope_settings.h"
 
 namespace hearth::cpu {
 namespace {
@@ -220,7 +221,8 @@ TEST(CpuKernels, Rope) {
               }
             }
             const Params params =
-                Params().f64(10000).boolean(interleaved).boolean(inverse).dynamic_i64(offset);
+                RopeSettings{.interleaved = interleaved, .inverse = inverse, .offset = offset}
+                    .params();
             expect_close(run_kernel(defs::rope_op, {x}, params, dtype, shape), expected, dtype,
                          dtype == DType::f64 ? 1e3 : 1);
           }

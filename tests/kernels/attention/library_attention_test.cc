@@ -220,7 +220,8 @@ TEST(ComposedAttention, IsForManyRowsWhoseScoresFit) {
   options.traits.libraries.matmul = {.exists = true, .strided = true};
   const Selector composing(options);
   const auto has_kernel = [](const Selector& selector, std::int64_t rows, std::int64_t keys) {
-    const Params params = Params().f64(1).f64(0).boolean(true).boolean(false).dynamic_i64(keys);
+    const Params params =
+        Params().f64(1).f64(0).boolean(true).boolean(false).i64(0).dynamic_i64(keys);
     Signature signature;
     signature.op = &defs::attention_op;
     signature.statics = params.statics().span();

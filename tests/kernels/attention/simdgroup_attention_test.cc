@@ -168,7 +168,8 @@ class SimdgroupAttention : public ::testing::Test {
   static double scale(const Case& c) { return 1 / std::sqrt(static_cast<double>(c.d)); }
 
   Signature signature_of(const Case& c) {
-    statics_ = Params().f64(scale(c)).f64(c.softcap).boolean(c.causal).boolean(c.length >= 0);
+    statics_ =
+        Params().f64(scale(c)).f64(c.softcap).boolean(c.causal).boolean(c.length >= 0).i64(0);
     Signature signature;
     signature.op = &defs::attention_op;
     signature.statics = statics_.statics().span();

@@ -244,6 +244,8 @@ TEST_P(OpTable, Gradients) {
     const OpCase one = make_case(op, s, DType::f64, false);
     const auto analytic = gradients_of(one, layout, Device::cpu());
     for (std::size_t i = 0; i < analytic.size(); ++i) {
+      // An input that is always of a narrower dtype would lose the step.
+      if (one.input_dtype(i) != DType::f64) continue;
       const std::size_t count = analytic[i].size();
       for (std::size_t e = 0; e < count; ++e) {
         if (count > 60 && e % (count / 40) != 0) continue;

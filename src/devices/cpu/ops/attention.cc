@@ -2,14 +2,14 @@
 //
 // blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
 // block, kBlockRows rows at a time get their products by gemm, then the running maximum, sum and
-// result of every row are brought up to date. Blocks of keys that a causal mask hides are skipped.
-// Bound by gemm.
+// result of every row are brought up to date. Blocks of keys that causal order, window, starts or
+// lengths hide are skipped. Bound by gemm.
 //
 // flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
 // read it, so that keys and values are read once; the splits' results are combined in order. Bound
 // by memory.
 //
-// A row without a visible key gives 0.
+// A sink is where a row's maximum and sum begin. A row without a visible key gives 0.
 #include <cmath>
 #include <limits>
 
@@ -31,6 +31,12 @@ template <class T>
 struct Running {
   T max = -std::numeric_limits<T>::infinity();
   T sum = 0;
+
+  static Running of_sink(const AttentionArgs& args, std::int64_t head) {
+    const T sink = static_cast<T>(args.sink(head));
+    if (sink == -std::numeric_limits<T>::infinity()) return {};
+    return {sink, T(1)};
+  }
 
   // Takes in n more scores, which become weights. Returns by how much older weights shrink.
   T update(const RowMath<T>& math, T* scores, std::int64_t n) {
@@ -64,33 +70,40 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, std::int64_t
              args.q.stride(3), d, row);
     math.scale(row, static_cast<T>(args.scale), row, d, false);
   }
-  const std::int64_t end = args.visible(first + count - 1);
-  for (std::int64_t key = 0; key < end; key += kBlockKeys) {
+  std::fill_n(running, count, Running<T>::of_sink(args, head));
+  bool started[kChunkRows / kBlockRows + 1] = {};  // of each block: its rows of `result` are sums
+  const std::int64_t end = args.visible(item, first + count - 1);
+  for (std::int64_t key = args.hidden(item, first); key < end; key += kBlockKeys) {
     const std::int64_t width = std::min(kBlockKeys, end - key);
     read_transposed(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, keys);
     const Matrix<T> v =
         read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, values);
     for (std::int64_t block = 0; block < count; block += kBlockRows) {
       const std::int64_t rows = std::min(kBlockRows, count - block);
-      const std::int64_t seen = std::min(width, args.visible(first + block + rows - 1) - key);
-      if (seen <= 0) continue;
+      const std::int64_t seen = std::min(width, args.visible(item, first + block + rows - 1) - key);
+      if (seen <= 0 || args.hidden(item, first + block) >= key + seen) continue;
+      const bool older = started[block / kBlockRows];
+      started[block / kBlockRows] = true;
       T* const sums = result + block * dv;
       multiply(rows, seen, d, q + block * d, d, 1, keys, width, scores, seen, false);
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::int64_t row = first + block + r;
-        const std::int64_t visible = std::clamp<std::int64_t>(args.visible(row) - key, 0, seen);
+        const std::int64_t from = std::clamp<std::int64_t>(args.hidden(item, row) - key, 0, seen);
+        const std::int64_t visible =
+            std::clamp<std::int64_t>(args.visible(item, row) - key, from, seen);
         T* const line = scores + r * seen;
-        finish_scores<T>(args, item, head, row, key, visible, line, nullptr);
-        const T shrink = running[block + r].update(math, line, visible);
+        finish_scores<T>(args, item, head, row, key + from, visible - from, line + from, nullptr);
+        const T shrink = running[block + r].update(math, line + from, visible - from);
+        std::fill(line, line + from, T(0));
         std::fill(line + visible, line + seen, T(0));
-        if (key > 0 && shrink != T(1)) math.scale(sums + r * dv, shrink, sums + r * dv, dv, false);
+        if (older && shrink != T(1)) math.scale(sums + r * dv, shrink, sums + r * dv, dv, false);
       }
-      multiply(rows, dv, seen, scores, seen, 1, v.data, v.stride, sums, dv, key > 0);
+      multiply(rows, dv, seen, scores, seen, 1, v.data, v.stride, sums, dv, older);
     }
   }
   for (std::int64_t r = 0; r < count; ++r) {
     T* const row = result + r * dv;
-    if (args.visible(first + r) == 0) {
+    if (args.visible(item, first + r) <= args.hidden(item, first + r)) {
       std::fill_n(row, dv, T(0));
     } else {
       math.scale(row, running[r].inverse(), row, dv, false);
@@ -129,11 +142,14 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
                                   scratch<T>(0, width * d));
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
-    const std::int64_t visible = std::clamp<std::int64_t>(args.visible(row) - key, 0, width);
+    const std::int64_t from = std::clamp<std::int64_t>(args.hidden(item, row) - key, 0, width);
+    const std::int64_t visible =
+        std::clamp<std::int64_t>(args.visible(item, row) - key, from, width);
     T* const line = scores + r * width;
-    math.dot_rows(q + r * d, k.data, k.stride, visible, d, line);
-    finish_scores<T>(args, item, head, row, key, visible, line, nullptr);
-    running[r].update(math, line, visible);
+    math.dot_rows(q + r * d, k.data + from * k.stride, k.stride, visible - from, d, line + from);
+    finish_scores<T>(args, item, head, row, key + from, visible - from, line + from, nullptr);
+    running[r].update(math, line + from, visible - from);
+    std::fill(line, line + from, T(0));
     std::fill(line + visible, line + width, T(0));
   }
   const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width,
@@ -166,22 +182,29 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);
   for_chunks(kv_heads * stretches, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t head = task / stretches, key = task % stretches * kStretchKeys;
+      const std::int64_t head = task / stretches, first = task % stretches * kStretchKeys;
+      const std::int64_t item = head / args.kv_heads;
       std::fill_n(running + task * rows, rows, Running<T>{});
-      attend_stretch(args, head / args.kv_heads, head % args.kv_heads, q + head * rows * d, key,
-                     std::min(kStretchKeys, args.kv_length - key), running + task * rows,
-                     results + task * rows * dv);
+      // Those that one of the rows sees.
+      const std::int64_t key = std::max(first, args.hidden(item, 0));
+      const std::int64_t key_end =
+          std::min(first + kStretchKeys, args.visible(item, args.rows - 1));
+      if (key >= key_end) continue;
+      attend_stretch(args, item, head % args.kv_heads, q + head * rows * d, key, key_end - key,
+                     running + task * rows, results + task * rows * dv);
     }
   });
   T* const sum = scratch<T>(0, dv);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
     const std::int64_t task = i / rows * stretches, row = i % rows;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
-    T max = kNone, total = 0;
+    const Running<T> sink = Running<T>::of_sink(args, i / args.rows % args.heads);
+    T max = sink.max, total = 0;
     for (std::int64_t s = 0; s < stretches; ++s) {
       const T other = running[(task + s) * rows + row].max;
       max = other > max ? other : max;
     }
+    if (sink.sum != T(0)) total = std::exp(sink.max - max);
     std::fill_n(sum, dv, T(0));
     for (std::int64_t s = 0; s < stretches; ++s) {
       const Running<T>& part = running[(task + s) * rows + row];

@@ -9,6 +9,7 @@
 // by gemm.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "devices/cpu/ops/attention_scores.h"
 #include "graph/implementation.h"
@@ -58,9 +59,11 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
               const Operand& dq_all, const Task<T>& task) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t d = args.d, dv = args.dv, kv_head = task.head / args.group();
-  const std::int64_t end = args.visible(task.first + task.count - 1);
-  const T scale = static_cast<T>(args.scale);
-  if (end == 0) {
+  // Keys are counted from the first that one of the rows sees.
+  const std::int64_t begin = args.hidden(task.item, task.first);
+  const std::int64_t end = args.visible(task.item, task.first + task.count - 1) - begin;
+  const T scale = static_cast<T>(args.scale), sink = static_cast<T>(args.sink(task.head));
+  if (end <= 0) {
     T* const zero = scratch<T>(0, task.count * d);
     std::fill_n(zero, task.count * d, T(0));
     const std::int64_t at = ((task.item * args.heads + task.head) * args.rows + task.first) * d;
@@ -72,9 +75,9 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
 
   T* const keys_t = scratch<T>(0, end * d);
   T* const values_t = scratch<T>(1, end * dv);
-  const std::int64_t k_at = AttentionArgs::at(args.k, task.item, kv_head, 0);
+  const std::int64_t k_at = AttentionArgs::at(args.k, task.item, kv_head, begin);
   read_transposed(args.k, k_at, end, keys_t);
-  read_transposed(args.v, AttentionArgs::at(args.v, task.item, kv_head, 0), end, values_t);
+  read_transposed(args.v, AttentionArgs::at(args.v, task.item, kv_head, begin), end, values_t);
   T* const key_copy = scratch<T>(2, end * d);
   const Matrix<T> keys = read_matrix(args.k, k_at, end, key_copy);
   T* const weights = scratch<T>(3, block_rows * end);
@@ -85,12 +88,19 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
   T* const result = scratch<T>(11, block_rows * d);
   T* const copy = scratch<T>(5, 2 * dv);
 
+  // The keys of `seen` from `first` on that a row sees.
+  const auto range_of = [&](std::int64_t row, std::int64_t first, std::int64_t seen) {
+    const std::int64_t at = begin + first;
+    const std::int64_t from = std::clamp<std::int64_t>(args.hidden(task.item, row) - at, 0, seen);
+    return std::pair(from, std::clamp<std::int64_t>(args.visible(task.item, row) - at, from, seen));
+  };
   for (std::int64_t row = task.first; row < task.first + task.count; row += block_rows) {
     const std::int64_t rows = std::min(block_rows, task.first + task.count - row);
-    const std::int64_t seen = args.visible(row + rows - 1);
+    const std::int64_t first = args.hidden(task.item, row) - begin;
+    const std::int64_t seen = args.visible(task.item, row + rows - 1) - begin - first;
     const std::int64_t dq_at = ((task.item * args.heads + task.head) * args.rows + row) * d;
     T* const dq = row_to_write(dq_all, dq_at, result);
-    if (seen == 0) {
+    if (seen <= 0) {
       std::fill_n(dq, rows * d, T(0));
       write_row(dq_all, dq_at, dq, rows * d);
       continue;
@@ -102,40 +112,50 @@ void run_task(const AttentionArgs& args, const Operand& grad, const Operand& out
                args.q.stride(3), d, q + r * d);
     }
     math.scale(q, scale, q, rows * d, false);  // ds^T (scale q) is dk
-    multiply(rows, seen, d, q, d, 1, keys_t, end, weights, seen, false);
+    multiply(rows, seen, d, q, d, 1, keys_t + first, end, weights, seen, false);
     for (std::int64_t r = 0; r < rows; ++r) {
       T* const line = weights + r * seen;
-      const std::int64_t visible = args.visible(row + r);
-      finish_scores<T>(args, task.item, task.head, row + r, 0, visible, line,
-                       slopes == nullptr ? nullptr : slopes + r * seen);
-      const T max = math.max(line, visible);
-      const T sum = math.exp_sum(line, max == -std::numeric_limits<T>::infinity() ? T(0) : max,
-                                 line, visible, line);
-      math.scale(line, sum == T(0) ? T(0) : T(1) / sum, line, visible, false);
+      const auto [from, visible] = range_of(row + r, first, seen);
+      finish_scores<T>(args, task.item, task.head, row + r, begin + first + from, visible - from,
+                       line + from, slopes == nullptr ? nullptr : slopes + r * seen + from);
+      constexpr T kNone = -std::numeric_limits<T>::infinity();
+      const T max = std::max(math.max(line + from, visible - from), sink);
+      const T shift = max == kNone ? T(0) : max;
+      T sum = math.exp_sum(line + from, shift, line + from, visible - from, line + from);
+      if (sink != kNone) sum += std::exp(sink - shift);
+      math.scale(line + from, sum == T(0) ? T(0) : T(1) / sum, line + from, visible - from, false);
+      std::fill(line, line + from, T(0));
       std::fill(line + visible, line + seen, T(0));
     }
-    multiply(seen, dv, rows, weights, 1, seen, g.data, g.stride, task.dv, dv, true);
-    multiply(rows, seen, dv, g.data, g.stride, 1, values_t, end, scores, seen, false);
+    multiply(seen, dv, rows, weights, 1, seen, g.data, g.stride, task.dv + (begin + first) * dv, dv,
+             true);
+    multiply(rows, seen, dv, g.data, g.stride, 1, values_t + first, end, scores, seen, false);
     for (std::int64_t r = 0; r < rows; ++r) {
       T* const line = scores + r * seen;
-      const std::int64_t visible = args.visible(row + r);
+      const auto [from, visible] = range_of(row + r, first, seen);
       const T* const o = read_row(out, AttentionArgs::at(out, task.item, task.head, row + r),
                                   out.stride(3), dv, copy);
       const T dot = math.dot(g.data + r * g.stride, o, dv);
-      math.softmax_backward(line, weights + r * seen, dot, line, visible, false);
-      if (slopes != nullptr) math.scale_by(line, slopes + r * seen, line, visible, false);
+      T* const some = line + from;
+      const T* const weight = weights + r * seen + from;
+      math.softmax_backward(some, weight, dot, some, visible - from, false);
+      if (slopes != nullptr) {
+        math.scale_by(some, slopes + r * seen + from, some, visible - from, false);
+      }
       if (args.mask.data != nullptr) {
         // A weight of 0 stays without a gradient even if the value behind it is not finite.
-        for (std::int64_t i = 0; i < visible; ++i) {
-          if (weights[r * seen + i] == T(0)) line[i] = T(0);
+        for (std::int64_t i = 0; i < visible - from; ++i) {
+          some[i] = weight[i] == T(0) ? T(0) : some[i];
         }
       }
+      std::fill(line, some, T(0));
       std::fill(line + visible, line + seen, T(0));
     }
-    multiply(rows, d, seen, scores, seen, 1, keys.data, keys.stride, dq, d, false);
+    multiply(rows, d, seen, scores, seen, 1, keys.data + first * keys.stride, keys.stride, dq, d,
+             false);
     math.scale(dq, scale, dq, rows * d, false);
     write_row(dq_all, dq_at, dq, rows * d);
-    multiply(seen, d, rows, scores, 1, seen, q, d, task.dk, d, true);
+    multiply(seen, d, rows, scores, 1, seen, q, d, task.dk + (begin + first) * d, d, true);
   }
 }
 

@@ -4,14 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
-// Keys from kv_length on are never touched.
+// Keys that a sequence does not have are never touched.
 struct AttentionArgs {
   Operand q, k, v;
   Operand mask, bias;                  // with null data where absent
@@ -20,12 +22,37 @@ struct AttentionArgs {
   std::int64_t kv_length;
   double scale, softcap;
   bool causal;
+  std::int64_t window;                // 0: none
+  std::vector<std::int64_t> lengths;  // of each item, in [0, kv_length]; empty: kv_length
+  std::vector<std::int64_t> starts;   // likewise; empty: 0
+  Operand sinks;                      // with null data where absent
 
   std::int64_t group() const { return heads / kv_heads; }
-  // Keys that row `row` may see.
-  std::int64_t visible(std::int64_t row) const {
-    if (!causal) return kv_length;
-    return std::clamp<std::int64_t>(row + 1 + kv_length - rows, 0, kv_length);
+  std::int64_t length(std::int64_t item) const {
+    return lengths.empty() ? kv_length : lengths[static_cast<std::size_t>(item)];
+  }
+  // Keys that row `row` may see are those from hidden() to visible(), if that is more; both rise
+  // from row to row.
+  std::int64_t visible(std::int64_t item, std::int64_t row) const {
+    const std::int64_t end = length(item);
+    return causal ? std::clamp<std::int64_t>(row + 1 + end - rows, 0, end) : end;
+  }
+  std::int64_t hidden(std::int64_t item, std::int64_t row) const {
+    const std::int64_t start = starts.empty() ? 0 : starts[static_cast<std::size_t>(item)];
+    return window > 0 ? std::max(start, row + 1 + length(item) - rows - window) : start;
+  }
+  // The score of a head's sink, -inf without one.
+  double sink(std::int64_t head) const {
+    if (sinks.data == nullptr) return -std::numeric_limits<double>::infinity();
+    const Address at = sinks.at(head * sinks.stride(0));
+    double wide = 0;
+    float narrow = 0;
+    if (sinks.dtype() == DType::f64) {
+      load_row(DType::f64, at, 1, 1, &wide);
+      return wide;
+    }
+    load_row(sinks.dtype(), at, 1, 1, &narrow);
+    return narrow;
   }
   // Offset of row `row` of head `head` in q, k or v.
   static std::int64_t at(const Operand& x, std::int64_t item, std::int64_t head, std::int64_t row) {
@@ -42,7 +69,7 @@ inline Strides score_strides(const Operand& x) {
   return strides;
 }
 
-// `first` is the input that q is; k, v, mask and bias follow.
+// `first` is the input that q is; the others follow.
 inline AttentionArgs attention_args(const Launch& launch, int first) {
   AttentionArgs args{};
   args.q = input_of(launch, first);
@@ -67,7 +94,23 @@ inline AttentionArgs attention_args(const Launch& launch, int first) {
   args.scale = statics.f64();
   args.softcap = statics.f64();
   args.causal = statics.boolean();
+  (void)statics.boolean();  // bounded
+  // What reaches past all keys and rows hides nothing.
+  args.window = std::min(statics.i64(), args.keys + args.rows);
   args.kv_length = std::clamp<std::int64_t>(dynamic_i64(dynamic_of(launch, 0)), 0, args.keys);
+  const auto bounds = [&](int input) {
+    std::vector<std::int64_t> values;
+    if (!has_input(launch, input)) return values;
+    const Operand from = input_of(launch, input);
+    for (std::int64_t i = 0; i < args.batch; ++i) {
+      values.push_back(
+          std::clamp<std::int64_t>(index_at(from, i * from.stride(0)), 0, args.kv_length));
+    }
+    return values;
+  };
+  args.lengths = bounds(first + 5);
+  args.starts = bounds(first + 6);
+  if (has_input(launch, first + 7)) args.sinks = input_of(launch, first + 7);
   return args;
 }
 
@@ -95,8 +138,16 @@ void finish_scores(const AttentionArgs& args, std::int64_t item, std::int64_t he
     const Strides& s = args.mask_strides;
     const auto* mask = reinterpret_cast<const std::uint8_t*>(
         args.mask.at(item * s[0] + head * s[1] + row * s[2] + key * s[3]));
-    for (std::int64_t i = 0; i < visible; ++i) {
-      if (mask[i * s[3]] != 0) scores[i] = -std::numeric_limits<T>::infinity();
+    // A choice for each element, which becomes vectors where the mask lies in a row.
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
+    if (s[3] == 1) {
+      for (std::int64_t i = 0; i < visible; ++i) scores[i] = mask[i] != 0 ? kNone : scores[i];
+    } else if (s[3] == 0) {
+      if (visible > 0 && mask[0] != 0) std::fill_n(scores, visible, kNone);
+    } else {
+      for (std::int64_t i = 0; i < visible; ++i) {
+        scores[i] = mask[i * s[3]] != 0 ? kNone : scores[i];
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/dialect_types.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::string> added_arguments(const AttentionInputs& a) {
 
 // Whether the bias is all that is added to the scores, for each row and key.
 bool is_whole_bias(const AttentionInputs& a, const AttentionProblem& problem) {
-  if (a.has_mask || !a.has_bias || (a.causal && problem.causal == 0)) return false;
+  if (a.has_mask || a.has_range || !a.has_bias || (a.causal && problem.causal == 0)) return false;
   const Shape& shape = a.input(kBias).shape;
   const int rank = shape.rank();
   return rank >= 2 && shape[rank - 2] == a.rows && shape[rank - 1] == a.keys;
@@ -33,7 +34,7 @@ bool is_whole_bias(const AttentionInputs& a, const AttentionProblem& problem) {
 }  // namespace
 
 StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem* problem) {
-  if (!a.has_mask && !a.has_bias) return {};
+  if (!a.has_mask && !a.has_bias && !a.has_range) return {};
   if (is_whole_bias(a, *problem)) {
     const TensorSpec& bias = a.input(kBias);
     const int rank = bias.shape.rank();
@@ -50,16 +51,17 @@ StepArgument add_bias(StepPlan& plan, const AttentionInputs& a, AttentionProblem
     const int rank = a.has(input) ? a.input(input).shape.rank() : 0;
     return axis < 4 - rank ? std::int64_t{1} : a.input(input).shape[axis - (4 - rank)];
   };
-  problem->bias_items = std::max(extent(kMask, 0), extent(kBias, 0));
+  problem->bias_items =
+      std::max({extent(kMask, 0), extent(kBias, 0), a.has_bounds ? a.batch : std::int64_t{1}});
   problem->bias_heads = std::max(extent(kMask, 1), extent(kBias, 1));
   const std::int64_t step = ceil_div(a.keys, kColumnStep) * kColumnStep;
   const std::int64_t lines = problem->bias_items * problem->bias_heads * a.rows;
   problem->bias = {problem->bias_heads * a.rows * step, a.rows * step, step};
   const StepArgument result = workspace(plan, lines * step * size_of(a.dtype()));
+  KernelCall call(kFile, "attention_bias", added_arguments(a));
+  call.read("uchar", "mask", a.arguments[kMask]).read(a.memory_type(), "bias", a.arguments[kBias]);
   add_call(plan,
-           KernelCall(kFile, "attention_bias", added_arguments(a))
-               .read("uchar", "mask", a.arguments[kMask])
-               .read(a.memory_type(), "bias", a.arguments[kBias])
+           a.add_bounds(call)
                .dynamics()
                .write(a.memory_type(), "out", result)
                .constants(params_of(a, problem->bias_items, problem->bias_heads, step)),
@@ -73,9 +75,10 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
   const Bounds bounds{workspace(plan, element_count(shape) * size_of(a.dtype())),
                       workspace(plan, counts), workspace(plan, counts)};
   problem->v = dense_steps(shape);
+  KernelCall call(kFile, "attention_values", {"uint4"});
+  call.read("uint4", "v", a.arguments[kV]);
   add_call(plan,
-           KernelCall(kFile, "attention_values", {"uint4"})
-               .read("uint4", "v", a.arguments[kV])
+           a.add_bounds(call)
                .dynamics()
                .write("uint4", "out", bounds.values)
                .write("int", "keys", bounds.keys)
@@ -93,6 +96,17 @@ void add_masked_row_fixup(StepPlan& plan, const AttentionInputs& a, const StepAr
                .read_write("float", "sums", sums)
                .constants(params_of(a, a.batch, a.heads, 0)),
            a.batch * a.heads * a.rows);
+}
+
+void add_sinks(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
+               const StepArgument& sums) {
+  KernelCall call(kFile, "attention_sinks", {dtype_struct(a.dtype())});
+  add_call(plan,
+           a.add_sinks(call)
+               .read_write(a.memory_type(), "out", out)
+               .read("float", "sums", sums)
+               .constants(params_of(a, a.batch, a.heads, 0)),
+           a.batch * a.heads * a.rows * kSimdWidth);
 }
 
 }  // namespace hearth::gpu

@@ -23,4 +23,8 @@ Bounds add_bounds(StepPlan& plan, const AttentionInputs& a, AttentionProblem* pr
 void add_masked_row_fixup(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
                           const StepArgument& sums);
 
+// Rows give a sink its share.
+void add_sinks(StepPlan& plan, const AttentionInputs& a, const StepArgument& out,
+               const StepArgument& sums);
+
 }  // namespace hearth::gpu

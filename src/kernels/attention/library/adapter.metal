@@ -10,6 +10,8 @@
 // a number or next to LeastBias. Rows that see no key become 0, and so do their sums. A row a
 // thread, and for one of those its simdgroup.
 //
+// attention_sinks: the share of a sink taken from rows; a simdgroup a row.
+//
 // Bound by memory. A library's running maximum of -inf may give NaN, so that no bias made here is
 // lower than LeastBias: beside any other score its weight is 0. A bias that the library reads as it
 // was given may say -inf, and odd rows come of it.
@@ -29,6 +31,7 @@ struct LeastBias<F16> {
 
 template <typename D, bool kMask, bool kBias>
 void attention_bias(device const uchar* mask, device const typename D::memory* bias,
+                    device const int* lengths, device const int* starts,
                     device const ulong* dynamics, device typename D::memory* out,
                     constant LibraryAttentionParams& p, Ctx ctx) {
   constant AttentionParams& a = p.attention;
@@ -36,12 +39,13 @@ void attention_bias(device const uchar* mask, device const typename D::memory* b
   if (at >= p.items * p.heads * a.rows * packets) return;
   long line = at / packets, key = (at - line * packets) * 8;
   long row = line % a.rows, head = line / a.rows % p.heads, item = line / a.rows / p.heads;
-  long visible = visible_keys(row, existing_keys(dynamics, a), a);
+  ItemKeys<true> there(lengths, starts, item, dynamics, a);
+  long visible = visible_keys(row, there.length, a), hidden = there.hidden(row, a);
   Packet<16> packet;
 #pragma unroll
   for (int i = 0; i < 8; ++i, ++key) {
     float value = LeastBias<D>::value();
-    bool sees = key < visible;
+    bool sees = key < visible && key >= hidden;
     if (kMask && sees) sees = mask[place_of(a.mask, item, head, row) + key * a.mask.column] == 0;
     if (sees) {
       float given =
@@ -55,21 +59,22 @@ void attention_bias(device const uchar* mask, device const typename D::memory* b
 
 // V is 8 elements.
 template <typename V>
-void attention_values(device const V* v, device const ulong* dynamics, device V* out,
-                      device int* keys, device int* rows, constant LibraryAttentionParams& p,
-                      Ctx ctx) {
+void attention_values(device const V* v, device const int* lengths, device const int* starts,
+                      device const ulong* dynamics, device V* out, device int* keys,
+                      device int* rows, constant LibraryAttentionParams& p, Ctx ctx) {
   constant AttentionParams& a = p.attention;
   long packets = a.dv / 8, at = long(ctx.gid.x);
-  long length = existing_keys(dynamics, a);
   if (at < p.items) {
-    keys[at] = int(length);
+    keys[at] = int(ItemKeys<true>(lengths, starts, at, dynamics, a).length);
     rows[at] = int(a.rows);
   }
   if (at >= p.items * p.heads * a.keys * packets) return;
   long line = at / packets, column = at - line * packets;
   long key = line % a.keys, head = line / a.keys % p.heads, item = line / a.keys / p.heads;
   V value = V(0u);
-  if (key < length) value = v[place_of(a.v, item, head, key) / 8 + column];
+  ItemKeys<true> there(lengths, starts, item, dynamics, a);
+  if (key < there.length && key >= there.start)
+    value = v[place_of(a.v, item, head, key) / 8 + column];
   out[at] = value;
 }
 
@@ -94,13 +99,16 @@ template <typename D, bool kMask, bool kBias>
 inline void attention_row(device const typename D::memory* q, device const typename D::memory* k,
                           device const typename D::memory* v, device const uchar* mask,
                           device const typename D::memory* bias, device typename D::memory* out,
-                          device float* sums, uint line, uint writer, long length,
+                          device float* sums, uint line, uint writer, device const int* lengths,
+                          device const int* starts, device const ulong* dynamics,
                           constant LibraryAttentionParams& p, thread const Ctx& ctx) {
   const int kHeld = 8;
   constant AttentionParams& a = p.attention;
   uint matrix = line / uint(a.rows), row = line - matrix * uint(a.rows);
   uint item = matrix / uint(p.heads), head = matrix - item * uint(p.heads);
-  long kv_head = head / (a.heads / a.kv_heads), visible = visible_keys(row, length, a);
+  ItemKeys<true> there(lengths, starts, item, dynamics, a);
+  long kv_head = head / (a.heads / a.kv_heads), visible = visible_keys(row, there.length, a);
+  long hidden = there.hidden(row, a);
   q += place_of(a.q, item, head, row);
   k += place_of(a.k, item, kv_head, 0);
   v += place_of(a.v, item, kv_head, 0);
@@ -108,7 +116,7 @@ inline void attention_row(device const typename D::memory* q, device const typen
   float top = -INFINITY, total = 0.0f, held[kHeld];
 #pragma unroll
   for (int u = 0; u < kHeld; ++u) held[u] = 0.0f;
-  for (long first = 0; first < visible; first += 32) {
+  for (long first = hidden; first < visible; first += 32) {
     long key = first + long(ctx.lane);
     bool sees = key < visible;
     if (kMask && sees) sees = mask[place_of(a.mask, item, head, row) + key * a.mask.column] == 0;
@@ -164,7 +172,8 @@ inline void attention_row(device const typename D::memory* q, device const typen
 template <typename D, bool kMask, bool kBias>
 void attention_odd_rows(device const typename D::memory* q, device const typename D::memory* k,
                         device const typename D::memory* v, device const uchar* mask,
-                        device const typename D::memory* bias, device const ulong* dynamics,
+                        device const typename D::memory* bias, device const int* lengths,
+                        device const int* starts, device const ulong* dynamics,
                         device typename D::memory* out, device float* sums,
                         constant LibraryAttentionParams& p, Ctx ctx) {
   constant AttentionParams& a = p.attention;
@@ -172,10 +181,26 @@ void attention_odd_rows(device const typename D::memory* q, device const typenam
   bool is_odd = long(mine) < p.items * p.heads * a.rows &&
                 !(metal::fabs(sums[mine]) < -0.5f * LeastBias<F16>::value());
   if (!simd_any(is_odd)) return;
-  long length = existing_keys(dynamics, a);
   for (uint i = 0; i < 32u; ++i) {
     if (simd_shuffle(is_odd ? 1u : 0u, ushort(i)) == 0u) continue;
-    attention_row<D, kMask, kBias>(q, k, v, mask, bias, out, sums, mine - ctx.lane + i, i, length,
-                                   p, ctx);
+    attention_row<D, kMask, kBias>(q, k, v, mask, bias, out, sums, mine - ctx.lane + i, i, lengths,
+                                   starts, dynamics, p, ctx);
+  }
+}
+
+template <typename D>
+void attention_sinks(device const typename D::memory* sinks, device typename D::memory* out,
+                     device const float* sums, constant LibraryAttentionParams& p, Ctx ctx) {
+  constant AttentionParams& a = p.attention;
+  long line = long(ctx.gid.x) / 32;
+  if (line >= p.items * p.heads * a.rows) return;
+  long head = line / a.rows % p.heads;
+  float sum = sums[line], sink = D::load(sinks[a.sink.base + head * a.sink.column]);
+  // e^sum / (e^sum + e^sink), where the exponent is negative.
+  float distance = sink - sum, far = metal::exp(-metal::fabs(distance));
+  float share = distance > 0.0f ? far / (1.0f + far) : 1.0f / (1.0f + far);
+  for (long column = long(ctx.lane); column < a.dv; column += 32) {
+    device typename D::memory* at = out + line * a.dv + column;
+    *at = D::store(D::load(*at) * share);
   }
 }

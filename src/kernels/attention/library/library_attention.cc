@@ -21,7 +21,13 @@ constexpr std::int64_t kMinLibraryRows = 5;
 // the heads are split over several calls where they would take more.
 constexpr std::int64_t kScoresOfMemory = 128;
 // Of a gradient: the logarithms of the rows' sums, in one row.
-constexpr int kSumsInput = 7;
+constexpr int kSumsInput = 2 + kInputs;
+
+// Which keys a row sees is a bias where the library cannot say it, in memory.
+bool bias_fits(const AttentionInputs& a) {
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 29;
+  return !a.has_range || (a.has_bounds ? a.batch : 1) * a.rows * a.keys <= kMaxElements;
+}
 
 bool library_accepts(const Signature& signature, int first) {
   const AttentionInputs a(signature, first);
@@ -29,9 +35,14 @@ bool library_accepts(const Signature& signature, int first) {
   const auto fits = [most](std::int64_t columns) {
     return columns > 0 && columns <= most && columns % kColumnStep == 0;
   };
-  return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap &&
+  return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap && bias_fits(a) &&
          a.rows >= kMinLibraryRows && (a.rows <= a.keys || !a.causal) && a.keys > 0 &&
          element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
+}
+
+// Whether a gradient is the library's: all keys exist, and rows keep all that they have.
+bool has_library_gradient(const AttentionInputs& a) {
+  return !a.bounded && !a.has_bounds && !a.has_sinks;
 }
 
 // Part of a dense operand, in elements.
@@ -54,7 +65,7 @@ std::shared_ptr<StepPlan> forward_steps(const Signature& signature) {
   Step step;
   step.arguments = {a.arguments[kQ], a.arguments[kK], a.arguments[kV]};
   if (problem.bias_items > 0) step.arguments.push_back(bias);
-  if (a.bounded) {
+  if (problem.bounded != 0) {
     const Bounds bounds = add_bounds(*plan, a, &problem);
     step.arguments[kV] = bounds.values;
     step.arguments.insert(step.arguments.end(), {bounds.keys, bounds.rows});
@@ -63,7 +74,8 @@ std::shared_ptr<StepPlan> forward_steps(const Signature& signature) {
   step.arguments.insert(step.arguments.end(),
                         {out, sums, workspace(*plan, problem.workspace_bytes)});
   plan->add_step(std::move(step));
-  if (problem.bias_items > 0 || a.bounded) add_masked_row_fixup(*plan, a, out, sums);
+  if (problem.bias_items > 0 || problem.bounded != 0) add_masked_row_fixup(*plan, a, out, sums);
+  if (a.has_sinks) add_sinks(*plan, a, out, sums);
   return plan;
 }
 
@@ -154,7 +166,7 @@ Prepared prepare_library_attention(const Signature& signature) {
 
 // The sums are of use to the library's gradient only.
 bool accepts_library_attention_with_lse(const Signature& signature) {
-  return !AttentionInputs(signature, 0).bounded && library_accepts(signature, 0);
+  return has_library_gradient(AttentionInputs(signature, 0)) && library_accepts(signature, 0);
 }
 
 Prepared prepare_library_attention_with_lse(const Signature& signature) {
@@ -163,7 +175,7 @@ Prepared prepare_library_attention_with_lse(const Signature& signature) {
 
 bool accepts_library_attention_backward(const Signature& signature) {
   return signature.inputs.size() == kSumsInput + 1 && !signature.inputs[kSumsInput].absent &&
-         !AttentionInputs(signature, 2).bounded && library_accepts(signature, 2);
+         has_library_gradient(AttentionInputs(signature, 2)) && library_accepts(signature, 2);
 }
 
 Prepared prepare_library_attention_backward(const Signature& signature) {

@@ -19,8 +19,9 @@ bool accepts_plain_library(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const auto fits = [](std::int64_t columns) { return columns > 0 && columns <= kMaxPlainColumns; };
   return a.dtype() != DType::f64 && !a.has_mask && !a.has_bias && !a.has_softcap && !a.bounded &&
-         a.rows > kFewAttentionRows && a.keys > 0 && (a.rows <= a.keys || !a.causal) &&
-         element_count(signature.output.shape) > 0 && fits(a.d) && fits(a.dv);
+         !a.has_range && !a.has_sinks && a.rows > kFewAttentionRows && a.keys > 0 &&
+         (a.rows <= a.keys || !a.causal) && element_count(signature.output.shape) > 0 &&
+         fits(a.d) && fits(a.dv);
 }
 
 bool fits_plain_library(const Signature& signature) {

@@ -30,9 +30,10 @@ AttentionProblem attention_problem_of(const AttentionInputs& a) {
   problem.scale = a.scale;
   // Beside a bias the library counts a row's own key from the first, so where that is not the same
   // the bias hides the keys after it.
-  const bool added = a.has_mask || a.has_bias;
-  problem.causal = a.causal && (!added || (a.rows == a.keys && !a.bounded)) ? 1 : 0;
-  problem.bounded = a.bounded ? 1 : 0;
+  const bool added = a.has_mask || a.has_bias || a.has_range;
+  const bool bounded = a.bounded || a.has_bounds;
+  problem.causal = a.causal && (!added || (a.rows == a.keys && !bounded)) ? 1 : 0;
+  problem.bounded = bounded ? 1 : 0;
   problem.q = steps_of(a.input(kQ));
   problem.k = steps_of(a.input(kK));
   problem.v = steps_of(a.input(kV));
