@@ -7,8 +7,8 @@
 #include "error_text.h"
 #include "hearth/grad.h"
 #include "hearth/nn/conv.h"
-#include "hearth/parameter.h"
 #include "hearth/ops.h"
+#include "hearth/parameter.h"
 #include "hearth/random.h"
 
 namespace hearth {

@@ -24,10 +24,10 @@
 #include "hearth/tensor/linalg.h"
 #include "hearth/tensor/loss.h"
 #include "hearth/tensor/norm.h"
+#include "hearth/tensor/pool.h"
 #include "hearth/tensor/signal.h"
 #include "hearth/tensor/statistics.h"
 #include "hearth/tensor/vision.h"
-#include "hearth/tensor/pool.h"
 
 namespace hearth {
 inline namespace v0 {

@@ -119,7 +119,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"adaptive_max_pool_with_indices",
        "x [batch, channels, spatial...] -> values and indices [batch, channels, sizes...]",
        {{.shape = {1, 2, 4}}},
-       CALL_OF_TWO(adaptive_max_pool_with_indices(in[0], {2}))},
+       CALL_OF_ALL(adaptive_max_pool_with_indices(in[0], {2}))},
       {"interpolate",
        "x [batch, channels, spatial...] -> [batch, channels, sizes...]",
        {{.shape = {1, 2, 4}}},
@@ -573,11 +573,7 @@ const std::vector<FunctionCall>& function_calls() {
        "image [..., height, width] -> labels [..., height, width], stats [..., labels, 5], number "
        "[...]",
        {{.shape = {2, 3}, .dtype = kBool}},
-       [](Inputs in, DType dtype) {
-         auto [labels, stats, count] =
-             connected_components_with_stats(in[0], Connectivity::eight, dtype);
-         return std::vector<Array>{labels, stats, count};
-       }},
+       CALL_OF_ALL(connected_components_with_stats(in[0], Connectivity::eight, dtype))},
       {"nms",
        "boxes [n, 4], scores [n] -> [count]",
        {{.shape = {2, 4}}, {.shape = {2}}},

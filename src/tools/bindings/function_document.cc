@@ -137,11 +137,11 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
 JsonArray results_of(const std::string& type, const DTypeRules& rules) {
   if (type == "void") return {};
   // Several arrays at once are a pair, a tuple or an array of them.
-  const bool is_array = type.starts_with("std::array<Array");
+  const bool is_counted = type.starts_with("std::array<Array");
   const bool is_several =
-      is_array || type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
+      is_counted || type.starts_with("std::pair<Array") || type.starts_with("std::tuple<Array");
   const std::size_t count =
-      is_array     ? std::stoul(type.substr(type.find(',') + 1))
+      is_counted   ? std::stoul(type.substr(type.find(',') + 1))
       : is_several ? static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1
                    : 1;
   const std::string word = is_several ? "array" : neutral(type);
