@@ -1,7 +1,7 @@
 // Losses as modules, where they are more than the function that they call.
 #include "hearth/nn/loss.h"
 
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using namespace check;
 
 TEST(CrossEntropyLoss, AsTorch) {
-  const TorchCase weighted("cross_entropy_weighted"), smoothed("cross_entropy_smoothed");
+  const ChannelCase weighted("cross_entropy_weighted"), smoothed("cross_entropy_smoothed");
   expect_as_torch("cross_entropy_weighted", {"x"}, [&](std::span<const Array> in) {
     const nn::CrossEntropyLoss loss{.weights = weighted.values("weight")};
     // f32 at least, as the functions have it.
@@ -124,7 +124,7 @@ TEST(LossModules, CallTheFunctions) {
 }
 
 TEST(LossModules, OfSequences) {
-  const TorchCase golden("ctc_mean");
+  const ChannelCase golden("ctc_mean");
   const Array logs = log_softmax(golden.array("x"), 2), targets = golden.array("targets");
   const Array steps = golden.array("input_lengths"), lengths = golden.array("target_lengths");
   expect_close(nn::CtcLoss{}.forward(logs, targets, steps, lengths), golden.values("output"),
@@ -134,7 +134,7 @@ TEST(LossModules, OfSequences) {
                          full({4}, std::int64_t{3}, DType::i64))
                 .item(),
             0);
-  const TorchCase grid("rnnt");
+  const ChannelCase grid("rnnt");
   const nn::RnntLoss transducer;
   const Array found =
       transducer.forward_no_reduction(grid.array("x"), grid.array("targets"),

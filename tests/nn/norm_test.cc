@@ -3,7 +3,7 @@
 
 #include "hearth/nn/deform_conv.h"
 #include "hearth/optim.h"
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {
@@ -12,7 +12,7 @@ using namespace check;
 
 TEST(BatchNorm, FollowsTheStatisticsWhileTraining) {
   nn::BatchNorm layer(4);
-  const TorchCase golden("batch_norm_train");
+  const ChannelCase golden("batch_norm_train");
   const Array x = golden.array("x", DType::f32);
   Values mean(4, 0), variance(4, 1);
   const Values of_batch = golden.values("mean"), spread = golden.values("variance");

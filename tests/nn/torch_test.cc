@@ -3,13 +3,13 @@
 
 #include "hearth/grad.h"
 #include "hearth/nn.h"
-#include "torch_golden.h"
+#include "layer_golden.h"
 
 namespace hearth {
 namespace {
 
 using testing::expect_like;
-using testing::TorchCase;
+using testing::LayerCase;
 
 constexpr double kTolerance = 1e-12;
 
@@ -39,7 +39,7 @@ std::vector<Array> stacked(const One& state)
 }
 
 template <class State>
-State state_of(const TorchCase& golden, std::int64_t index) {
+State state_of(const LayerCase& golden, std::int64_t index) {
   if constexpr (requires(State state) { state.ahead; }) {
     return {state_of<decltype(State::ahead)>(golden, 0),
             state_of<decltype(State::back)>(golden, 1)};
@@ -52,7 +52,7 @@ State state_of(const TorchCase& golden, std::int64_t index) {
 
 template <class Layer, class State>
 void expect_as_torch(const std::string& name) {
-  const TorchCase golden(name);
+  const LayerCase golden(name);
   Layer layer(3, 5, in_f64());
   load_state_dict(layer, golden.with(""), true);
   const auto x = Tensor<3>(golden["x"]).require_grad();
@@ -89,7 +89,7 @@ TEST(TorchLayers, RecurrentBothWays) {
 TEST(TorchLayers, Transformer) {
   for (const bool norm_first : {false, true}) {
     const std::string name = norm_first ? "transformer_norm_first" : "transformer";
-    const TorchCase golden(name);
+    const LayerCase golden(name);
     nn::TransformerOptions options;
     options.norm_first = norm_first;
     options.parameters.dtype = DType::f64;

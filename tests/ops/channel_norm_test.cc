@@ -1,5 +1,5 @@
 // Normalisation of channels, against PyTorch, finite differences and written-out cases.
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {
@@ -27,7 +27,7 @@ TEST(ChannelNorm, AsTorch) {
 }
 
 TEST(ChannelNorm, StatisticsOfTheBatch) {
-  const TorchCase golden("batch_norm_train");
+  const ChannelCase golden("batch_norm_train");
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     const auto [output, mean, variance] = batch_norm_train(golden.array("x", dtype));
     const DType wide = dtype == DType::f64 ? dtype : DType::f32;

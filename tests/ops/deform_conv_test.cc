@@ -1,6 +1,6 @@
 // Deformable convolution, against PyTorch's grid_sample, conv() and written-out cases.
 #include "hearth/ops/deform_conv.h"
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {

@@ -1,4 +1,4 @@
-// The files that scripts/make_golden.py wrote with NumPy and SciPy.
+// The files that scripts/golden/numpy_ops.py wrote with NumPy and SciPy.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The file that scripts/make_image_golden.py wrote with PyTorch.
+// The file that scripts/golden/images.py wrote with PyTorch.
 #include <gtest/gtest.h>
 
 #include <cmath>

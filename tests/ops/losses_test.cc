@@ -1,5 +1,5 @@
 // Losses of elements and rows, against PyTorch and written-out cases.
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {
@@ -11,7 +11,7 @@ using In = std::span<const Array>;
 
 // In the dtype of the other inputs.
 Array golden_beside(const std::string& name, const std::string& label, const Array& x) {
-  return TorchCase(name).array(label, x.dtype());
+  return ChannelCase(name).array(label, x.dtype());
 }
 
 TEST(Losses, OfElementsAsTorch) {

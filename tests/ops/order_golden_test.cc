@@ -1,5 +1,5 @@
-// Functions that are no single op, against what scripts/make_golden.py wrote with NumPy and SciPy:
-// order_statistics.txt and vision.txt.
+// Functions that are no single op, against what scripts/golden/numpy_ops.py wrote with NumPy and
+// SciPy: order_statistics.txt and vision.txt.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // CTC and the transducer's loss, against PyTorch, all alignments and written-out cases.
-#include "ops/torch_golden.h"
+#include "ops/channel_golden.h"
 
 namespace hearth {
 namespace {
@@ -9,7 +9,7 @@ using In = std::span<const Array>;
 
 // The case's log_softmax: what PyTorch's gradients are right for.
 Array golden_ctc(const std::string& name, const Array& x, std::int64_t blank, Reduction reduction) {
-  const TorchCase golden(name);
+  const ChannelCase golden(name);
   return ctc_loss(log_softmax(x, 2), golden.array("targets"), golden.array("input_lengths"),
                   golden.array("target_lengths"), blank, reduction);
 }
@@ -206,7 +206,7 @@ TEST(CtcLoss, Refuses) {
 }
 
 TEST(RnntLoss, AsAllAlignments) {
-  const TorchCase golden("rnnt");
+  const ChannelCase golden("rnnt");
   expect_as_torch("rnnt", {"x"}, [&](In in) {
     return rnnt_loss(log_softmax(in[0], 3), golden.array("targets"), golden.array("input_lengths"),
                      golden.array("target_lengths"));

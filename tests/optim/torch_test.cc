@@ -2,20 +2,20 @@
 #include <gtest/gtest.h>
 
 #include "hearth/optim.h"
-#include "torch_golden.h"
+#include "layer_golden.h"
 
 namespace hearth {
 namespace {
 
 using testing::expect_like;
-using testing::TorchCase;
+using testing::LayerCase;
 
 constexpr double kTolerance = 1e-11;
 
 struct TwoParameters {
   Array w, b, target;
 
-  explicit TwoParameters(const TorchCase& golden)
+  explicit TwoParameters(const LayerCase& golden)
       : w(golden["w"].require_grad()), b(golden["b"].require_grad()), target(golden["target"]) {}
   Array loss() const {
     return sum(square(w - target) * 0.5) + sum(sin(w)) + sum(square(square(b))) +
@@ -33,7 +33,7 @@ struct TwoParameters {
 template <class Optimizer>
 void expect_trajectory(const std::string& name, Optimizer optimizer,
                        optim::Sgd* for_vectors = nullptr) {
-  const TorchCase golden(name);
+  const LayerCase golden(name);
   TwoParameters model(golden);
   for (int i = 0; i < 10; ++i) {
     const double rate = 0.05 / (i + 1);
@@ -82,7 +82,7 @@ TEST(TorchTrajectories, Others) {
 
 TEST(TorchTrajectories, Lbfgs) {
   const auto descend = [](const std::string& name, optim::Lbfgs optimizer, double rate) {
-    const TorchCase golden(name);
+    const LayerCase golden(name);
     Array x = Array::from_data(std::vector<double>{-1.5, 2.0, 0.5}, {3}).require_grad();
     const auto loss = [&] {
       const Array head = narrow(x, 0, 0, 2), tail = narrow(x, 0, 1, 2);

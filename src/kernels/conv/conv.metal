@@ -161,14 +161,13 @@ void conv_tiles(device const T* a, device const T* b, device const T* bias, devi
       if (k0 >= begin) {
         threadgroup I* rows = row_spot + slice * kDepth;
         threadgroup I* weights = a_spot + slice * kDepth;
-#pragma unroll
         for (int at = thread_index; at < kTileM * kDepth; at += kThreads) {
           int i = at / kDepth, q = at % kDepth;
           bool inside = row + i < m && k0 + q < end;
           a_tile[q * kTileM + i] =
               inside ? A(a_at[long(row + i) * p.a_m + long(weights[q])]) : A(0);
         }
-#pragma unroll
+#pragma unroll 2
         for (int at = thread_index; at < kTileN * kDepth; at += kThreads) {
           int j = along_k ? at / kDepth : at % kTileN;
           int q = along_k ? at % kDepth : at / kTileN;

@@ -1,4 +1,4 @@
-// The cases of tests/golden/layers.txt, which scripts/make_layer_golden.py wrote with PyTorch.
+// The cases of tests/golden/layers.txt, which scripts/golden/layers.py wrote with PyTorch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 namespace hearth::testing {
 
 // The arrays of one case, in f64, by name.
-class TorchCase {
+class LayerCase {
  public:
-  explicit TorchCase(const std::string& name) {
+  explicit LayerCase(const std::string& name) {
     const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
     std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/layers.txt");
     bool is_here = false;

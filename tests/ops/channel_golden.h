@@ -1,4 +1,4 @@
-// The cases of tests/golden/channels.txt, which scripts/make_channel_golden.py wrote with PyTorch.
+// The cases of tests/golden/channels.txt, which scripts/golden/channels.py wrote with PyTorch.
 #pragma once
 
 #include <cstdlib>
@@ -13,9 +13,9 @@
 namespace hearth::check {
 
 // Arrays of one case by their labels.
-class TorchCase {
+class ChannelCase {
  public:
-  explicit TorchCase(const std::string& wanted) {
+  explicit ChannelCase(const std::string& wanted) {
     const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
     std::ifstream file(std::string(source != nullptr ? source : ".") +
                        "/tests/golden/channels.txt");
@@ -62,7 +62,7 @@ class TorchCase {
 // Compares f(inputs) with the case's output, and its gradients with the case's, in f64 and f32.
 inline void expect_as_torch(const std::string& name, const std::vector<std::string>& labels,
                             const Many& f, double exact = 1e-11, double rough = 3e-5) {
-  const TorchCase golden(name);
+  const ChannelCase golden(name);
   for (const DType dtype : {DType::f64, DType::f32}) {
     const double tolerance = dtype == DType::f64 ? exact : rough;
     std::vector<Array> leaves;

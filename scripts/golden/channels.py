@@ -20,7 +20,7 @@ import pathlib
 import torch
 import torch.nn.functional as F
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "channels.txt"
+FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "golden" / "channels.txt"
 LINES = []
 
 

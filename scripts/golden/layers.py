@@ -14,7 +14,7 @@ import pathlib
 
 import torch
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "layers.txt"
+FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "golden" / "layers.txt"
 lines = []
 
 

@@ -17,7 +17,7 @@ import pathlib
 import torch
 import torch.nn.functional as F
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "images.txt"
+FILE = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "golden" / "images.txt"
 
 
 def line(keyword, tensor):

@@ -25,7 +25,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.special
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent.parent / "tests" / "golden"
 NUMPY = {"f64": np.float64, "f32": np.float32, "i64": np.int64, "i32": np.int32, "bool": np.bool_}
 
 
