@@ -167,7 +167,7 @@ void conv_tiles(device const T* a, device const T* b, device const T* bias, devi
           a_tile[q * kTileM + i] =
               inside ? A(a_at[long(row + i) * p.a_m + long(weights[q])]) : A(0);
         }
-#pragma unroll 2
+#pragma unroll
         for (int at = thread_index; at < kTileN * kDepth; at += kThreads) {
           int j = along_k ? at / kDepth : at % kTileN;
           int q = along_k ? at % kDepth : at / kTileN;

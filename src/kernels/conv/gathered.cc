@@ -35,7 +35,7 @@ constexpr std::int64_t kGroupsOfProcessor = 4;
 struct Tile {
   std::int64_t m, n;
 };
-constexpr Tile kTiles[] = {{64, 64}, {16, 128}};
+constexpr Tile kTiles[] = {{64, 64}, {16, 64}};
 
 // Elements from one of an axis to the next in a dense array [first, second, spatial...].
 std::int64_t dense_step(const Shape& shape, int axis) {
