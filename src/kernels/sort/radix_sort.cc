@@ -18,7 +18,7 @@ constexpr std::int64_t kDigits = 256;
 constexpr int kDigitBits = 8;
 constexpr std::int64_t kSortSimdgroups = kDigits / kSimdWidth;
 // Keys of a thread: few enough for half of the threads that a device runs to have some.
-constexpr std::int64_t kSortRounds[] = {1, 4, 16};
+constexpr std::int64_t kSortRounds[] = {1, 4, 12};
 
 StepArgument add_words(StepPlan& plan, std::int64_t count) {
   return workspace(plan, count * static_cast<std::int64_t>(sizeof(std::uint32_t)));
