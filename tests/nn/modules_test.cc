@@ -143,6 +143,18 @@ TEST(Distances, FollowTheirFormulas) {
   EXPECT_LOCATED(nn::PairwiseDistance().forward(a, Tensor<2>::ones({3, 3})));
 }
 
+TEST(Sequential, TrainsWhatTrainingChanges) {
+  nn::Sequential model(nn::Conv2d(1, 2, 3), nn::BatchNorm(2), nn::Relu(), nn::MaxPool2d(2));
+  const auto x = Tensor<4>(random_normal({4, 1, 6, 6}));
+  EXPECT_EQ(model.forward(x).shape(), (Shape{4, 2, 2, 2}));
+  const auto mean = model.get<1>().running_mean.array().to_doubles();
+  EXPECT_NE(mean, (std::vector<double>{0, 0}));
+  const auto& fixed = model;
+  const auto evaluated = fixed.evaluate(x).array().to_doubles();
+  EXPECT_EQ(model.forward(x, false).array().to_doubles(), evaluated);
+  EXPECT_EQ(model.get<1>().running_mean.array().to_doubles(), mean);
+}
+
 TEST(Sequential, AppliesInOrderAndNamesByIndex) {
   seed(6);
   nn::Sequential model(nn::Linear(2, 8), nn::Relu(), nn::Dropout{0.5},

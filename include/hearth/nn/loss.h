@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "hearth/nn.h"
+#include "hearth/nn/init.h"
+#include "hearth/nn/layer.h"
+#include "hearth/parameter.h"
 
 namespace hearth {
 inline namespace v0 {

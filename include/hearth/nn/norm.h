@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-#include "hearth/nn.h"
+#include "hearth/nn/init.h"
+#include "hearth/nn/layer.h"
+#include "hearth/parameter.h"
 
 namespace hearth {
 inline namespace v0 {

@@ -25,10 +25,20 @@ struct Sequential : Layer {
     requires(sizeof...(Layers) > 0)
       : layers(std::move(its_layers)...) {}
 
-  // `training` goes to the layers that ask for it, such as Dropout.
+  // `training` goes to the layers that ask for it, such as Dropout. BatchNorm, which training
+  // changes, wants a model that is not const.
+  template <class X>
+  auto forward(const X& x, bool training = true, CallSite site = CallSite::here()) {
+    return located(site, [&] { return after<0>(layers, x, training); });
+  }
   template <class X>
   auto forward(const X& x, bool training = true, CallSite site = CallSite::here()) const {
-    return located(site, [&] { return after<0>(x, training, site); });
+    return located(site, [&] { return after<0>(layers, x, training); });
+  }
+  // forward() without training, which changes nothing.
+  template <class X>
+  auto evaluate(const X& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return evaluated<0>(x); });
   }
 
   template <std::size_t I>
@@ -50,14 +60,26 @@ struct Sequential : Layer {
   std::tuple<Layers...> layers;
 
  private:
-  template <std::size_t I, class X>
-  auto after(const X& x, bool training, CallSite site) const {
+  template <std::size_t I, class All, class X>
+  static auto after(All& all, const X& x, bool training) {
     if constexpr (I == sizeof...(Layers)) {
       return x;
-    } else if constexpr (requires { std::get<I>(layers).forward(x, training); }) {
-      return after<I + 1>(std::get<I>(layers).forward(x, training), training, site);
+    } else if constexpr (requires { std::get<I>(all).forward(x, training); }) {
+      return after<I + 1>(all, std::get<I>(all).forward(x, training), training);
     } else {
-      return after<I + 1>(std::get<I>(layers).forward(x), training, site);
+      return after<I + 1>(all, std::get<I>(all).forward(x), training);
+    }
+  }
+  template <std::size_t I, class X>
+  auto evaluated(const X& x) const {
+    if constexpr (I == sizeof...(Layers)) {
+      return x;
+    } else if constexpr (requires { std::get<I>(layers).evaluate(x); }) {
+      return evaluated<I + 1>(std::get<I>(layers).evaluate(x));
+    } else if constexpr (requires { std::get<I>(layers).forward(x, false); }) {
+      return evaluated<I + 1>(std::get<I>(layers).forward(x, false));
+    } else {
+      return evaluated<I + 1>(std::get<I>(layers).forward(x));
     }
   }
 };

@@ -21,27 +21,29 @@ namespace tensor_detail {
 template <int Rank, TensorKind K>
 class Selecting {
   using Self = Tensor<Rank, K>;
+  // Dependent on Rank, since no Tensor is complete here.
+  template <int R, TensorKind L>
+  using OfRank = Tensor<Rank * 0 + R, L>;
 
  public:
   // For each dimension the indices of what is not 0.
-  std::vector<Tensor<Rank * 0 + 1, Int>> nonzero(CallSite site = CallSite::here()) const {
+  std::vector<OfRank<1, Int>> nonzero(CallSite site = CallSite::here()) const {
     return located(site, [&] {
-      std::vector<Tensor<1, Int>> indices;
+      std::vector<OfRank<1, Int>> indices;
       for (Array& each : hearth::nonzero(array())) {
-        indices.push_back(made<Tensor<1, Int>>(std::move(each)));
+        indices.push_back(made<OfRank<1, Int>>(std::move(each)));
       }
       return indices;
     });
   }
   // The same as rows [count, rank].
-  Tensor<Rank * 0 + 2, Int> argwhere(CallSite site = CallSite::here()) const {
-    return located(site, [&] { return made<Tensor<2, Int>>(hearth::argwhere(array())); });
+  OfRank<2, Int> argwhere(CallSite site = CallSite::here()) const {
+    return located(site, [&] { return made<OfRank<2, Int>>(hearth::argwhere(array())); });
   }
   // The elements where a mask is true, [count].
-  Tensor<Rank * 0 + 1, K> mask_select(const Tensor<Rank, Bool>& mask,
-                                      CallSite site = CallSite::here()) const {
+  OfRank<1, K> mask_select(const Tensor<Rank, Bool>& mask, CallSite site = CallSite::here()) const {
     return located(site,
-                   [&] { return made<Tensor<1, K>>(hearth::mask_select(array(), mask.array())); });
+                   [&] { return made<OfRank<1, K>>(hearth::mask_select(array(), mask.array())); });
   }
   // Categories [..., count] drawn for each row of weights [..., categories].
   Tensor<Rank, Int> categorical(std::int64_t count, Generator* source = nullptr,

@@ -87,27 +87,27 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
                                        .tiles = division.tiles,
                                        .rounds = division.rounds,
                                        .lines = lines.params()};
-  constexpr char kFile[] = "indexing/scatter_bucketed.metal";
+  constexpr char kText[] = "indexing/scatter_bucketed.metal";
   const auto add = [&](const KernelCall& call, Size3 groups) {
     plan->add_step(call.step(*plan, groups, {kThreads}, kThreads));
   };
   constexpr std::int64_t kCounters = kSimdgroups * kMaxBins;
   const auto across = static_cast<std::uint32_t>(bundles);
   const Size3 tiles = {across, static_cast<std::uint32_t>(division.tiles)};
-  add(KernelCall(kFile, "bin_count", {type_of_index, together, rank})
+  add(KernelCall(kText, "bin_count", {type_of_index, together, rank})
           .read(type_of_index, "indices", lines.index.argument)
           .write("uint", "counts", counts)
           .write("ushort", "within", within)
           .constants(params)
           .threadgroup("atomic_uint", "histogram", kCounters),
       tiles);
-  add(KernelCall(kFile, "bin_places")
+  add(KernelCall(kText, "bin_places")
           .read_write("uint", "counts", counts)
           .write("uint", "totals", totals)
           .constants(BinPlaceParams{
               .count = bundles * division.bins, .bins = division.bins, .tiles = division.tiles}),
       groups_for(bundles * division.bins));
-  add(KernelCall(kFile, "bin_entries", {dtype_struct(output.dtype), type_of_index, together, rank})
+  add(KernelCall(kText, "bin_entries", {dtype_struct(output.dtype), type_of_index, together, rank})
           .read(type_of_index, "indices", lines.index.argument)
           .read(memory, "values", lines.value.argument)
           .read("uint", "counts", counts)
@@ -118,7 +118,7 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
           .threadgroup("uint", "next", kCounters)
           .threadgroup("uint", "sums", kSimdgroups),
       tiles);
-  add(KernelCall(kFile, "bin_sums",
+  add(KernelCall(kText, "bin_sums",
                  {dtype_struct(output.dtype), sum, together, rank, truth(is_bool(output.dtype))})
           .read(entry, "entries", entries)
           .read("uint", "totals", totals)
