@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "devices/cpu/families.h"
+#include "kernels/families.h"
 #include "ops/definition/defs.h"
 #include "tools/bindings/dtype_rules.h"
 #include "tools/bindings/function_document.h"
@@ -79,6 +81,17 @@ JsonObject describe(const ParamSpec& param, const DTypeRules& rules) {
   return entry;
 }
 
+// The names of those that a device has of the op, best first.
+JsonArray implementations_of(const OpDef& op, const std::vector<Family>& families) {
+  JsonArray names;
+  for (const Family& family : families) {
+    for (const Implementation& one : family) {
+      if (one.op == &op) names.emplace_back(one.name);
+    }
+  }
+  return names;
+}
+
 JsonObject describe(const OpDef& op) {
   const DTypeRules rules = dtype_rules(op);
   JsonArray inputs;
@@ -109,6 +122,8 @@ JsonObject describe(const OpDef& op) {
           {"params", std::move(params)},
           {"differentiable", op.differentiable},
           {"composite", has_composite(op)},
+          {"implementations", JsonObject{{"cpu", implementations_of(op, cpu::families())},
+                                         {"gpu", implementations_of(op, gpu::families())}}},
           {"overwrites", op.overwrites}};
 }
 

@@ -79,10 +79,13 @@ if(TARGET devices_tests AND NOT BUILD_SHARED_LIBS)
   set_property(TEST unoptimised APPEND PROPERTY ENVIRONMENT HEARTH_TEST_EFFORT=10)
 endif()
 
-# The generated header is what the op table gives.
+# The generated header and page are what the op table gives.
 if(TARGET hearth_tool)
-  hearth_test(generated_methods python3 "${PROJECT_SOURCE_DIR}/scripts/generate_methods" --check
-    --hearth $<TARGET_FILE:hearth_tool>)
+  foreach(generated methods ops_page)
+    hearth_test(generated_${generated} python3
+      "${PROJECT_SOURCE_DIR}/scripts/generate_${generated}" --check
+      --hearth $<TARGET_FILE:hearth_tool>)
+  endforeach()
 endif()
 
 set(PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python")

@@ -45,6 +45,7 @@ const check::Schema kOp = {
     {"params", "list"},
     {"differentiable", "bool"},
     {"composite", "bool"},
+    {"implementations", "any"},
     {"overwrites", "integer"}};
 const check::Schema kInput = {
     {"name", "[a-z][a-z_]*"}, {"optional", "bool"}, {"dtypes", "any"}, {"shared", "bool"}};
@@ -70,6 +71,8 @@ TEST_F(OpDocument, FollowsItsSchema) {
     for (const JsonValue& dtype : list(op, "dtypes")) EXPECT_TRUE(has_kind(dtype, kDType));
     for (const JsonValue& result : list(op, "results")) EXPECT_TRUE(has_kind(result, kResult));
     for (const JsonValue& input : list(op, "inputs")) EXPECT_EQ(differences(input, kInput), "");
+    const JsonValue& implementations = *member(op, "implementations");
+    EXPECT_EQ(differences(implementations, {{"cpu", "list"}, {"gpu", "list"}}), "");
     for (const JsonValue& param : list(op, "params")) {
       SCOPED_TRACE(text(param, "name"));
       EXPECT_EQ(differences(param, kParam), "");
