@@ -125,9 +125,19 @@ KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacit
   values = Tensor<4>(contiguous(zeros(shape, dtype, device)));
 }
 
+// Tokens of sequences in the host's memory.
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
+
 void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
   const std::int64_t rows = k.shape()[2];
-  if (length + rows > capacity()) {
+  Shape wanted = keys.shape();
+  wanted[2] = rows;
+  if (k.shape() != wanted || v.shape() != wanted) {
+    throw Error(ErrorCode::shape, "kv_cache: keys and values do not fit; got " +
+                                      to_string(k.shape()) + " and " + to_string(v.shape()) +
+                                      ", expected both of shape " + to_string(wanted));
+  }
+  if (length < 0 || rows > capacity() - length) {
     throw Error(ErrorCode::shape, "kv_cache: full; got " + std::to_string(rows) + " rows behind " +
                                       std::to_string(length) + ", expected at most " +
                                       std::to_string(capacity()) + " in all");
@@ -254,6 +264,12 @@ PaddedTokens generate_padding_mask(std::int64_t pad,
   }
   if (longest) length = std::min(length, *longest);
   const Shape shape = {static_cast<std::int64_t>(sequences.size()), length};
+  std::int64_t count = 0;
+  if (__builtin_mul_overflow(shape[0], length, &count) || count > kMaxTokens) {
+    throw Error(ErrorCode::invalid_argument, "generate_padding_mask: too long; got " +
+                                                 to_string(shape) + ", expected at most " +
+                                                 std::to_string(kMaxTokens) + " tokens in all");
+  }
   std::vector<std::int64_t> padded;
   for (const auto& tokens : sequences) {
     const auto kept = std::min(length, static_cast<std::int64_t>(tokens.size()));

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/vision.h"
@@ -87,6 +88,7 @@ struct Labelled {
 
 Labelled labelled(const char* op, const Array& image, Connectivity connectivity, DType dtype) {
   require_defined(op, image);
+  require_listed(op, "connectivity", connectivity, Connectivity::eight);
   if (!is_bool(image.dtype())) {
     throw Error(ErrorCode::dtype, std::string(op) + ": image is no bool array; got " +
                                       std::string(name(image.dtype())) + ", expected bool");

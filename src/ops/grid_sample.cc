@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/image.h"
@@ -80,6 +81,8 @@ inline namespace v0 {
 
 Array grid_sample_2d(const Array& x, const Array& grid, const GridSampleOptions& options) try {
   grids::check_operands(x, grid);
+  require_listed("grid_sample_2d", "mode", options.mode, GridSampleMode::bilinear);
+  require_listed("grid_sample_2d", "padding", options.padding, GridSamplePadding::reflection);
   const Shape& shape = x.shape();
   const std::int64_t batch = shape[0], channels = shape[1], height = shape[2], width = shape[3];
   const std::int64_t rows = grid.shape()[1], columns = grid.shape()[2];

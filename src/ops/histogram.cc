@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/compute_class.h"
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
@@ -75,25 +76,45 @@ Array bins_of(const Array& x, const Array& edges) {
   return where(equal(x, narrow(edges, 0, bins, 1)), bins - 1, bin);
 }
 
-Array even_edges(const Array& x, std::int64_t bins) {
-  if (x.size() == 0) return linspace(0, 1, bins + 1, x.dtype(), x.device());
-  const Array least = wide(min(x)), largest = wide(max(x));
-  const Array same = equal(least, largest);
-  const Array low = where(same, least - 0.5, least), high = where(same, largest + 0.5, largest);
-  const Array at = arange(0, bins + 1, 1, DType::i64, x.device());
+Array edges_between(const Array& low, const Array& high, std::int64_t bins, DType dtype) {
+  const Array at = arange(0, bins + 1, 1, DType::i64, low.device());
   const Array part = div(cast(at, low.dtype()), static_cast<double>(bins));
   // Both weighted, so that no difference overflows.
   const Array between = low * (1.0 - part) + high * part;
   const Array edges = where(equal(at, bins), high, between);
   const Array is_range = logical_and(is_finite(low), is_finite(high));
-  return cast(where(is_range, edges, std::numeric_limits<double>::quiet_NaN()), x.dtype());
+  return cast(where(is_range, edges, std::numeric_limits<double>::quiet_NaN()), dtype);
 }
 
-void require_range(double low, double high) {
-  if (std::isfinite(low) && std::isfinite(high) && low < high) return;
+Array even_edges(const Array& x, std::int64_t bins) {
+  if (x.size() == 0) return linspace(0, 1, bins + 1, x.dtype(), x.device());
+  const Array least = wide(min(x)), largest = wide(max(x));
+  const Array same = equal(least, largest);
+  const Array low = where(same, least - 0.5, least), high = where(same, largest + 0.5, largest);
+  return edges_between(low, high, bins, x.dtype());
+}
+
+// The largest magnitude that rounds to a finite number of the dtype, to a few bits.
+double largest_of(DType dtype) {
+  if (dtype == DType::f64) return std::numeric_limits<double>::max();
+  return dtype == DType::f16 ? 65504.0 : 0x1.fep127;
+}
+// The distance from 1 to the next number of the dtype.
+double spacing_of(DType dtype) {
+  if (dtype == DType::f64) return 0x1p-52;
+  return dtype == DType::f32 ? 0x1p-23 : dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
+}
+
+// Bounds are edges, which are of x's dtype: they are finite there, and apart.
+void require_range(double low, double high, DType dtype) {
+  const double magnitude = std::max(std::abs(low), std::abs(high));
+  if (magnitude <= largest_of(dtype) && low < high &&
+      high / 2 - low / 2 >= magnitude / 2 * spacing_of(dtype)) {
+    return;
+  }
   throw Error(ErrorCode::invalid_argument, "histogram: no range; got " + number_text(low) + " to " +
-                                               number_text(high) +
-                                               ", expected finite numbers that ascend");
+                                               number_text(high) + ", expected finite numbers of " +
+                                               std::string(name(dtype)) + " that ascend");
 }
 
 }  // namespace
@@ -126,10 +147,16 @@ std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
   require_float_array("histogram", x);
   counting::require_no_less("no bins", bins, 1);
   check_shape("histogram", {bins});
-  if (bounds) counting::require_range(bounds->low, bounds->high);
+  if (bounds) counting::require_range(bounds->low, bounds->high, x.dtype());
   counting::require_weights(x, weights);
-  const Array edges = bounds ? linspace(bounds->low, bounds->high, bins + 1, x.dtype(), x.device())
-                             : counting::even_edges(x.detach(), bins);
+  Array edges;
+  if (bounds) {
+    const DType dtype = compute_dtype(x.dtype());
+    edges = counting::edges_between(full({}, bounds->low, dtype, x.device()),
+                                    full({}, bounds->high, dtype, x.device()), bins, x.dtype());
+  } else {
+    edges = counting::even_edges(x.detach(), bins);
+  }
   return {counting::counted(counting::bins_of(x, edges), weights, bins), edges};
 } catch (const Error& error) {
   throw_as("histogram", error);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "graph/switches.h"
 #include "ops/definition/call.h"
@@ -170,6 +171,7 @@ inline namespace v0 {
 Array cross_entropy(const Array& logits, const Array& targets, Reduction reduction,
                     std::int64_t ignore_index, double label_smoothing) try {
   const Shape& shape = targets.shape();
+  require_listed("cross_entropy", "reduction", reduction, Reduction::batch_mean);
   if (logits.rank() < 1 || logits.rank() != shape.rank() + 1) {
     throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
                                       to_string(logits.shape()) + " and " + to_string(shape) +

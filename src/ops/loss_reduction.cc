@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/number_text.h"
+#include "core/require_listed.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
 
@@ -39,6 +40,7 @@ void require_above(const char* op, const char* what, double value, double least,
 }
 
 Array reduce_losses(const Array& losses, Reduction reduction) {
+  require_listed("reduction", "reduction", reduction, Reduction::batch_mean);
   switch (reduction) {
     case Reduction::none:
       break;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/vision.h"
@@ -105,6 +106,9 @@ Array filtered(const Array& around, const Kernel& kernel, Extreme extreme) {
   return extreme_over(where(kernel.mask, windows, nothing), {3, 4}, extreme);
 }
 
+// Each is recorded.
+constexpr std::int64_t kMaxIterations = 4096;
+
 Array morphed(const char* op, const Array& x, const Kernel& kernel, const MorphOptions& options,
               Extreme extreme) {
   if (x.rank() < 2) {
@@ -112,10 +116,12 @@ Array morphed(const char* op, const Array& x, const Kernel& kernel, const MorphO
                                       to_string(x.shape()) + ", expected [..., height, width]");
   }
   const Reach reach = reach_of(kernel, options);
-  if (options.iterations < 0) {
-    throw Error(ErrorCode::invalid_argument, std::string(op) + ": negative number of times; got " +
+  require_listed(op, "border", options.border, MorphBorder::wrap);
+  if (options.iterations < 0 || options.iterations > kMaxIterations) {
+    throw Error(ErrorCode::invalid_argument, std::string(op) + ": iterations out of range; got " +
                                                  std::to_string(options.iterations) +
-                                                 ", expected 0 or more");
+                                                 ", expected 0 to " +
+                                                 std::to_string(kMaxIterations));
   }
   if (x.size() == 0) return x;
   const std::int64_t height = x.shape(-2), width = x.shape(-1);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
@@ -83,6 +84,7 @@ inline namespace v0 {
 
 Array pad(const Array& x, const Dims& before, const Dims& after, PadMode mode,
           const Array& value) try {
+  require_listed("pad", "mode", mode, PadMode::wrap);
   const Shape shape = padded_extents(x, before, after);
   if (shape == x.shape()) return x;
   if (mode == PadMode::constant) {

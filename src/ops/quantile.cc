@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/number_text.h"
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/statistics.h"
@@ -98,6 +99,7 @@ inline namespace v0 {
 Array quantile(const Array& x, const std::vector<double>& q, std::optional<std::int64_t> axis,
                bool keepdim, Interpolation method) try {
   require_defined("quantile", x);
+  require_listed("quantile", "method", method, Interpolation::nearest);
   if (axis) return quantiles::over(x, q, *axis, keepdim, method);
   const Array all = quantiles::over(flat(x), q, 0, false, method);
   if (!keepdim) return all;

@@ -67,8 +67,12 @@ Frames frames_of(const char* function, const StftOptions& options) {
 // [n_fft]
 Array full_window(const char* function, const Array& window, const Frames& frames,
                   const Array& like) {
-  Array own = window.defined() ? cast(window, like.dtype())
-                               : ones({frames.win_length}, like.dtype(), like.device());
+  if (window.defined() && window.dtype() != like.dtype()) {
+    throw Error(ErrorCode::dtype, std::string(function) + ": the window differs in dtype; got " +
+                                      std::string(name(window.dtype())) + ", expected " +
+                                      std::string(name(like.dtype())));
+  }
+  Array own = window.defined() ? window : ones({frames.win_length}, like.dtype(), like.device());
   if (own.shape() != Shape{frames.win_length}) {
     throw Error(ErrorCode::shape, std::string(function) + ": the window does not fit; got " +
                                       to_string(own.shape()) + ", expected [" +

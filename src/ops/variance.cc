@@ -1,5 +1,5 @@
 // Variance and standard deviation, made of other ops.
-#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "hearth/ops.h"
@@ -19,8 +19,9 @@ Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
   }
   const Array values = cast(x, compute_dtype(x.dtype()));
   const Array squares = sum(square(sub(values, mean(values, axes, true))), axes, keepdim);
-  const auto divisor = static_cast<double>(std::max<std::int64_t>(count - correction, 0));
-  return div(squares, divisor);
+  // In f64, where no difference overflows.
+  const double divisor = static_cast<double>(count) - static_cast<double>(correction);
+  return div(squares, divisor > 0 ? divisor : std::numeric_limits<double>::quiet_NaN());
 }
 
 // The root, and 0 at 0 with all its derivatives.
