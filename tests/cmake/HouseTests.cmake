@@ -5,11 +5,13 @@ set(STRICT ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -W
 set(COMPILE ${STRICT} -fsyntax-only "-I${PROJECT_SOURCE_DIR}/include")
 
 # Each public header compiles alone, and twice.
-file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/hearth/*.h")
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include"
+  "${PROJECT_SOURCE_DIR}/include/hearth/*.h")
 foreach(header IN LISTS headers)
-  cmake_path(GET header FILENAME file)
+  string(REPLACE "hearth/" "" file "${header}")
+  string(REPLACE "/" "." file "${file}")
   set(source "${CMAKE_CURRENT_BINARY_DIR}/headers/${file}.cc")
-  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"hearth/${file}\"\n#include \"hearth/${file}\"\n")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
   hearth_test(header.${file} ${COMPILE} "${source}")
 endforeach()
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -65,7 +66,7 @@ struct AdaptiveAvgPool {
 template <int Axes>
 struct HEARTH_API Interpolate {
   std::optional<ExtentArray<Axes>> sizes = std::nullopt;
-  std::optional<std::array<double, Axes>> factors = std::nullopt;
+  std::optional<std::array<double, static_cast<std::size_t>(Axes)>> factors = std::nullopt;
   InterpolateMode mode = InterpolateMode::nearest;
   bool align_corners = true;
 
