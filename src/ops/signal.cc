@@ -64,7 +64,7 @@ Frames frames_of(const char* function, const StftOptions& options) {
   return frames;
 }
 
-// [n_fft]
+// [n_fft], of a window of the dtype of `like`, as wide as it is computed in.
 Array full_window(const char* function, const Array& window, const Frames& frames,
                   const Array& like) {
   if (window.defined() && window.dtype() != like.dtype()) {
@@ -79,7 +79,7 @@ Array full_window(const char* function, const Array& window, const Frames& frame
                                       std::to_string(frames.win_length) + "]");
   }
   const std::int64_t missing = frames.n_fft - frames.win_length;
-  return pad(own, {missing / 2}, {missing - missing / 2});
+  return pad(wide(own), {missing / 2}, {missing - missing / 2});
 }
 
 // frames [batch, count, n_fft], each added hop after the one before: [batch, samples].
@@ -176,7 +176,7 @@ Array stft(const Array& signal, const Array& window, const StftOptions& options)
                                                  std::to_string(samples.shape(1)) + ", expected " +
                                                  std::to_string(frames.n_fft) + " or more");
   }
-  const Array full = signals::full_window("stft", window, frames, samples);
+  const Array full = signals::full_window("stft", window, frames, signal);
   const Array parts = mul(unfold(samples, 1, frames.n_fft, frames.hop), full);
   const auto [re, im] = options.onesided ? rfft(parts) : fft(parts, zeros_like(parts));
   const Array both = cast(stack({re, im}, -1), signal.dtype());
@@ -199,7 +199,7 @@ Array istft(const Array& spectrum, const Array& window, const StftOptions& optio
   const Array values = wide(rank == 3 ? unsqueeze(spectrum, {0}) : spectrum);
   const Array re = squeeze(narrow(values, -1, 0, 1), {-1});
   const Array im = squeeze(narrow(values, -1, 1, 1), {-1});
-  const Array full = signals::full_window("istft", window, frames, values);
+  const Array full = signals::full_window("istft", window, frames, spectrum);
   const Array parts = options.onesided ? irfft(re, im, -1, frames.n_fft) : ifft(re, im).first;
   const Array squares = expand(square(full), {1, values.shape(1), frames.n_fft});
   const Array weight = signals::overlap_added(squares, frames.hop);

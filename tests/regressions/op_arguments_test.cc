@@ -83,6 +83,8 @@ TEST(OpArguments, EnumsAreOfTheirValues) {
 }
 
 TEST(OpArguments, WindowsHaveTheDtypeOfTheirSignal) {
+  const Array half = ones({8}, DType::f16);
+  EXPECT_EQ(stft(half, ones({4}, DType::f16), {.n_fft = 4}).dtype(), DType::f16);
   for (const DType dtype : {DType::f64, DType::i32}) {
     expect_error(ErrorCode::dtype, [&] { (void)stft(ones({8}), ones({4}, dtype), {.n_fft = 4}); });
   }
