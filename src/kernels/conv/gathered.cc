@@ -72,7 +72,8 @@ class Gathered {
     ParamReader statics(signature.statics);
     return ConvWindow(statics);
   }
-  std::int64_t product(std::int64_t count, const std::int64_t* extents) const {
+  template <class T>  // of parameter structs
+  std::int64_t product(std::int64_t count, const T* extents) const {
     for (int i = 0; i < axes; ++i) count *= extents[i];
     return count;
   }
