@@ -13,6 +13,9 @@ inline namespace v0 {
 namespace nn {
 namespace {
 
+// Of the sequences of generate_padding_mask(), in the host's memory.
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
+
 [[noreturn]] void fail(const char* layer, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, std::string(layer) + ": " + what);
 }
@@ -124,9 +127,6 @@ KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacit
   keys = Tensor<4>(contiguous(zeros(shape, dtype, device)));
   values = Tensor<4>(contiguous(zeros(shape, dtype, device)));
 }
-
-// Tokens of sequences in the host's memory.
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
 
 void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
   const std::int64_t rows = k.shape()[2];

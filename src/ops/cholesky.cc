@@ -42,24 +42,6 @@ std::vector<SampleCase> cholesky_samples() {
   return samples;
 }
 
-void infer_triangular_solve(Inference& inference) {
-  require_matrix(inference, 0, true);
-  const Array &a = inference.input(0), &b = inference.input(1);
-  if (a.dtype() != b.dtype()) {
-    inference.fail(ErrorCode::dtype, "a and b differ in dtype; got " +
-                                         std::string(name(a.dtype())) + " and " +
-                                         std::string(name(b.dtype())) + ", expected one dtype");
-  }
-  if (b.rank() != a.rank() || batch_of(a.shape()) != batch_of(b.shape()) ||
-      b.shape()[b.rank() - 2] != a.shape().back()) {
-    inference.fail(ErrorCode::shape, "shapes do not fit; got a " + to_string(a.shape()) +
-                                         " and b " + to_string(b.shape()) +
-                                         ", expected [..., n, n] and [..., n, k]");
-  }
-  inference.shape = b.shape();
-  inference.dtype = inference.scalar_dtype = a.dtype();
-}
-
 Array record_triangular_solve(const Array& a, const Array& b, bool upper, bool unit) {
   return call(defs::triangular_solve_op, Params().boolean(upper).boolean(unit), {&a, &b});
 }
@@ -118,7 +100,7 @@ constinit const OpDef defs::triangular_solve_op = {
     .params = decompositions::kTriangleParams,
     .min_inputs = 2,
     .max_inputs = 2,
-    .infer = decompositions::infer_triangular_solve,
+    .infer = decompositions::infer_system,
     .vjp = decompositions::triangular_solve_gradient,
     .saves = Saves::input0 | Saves::output,
     .composite = decompositions::host_composite<&defs::triangular_solve_op>,

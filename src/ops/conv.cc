@@ -308,20 +308,14 @@ std::vector<SampleCase> weight_gradient_samples() {
   return cases;
 }
 
-// A list of options, `otherwise` for each axis where it is empty; one number is of all axes.
-Dims filled(const Dims& list, int axes, std::int64_t otherwise) {
-  if (list.rank() == 0) return Dims::filled(axes, otherwise);
-  return list.rank() == 1 ? Dims::filled(axes, list[0]) : list;
-}
-
 ConvWindow window_of(const ConvOptions& options, const Array& x) {
   const int axes = x.defined() ? std::max(x.rank() - 2, 0) : 0;
   ConvWindow window;
-  window.stride = filled(options.stride, axes, 1);
-  window.before = filled(options.padding, axes, 0);
+  window.stride = per_axis(options.stride, axes, 1);
+  window.before = per_axis(options.padding, axes, 0);
   window.after =
-      options.padding_end.rank() == 0 ? window.before : filled(options.padding_end, axes, 0);
-  window.dilation = filled(options.dilation, axes, 1);
+      options.padding_end.rank() == 0 ? window.before : per_axis(options.padding_end, axes, 0);
+  window.dilation = per_axis(options.dilation, axes, 1);
   window.groups = options.groups;
   return window;
 }
@@ -345,7 +339,7 @@ Dims transposed_extents(const Array& x, const Array& weight, const ConvWindow& w
     fail(ErrorCode::dtype, "x is not a float array; got " + std::string(name(x.dtype())) +
                                ", expected f64, f32, f16 or bf16");
   }
-  const Dims more = filled(output_padding, axes, 0);
+  const Dims more = per_axis(output_padding, axes, 0);
   Dims extents = Dims::filled(axes, 0);
   const auto is_window = [&](const Dims& list) {
     return list.rank() == axes && std::all_of(list.begin(), list.end(), [](std::int64_t item) {

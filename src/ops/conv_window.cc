@@ -36,6 +36,11 @@ void ConvWindow::check(const Inference& inference, int axes) const {
   }
 }
 
+Dims per_axis(const Dims& list, int axes, const Dims& otherwise) {
+  if (list.rank() == 0) return otherwise;
+  return list.rank() == 1 ? Dims::filled(axes, list[0]) : list;
+}
+
 Dims spatial(const Shape& shape) {
   return {shape.data() + 2, static_cast<std::size_t>(shape.rank() - 2)};
 }

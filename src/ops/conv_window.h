@@ -41,6 +41,12 @@ inline constexpr ParamSpec kWindow[] = {
     {.name = "dilation", .type = ParamType::i64_list, .range = "[1, inf)"},
     {.name = "groups", .type = ParamType::i64, .range = "[1, inf)"}};
 
+// A list of options: `otherwise` where it is empty, and one number is of all axes.
+Dims per_axis(const Dims& list, int axes, const Dims& otherwise);
+inline Dims per_axis(const Dims& list, int axes, std::int64_t otherwise) {
+  return per_axis(list, axes, Dims::filled(axes, otherwise));
+}
+
 // The extents after the first two: of x [batch, channels, spatial...] and weights.
 Dims spatial(const Shape& shape);
 Shape with_spatial(std::int64_t first, std::int64_t second, const Dims& extents);

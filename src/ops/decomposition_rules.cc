@@ -58,6 +58,24 @@ void require_matrix(const char* function, const Array& x, bool square) {
                                     text_of(x.shape(), square));
 }
 
+void infer_system(Inference& inference) {
+  require_matrix(inference, 0, true);
+  const Array &a = inference.input(0), &b = inference.input(1);
+  if (a.dtype() != b.dtype()) {
+    inference.fail(ErrorCode::dtype, "a and b differ in dtype; got " +
+                                         std::string(name(a.dtype())) + " and " +
+                                         std::string(name(b.dtype())) + ", expected one dtype");
+  }
+  if (b.rank() != a.rank() || batch_of(a.shape()) != batch_of(b.shape()) ||
+      b.shape()[b.rank() - 2] != a.shape().back()) {
+    inference.fail(ErrorCode::shape, "shapes do not fit; got a " + to_string(a.shape()) +
+                                         " and b " + to_string(b.shape()) +
+                                         ", expected [..., n, n] and [..., n, k]");
+  }
+  inference.shape = b.shape();
+  inference.dtype = inference.scalar_dtype = a.dtype();
+}
+
 std::vector<Array> through_host(const OpDef& op, const Composite& arguments) {
   std::vector<Array> moved(arguments.inputs.size());
   std::vector<const Array*> pointers(moved.size());

@@ -29,6 +29,10 @@ void require_matrix(const Inference& inference, int i, bool square);
 // The same of a function that records several ops, for any float dtype.
 void require_matrix(const char* function, const Array& x, bool square);
 
+// OpDef::infer of a system of equations: a [..., n, n] and b [..., n, k] of one dtype and the same
+// leading axes, to the shape of b.
+void infer_system(Inference& inference);
+
 // What `op` makes of its arguments on the CPU, for a device without an implementation of it: waits
 // for the inputs, and copies them and the results.
 std::vector<Array> through_host(const OpDef& op, const Composite& arguments);
@@ -42,9 +46,6 @@ template <const OpDef* op>
 std::vector<Array> host_composite_outputs(const Composite& arguments) {
   return through_host(*op, arguments);
 }
-
-// x as it is computed in, and what came of it in the dtype of x.
-inline Array narrowed(const Array& result, const Array& x) { return cast(result, x.dtype()); }
 
 // [n, n]: 1 below the diagonal, 1/2 on it, 0 above.
 Array half_triangle(std::int64_t n, const Array& like);

@@ -12,11 +12,6 @@
 namespace hearth {
 namespace {
 
-// Losses in the dtype that they are computed in, reduced, in x's dtype.
-Array finished(const Array& losses, Reduction reduction, const Array& x) {
-  return cast(reduce_losses(losses, reduction), x.dtype());
-}
-
 Array targets_for(const Array& targets, const Array& x) {
   return cast(targets, compute_dtype(x.dtype()));
 }
@@ -64,7 +59,7 @@ Array binary_cross_entropy(const Array& x, const Array& targets, const Array& we
   require_beside("binary_cross_entropy", x, "targets", targets, OtherDType::or_integers);
   const Array p = wide(x), t = targets_for(targets, x);
   const Array losses = neg(add(mul(t, bounded_log(p)), mul(sub(1.0, t), bounded_log(sub(1.0, p)))));
-  return finished(weighted("binary_cross_entropy", losses, weight, x), reduction, x);
+  return finished_losses(weighted("binary_cross_entropy", losses, weight, x), reduction, x);
 } catch (const Error& error) {
   throw_as("binary_cross_entropy", error);
 }
@@ -75,26 +70,26 @@ Array binary_cross_entropy_with_logits(const Array& x, const Array& targets, con
   require_beside(op, x, "targets", targets, OtherDType::or_integers);
   const Array logits = wide(x);
   const Array losses = sub(mul(sub(1.0, targets_for(targets, x)), logits), log_sigmoid(logits));
-  return finished(weighted(op, losses, weight, x), reduction, x);
+  return finished_losses(weighted(op, losses, weight, x), reduction, x);
 } catch (const Error& error) {
   throw_as("binary_cross_entropy_with_logits", error);
 }
 
 Array l1_loss(const Array& x, const Array& targets, Reduction reduction) try {
-  return finished(abs(difference("l1_loss", x, targets)), reduction, x);
+  return finished_losses(abs(difference("l1_loss", x, targets)), reduction, x);
 } catch (const Error& error) {
   throw_as("l1_loss", error);
 }
 
 Array mse_loss(const Array& x, const Array& targets, Reduction reduction) try {
-  return finished(square(difference("mse_loss", x, targets)), reduction, x);
+  return finished_losses(square(difference("mse_loss", x, targets)), reduction, x);
 } catch (const Error& error) {
   throw_as("mse_loss", error);
 }
 
 Array lp_loss(const Array& x, const Array& targets, double p, Reduction reduction) try {
   require_above("lp_loss", "p", p, 0, false);
-  return finished(power_of_magnitude(difference("lp_loss", x, targets), p), reduction, x);
+  return finished_losses(power_of_magnitude(difference("lp_loss", x, targets), p), reduction, x);
 } catch (const Error& error) {
   throw_as("lp_loss", error);
 }
@@ -105,7 +100,7 @@ Array huber_loss(const Array& x, const Array& targets, double delta, Reduction r
   const Array size = abs(d);
   const Array losses =
       where(less_equal(size, delta), mul(square(d), 0.5), mul(sub(size, 0.5 * delta), delta));
-  return finished(losses, reduction, x);
+  return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("huber_loss", error);
 }
@@ -114,10 +109,10 @@ Array smooth_l1_loss(const Array& x, const Array& targets, double beta, Reductio
   require_above("smooth_l1_loss", "beta", beta, 0, true);
   const Array d = difference("smooth_l1_loss", x, targets);
   const Array size = abs(d);
-  if (beta == 0) return finished(size, reduction, x);
+  if (beta == 0) return finished_losses(size, reduction, x);
   const Array losses =
       where(less(size, beta), div(mul(square(d), 0.5), beta), sub(size, 0.5 * beta));
-  return finished(losses, reduction, x);
+  return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("smooth_l1_loss", error);
 }
@@ -125,11 +120,11 @@ Array smooth_l1_loss(const Array& x, const Array& targets, double beta, Reductio
 Array kl_div(const Array& x, const Array& targets, bool log_target, Reduction reduction) try {
   require_beside("kl_div", x, "targets", targets);
   const Array logs = wide(x), t = wide(targets);
-  if (log_target) return finished(mul(exp(t), sub(t, logs)), reduction, x);
+  if (log_target) return finished_losses(mul(exp(t), sub(t, logs)), reduction, x);
   // A probability of 0 costs nothing, even beside log 0.
   const Array zero = equal(t, 0.0);
   const Array cross = where(zero, 0.0, mul(t, where(zero, 0.0, logs)));
-  return finished(sub(entropy_term(t), cross), reduction, x);
+  return finished_losses(sub(entropy_term(t), cross), reduction, x);
 } catch (const Error& error) {
   throw_as("kl_div", error);
 }
@@ -142,7 +137,7 @@ Array gaussian_nll_loss(const Array& x, const Array& targets, const Array& varia
   const Array v = clamp_min(wide(variance), epsilon);
   Array losses = mul(add(log(v), div(square(d), v)), 0.5);
   if (full) losses = add(losses, 0.5 * std::log(2 * std::numbers::pi));
-  return finished(losses, reduction, x);
+  return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("gaussian_nll_loss", error);
 }
@@ -160,7 +155,7 @@ Array poisson_nll_loss(const Array& x, const Array& targets, bool log_input, boo
     const Array stirling = add(sub(mul(n, log(n)), n), mul(log(mul(n, 2 * std::numbers::pi)), 0.5));
     losses = add(losses, where(many, stirling, 0.0));
   }
-  return finished(losses, reduction, x);
+  return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("poisson_nll_loss", error);
 }
@@ -171,14 +166,14 @@ Array hinge_embedding_loss(const Array& x, const Array& targets, double margin,
   const Array values = wide(x), t = targets_for(targets, x);
   const Array far = where(equal(t, 1.0), 0.0, positive_part(sub(margin, values)));
   const Array near = where(equal(t, -1.0), 0.0, values);
-  return finished(add(far, near), reduction, x);
+  return finished_losses(add(far, near), reduction, x);
 } catch (const Error& error) {
   throw_as("hinge_embedding_loss", error);
 }
 
 Array soft_margin_loss(const Array& x, const Array& targets, Reduction reduction) try {
   require_beside("soft_margin_loss", x, "targets", targets, OtherDType::or_integers);
-  return finished(neg(log_sigmoid(mul(wide(x), targets_for(targets, x)))), reduction, x);
+  return finished_losses(neg(log_sigmoid(mul(wide(x), targets_for(targets, x)))), reduction, x);
 } catch (const Error& error) {
   throw_as("soft_margin_loss", error);
 }
@@ -188,7 +183,7 @@ Array margin_ranking_loss(const Array& a, const Array& b, const Array& targets, 
   require_beside("margin_ranking_loss", a, "b", b);
   require_beside("margin_ranking_loss", a, "targets", targets, OtherDType::or_integers);
   const Array gap = mul(targets_for(targets, a), sub(wide(a), wide(b)));
-  return finished(positive_part(sub(margin, gap)), reduction, a);
+  return finished_losses(positive_part(sub(margin, gap)), reduction, a);
 } catch (const Error& error) {
   throw_as("margin_ranking_loss", error);
 }

@@ -8,6 +8,7 @@
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/loss_reduction.h"
 
 namespace hearth {
 
@@ -204,16 +205,7 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
     const Array even = where(counts, sub(logsumexp(x, 1), mean(x, {1})), 0.0);
     loss = add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing));
   }
-  switch (reduction) {
-    case Reduction::none:
-      return reshape(loss, shape);
-    case Reduction::sum:
-      return sum(loss);
-    case Reduction::batch_mean:
-      return div(sum(loss), shape.rank() == 0 ? std::int64_t{1} : shape[0]);
-    case Reduction::mean:
-      break;
-  }
+  if (reduction != Reduction::mean) return reduce_losses(reshape(loss, shape), reduction);
   return div(sum(loss), sum(cast(counts, loss.dtype())));
 } catch (const Error& error) {
   throw_as("cross_entropy", error);

@@ -54,6 +54,10 @@ Array reduce_losses(const Array& losses, Reduction reduction) {
   return losses;
 }
 
+Array finished_losses(const Array& losses, Reduction reduction, const Array& x) {
+  return cast(reduce_losses(losses, reduction), x.dtype());
+}
+
 Array positive_part(const Array& x) { return relu(x); }
 
 Array power_of_magnitude(const Array& x, double p) {

@@ -15,6 +15,8 @@ void require_above(const char* op, const char* what, double value, double least,
 
 // The losses of elements, rows or samples as `reduction` says.
 Array reduce_losses(const Array& losses, Reduction reduction);
+// The same of losses in the dtype that they are computed in, in x's dtype.
+Array finished_losses(const Array& losses, Reduction reduction, const Array& x);
 
 // max(0, x), of gradient 0 at 0.
 Array positive_part(const Array& x);

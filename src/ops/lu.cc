@@ -92,24 +92,6 @@ std::vector<SampleCase> lu_samples() {
   return samples;
 }
 
-void infer_solve(Inference& inference) {
-  require_matrix(inference, 0, true);
-  const Array &a = inference.input(0), &b = inference.input(1);
-  if (a.dtype() != b.dtype()) {
-    inference.fail(ErrorCode::dtype, "a and b differ in dtype; got " +
-                                         std::string(name(a.dtype())) + " and " +
-                                         std::string(name(b.dtype())) + ", expected one dtype");
-  }
-  if (b.rank() != a.rank() || batch_of(a.shape()) != batch_of(b.shape()) ||
-      b.shape()[b.rank() - 2] != a.shape().back()) {
-    inference.fail(ErrorCode::shape, "shapes do not fit; got a " + to_string(a.shape()) +
-                                         " and b " + to_string(b.shape()) +
-                                         ", expected [..., n, n] and [..., n, k]");
-  }
-  inference.shape = b.shape();
-  inference.dtype = inference.scalar_dtype = a.dtype();
-}
-
 Array record_solve(const Array& a, const Array& b) {
   return call(defs::solve_op, Params(), {&a, &b});
 }
@@ -213,7 +195,7 @@ constinit const OpDef defs::solve_op = {
     .params = {},
     .min_inputs = 2,
     .max_inputs = 2,
-    .infer = decompositions::infer_solve,
+    .infer = decompositions::infer_system,
     .vjp = decompositions::solve_gradient,
     .saves = Saves::input0 | Saves::output,
     .composite = decompositions::solve_composite,

@@ -6,6 +6,7 @@
 #include "hearth/ops.h"
 #include "hearth/ops/image.h"
 #include "ops/axis_window.h"
+#include "ops/conv_window.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
@@ -19,16 +20,12 @@ struct Window {
   std::int64_t windows() const { return positions[0] * positions[1]; }
 };
 
-Dims both(const Dims& list, std::int64_t otherwise) {
-  if (list.rank() == 0) return Dims::filled(2, otherwise);
-  return list.rank() == 1 ? Dims::filled(2, list[0]) : list;
-}
-
 // Throws what is wrong with windows over an image of `sizes`.
 Window window_over(const std::string& op, const Dims& sizes, const Dims& kernel,
                    const UnfoldOptions& options) {
-  Window window{both(kernel, 0), both(options.stride, 1), both(options.padding, 0),
-                both(options.dilation, 1), Dims::filled(2, 0)};
+  Window window{per_axis(kernel, 2, 0), per_axis(options.stride, 2, 1),
+                per_axis(options.padding, 2, 0), per_axis(options.dilation, 2, 1),
+                Dims::filled(2, 0)};
   const auto check = [&](const Dims& list, std::int64_t least, const char* what) {
     bool fits = list.rank() == 2;
     for (const std::int64_t item : list) fits = fits && item >= least && item <= INT32_MAX;
@@ -135,7 +132,7 @@ Array fold4d(const Array& x, const Dims& sizes, const Dims& kernel,
   if (is_bool(x.dtype())) {
     throw Error(ErrorCode::dtype, "fold4d: bool has no sums; got bool, expected numbers");
   }
-  const Dims extents = patches::both(sizes, 0);
+  const Dims extents = per_axis(sizes, 2, 0);
   const patches::Window window = patches::window_over("fold4d", extents, kernel, options);
   const Shape& shape = x.shape();
   const std::int64_t elements = window.elements();

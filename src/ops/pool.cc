@@ -196,12 +196,6 @@ std::vector<SampleCase> samples() {
   return cases;
 }
 
-// A list of options, `otherwise` for each axis where it is empty; one number is of all axes.
-Dims filled(const Dims& list, int axes, const Dims& otherwise) {
-  if (list.rank() == 0) return otherwise;
-  return list.rank() == 1 ? Dims::filled(axes, list[0]) : list;
-}
-
 Dims extents_of(const Array& x) {
   return x.defined() && x.rank() > 2 && x.rank() < 6 ? spatial(x.shape()) : Dims();
 }
@@ -216,10 +210,10 @@ PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options)
   const Dims extents = extents_of(x);
   const int axes = extents.rank();
   PoolWindow window;
-  window.kernel = filled(kernel, axes, {});
-  window.stride = filled(options.stride, axes, window.kernel);
-  window.padding = filled(options.padding, axes, Dims::filled(axes, 0));
-  window.dilation = filled(options.dilation, axes, Dims::filled(axes, 1));
+  window.kernel = per_axis(kernel, axes, Dims());
+  window.stride = per_axis(options.stride, axes, window.kernel);
+  window.padding = per_axis(options.padding, axes, 0);
+  window.dilation = per_axis(options.dilation, axes, 1);
   window.positions = Dims::filled(axes, 0);
   const auto are = [&](const Dims& list, std::int64_t least) {
     return list.rank() == axes && std::all_of(list.begin(), list.end(), [&](std::int64_t item) {
@@ -240,7 +234,7 @@ PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options)
 
 PoolWindow bins_of(const Array& x, const Dims& sizes) {
   PoolWindow window;
-  window.positions = filled(sizes, extents_of(x).rank(), sizes);
+  window.positions = per_axis(sizes, extents_of(x).rank(), sizes);
   return window;
 }
 

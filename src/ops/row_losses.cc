@@ -10,10 +10,6 @@
 namespace hearth {
 namespace {
 
-Array finished_rows(const Array& losses, Reduction reduction, const Array& x) {
-  return cast(reduce_losses(losses, reduction), x.dtype());
-}
-
 void require_table(const char* op, const Array& x, const char* shape) {
   require_float_array(op, x);
   if (x.rank() == 2) return;
@@ -52,7 +48,7 @@ Array cosine_embedding_loss(const Array& a, const Array& b, const Array& targets
   const Array cosine = cosine_similarity(wide(a), wide(b), 1);
   const Array t = cast(targets, cosine.dtype());
   const Array apart = where(equal(t, -1.0), positive_part(sub(cosine, margin)), 0.0);
-  return finished_rows(where(equal(t, 1.0), sub(1.0, cosine), apart), reduction, a);
+  return finished_losses(where(equal(t, 1.0), sub(1.0, cosine), apart), reduction, a);
 } catch (const Error& error) {
   throw_as("cosine_embedding_loss", error);
 }
@@ -86,7 +82,7 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   const Array values = wide(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (x.size() == 0) {
-    return finished_rows(full({x.shape()[0]}, nan, values.dtype(), x.device()), reduction, x);
+    return finished_losses(full({x.shape()[0]}, nan, values.dtype(), x.device()), reduction, x);
   }
   const Array valid = logical_and(greater_equal(ids, std::int64_t{0}), less(ids, classes));
   const Array safe = where(valid, ids, std::int64_t{0});
@@ -96,7 +92,7 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   const Array hit = equal(unsqueeze(safe, {1}), arange(0, classes, 1, DType::i64, x.device()));
   Array losses = div(sum(where(hit, 0.0, costs), {1}), classes);
   if (weight.defined()) losses = mul(losses, select(wide(weight), safe, 0));
-  return finished_rows(where(valid, losses, nan), reduction, x);
+  return finished_losses(where(valid, losses, nan), reduction, x);
 } catch (const Error& error) {
   throw_as("multi_margin_loss", error);
 }
@@ -118,8 +114,8 @@ Array triplet_margin_loss(const Array& anchor, const Array& positive, const Arra
   };
   Array apart = distance(a, far);
   if (swap) apart = minimum(apart, distance(near, far));
-  return finished_rows(positive_part(add(sub(distance(a, near), apart), margin)), reduction,
-                       anchor);
+  return finished_losses(positive_part(add(sub(distance(a, near), apart), margin)), reduction,
+                         anchor);
 } catch (const Error& error) {
   throw_as("triplet_margin_loss", error);
 }

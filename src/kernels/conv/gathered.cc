@@ -37,13 +37,6 @@ struct Tile {
 };
 constexpr Tile kTiles[] = {{64, 64}, {16, 64}};
 
-// Elements from one of an axis to the next in a dense array [first, second, spatial...].
-std::int64_t dense_step(const Shape& shape, int axis) {
-  std::int64_t step = 1;
-  for (int i = shape.rank() - 1; i > axis; --i) step *= shape[i];
-  return step;
-}
-
 class Gathered {
  public:
   explicit Gathered(const Signature& signature)
@@ -97,7 +90,8 @@ class Gathered {
       params.bias_base = strided_operand(signature_.inputs[2], 2).base;
       params.bias_step = signature_.inputs[2].strides[0];
     }
-    const std::int64_t out_first = dense_step(out, 0), out_second = dense_step(out, 1);
+    const Strides steps = contiguous_strides(out);
+    const std::int64_t out_first = steps[0], out_second = steps[1];
     if (is_weight) {  // x, grad -> [out, in / groups, kernel...]
       params.m = out[0] / groups;
       params.k_outer = x.shape[0];
@@ -144,7 +138,7 @@ class Gathered {
     params.extent[i] = x.shape[i + 2];
     params.b_step[i] = x.strides[i + 2];
     params.a_step[i] = y.strides[i + 2];
-    params.c_step[i] = dense_step(out, i + 2);
+    params.c_step[i] = contiguous_strides(out)[i + 2];
     params.first[i] = -window_.before[i];
     params.k_extent[i] = is_weight ? positions : kernel;
     params.n_extent[i] = is_weight ? kernel : positions;
@@ -222,7 +216,7 @@ ConvJoinParams join_params(const Signature& signature, const Gathered& of) {
   return {.count = of.params.count,
           .shares = of.params.shares,
           .channels = out[1],
-          .inner = dense_step(out, 1),
+          .inner = contiguous_strides(out)[1],
           .bias_base = of.params.bias_base,
           .bias_step = of.params.bias_step};
 }

@@ -171,10 +171,10 @@ class CudnnGraphs : public testing::Test {
     a.q = {2, heads, 16, 64};
     a.k = {2, 2, 24, 64};
     a.v = {2, 2, 24, 32};
-    a.q_strides = dense_strides(a.q);
-    a.k_strides = dense_strides(a.k);
-    a.v_strides = dense_strides(a.v);
-    a.out_strides = a.grad_strides = dense_strides(a.out());
+    a.q_strides = contiguous_strides(a.q);
+    a.k_strides = contiguous_strides(a.k);
+    a.v_strides = contiguous_strides(a.v);
+    a.out_strides = a.grad_strides = contiguous_strides(a.out());
     a.scale = 0.5F;
     a.causal = causal;
     a.deterministic = deterministic;

@@ -39,8 +39,8 @@ struct Counts {
 Counts counts(CudnnGraph& graph, const CudnnAttention& a) {
   if (!a.bounded) return {};
   const CudnnShape shape{a.q[0], 1, 1, 1};
-  const Value keys = graph.memory(DataType::int32, shape, dense_strides(shape));
-  return {keys, graph.memory(DataType::int32, shape, dense_strides(shape))};
+  const Value keys = graph.memory(DataType::int32, shape, contiguous_strides(shape));
+  return {keys, graph.memory(DataType::int32, shape, contiguous_strides(shape))};
 }
 
 Value bias(CudnnGraph& graph, const CudnnAttention& a) {
@@ -92,7 +92,7 @@ CudnnGraph attention_graph(std::shared_ptr<const CudnnApi> api, const CudnnAtten
   const Value out = graph.memory(a.type, a.out(), a.out_strides);
   const CudnnShape rows = a.rows();
   // The library knows attention by its statistics, also where nobody reads them.
-  const Value statistics = graph.memory(DataType::float_, rows, dense_strides(rows));
+  const Value statistics = graph.memory(DataType::float_, rows, contiguous_strides(rows));
   Value scores = products(graph, a, q, k, added, exist);
   if (a.bounded) scores = hide_missing_keys(graph, scores, exist);
   if (a.causal) scores = hide_later_keys(graph, a, scores, exist);
@@ -118,11 +118,11 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   const Value added = bias(graph, a);
   const Value out = graph.memory(a.type, a.out(), a.out_strides);
   const Value grad = graph.memory(a.type, a.out(), a.grad_strides);
-  const Value stats = graph.memory(DataType::float_, rows, dense_strides(rows));
-  const Value dq = graph.memory(a.type, a.q, dense_strides(a.q));
-  const Value dk = graph.memory(a.type, a.k, dense_strides(a.k));
-  const Value dv = graph.memory(a.type, a.v, dense_strides(a.v));
-  const Value inner = graph.memory(DataType::float_, rows, dense_strides(rows));
+  const Value stats = graph.memory(DataType::float_, rows, contiguous_strides(rows));
+  const Value dq = graph.memory(a.type, a.q, contiguous_strides(a.q));
+  const Value dk = graph.memory(a.type, a.k, contiguous_strides(a.k));
+  const Value dv = graph.memory(a.type, a.v, contiguous_strides(a.v));
+  const Value inner = graph.memory(DataType::float_, rows, contiguous_strides(rows));
 
   const Value along = graph.pointwise(Pointwise::mul, grad, out);
   const Value sums = graph.virtual_tensor(DataType::float_, rows);
@@ -133,7 +133,7 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   if (a.causal) scores = hide_later_keys(graph, a, scores, {});
   const Value weights = graph.pointwise(Pointwise::exp, scores);
   const CudnnShape shape = scores_shape(a);
-  const CudnnShape strides = dense_strides(shape);
+  const CudnnShape strides = contiguous_strides(shape);
 
   // Per head; heads that share keys are added up after the product.
   const auto add_heads = [&](Value left, Value right, const CudnnShape& one, Value result) {
@@ -160,7 +160,7 @@ CudnnGraph attention_backward_graph(std::shared_ptr<const CudnnApi> api, const C
   if (a.deterministic) {
     graph.matmul(ds, keys, dq);
   } else {
-    const Value total = graph.memory(DataType::float_, a.q, dense_strides(a.q));
+    const Value total = graph.memory(DataType::float_, a.q, contiguous_strides(a.q));
     graph.matmul(ds, keys, total);
     graph.pointwise(Pointwise::identity, total, CudnnGraph::kNone, dq);
   }

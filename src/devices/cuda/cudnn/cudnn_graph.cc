@@ -92,12 +92,6 @@ bool CudnnDescriptor::try_finalize() {
   return api_->cudnnBackendFinalize(descriptor_) == CudnnStatus::success;
 }
 
-CudnnShape dense_strides(const CudnnShape& shape) {
-  CudnnShape strides = Dims::filled(shape.rank(), 1);
-  for (int i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1];
-  return strides;
-}
-
 void CudnnPlan::run(CudnnApi::Handle handle, std::span<void* const> memory, void* workspace) const {
   std::vector<void*> pointers(memory.begin(), memory.end());
   for (const std::int64_t& scalar : scalars_)
@@ -147,7 +141,7 @@ CudnnGraph::Value CudnnGraph::scalar(std::int32_t value) {
 }
 
 CudnnGraph::Value CudnnGraph::virtual_tensor(DataType type, const CudnnShape& shape) {
-  return virtual_tensor(type, shape, dense_strides(shape));
+  return virtual_tensor(type, shape, contiguous_strides(shape));
 }
 
 CudnnGraph::Value CudnnGraph::virtual_tensor(DataType type, const CudnnShape& shape,

@@ -136,6 +136,4 @@ class CudnnGraph {
   std::vector<std::pair<std::int64_t, std::int64_t>> scalars_;  // id, bits
 };
 
-CudnnShape dense_strides(const CudnnShape& shape);
-
 }  // namespace hearth::cuda
