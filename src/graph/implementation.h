@@ -74,6 +74,7 @@ struct Signature {
 };
 
 struct Launch {
+  static constexpr int kNoOperand = -1;
   const Signature* signature;  // lives as long as the plan
   const void* state;           // what prepare() made
   const Address* operands;     // signature->inputs.size() inputs (null where absent),
@@ -83,7 +84,10 @@ struct Launch {
   const std::uint64_t* dynamics;  // the plan's dynamic block
   int dynamic_count;
   runtime::Encoder* encoder = nullptr;  // where kernels encode themselves; null on hosts
-  int output_count = 1;                 // of an op
+  int output_count = 1;                 // of a region with its reduction
+  int early = kNoOperand;               // an output that the host may ask for before the plan ends:
+                                        // the last write of it
+  std::int64_t early_bytes = 0;
 
   Address input(int i) const { return operands[i]; }
   // Null where the signature says that it is absent.

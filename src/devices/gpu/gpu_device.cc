@@ -177,6 +177,10 @@ void GpuDevice::launch_all(runtime::Encoder encoder) {
     pending.launch.operands = operands_.data() + pending.first_operand;
     pending.launch.encoder = &encoder;
     pending.function(pending.launch);
+    if (pending.launch.early != Launch::kNoOperand) {
+      batch_.note_early(runtime::memory(pending.launch.operands[pending.launch.early],
+                                        pending.launch.early_bytes));
+    }
   }
 }
 
@@ -188,6 +192,11 @@ void GpuDevice::copy_to_device(Address target, const void* source, std::int64_t 
 void GpuDevice::copy_to_host(void* target, Address source, std::int64_t bytes) {
   const std::lock_guard lock(queue_mutex());
   runtime::copy_to_host(*driver_, target, source, bytes);
+}
+
+bool GpuDevice::read_early(std::int64_t plan, void* target, Address source, std::int64_t bytes) {
+  const std::lock_guard lock(queue_mutex());
+  return runtime::read_early(*driver_, plan, target, source, bytes);
 }
 
 void GpuDevice::synchronize() {

@@ -61,6 +61,8 @@ class GpuDevice final : public DeviceImpl {
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override;
   void copy_to_host(void* target, Address source, std::int64_t bytes) override;
   void synchronize() override;
+  std::int64_t plans() const override { return driver_->queued_batches(); }
+  bool read_early(std::int64_t plan, void* target, Address source, std::int64_t bytes) override;
   const Selector& selector() const override { return selector_; }
 
   runtime::Driver* driver() noexcept override { return driver_.get(); }

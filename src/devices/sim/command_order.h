@@ -27,6 +27,7 @@ struct QueuedCommand {
   std::vector<Argument> arguments;
   int group = 0;
   std::vector<int> after;
+  runtime::Argument early;
 };
 
 using Batch = std::vector<QueuedCommand>;

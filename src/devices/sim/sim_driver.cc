@@ -17,6 +17,7 @@ using Kind = runtime::KernelParameter::Kind;
 // A host that only submits must not fill the memory with queued work.
 constexpr std::size_t kLongQueue = 4096;
 constexpr std::int64_t kStagedBytes = std::int64_t{64} << 20;
+constexpr std::size_t kEarlyResults = 16;
 
 class SimFunction final : public runtime::Function {
  public:
@@ -72,6 +73,7 @@ QueuedCommand copy_command(const runtime::Command& command) {
   copy.threads = command.threads;
   copy.group = command.group;
   copy.after.assign(command.after.begin(), command.after.end());
+  copy.early = command.early;
   const std::vector<const runtime::KernelParameter*> parameters =
       argument_parameters(*copy.library, command);
   for (std::size_t i = 0; i < std::min(parameters.size(), command.arguments.size()); ++i) {
@@ -178,7 +180,9 @@ std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& 
 }
 
 void SimDriver::submit(std::span<const runtime::Command> commands) {
-  queue([this, batch = copy_batch(commands)] { run_batch(*batch, DependencyBy::groups); });
+  queue([this, batch = copy_batch(commands), number = ++batches_] {
+    run_batch(*batch, DependencyBy::groups, number);
+  });
 }
 
 void SimDriver::copy_to_device(Address target, const void* source, std::int64_t bytes) {
@@ -244,9 +248,30 @@ bool SimDriver::update(runtime::Executable& executable,
 }
 
 void SimDriver::launch(runtime::Executable& executable) {
-  queue([this, batch = static_cast<SimExecutable&>(executable).batch] {
-    run_batch(*batch, DependencyBy::edges);
+  queue([this, batch = static_cast<SimExecutable&>(executable).batch, number = ++batches_] {
+    run_batch(*batch, DependencyBy::edges, number);
   });
+}
+
+bool SimDriver::read_early(std::int64_t batch, void* target, Address source, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  run_and_throw();
+  for (const Early& early : early_) {
+    if (early.batch != batch || early.result.address != source || early.result.bytes != bytes) {
+      continue;
+    }
+    std::memcpy(target, early.value.data(), static_cast<std::size_t>(bytes));
+    return true;
+  }
+  return false;
+}
+
+// As it is now: a command that writes it later would be wrong.
+void SimDriver::keep_early(std::int64_t batch, const runtime::Argument& result) {
+  Early& early = early_.emplace_back(Early{batch, result, {}});
+  std::memcpy(early.value.data(), real(result.address, result.bytes, "an early result"),
+              static_cast<std::size_t>(result.bytes));
+  if (early_.size() > kEarlyResults) early_.pop_front();
 }
 
 std::vector<double> SimDriver::time(std::span<const runtime::Command> commands) {
@@ -301,11 +326,15 @@ std::byte* SimDriver::real(Address address, std::int64_t bytes, const char* what
                   " bytes is not within one block of memory (or the block is freed)");
 }
 
-void SimDriver::run_batch(const Batch& batch, DependencyBy by) {
+void SimDriver::run_batch(const Batch& batch, DependencyBy by, std::int64_t number) {
   const std::string hazard = find_hazard(batch, by);
   if (!hazard.empty() && error_.empty()) error_ = "sim: kernels " + hazard;
   for (const int next : run_order(batch, by, options_.schedule.order, random_)) {
-    attempt([&] { run_command(batch[static_cast<std::size_t>(next)]); });
+    const QueuedCommand& command = batch[static_cast<std::size_t>(next)];
+    attempt([&] {
+      run_command(command);
+      if (command.early.bytes != 0) keep_early(number, command.early);
+    });
   }
 }
 

@@ -14,6 +14,8 @@
 //   - an argument is not within one block
 #pragma once
 
+#include <array>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -70,6 +72,8 @@ class SimDriver : public runtime::Driver {
   bool update(runtime::Executable& executable, std::span<const runtime::Command> commands) override;
   void launch(runtime::Executable& executable) override;
   std::vector<double> time(std::span<const runtime::Command> commands) override;
+  std::int64_t queued_batches() const override { return batches_; }
+  bool read_early(std::int64_t batch, void* target, Address source, std::int64_t bytes) override;
 
   // Allocations beyond it fail. The device keeps what it has.
   void set_memory_limit(std::int64_t bytes) { memory_.set_limit(bytes); }
@@ -77,12 +81,18 @@ class SimDriver : public runtime::Driver {
 
  private:
   using Task = std::function<void()>;
+  struct Early {
+    std::int64_t batch;
+    runtime::Argument result;
+    std::array<std::byte, runtime::kEarlyBytes> value;
+  };
 
   void queue(Task task, std::int64_t bytes = 0);
   void run_queue();
   void run_and_throw();
   void attempt(const Task& task);
-  void run_batch(const Batch& batch, DependencyBy by);
+  void run_batch(const Batch& batch, DependencyBy by, std::int64_t number);
+  void keep_early(std::int64_t batch, const runtime::Argument& result);
   void run_command(const QueuedCommand& command);
   std::byte* real(Address address, std::int64_t bytes, const char* what) const;
 
@@ -95,7 +105,9 @@ class SimDriver : public runtime::Driver {
   Random random_;
   std::vector<Task> tasks_;
   std::int64_t staged_bytes_ = 0;  // of copies in tasks_
-  std::string error_;              // the first since somebody waited
+  std::int64_t batches_ = 0;       // queued; by whoever queues, without the mutex
+  std::deque<Early> early_;
+  std::string error_;  // the first since somebody waited
 };
 
 }  // namespace hearth::sim

@@ -115,6 +115,8 @@ void Planner::encode() {
       }
       for (const int root : built.output_roots) push_operand(root);
       if (built.reduction_root >= 0) push_operand(built.reduction_root);
+      step.output_count =
+          static_cast<int>(built.output_roots.size()) + (built.reduction_root >= 0 ? 1 : 0);
       const RegionImplementation& kernel = device_.selector().region();
       built.lowered.device = &device_.selector().traits();
       step.launch = kernel.launch;
@@ -150,6 +152,27 @@ void Planner::encode() {
     plan_->dynamic_offsets.insert(plan_->dynamic_offsets.end(), node.escaped.dynamic.begin(),
                                   node.escaped.dynamic.end());
     plan_->escapes.push_back(escape);
+    if (element_count(node.shape) == 1) note_early(escape.base, size_of(node.dtype));
+  }
+}
+
+// A number, such as a loss, that the host may read while the rest of the plan runs. Where little
+// runs after it, or many are wanted, waiting for the whole plan costs less.
+void Planner::note_early(int base, std::int64_t bytes) {
+  constexpr std::size_t kStepsBehind = 16;
+  constexpr int kMostEarly = 4;
+  if (base <= plan_->external_count || early_count_ == kMostEarly) return;
+  for (std::size_t s = plan_->steps.size(); s-- > 0;) {
+    Step& step = plan_->steps[s];
+    for (int i = step.operand_count - step.output_count; i < step.operand_count; ++i) {
+      if (plan_->operands[static_cast<std::size_t>(step.first_operand + i)].base != base) continue;
+      if (plan_->steps.size() - s <= kStepsBehind || step.early != Launch::kNoOperand) return;
+      step.early = i;
+      step.early_bytes = bytes;
+      plan_->storages[static_cast<std::size_t>(base - plan_->storage_base(0))].is_early = true;
+      ++early_count_;
+      return;
+    }
   }
 }
 

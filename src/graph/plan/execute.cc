@@ -191,6 +191,8 @@ void launch_steps(DeviceImpl& device, const Plan& plan, const Recording& recordi
     call.state = step.state.get();
     call.operand_count = step.operand_count;
     call.output_count = step.output_count;
+    call.early = step.early;
+    call.early_bytes = step.early_bytes;
     call.workspace = resolve(step.workspace, plan, bases, dynamics);
     if (!is_timed) {
       device.dispatch(step.launch, call);
@@ -220,8 +222,11 @@ void launch(DeviceImpl& device, const Plan& plan, const Recording& recording, Sc
 }
 
 void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
-             const FailedValues& failed) {
+             const FailedValues& failed, std::int64_t plan_number) {
   const bool some_failed = failed.any();
+  for (std::size_t i = 0; i < plan.storages.size(); ++i) {
+    scratch.storages[i]->early_plan = plan.storages[i].is_early ? plan_number : 0;
+  }
   for (const PlanEscape& escape : plan.escapes) {
     if (some_failed && failed.has(escape.node)) continue;
     Node& node = *recording.nodes[escape.node];
@@ -273,6 +278,7 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
   // The caller's lists may be in use by a submission further up this thread's stack only if a
   // kernel recorded ops, which kernels must not do.
   Results results{scratch.storages};
+  std::int64_t plan_number = 0;
   {
     const std::lock_guard lock(device.queue_mutex());
     try {
@@ -305,12 +311,13 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
     try {
       launch(device, *plan, recording, scratch, failed);
       device.end_plan();
+      plan_number = device.plans();
     } catch (...) {
       device.abandon_plan();
       throw;
     }
   }
-  publish(*plan, recording, scratch, failed);
+  publish(*plan, recording, scratch, failed, plan_number);
   add_to(count.dispatches, static_cast<std::int64_t>(plan->steps.size()));
   add_to(count.fused, plan->fused);
   add_to(count.copies, plan->copies);

@@ -43,7 +43,9 @@ struct Step {
   std::shared_ptr<const void> state;
   int first_operand = 0;
   int operand_count = 0;
-  int output_count = 1;  // Launch::output_count
+  int output_count = 1;            // Launch::output_count
+  int early = Launch::kNoOperand;  // likewise
+  std::int64_t early_bytes = 0;
   PlanOperand workspace;
   int first_made = 0;  // in Plan::made
   int made_count = 0;  // none for a copy
@@ -52,7 +54,8 @@ struct Step {
 // Storage that outlives the plan. Taken over from an external, or allocated at launch.
 struct PlanStorage {
   std::int64_t bytes = 0;
-  int donor = -1;  // external slot
+  int donor = -1;         // external slot
+  bool is_early = false;  // a step gives it early
 };
 
 // A node that is wanted after the plan.

@@ -164,6 +164,8 @@ class Planner {
   // Throws NodesFailed for the nodes of the last step.
   Prepared prepared(FunctionRef<Prepared()> prepare) const;
   void note_memory();
+  // Marks the last write of a wanted number of `bytes` bytes at `base`.
+  void note_early(int base, std::int64_t bytes);
   int push_operand(const PlanValue& value, DType dtype);
   int push_operand(int root);
 
@@ -185,7 +187,8 @@ class Planner {
   std::vector<DenseCopy> dense_copies_;  // readers of one view share one copy
   std::vector<int> order_;
   std::vector<struct BuiltRegion> built_;  // per entry of order_
-  std::vector<bool> donated_;              // per external
+  int early_count_ = 0;
+  std::vector<bool> donated_;  // per external
   std::shared_ptr<Plan> plan_;
 };
 

@@ -79,6 +79,8 @@ void read_elements(const Node& node, std::byte* target) {
   DeviceImpl& device = *node.device;
   const Address address = node.storage->address + node.layout.offset * item;
   if (is_dense(node.shape, node.layout.strides)) {
+    const std::int64_t plan = node.storage->early_plan;
+    if (plan != 0 && device.read_early(plan, target, address, count * item)) return;
     device.copy_to_host(target, address, count * item);
     return;
   }

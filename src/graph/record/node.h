@@ -28,6 +28,7 @@ struct Storage {
   DeviceImpl* device = nullptr;
   Address address = nullptr;
   std::int64_t bytes = 0;
+  std::int64_t early_plan = 0;  // DeviceImpl::plans() of the plan that gave it early; 0: none
   // Where the memory is none of the device's: nobody writes it.
   std::shared_ptr<const AdoptedMemory> adopted;
 };

@@ -51,6 +51,7 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
     const KernelSource* const source = command.function->source();
     // Entry points that a text of Metal brings along are called by no other.
     if (source == nullptr || source->members != 0 || source->metal) continue;
+    if (command.early.bytes != 0) continue;  // it would be done with the last of the others
     const Class kind{command.function, is_flat(command) ? Size3{0, 0, 0} : command.threads};
     const auto [found, is_new] = known.try_emplace(kind, classes.size());
     if (is_new) classes.push_back({kind, {}});

@@ -56,8 +56,8 @@ void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
   if (groups.product() == 0) return;
   check_sizes(function, threads, properties);
   const int command = static_cast<int>(items_.size());
-  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(),
-            0,         0,      work};
+  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(), 0,
+            0,         work,   {}};
 
   check_arguments(function, arguments);
   std::size_t next = 0;
@@ -100,7 +100,8 @@ std::span<const Command> CommandBatch::commands() {
                          {arguments_.data() + item.first_argument, item.argument_count},
                          item.group,
                          {after_.data() + item.first_after, item.after_count},
-                         item.work});
+                         item.work,
+                         item.early});
   }
   return commands_;
 }

@@ -24,6 +24,10 @@ class CommandBatch {
   // Command.
   void add(const Function& function, Size3 groups, Size3 threads,
            std::span<const Argument> arguments, const Properties& properties, double work = 0);
+  // Command::early of the last command; of none where there is none.
+  void note_early(const Argument& result) noexcept {
+    if (!items_.empty()) items_.back().early = result;
+  }
 
   // The commands so far; valid until the batch changes.
   std::span<const Command> commands();
@@ -45,6 +49,7 @@ class CommandBatch {
     std::size_t first_after, after_count;
     int group;
     double work;
+    Argument early = {};
   };
 
   std::vector<Item> items_;

@@ -70,7 +70,11 @@ struct Command {
   std::span<const int> after;
   // Multiplications and additions, of which two count as one; 0 where it is about one an element.
   double work = 0;
+  // Memory that the command is the last of the batch to write and that the host may ask for before
+  // the rest is done: see Driver::read_early(). At most kEarlyBytes.
+  Argument early = {};
 };
+inline constexpr std::int64_t kEarlyBytes = 8;
 
 // Commands in a form that the API runs again at little cost.
 class Executable {
@@ -134,6 +138,15 @@ class Driver {
   // Waits for all that was queued before.
   virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
   virtual void wait() = 0;
+
+  // How many times submit() and launch() have queued something: the number of the last batch.
+  virtual std::int64_t queued_batches() const { return 0; }
+  // What a command of that batch has put at `source` as Command::early; waits for that command
+  // alone. False where the driver keeps no such thing, or no longer.
+  virtual bool read_early(std::int64_t /*batch*/, void* /*target*/, Address /*source*/,
+                          std::int64_t /*bytes*/) {
+    return false;
+  }
 
   // An executable form of the commands, or null where the API has none. launch() queues it.
   virtual std::unique_ptr<Executable> instantiate(std::span<const Command> /*commands*/) {

@@ -69,6 +69,15 @@ void copy_to_host(Driver& driver, void* target, Address source, std::int64_t byt
   driver.copy_to_host(target, source, bytes);
 }
 
+bool read_early(Driver& driver, std::int64_t batch, void* target, Address source,
+                std::int64_t bytes) {
+  const HostSpan span("read early");
+  if (!driver.read_early(batch, target, source, bytes)) return false;
+  driver_counters().to_host.fetch_add(bytes, relaxed);
+  driver_counters().waits.fetch_add(1, relaxed);
+  return true;
+}
+
 void wait(Driver& driver) {
   const HostSpan span("wait");
   driver_counters().waits.fetch_add(1, relaxed);

@@ -31,6 +31,8 @@ void launch(Driver& driver, Executable& executable, std::size_t commands);
 void copy_to_device(Driver& driver, Address target, const void* source, std::int64_t bytes);
 void copy_on_device(Driver& driver, Address target, Address source, std::int64_t bytes);
 void copy_to_host(Driver& driver, void* target, Address source, std::int64_t bytes);
+bool read_early(Driver& driver, std::int64_t batch, void* target, Address source,
+                std::int64_t bytes);
 void wait(Driver& driver);
 
 }  // namespace runtime

@@ -85,6 +85,15 @@ class DeviceImpl {
   virtual void copy_to_host(void* target, Address source, std::int64_t bytes) = 0;
   virtual void synchronize() = 0;
 
+  // How many plans have ended: the number of the last one. Called with queue_mutex() held.
+  virtual std::int64_t plans() const { return 0; }
+  // What a launch of that plan has put at `source` as Launch::early; waits for that launch alone.
+  // False where the device keeps no such thing, or no longer.
+  virtual bool read_early(std::int64_t /*plan*/, void* /*target*/, Address /*source*/,
+                          std::int64_t /*bytes*/) {
+    return false;
+  }
+
   // Called before the first and after the last dispatch of a plan, with queue_mutex() held. `plan`
   // owns the signatures and states of its launches: a device whose work outlives dispatch() keeps
   // it until that work is done, since the plan cache may forget it. A device may collect a plan's

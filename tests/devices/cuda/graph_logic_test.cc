@@ -116,6 +116,50 @@ TEST_F(CudaGraphLogic, UpdateTouchesWhatChanged) {
   EXPECT_EQ(fake_->runs.back().groups[0], 9u);
 }
 
+// The first command's result is there while the others wait for their turn.
+TEST_F(CudaGraphLogic, GivesAnEarlyResultBeforeTheRest) {
+  const auto with_early = [&](int words) {
+    std::vector<Command> commands = diamond();
+    commands[0].early = {words_[1], 4 * words, nullptr};
+    return commands;
+  };
+  const auto read = [&](std::int64_t batch, Address source) {
+    std::uint32_t value = 0;
+    return driver_->read_early(batch, &value, source, 4) ? static_cast<int>(value) : -1;
+  };
+  const auto executable = driver_->instantiate(with_early(1));
+  driver_->launch(*executable);
+  const std::int64_t batch = driver_->queued_batches();
+  EXPECT_EQ(read(batch, words_[1]), 3);
+  EXPECT_EQ(fake_->runs.size(), 1u);
+  EXPECT_EQ(read(batch, words_[2]), -1);
+  EXPECT_EQ(read(batch - 1, words_[1]), -1);
+  EXPECT_EQ(word(words_[2]), 18u);
+  EXPECT_EQ(fake_->runs.size(), 4u);
+
+  // Queued command by command.
+  driver_->submit(with_early(1));
+  EXPECT_EQ(driver_->queued_batches(), batch + 1);
+  EXPECT_EQ(read(batch + 1, words_[1]), 3);
+  EXPECT_EQ(fake_->runs.size(), 5u);
+
+  // Other addresses, and results of another size.
+  std::vector<Command> moved = with_early(1);
+  arguments_[0][1].address = moved[0].early.address = words_[4];
+  EXPECT_TRUE(driver_->update(*executable, moved));
+  driver_->launch(*executable);
+  EXPECT_EQ(read(batch + 2, words_[4]), 3);
+  EXPECT_FALSE(driver_->update(*executable, with_early(2)));
+  EXPECT_FALSE(driver_->update(*executable, diamond()));
+
+  // The last sixteen are kept.
+  for (int i = 0; i < 15; ++i) driver_->launch(*executable);
+  EXPECT_EQ(read(batch + 2, words_[4]), 3);
+  driver_->launch(*executable);
+  EXPECT_EQ(read(batch + 2, words_[4]), -1);
+  EXPECT_EQ(read(batch + 3, words_[4]), 3);
+}
+
 TEST_F(CudaGraphLogic, OtherCommandsAreAnotherGraph) {
   const auto executable = driver_->instantiate(diamond());
   auto commands = diamond();

@@ -1,5 +1,6 @@
 #include "machines/hostile/hostile_device.h"
 
+#include <array>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -48,6 +49,15 @@ class Queue {
     const std::string text = failed_;
     failed_.clear();
     throw Error(ErrorCode::device, "hostile: a kernel failed: " + text);
+  }
+
+  std::int64_t pushed() {
+    const std::lock_guard lock(mutex_);
+    return pushed_;
+  }
+  void wait_for(std::int64_t task) {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return done_ >= task; });
   }
 
   std::int64_t done() {
@@ -182,6 +192,7 @@ class HostileDevice final : public DeviceImpl {
 
   void end_plan() override {
     plan_ = nullptr;
+    ++plans_;
     if (arena_bytes_ == 0) return;
     const std::byte* const at = real(space_arena()) + arena_bytes_;
     queue_.push([at] {
@@ -211,6 +222,19 @@ class HostileDevice final : public DeviceImpl {
       call.launch.dynamics = call.dynamics.data();
       function(call.launch);
     });
+    if (launch.early != Launch::kNoOperand) keep_early(launch);
+  }
+
+  std::int64_t plans() const override { return plans_; }
+  bool read_early(std::int64_t plan, void* target, Address source, std::int64_t bytes) override {
+    const std::lock_guard lock(queue_mutex());
+    for (const Early& early : early_) {
+      if (early.plan != plan || early.source != source || early.bytes != bytes) continue;
+      queue_.wait_for(early.task);
+      std::memcpy(target, early.value->data(), static_cast<std::size_t>(bytes));
+      return true;
+    }
+    return false;
   }
 
   void copy_to_device(Address target, const void* source, std::int64_t bytes) override {
@@ -240,6 +264,25 @@ class HostileDevice final : public DeviceImpl {
     std::vector<Address> operands;
     std::vector<std::uint64_t> dynamics;
   };
+
+  // A result as it was when its launch was done.
+  struct Early {
+    std::int64_t plan, task;
+    Address source;
+    std::int64_t bytes;
+    std::shared_ptr<std::array<std::byte, 8>> value;
+  };
+
+  void keep_early(const Launch& launch) {
+    const Address source = launch.operands[launch.early];
+    const std::int64_t bytes = launch.early_bytes;
+    auto value = std::make_shared<std::array<std::byte, 8>>();
+    queue_.push([at = real(source), bytes, value] {
+      std::memcpy(value->data(), at, static_cast<std::size_t>(bytes));
+    });
+    early_.push_back({plans_ + 1, queue_.pushed(), source, bytes, std::move(value)});
+    if (early_.size() > 16) early_.pop_front();
+  }
 
   // Reserved when first used: programs that never touch the device pay nothing.
   AddressSpace& space() {
@@ -281,6 +324,8 @@ class HostileDevice final : public DeviceImpl {
   std::int64_t limit_ = physical_memory() / 2;
   std::shared_ptr<const void> plan_;  // between begin_plan() and end_plan()
   std::int64_t arena_bytes_ = 0;
+  std::int64_t plans_ = 0;
+  std::deque<Early> early_;
   Queue queue_;
 };
 

@@ -102,6 +102,7 @@ CudaDriver::CudaDriver(std::shared_ptr<const DriverApi> api, Card card,
       argument_bytes_(most_argument_bytes(*api_, compiler_.get(), capability_)),
       context_(api_, card, properties_.name),
       staging_(context_),
+      early_(context_),
       modules_(context_) {
   for (const LibraryMaker& make : libraries) libraries_.push_back(make(context_));
 }
@@ -198,7 +199,11 @@ void CudaDriver::enqueue(const Command& command) {
 void CudaDriver::submit(std::span<const Command> commands) {
   if (commands.empty()) return;
   const Context::Scope scope(context_, Use::queue);
-  for (const Command& command : commands) enqueue(command);
+  ++batches_;
+  for (const Command& command : commands) {
+    enqueue(command);
+    if (command.early.bytes != 0) early_.keep(batches_, command.early);
+  }
 }
 
 void CudaDriver::copy_to_device(Address target, const void* source, std::int64_t bytes) {
@@ -236,6 +241,11 @@ void CudaDriver::wait() {
   context_.wait();
 }
 
+bool CudaDriver::read_early(std::int64_t batch, void* target, Address source, std::int64_t bytes) {
+  const Context::Scope scope(context_, Use::call);
+  return early_.read(batch, target, source, bytes);
+}
+
 std::unique_ptr<runtime::Executable> CudaDriver::instantiate(std::span<const Command> commands) {
   const Context::Scope scope(context_, Use::call);
   return std::make_unique<CudaGraph>(context_, commands);
@@ -248,7 +258,7 @@ bool CudaDriver::update(runtime::Executable& executable, std::span<const Command
 
 void CudaDriver::launch(runtime::Executable& executable) {
   const Context::Scope scope(context_, Use::queue);
-  static_cast<CudaGraph&>(executable).launch();
+  static_cast<CudaGraph&>(executable).launch(early_, ++batches_);
 }
 
 std::vector<double> CudaDriver::time(std::span<const Command> commands) {

@@ -13,6 +13,7 @@
 #include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/context.h"
 #include "devices/cuda/driver/driver_api.h"
+#include "devices/cuda/driver/early_results.h"
 #include "devices/cuda/driver/staging_ring.h"
 #include "runtime/commands/driver.h"
 
@@ -65,6 +66,9 @@ class CudaDriver final : public runtime::Driver {
   void copy_to_host(void* target, Address source, std::int64_t bytes) override;
   void wait() override;
 
+  std::int64_t queued_batches() const override { return batches_; }
+  bool read_early(std::int64_t batch, void* target, Address source, std::int64_t bytes) override;
+
   std::unique_ptr<runtime::Executable> instantiate(
       std::span<const runtime::Command> commands) override;
   bool update(runtime::Executable& executable, std::span<const runtime::Command> commands) override;
@@ -83,6 +87,8 @@ class CudaDriver final : public runtime::Driver {
   const std::int64_t argument_bytes_;
   Context context_;
   StagingRing staging_;
+  EarlyResults early_;
+  std::int64_t batches_ = 0;
   CudaModules modules_;
   std::vector<std::unique_ptr<VendorLibrary>> libraries_;
 };

@@ -52,23 +52,34 @@ CudaGraph::CudaGraph(Context& context, std::span<const Command> commands) : cont
 
 void CudaGraph::build(std::span<const Command> commands) {
   const DriverApi& api = context_.api();
-  context_.check(api.cuGraphCreate(&graph_, 0), "cuGraphCreate");
   nodes_.reserve(commands.size());
   std::vector<GraphNode> before, beside;
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
-    if (i > 0 && !run_side_by_side(commands[i - 1], command)) {
+    if (parts_.empty() || parts_.back().early.bytes != 0) {
+      before.clear();
+      beside.clear();
+      context_.check(api.cuGraphCreate(&parts_.emplace_back().graph, 0), "cuGraphCreate");
+    } else if (!run_side_by_side(commands[i - 1], command)) {
       before = std::move(beside);
       beside.clear();
     }
     const CudaFunction& function = function_of(command);
-    Node node{function.add_node(command, graph_, before), &function, command.groups,
-              command.threads, argument_values(command)};
+    Node node{function.add_node(command, parts_.back().graph, before),
+              &function,
+              command.groups,
+              command.threads,
+              argument_values(command),
+              parts_.size() - 1};
+    parts_.back().early = command.early;
     beside.push_back(node.handle);
     kernels_.push_back(node.function->remembered_name());
     nodes_.push_back(std::move(node));
   }
-  context_.check(api.cuGraphInstantiateWithFlags(&exec_, graph_, 0), "cuGraphInstantiate");
+  for (Part& part : parts_) {
+    context_.check(api.cuGraphInstantiateWithFlags(&part.exec, part.graph, 0),
+                   "cuGraphInstantiate");
+  }
 }
 
 CudaGraph::~CudaGraph() {
@@ -82,16 +93,22 @@ CudaGraph::~CudaGraph() {
 }
 
 void CudaGraph::release() noexcept {
-  if (exec_ != nullptr) context_.api().cuGraphExecDestroy(exec_);
-  if (graph_ != nullptr) context_.api().cuGraphDestroy(graph_);
-  exec_ = nullptr;
-  graph_ = nullptr;
+  for (const Part& part : parts_) {
+    if (part.exec != nullptr) context_.api().cuGraphExecDestroy(part.exec);
+    if (part.graph != nullptr) context_.api().cuGraphDestroy(part.graph);
+  }
+  parts_.clear();
 }
 
 bool CudaGraph::has_same_functions(std::span<const Command> commands) const {
-  return std::equal(
-      nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
-      [](const Node& node, const Command& command) { return node.function == command.function; });
+  return std::equal(nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
+                    [this](const Node& node, const Command& command) {
+                      // Of a part's last command; no other has one.
+                      const bool is_last =
+                          &node == &nodes_.back() || node.part != (&node + 1)->part;
+                      const std::int64_t early = is_last ? parts_[node.part].early.bytes : 0;
+                      return node.function == command.function && early == command.early.bytes;
+                    });
 }
 
 bool CudaGraph::update(std::span<const Command> commands) {
@@ -99,12 +116,13 @@ bool CudaGraph::update(std::span<const Command> commands) {
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
     Node& node = nodes_[i];
+    if (command.early.bytes != 0) parts_[node.part].early = command.early;
     std::vector<std::byte> arguments = argument_values(command);
     if (node.groups == command.groups && node.threads == command.threads &&
         node.arguments == arguments) {
       continue;
     }
-    if (!node.function->set_node(command, exec_, node.handle)) return false;
+    if (!node.function->set_node(command, parts_[node.part].exec, node.handle)) return false;
     node.groups = command.groups;
     node.threads = command.threads;
     node.arguments = std::move(arguments);
@@ -112,9 +130,12 @@ bool CudaGraph::update(std::span<const Command> commands) {
   return true;
 }
 
-void CudaGraph::launch() {
+void CudaGraph::launch(EarlyResults& results, std::int64_t batch) {
   context_.note_launches(kernels_);
-  context_.check(context_.api().cuGraphLaunch(exec_, context_.stream()), "cuGraphLaunch");
+  for (const Part& part : parts_) {
+    context_.check(context_.api().cuGraphLaunch(part.exec, context_.stream()), "cuGraphLaunch");
+    if (part.early.bytes != 0) results.keep(batch, part.early);
+  }
 }
 
 }  // namespace hearth::cuda

@@ -1,4 +1,4 @@
-// Commands as a CUDA graph.
+// Commands as CUDA graphs.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "devices/cuda/driver/commands/cuda_function.h"
 #include "devices/cuda/driver/context.h"
+#include "devices/cuda/driver/early_results.h"
 #include "runtime/commands/driver.h"
 
 namespace hearth::cuda {
@@ -17,6 +18,9 @@ namespace hearth::cuda {
 // what short commands would gain by running concurrently is less (docs/adr/0004-gpu-runtime.md).
 // Long ones of one group that follow one another are branches: each fills the card where another
 // ends. Remembers what each node was given, so that an update touches only what changed.
+//
+// A command with an early result ends a graph, and the rest is another: an event between them says
+// when the result is there, and the card begins while the host still launches the rest.
 class CudaGraph final : public runtime::Executable {
  public:
   CudaGraph(Context& context, std::span<const runtime::Command> commands);
@@ -27,7 +31,8 @@ class CudaGraph final : public runtime::Executable {
   // False, and nothing changed, unless the functions are the same as before. False as well where
   // the API refuses a change; the graph is then neither the old nor the new one.
   bool update(std::span<const runtime::Command> commands);
-  void launch();
+  // Early results are kept as those of `batch`.
+  void launch(EarlyResults& results, std::int64_t batch);
 
  private:
   struct Node {
@@ -35,6 +40,12 @@ class CudaGraph final : public runtime::Executable {
     const CudaFunction* function = nullptr;
     runtime::Size3 groups, threads;
     std::vector<std::byte> arguments;  // the values, one after the other
+    std::size_t part = 0;
+  };
+  struct Part {
+    Graph graph = nullptr;
+    GraphExec exec = nullptr;
+    runtime::Argument early = {};  // of its last command
   };
 
   void build(std::span<const runtime::Command> commands);
@@ -42,8 +53,7 @@ class CudaGraph final : public runtime::Executable {
   bool has_same_functions(std::span<const runtime::Command> commands) const;
 
   Context& context_;
-  Graph graph_ = nullptr;
-  GraphExec exec_ = nullptr;
+  std::vector<Part> parts_;
   std::vector<Node> nodes_;
   std::vector<const std::string*> kernels_;  // the names of the nodes'
 };
