@@ -73,17 +73,13 @@ Array whole_mask(const char* layer, const Array& mask, const Array& padding) {
   return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
 }
 
-// softmax, or e^s / (1 + sum e^s), which is that of one more score of 0 (Miller 2023).
+// Of scores [batch, kv_heads, group, rows, length].
 Array weights_of(const Array& scores, bool quiet) {
   if (!quiet) return softmax(scores, -1);
-  Shape one = scores.shape();
-  const std::int64_t length = one[one.rank() - 1];
-  one[one.rank() - 1] = 1;
-  const Array with_zero = cat({scores, zeros(one, scores.dtype(), scores.device())}, -1);
-  return narrow(softmax(with_zero, -1), -1, 0, length);
+  return activation::quiet_softmax(Tensor<5>(scores), -1).array();
 }
 
-// attention() whose weights are changed on the way: dropped with `probability`, or quiet.
+// attention() whose weights are dropped with `probability`, and may be quiet.
 Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
                            double probability, bool quiet) {
   const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
@@ -118,10 +114,14 @@ Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOpti
 
 template <class Attention>
 Array mix(const Attention& layer, const Array& q, const Array& k, const Array& v,
-          const AttentionOptions& options, bool training) {
+          AttentionOptions options, bool training) {
   const double probability = training ? layer.dropout : 0;
-  if (probability == 0 && !layer.quiet_softmax) return attention(q, k, v, options);
-  return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
+  if (probability != 0) {
+    return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
+  }
+  // e^s / (1 + sum e^s) is the softmax beside one more score of 0 (Miller 2023).
+  if (layer.quiet_softmax) options.sinks = zeros({layer.heads}, q.dtype(), q.device());
+  return attention(q, k, v, options);
 }
 
 }  // namespace

@@ -13,10 +13,9 @@ namespace hearth {
 inline namespace v0 {
 
 // ---- Factorizations
-// Of each of the matrices that the last two axes are. Float dtypes; f16 and bf16 are computed in
-// f32 and rounded. Devices without kernels of their own have the CPU do it: such a call waits, and
-// copies. Of a matrix with an infinity or a NaN among the elements that are read all is NaN but
-// orders of rows, which are those of x, and what lu() has as 0 or 1.
+// Of the matrices that the last two axes are. Float dtypes; f16 and bf16 compute in f32. Devices
+// without kernels have the CPU do it: such a call waits, and copies. Where an element that is read
+// is not finite all are NaN but orders of rows, which are x's, and what lu() has as 0 and 1.
 
 // x [..., n, n], symmetric and positive definite, as l l^T: l [..., n, n], lower, with a positive
 // diagonal. The lower triangle alone is read, and has the gradient. NaN where x is not positive
@@ -53,8 +52,7 @@ HEARTH_API Array eigvalsh(const Array& x);
 
 // x [..., n, k] with a x = b. Of a [..., n, n] one triangle is read, the lower one unless `upper`,
 // with 1 on its diagonal where `unit_diagonal` says so. b is [..., n, k], or [n] for one column;
-// leading axes broadcast. Where the diagonal has a 0 the result has infinities or NaN. What is not
-// finite in b stays in its column, here and in solve().
+// leading axes broadcast. A 0 on the diagonal gives infinities or NaN, as b's do in their column.
 HEARTH_API Array triangular_solve(const Array& a, const Array& b, bool upper = false,
                                   bool unit_diagonal = false);
 // x with a x = b: a [..., n, n], b [..., n, k] or [n]; leading axes broadcast. Where a pivot is 0
