@@ -399,11 +399,7 @@ Array contract(Problem& problem) {
 inline namespace v0 {
 
 Array einsum(std::string_view subscripts, const std::vector<Array>& arrays) try {
-  for (const Array& array : arrays) {
-    if (array.defined()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                "einsum: no value; got an undefined array, expected one");
-  }
+  for (const Array& array : arrays) require_defined("einsum", array);
   einstein::Problem problem = einstein::make_problem(einstein::parse(subscripts), arrays);
   for (const Array& array : arrays) {
     if (array.dtype() == arrays.front().dtype()) continue;
