@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "golden_file.h"
 #include "hearth/ops.h"
 #include "hearth/parameter.h"
 
@@ -19,28 +19,18 @@ namespace hearth::testing {
 class LayerCase {
  public:
   explicit LayerCase(const std::string& name) {
-    const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/layers.txt");
+    std::ifstream file = check::golden_file("layers");
     bool is_here = false;
     for (std::string text; std::getline(file, text);) {
       std::istringstream line(text);
-      std::string keyword, key, shape, colon;
+      std::string keyword, key;
       line >> keyword >> key;
       if (keyword == "case") is_here = key == name;
       if (keyword != "array" || !is_here) continue;
-      line >> shape >> colon;
-      Shape extents;
-      if (shape != "-") {
-        std::istringstream words(shape);
-        for (std::string extent; std::getline(words, extent, 'x');) {
-          extents.push_back(std::stoll(extent));
-        }
-      }
-      std::vector<double> values;
-      for (std::string word; line >> word;) values.push_back(std::strtod(word.c_str(), nullptr));
-      arrays_[key] = Array::from_data(values, extents);
+      const check::WrittenArray array = check::written_values(line);
+      arrays_[key] = Array::from_data(array.values, array.shape);
     }
-    EXPECT_FALSE(arrays_.empty()) << "no case " << name << ": set HEARTH_SOURCE_DIR";
+    EXPECT_FALSE(arrays_.empty()) << "no case " << name;
   }
 
   const Array& operator[](const std::string& key) const {

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 
-#include "hearth/error.h"
+#include "hearth/array.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -27,6 +28,9 @@ struct PrintOptions {
 
   friend bool operator==(const PrintOptions&, const PrintOptions&) = default;
 };
+
+// An array as << writes it, with `word` in place of "Array".
+HEARTH_API std::ostream& print_as(const char* word, std::ostream& out, const Array& array);
 
 // Of all threads, but for those within WithPrintOptions. Throws Error{invalid_argument} for a
 // precision that is not in [0, 100], or a number below 0 (threshold) or 1 (the others).

@@ -7,8 +7,8 @@
 // 1 stretch) or a number, reductions over everything give Tensor<1> of one element, reductions over
 // a dimension keep it with extent 1, negative dimensions count from the end. A rank or a kind that
 // does not fit does not compile; extents and dtypes are checked when an op is recorded and throw
-// hearth::Error, with the caller's line where a method was called by name: `site` is left to the
-// compiler. slice() of words and operators have no room for it. A Tensor is a handle like Array:
+// hearth::Error, with the caller's line: `site` is left to the compiler. slice() of words, [], ==,
+// != and operators of one tensor have no room for it. A Tensor is a handle like Array:
 // copies share, nothing runs until it is read.
 #pragma once
 
@@ -28,6 +28,7 @@
 #include "hearth/call_site.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
+#include "hearth/print.h"
 #include "hearth/tensor/arithmetic.h"
 #include "hearth/tensor/creation.h"
 #include "hearth/tensor/indexing.h"
@@ -293,10 +294,10 @@ class [[nodiscard("an op changes nothing in place: write x = x.relu()")]] Tensor
   Array array_;
 };
 
-// Evaluates.
+// As of an Array: `Tensor f32 [3] [1, 2.5, nan]`. Evaluates.
 template <int Rank, TensorKind K>
 std::ostream& operator<<(std::ostream& out, const Tensor<Rank, K>& tensor) {
-  return out << tensor.array();
+  return print_as("Tensor", out, tensor.array());
 }
 
 }  // namespace v0

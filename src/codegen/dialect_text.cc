@@ -65,6 +65,10 @@ void check_dialect(std::string_view text, const std::string& name) {
           "entry points are generated from the list of parameters, or taken as they are by "
           "metal_kernel()");
     }
+    if (token == "vertex" || token == "fragment") {
+      fail_dialect(name, "a name is a word of Metal's; got " + std::string(token) +
+                             ", expected another one");
+    }
     if (token == "threadgroup") {
       in_array = true;
     } else if (in_array && (token == "[" || token == ";")) {

@@ -55,13 +55,15 @@ std::string_view name(Activation activation) noexcept {
   return found != nullptr ? found->name : "";
 }
 
-PRelu::PRelu(std::int64_t channels, double slope, const ParameterOptions& options) {
+PRelu::PRelu(std::int64_t channels, double slope, const ParameterOptions& options) try {
   if (channels < 0) {
     throw Error(ErrorCode::invalid_argument, "prelu: negative size; got " +
                                                  std::to_string(channels) +
                                                  " channels, expected a size >= 0");
   }
   weight = Tensor<1>(Initializer::constant(slope).make({channels}, channels, channels, options));
+} catch (const Error& error) {
+  throw_as("prelu", error);
 }
 
 Array PRelu::forward(const Array& x) const { return prelu(x, nn_detail::as_dtype_of(weight, x)); }
@@ -81,8 +83,11 @@ Array RRelu::forward(const Array& x, bool training, Generator* source) const try
   throw_as("rrelu", error);
 }
 
-SwiGlu::SwiGlu(std::int64_t in, std::int64_t out, const Linear::Options& options)
-    : linear_inner(in, out, options), linear_outer(in, out, options) {}
+SwiGlu::SwiGlu(std::int64_t in, std::int64_t out, const Linear::Options& options) try
+    : linear_inner(in, out, options), linear_outer(in, out, options) {
+} catch (const Error& error) {
+  throw_as("swiglu", error);
+}
 
 Array SwiGlu::forward(const Array& x) const try {
   return silu(linear_inner.forward(x)) * linear_outer.forward(x);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "nn/as_before.h"
+#include "nn/options.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -36,8 +39,11 @@ void settle_heads(const char* layer, std::int64_t dim, std::int64_t heads, std::
     }
     *head_dim = dim / heads;
   }
-  if (!(dropout >= 0 && dropout <= 1)) {
-    fail(layer, "dropout out of range; got " + number_text(dropout) + ", expected [0, 1]");
+  nn_detail::require_dropout(layer, dropout);
+  std::int64_t width = 0;
+  if (*head_dim < 1 || __builtin_mul_overflow(heads, *head_dim, &width)) {
+    fail(layer, "head_dim out of range; got " + std::to_string(*head_dim) + " for " +
+                    std::to_string(heads) + " heads, expected 1 or more, with a product in i64");
   }
 }
 
@@ -67,17 +73,13 @@ Array whole_mask(const char* layer, const Array& mask, const Array& padding) {
   return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
 }
 
-// softmax, or e^s / (1 + sum e^s), which is that of one more score of 0 (Miller 2023).
+// Of scores [batch, kv_heads, group, rows, length].
 Array weights_of(const Array& scores, bool quiet) {
   if (!quiet) return softmax(scores, -1);
-  Shape one = scores.shape();
-  const std::int64_t length = one[one.rank() - 1];
-  one[one.rank() - 1] = 1;
-  const Array with_zero = cat({scores, zeros(one, scores.dtype(), scores.device())}, -1);
-  return narrow(softmax(with_zero, -1), -1, 0, length);
+  return activation::quiet_softmax(Tensor<5>(scores), -1).array();
 }
 
-// attention() whose weights are changed on the way: dropped with `probability`, or quiet.
+// attention() whose weights are dropped with `probability`, and may be quiet.
 Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
                            double probability, bool quiet) {
   const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
@@ -112,20 +114,26 @@ Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOpti
 
 template <class Attention>
 Array mix(const Attention& layer, const Array& q, const Array& k, const Array& v,
-          const AttentionOptions& options, bool training) {
+          AttentionOptions options, bool training) {
   const double probability = training ? layer.dropout : 0;
-  if (probability == 0 && !layer.quiet_softmax) return attention(q, k, v, options);
-  return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
+  if (probability != 0) {
+    return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
+  }
+  // e^s / (1 + sum e^s) is the softmax beside one more score of 0 (Miller 2023).
+  if (layer.quiet_softmax) options.sinks = zeros({layer.heads}, q.dtype(), q.device());
+  return attention(q, k, v, options);
 }
 
 }  // namespace
 
 KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity,
-                 std::int64_t head_dim, DType dtype, Device device) {
+                 std::int64_t head_dim, DType dtype, Device device) try {
   const Shape shape = {batch, kv_heads, capacity, head_dim};
   // Dense arrays of their own, so that the first append already writes in place.
   keys = Tensor<4>(contiguous(zeros(shape, dtype, device)));
   values = Tensor<4>(contiguous(zeros(shape, dtype, device)));
+} catch (const Error& error) {
+  throw_as("kv_cache", error);
 }
 
 void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
@@ -142,13 +150,14 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
                                       std::to_string(length) + ", expected at most " +
                                       std::to_string(capacity()) + " in all");
   }
-  keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
+  Tensor<4> longer_keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
   values = dynamic_slice_assign(values, {0, 0, length, 0}, v);
+  keys = std::move(longer_keys);
   length += rows;
 }
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count,
-                                       const Options& options)
+                                       const Options& options) try
     : heads(head_count),
       kv_heads(options.kv_heads),
       head_dim(options.head_dim),
@@ -160,6 +169,10 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
     fail("multi_head_attention", "rotary positions need an even head_dim; got " +
                                      std::to_string(head_dim) + ", expected an even number");
   }
+  if (rope_base && !(*rope_base > 0 && std::isfinite(*rope_base))) {
+    fail("multi_head_attention", "rope_base out of range; got " + number_text(*rope_base) +
+                                     ", expected a finite number > 0");
+  }
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
   const Linear::Options outer{
       options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
@@ -167,9 +180,12 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
   k_proj = Linear(dim, kv_heads * head_dim, inner);
   v_proj = Linear(dim, kv_heads * head_dim, inner);
   o_proj = Linear(heads * head_dim, dim, outer);
+} catch (const Error& error) {
+  throw_as("multi_head_attention", error);
 }
 
 Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
+  nn_detail::AsBefore cache(call.cache);
   const Array tokens = tokens_of("multi_head_attention", "input", x);
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
@@ -193,12 +209,15 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   const Array mixed = mix(*this, q, k, v, options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
-  return reshape(out, {batch, rows, out.shape(1)});
+  const Array result = reshape(out, {batch, rows, out.shape(1)});
+  cache.keep();
+  return result;
 } catch (const Error& error) {
   throw_as("multi_head_attention", error);
 }
 
-CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count, const Options& options)
+CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count,
+                               const Options& options) try
     : heads(head_count),
       kv_heads(options.kv_heads),
       head_dim(options.head_dim),
@@ -211,6 +230,8 @@ CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count, const 
   k_proj = Linear(context_dim, kv_heads * head_dim, inner);
   v_proj = Linear(context_dim, kv_heads * head_dim, inner);
   o_proj = Linear(heads * head_dim, dim, inner);
+} catch (const Error& error) {
+  throw_as("cross_attention", error);
 }
 
 Array CrossAttention::forward(const Array& x, const Array& context, const Call& call) const try {
@@ -218,6 +239,7 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
   const Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
+  nn_detail::AsBefore cache(call.cache);
   ContextCache computed;
   ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
   if (!seen.keys.defined()) {
@@ -237,7 +259,9 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
   const Array mixed = mix(*this, q, seen.keys.array(), seen.values.array(), options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
-  return reshape(out, {batch, rows, out.shape(1)});
+  const Array result = reshape(out, {batch, rows, out.shape(1)});
+  cache.keep();
+  return result;
 } catch (const Error& error) {
   throw_as("cross_attention", error);
 }

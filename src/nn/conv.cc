@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <string>
 
+#include "core/throw_as.h"
 #include "hearth/nn/conv.h"
+#include "nn/options.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {
@@ -12,12 +15,25 @@ void require_channels(const char* layer, std::int64_t in, std::int64_t out, cons
                       std::int64_t groups) {
   bool fits = in >= 0 && out >= 0 && groups > 0 && in % groups == 0 && out % groups == 0;
   for (const std::int64_t extent : kernel) fits = fits && extent > 0;
-  if (fits) return;
+  if (fits) {
+    // Fans are products of these.
+    Shape all = kernel;
+    all.push_back(std::max<std::int64_t>(in, 1));
+    all.push_back(std::max<std::int64_t>(out, 1));
+    return check_shape(layer, all);
+  }
   throw Error(ErrorCode::invalid_argument,
               std::string(layer) + ": sizes do not fit; got " + std::to_string(in) + " and " +
                   std::to_string(out) + " channels, kernel " + to_string(kernel) + " and " +
                   std::to_string(groups) +
                   " groups, expected kernels of at least 1 and groups that divide the channels");
+}
+
+void require_window(const char* layer, const ConvOptions& options, int axes) {
+  nn_detail::require_per_axis(layer, "stride", options.stride, axes, 1);
+  nn_detail::require_per_axis(layer, "padding", options.padding, axes, 0);
+  nn_detail::require_per_axis(layer, "padding_end", options.padding_end, axes, 0);
+  nn_detail::require_per_axis(layer, "dilation", options.dilation, axes, 1);
 }
 
 // Weights [first, second, kernel...]; the fans are what the initializer is told.
@@ -37,13 +53,17 @@ void make(Tensor<Rank>* weight, Tensor<1>* bias, std::int64_t first, std::int64_
 
 template <int Axes>
 Conv<Axes>::Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
-                 const ConvOptions& options, const ConvParameters& parameters)
+                 const ConvOptions& options, const ConvParameters& parameters) try
     : window(options) {
   const Dims extents(kernel.extents);
   require_channels("conv", in, out, extents, options.groups);
+  require_window("conv", options, Axes);
+
   const std::int64_t taps = element_count(extents), groups = options.groups;
   make(&weight, &bias, out, in / groups, extents, out, in / groups * taps, out / groups * taps,
        parameters);
+} catch (const Error& error) {
+  throw_as("conv", error);
 }
 
 template <int Axes>
@@ -54,14 +74,18 @@ Array Conv<Axes>::forward(const Array& x) const {
 template <int Axes>
 ConvTranspose<Axes>::ConvTranspose(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
                                    const ConvTransposeOptions& options,
-                                   const ConvParameters& parameters)
+                                   const ConvParameters& parameters) try
     : window(options) {
   const Dims extents(kernel.extents);
   require_channels("conv_transpose", in, out, extents, options.groups);
+  require_window("conv_transpose", options, Axes);
+  nn_detail::require_per_axis("conv_transpose", "output_padding", options.output_padding, Axes, 0);
   const std::int64_t taps = element_count(extents), groups = options.groups;
   // As PyTorch has it: the fan of the weight as it lies, [in, out / groups, kernel...].
   make(&weight, &bias, in, out / groups, extents, out, out / groups * taps, in / groups * taps,
        parameters);
+} catch (const Error& error) {
+  throw_as("conv_transpose", error);
 }
 
 template <int Axes>

@@ -1,7 +1,10 @@
 #include "hearth/nn/deform_conv.h"
 
+#include <algorithm>
 #include <string>
 
+#include "core/throw_as.h"
+#include "nn/options.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {
@@ -9,7 +12,7 @@ inline namespace v0 {
 namespace nn {
 
 DeformConv2d::DeformConv2d(std::int64_t in, std::int64_t out, const Kernel<2>& kernel,
-                           const DeformConvOptions& options, const ConvParameters& parameters)
+                           const DeformConvOptions& options, const ConvParameters& parameters) try
     : window(options) {
   const Dims extents(kernel.extents);
   const std::int64_t groups = options.weight_groups, offset_groups = options.offset_groups;
@@ -24,12 +27,19 @@ DeformConv2d::DeformConv2d(std::int64_t in, std::int64_t out, const Kernel<2>& k
                     " offset groups, expected kernels of at least 1 and groups that divide the "
                     "channels");
   }
+  check_shape("deform_conv2d", {std::max<std::int64_t>(in, 1), std::max<std::int64_t>(out, 1),
+                                extents[0], extents[1]});
+  nn_detail::require_per_axis("deform_conv2d", "stride", options.stride, 2, 1);
+  nn_detail::require_per_axis("deform_conv2d", "padding", options.padding, 2, 0);
+  nn_detail::require_per_axis("deform_conv2d", "dilation", options.dilation, 2, 1);
   const Shape shape = {out, in / groups, extents[0], extents[1]};
   const std::int64_t taps = element_count(extents);
   const std::int64_t fan_in = in / groups * taps, fan_out = out / groups * taps;
   weight = Tensor<4>(parameters.initializer.make(shape, fan_in, fan_out, parameters.parameters));
   if (!parameters.bias) return;
   bias = Tensor<1>(parameters.initializer.make({out}, fan_in, fan_out, parameters.parameters));
+} catch (const Error& error) {
+  throw_as("deform_conv2d", error);
 }
 
 Array DeformConv2d::forward(const Array& x, const Array& offset, const Array& mask) const {

@@ -7,6 +7,7 @@
 #include "hearth/nn/layer_norm.h"
 #include "hearth/nn/linear.h"
 #include "hearth/nn/noise.h"
+#include "nn/options.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {
@@ -24,37 +25,48 @@ void require_layer_sizes(const char* layer, std::int64_t in, std::int64_t out) {
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) {
+Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) try {
   require_layer_sizes("linear", in, out);
   weight = Tensor<2>(options.initializer.make({out, in}, in, out, options.parameters));
   if (options.bias) bias = Tensor<1>(options.initializer.make({out}, in, out, options.parameters));
+} catch (const Error& error) {
+  throw_as("linear", error);
 }
 
 Array Linear::forward(const Array& x) const {
   return linear(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x));
 }
 
-Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) {
+Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) try {
   require_layer_sizes("embedding", entries, dim);
   weight = Tensor<2>(options.initializer.make({entries, dim}, entries, dim, options.parameters));
+} catch (const Error& error) {
+  throw_as("embedding", error);
 }
 
 Array Embedding::forward(const Array& indices) const { return embedding(weight.array(), indices); }
 
-RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) : epsilon(eps) {
+RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) try : epsilon(eps) {
   require_layer_sizes("rms_norm", dim, dim);
+  nn_detail::require_epsilon("rms_norm", eps);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
+} catch (const Error& error) {
+  throw_as("rms_norm", error);
 }
 
 Array RmsNorm::forward(const Array& x) const {
   return rms_norm(x, nn_detail::as_dtype_of(weight, x), epsilon);
 }
 
-LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias, const ParameterOptions& options)
+LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias,
+                     const ParameterOptions& options) try
     : epsilon(eps) {
   require_layer_sizes("layer_norm", dim, dim);
+  nn_detail::require_epsilon("layer_norm", eps);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
   if (with_bias) bias = Tensor<1>(Initializer::zeros().make({dim}, dim, dim, options));
+} catch (const Error& error) {
+  throw_as("layer_norm", error);
 }
 
 Array LayerNorm::forward(const Array& x) const {

@@ -4,6 +4,7 @@
 
 #include "core/number_text.h"
 #include "core/throw_as.h"
+#include "nn/options.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -37,9 +38,10 @@ Tensor<1> followed(const Tensor<1>& running, const Array& newest, double momentu
 
 }  // namespace
 
-BatchNorm::BatchNorm(std::int64_t channels, const Options& options)
+BatchNorm::BatchNorm(std::int64_t channels, const Options& options) try
     : epsilon(options.epsilon), momentum(options.momentum) {
   require_channel_count("batch_norm", channels);
+  nn_detail::require_epsilon("batch_norm", epsilon);
   if (!(momentum >= 0 && momentum <= 1)) {
     throw Error(ErrorCode::invalid_argument, "batch_norm: momentum out of range; got " +
                                                  number_text(momentum) +
@@ -49,6 +51,8 @@ BatchNorm::BatchNorm(std::int64_t channels, const Options& options)
   make_affine(channels, parameters, &weight, &bias);
   running_mean = Tensor<1>(zeros({channels}, parameters.dtype, parameters.device));
   running_var = Tensor<1>(ones({channels}, parameters.dtype, parameters.device));
+} catch (const Error& error) {
+  throw_as("batch_norm", error);
 }
 
 Array BatchNorm::forward(const Array& x, bool training) try {
@@ -75,25 +79,32 @@ Array BatchNorm::evaluate(const Array& x) const {
                     for_channels(bias, x), epsilon);
 }
 
-GroupNorm::GroupNorm(std::int64_t group_count, std::int64_t channels, const NormOptions& options)
+GroupNorm::GroupNorm(std::int64_t group_count, std::int64_t channels,
+                     const NormOptions& options) try
     : groups(group_count), epsilon(options.epsilon) {
   require_channel_count("group_norm", channels);
+  nn_detail::require_epsilon("group_norm", epsilon);
   if (groups < 1 || channels % groups != 0) {
     throw Error(ErrorCode::invalid_argument,
                 "group_norm: groups do not divide the channels; got " + std::to_string(groups) +
                     " groups of " + std::to_string(channels) + " channels, expected a divisor");
   }
   if (options.affine) make_affine(channels, options.parameters, &weight, &bias);
+} catch (const Error& error) {
+  throw_as("group_norm", error);
 }
 
 Array GroupNorm::forward(const Array& x) const {
   return group_norm(x, groups, for_channels(weight, x), for_channels(bias, x), epsilon);
 }
 
-InstanceNorm::InstanceNorm(std::int64_t channels, const NormOptions& options)
+InstanceNorm::InstanceNorm(std::int64_t channels, const NormOptions& options) try
     : epsilon(options.epsilon) {
   require_channel_count("instance_norm", channels);
+  nn_detail::require_epsilon("instance_norm", epsilon);
   if (options.affine) make_affine(channels, options.parameters, &weight, &bias);
+} catch (const Error& error) {
+  throw_as("instance_norm", error);
 }
 
 Array InstanceNorm::forward(const Array& x) const {

@@ -45,7 +45,7 @@ void require_rows(const char* layer, const Array& x, std::int64_t start, std::in
 }  // namespace
 
 PositionalEncoding::PositionalEncoding(std::int64_t dim, std::int64_t longest, double timescale,
-                                       Device device) {
+                                       Device device) try {
   require_positions("positional_encoding", longest, dim, timescale);
   const NoGrad no_grad;
   // Angles in f64, since those of far rows are large, and so on the CPU, which always has it.
@@ -56,11 +56,15 @@ PositionalEncoding::PositionalEncoding(std::int64_t dim, std::int64_t longest, d
   const Array angles = reshape(rows, {longest, 1}) * rates;
   const Array values = where(equal(columns, even), sin(angles), cos(angles));
   table = to_device(cast(values, DType::f32), device);
+} catch (const Error& error) {
+  throw_as("positional_encoding", error);
 }
 
-Array PositionalEncoding::forward(const Array& x, std::int64_t start) const {
+Array PositionalEncoding::forward(const Array& x, std::int64_t start) const try {
   require_rows("positional_encoding", x, start, table.shape(0), table.shape(1));
   return x + cast(dynamic_slice(table, {start, 0}, {x.shape(-2), table.shape(1)}), x.dtype());
+} catch (const Error& error) {
+  throw_as("positional_encoding", error);
 }
 
 RotaryEncoding::RotaryEncoding(std::int64_t its_longest, std::int64_t its_dim, double its_base,

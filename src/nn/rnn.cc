@@ -7,6 +7,7 @@
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "nn/options.h"
 #include "nn/parameter_dtype.h"
 
 namespace hearth {
@@ -103,7 +104,7 @@ auto recorded(const char* layer, CallSite site, F forward) {
 }  // namespace
 
 RecurrentParameters::RecurrentParameters(const char* layer, std::int64_t gates, std::int64_t in,
-                                         std::int64_t hidden, const RecurrentOptions& options) {
+                                         std::int64_t hidden, const RecurrentOptions& options) try {
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
   if (in < 0 || hidden < 0 || in > kMax || hidden > kMax) {
     throw Error(ErrorCode::invalid_argument, std::string(layer) + ": sizes out of range; got " +
@@ -115,6 +116,9 @@ RecurrentParameters::RecurrentParameters(const char* layer, std::int64_t gates, 
                                                  number_text(*options.clip) +
                                                  ", expected a number >= 0");
   }
+  nn_detail::require_activation(layer, options.gate_activation);
+  nn_detail::require_activation(layer, options.cell_activation);
+  nn_detail::require_activation(layer, options.hidden_activation);
   // Each gate is a layer by itself: it is drawn with its own numbers of inputs and outputs.
   const auto make = [&](const Shape& shape, std::int64_t inputs) {
     return options.initializer.make(shape, inputs, hidden, options.parameters);
@@ -124,6 +128,8 @@ RecurrentParameters::RecurrentParameters(const char* layer, std::int64_t gates, 
   if (!options.bias) return;
   bias_ih = Tensor<1>(make({gates * hidden}, in));
   bias_hh = Tensor<1>(make({gates * hidden}, hidden));
+} catch (const Error& error) {
+  throw_as(layer, error);
 }
 
 Rnn::Rnn(std::int64_t in, std::int64_t hidden, const RecurrentOptions& its_options)

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/throw_as.h"
+#include "nn/as_before.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -60,32 +61,45 @@ KvCache cache_of(const MultiHeadAttention& layer, std::int64_t batch, std::int64
 
 TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t dim, std::int64_t hidden,
                                                  std::int64_t heads,
-                                                 const TransformerOptions& options)
+                                                 const TransformerOptions& options) try
     : self_attn(attention_of(dim, heads, options)),
       feed_forward(feed_forward_of(dim, hidden, options)),
       norm1(norm_of(dim, options)),
       norm2(norm_of(dim, options)),
       dropout{options.dropout},
-      norm_first(options.norm_first) {}
+      norm_first(options.norm_first) {
+} catch (const Error& error) {
+  throw_as("transformer_encoder_layer", error);
+}
 
-Array TransformerEncoderLayer::forward(const Array& x, const MultiHeadAttention::Call& call) const {
+Array TransformerEncoderLayer::forward(const Array& x, const MultiHeadAttention::Call& call) const
+    try {
+  nn_detail::AsBefore cache(call.cache);
   const Array attended = residual(x, norm1, norm_first, dropout, call.training,
                                   [&](const Array& rows) { return self_attn.forward(rows, call); });
-  return residual(attended, norm2, norm_first, dropout, call.training,
-                  [&](const Array& rows) { return feed_forward.forward(rows, call.training); });
+  const Array result =
+      residual(attended, norm2, norm_first, dropout, call.training,
+               [&](const Array& rows) { return feed_forward.forward(rows, call.training); });
+  cache.keep();
+  return result;
+} catch (const Error& error) {
+  throw_as("transformer_encoder_layer", error);
 }
 
 TransformerEncoder::TransformerEncoder(std::int64_t dim, std::int64_t hidden, std::int64_t heads,
                                        std::int64_t layer_count,
-                                       const TransformerOptions& options) {
+                                       const TransformerOptions& options) try {
   require_layers("transformer_encoder", layer_count);
   for (std::int64_t i = 0; i < layer_count; ++i) layers.emplace_back(dim, hidden, heads, options);
+} catch (const Error& error) {
+  throw_as("transformer_encoder", error);
 }
 
 Array TransformerEncoder::forward(const Array& x, const Call& call) const try {
   if (call.caches != nullptr) {
     require_caches("transformer_encoder", call.caches->size(), layers.size());
   }
+  nn_detail::AsBefore caches(call.caches);
   Array rows = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     MultiHeadAttention::Call inner;
@@ -96,6 +110,7 @@ Array TransformerEncoder::forward(const Array& x, const Call& call) const try {
     inner.training = call.training;
     rows = layers[i].forward(rows, inner);
   }
+  caches.keep();
   return rows;
 } catch (const Error& error) {
   throw_as("transformer_encoder", error);
@@ -110,7 +125,7 @@ std::vector<KvCache> TransformerEncoder::make_caches(std::int64_t batch,
 
 TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t dim, std::int64_t hidden,
                                                  std::int64_t heads,
-                                                 const TransformerOptions& options)
+                                                 const TransformerOptions& options) try
     : self_attn(attention_of(dim, heads, options)),
       feed_forward(feed_forward_of(dim, hidden, options)),
       norm1(norm_of(dim, options)),
@@ -124,11 +139,15 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t dim, std::int64_t 
   to_memory.initializer = options.initializer;
   to_memory.parameters = options.parameters;
   multihead_attn = CrossAttention(dim, heads, to_memory);
+} catch (const Error& error) {
+  throw_as("transformer_decoder_layer", error);
 }
 
 Array TransformerDecoderLayer::forward(const Array& x, const Array& memory,
                                        const MultiHeadAttention::Call& to_itself,
-                                       const CrossAttention::Call& to_memory) const {
+                                       const CrossAttention::Call& to_memory) const try {
+  nn_detail::AsBefore own_cache(to_itself.cache);
+  nn_detail::AsBefore memory_cache(to_memory.cache);
   const bool training = to_itself.training;
   const Array attended = residual(x, norm1, norm_first, dropout, training, [&](const Array& rows) {
     return self_attn.forward(rows, to_itself);
@@ -136,15 +155,23 @@ Array TransformerDecoderLayer::forward(const Array& x, const Array& memory,
   const Array informed =
       residual(attended, norm2, norm_first, dropout, training,
                [&](const Array& rows) { return multihead_attn.forward(rows, memory, to_memory); });
-  return residual(informed, norm3, norm_first, dropout, training,
-                  [&](const Array& rows) { return feed_forward.forward(rows, training); });
+  const Array result =
+      residual(informed, norm3, norm_first, dropout, training,
+               [&](const Array& rows) { return feed_forward.forward(rows, training); });
+  own_cache.keep();
+  memory_cache.keep();
+  return result;
+} catch (const Error& error) {
+  throw_as("transformer_decoder_layer", error);
 }
 
 TransformerDecoder::TransformerDecoder(std::int64_t dim, std::int64_t hidden, std::int64_t heads,
                                        std::int64_t layer_count,
-                                       const TransformerOptions& options) {
+                                       const TransformerOptions& options) try {
   require_layers("transformer_decoder", layer_count);
   for (std::int64_t i = 0; i < layer_count; ++i) layers.emplace_back(dim, hidden, heads, options);
+} catch (const Error& error) {
+  throw_as("transformer_decoder", error);
 }
 
 Array TransformerDecoder::forward(const Array& x, const Array& memory, const Call& call) const try {
@@ -152,6 +179,7 @@ Array TransformerDecoder::forward(const Array& x, const Array& memory, const Cal
     require_caches("transformer_decoder", call.cache->rows.size(), layers.size());
     require_caches("transformer_decoder", call.cache->memory.size(), layers.size());
   }
+  nn_detail::AsBefore cache(call.cache);
   Array rows = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     MultiHeadAttention::Call to_itself;
@@ -167,6 +195,7 @@ Array TransformerDecoder::forward(const Array& x, const Array& memory, const Cal
     to_memory.training = call.training;
     rows = layers[i].forward(rows, memory, to_itself, to_memory);
   }
+  cache.keep();
   return rows;
 } catch (const Error& error) {
   throw_as("transformer_decoder", error);

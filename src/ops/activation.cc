@@ -23,10 +23,7 @@ constexpr double kMishIsZero = -800;
 
 // x as floats; a number as an array. Errors are those of `op`.
 Array real(const char* op, const Array& x) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(op) + ": no value; got an undefined array, expected a defined one");
-  }
+  require_defined(op, x);
   if (node_of(x)->device == nullptr) return cast(x, DType::f32);
   require_float_array(op, x);
   return x;

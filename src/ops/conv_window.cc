@@ -31,8 +31,9 @@ void ConvWindow::check(const Inference& inference, int axes) const {
   list(after, 0, "padding at the end");
   list(dilation, 1, "dilation");
   if (groups < 1 || groups > INT32_MAX) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "groups out of range; got " + std::to_string(groups) + ", expected at least 1");
+    inference.fail(ErrorCode::invalid_argument, "groups out of range; got " +
+                                                    std::to_string(groups) + ", expected 1 to " +
+                                                    std::to_string(INT32_MAX));
   }
 }
 

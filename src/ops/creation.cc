@@ -73,9 +73,7 @@ constinit const OpDef arange_op = {
 inline namespace v0 {
 
 Array full(const Shape& shape, const Array& value, DType dtype, Device device) try {
-  if (!value.defined()) {
-    throw Error(ErrorCode::invalid_argument, "full: no value; got an undefined array");
-  }
+  require_defined("full", value);
   check_shape("full", shape);
   const Node& node = *node_of(value);
   if (node.device != nullptr) return expand(cast(value, dtype), shape);

@@ -47,10 +47,7 @@ void require_matrix(const Inference& inference, int i, bool square) {
 }
 
 void require_matrix(const char* function, const Array& x, bool square) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": no value; got an undefined array, expected one");
-  }
+  require_defined(function, x);
   require_float_array(function, x);
   if (is_matrix(x.shape(), square)) return;
   throw Error(ErrorCode::shape, std::string(function) +
@@ -115,10 +112,7 @@ Array rows_to(const Array& x, const Array& rows) { return rows_at(x, argsort(row
 
 System make_system(const char* function, const Array& a, const Array& b, bool square) {
   require_matrix(function, a, square);
-  if (!b.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": no value of b; got an undefined array, expected one");
-  }
+  require_defined(function, b);
   if (a.dtype() != b.dtype()) {
     throw Error(ErrorCode::dtype, std::string(function) + ": a and b differ in dtype; got " +
                                       std::string(name(a.dtype())) + " and " +

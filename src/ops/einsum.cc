@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/quoted.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
@@ -24,7 +25,7 @@ constexpr Label kFirstUnnamed = 52;
 constexpr int kLabelCount = kFirstUnnamed + kMaxRank;
 
 [[noreturn]] void fail(ErrorCode code, std::string_view subscripts, const std::string& text) {
-  throw Error(code, "einsum: in \"" + std::string(subscripts) + "\" " + text);
+  throw Error(code, "einsum: in " + quoted(subscripts) + " " + text);
 }
 
 Label label_of(char letter) {
@@ -53,14 +54,14 @@ Labels parse_term(std::string_view text, std::string_view term) {
     } else if (term.substr(i, 3) == "...") {
       if (std::find(labels.begin(), labels.end(), kEllipsis) != labels.end()) {
         fail(ErrorCode::invalid_argument, text,
-             "a term has two ellipses; got \"" + std::string(term) + "\", expected one at most");
+             "a term has two ellipses; got " + quoted(term) + ", expected one at most");
       }
       labels.push_back(kEllipsis);
       i += 2;
     } else {
       fail(ErrorCode::invalid_argument, text,
-           "there is no such letter; got '" + std::string(1, term[i]) +
-               "', expected a-z, A-Z, \"...\", ',' or \"->\"");
+           "there is no such letter; got " + quoted(term.substr(i, 1)) +
+               ", expected a-z, A-Z, \"...\", ',' or \"->\"");
     }
   }
   return labels;
@@ -398,11 +399,7 @@ Array contract(Problem& problem) {
 inline namespace v0 {
 
 Array einsum(std::string_view subscripts, const std::vector<Array>& arrays) try {
-  for (const Array& array : arrays) {
-    if (array.defined()) continue;
-    throw Error(ErrorCode::invalid_argument,
-                "einsum: no value; got an undefined array, expected one");
-  }
+  for (const Array& array : arrays) require_defined("einsum", array);
   einstein::Problem problem = einstein::make_problem(einstein::parse(subscripts), arrays);
   for (const Array& array : arrays) {
     if (array.dtype() == arrays.front().dtype()) continue;

@@ -37,11 +37,14 @@ Array difference(const char* op, const Array& x, const Array& targets) {
   return sub(wide(x), wide(targets));
 }
 
-// log x, -100 at least, where its gradient is 0: that of log 0 is infinite.
+// log x, -100 at least, with a slope of 1 / max(x, 1e-12): the bounds of PyTorch's
+// binary_cross_entropy, whose gradient is (x - t) / max(x (1 - x), 1e-12).
 Array bounded_log(const Array& x) {
-  const Array value = log(x);
-  const Array low = less(value, -100.0);
-  return where(low, -100.0, log(where(low, 1.0, x)));
+  constexpr double kLeast = 1e-12;
+  const Array is_steep = less(x, kLeast);
+  const Array still = x.detach();
+  const Array line = add(clamp_min(log(still), -100.0), mul(sub(x, still), 1 / kLeast));
+  return where(is_steep, line, log(where(is_steep, 1.0, x)));
 }
 
 // t log t, 0 where t is 0.

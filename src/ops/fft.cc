@@ -303,8 +303,8 @@ Array with_extent(const Array& x, int axis, std::int64_t count) {
 void require_length(const char* function, std::int64_t n) {
   constexpr std::int64_t kMost = std::int64_t{1} << 52;
   if (n >= 1 && n <= kMost) return;
-  throw Error(ErrorCode::invalid_argument, std::string(function) + ": no length; got " +
-                                               std::to_string(n) + ", expected 1 or more");
+  throw Error(ErrorCode::invalid_argument, std::string(function) + ": length out of range; got " +
+                                               std::to_string(n) + ", expected 1 to 2^52");
 }
 
 int axis_of(const char* function, const Array& x, std::int64_t axis) {

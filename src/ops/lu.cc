@@ -273,7 +273,8 @@ Array matrix_power(const Array& x, std::int64_t power) try {
                 "matrix_power: bool has no products; got bool, expected a numeric dtype");
   }
   const Array one = expand(eye(shape.back(), x.dtype(), x.device()), shape);
-  if (power == 0) return one;
+  // Of no element of x, but with a gradient.
+  if (power == 0) return where(full(shape, true, DType::bool_, x.device()), one, x);
   Array square = power < 0 ? inverse(x) : x, result;
   auto left = power < 0 ? -static_cast<std::uint64_t>(power) : static_cast<std::uint64_t>(power);
   for (;; square = matmul(square, square)) {

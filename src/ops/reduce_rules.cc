@@ -41,10 +41,7 @@ Array kept(const Vjp& v, const Array& x) {
 }
 
 const Shape& shape_of(const OpDef& op, const Array& x) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(op.name.text) + ": no value; got an undefined array");
-  }
+  require_defined(op.name.text, x);
   return x.shape();
 }
 

@@ -1,5 +1,6 @@
 // rope: rotary position embedding.
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,15 @@ void check_sections(const Inference& inference, const RopeSettings& s, std::int6
   }
 }
 
+void check_offset(const Inference& inference, std::int64_t rows) {
+  const std::int64_t offset = dynamic_i64(inference.params.dynamics()[0]);
+  const std::int64_t more = inference.has(kPositions) || rows == 0 ? 0 : rows - 1;
+  if (is_rope_position(more) && is_rope_position(offset) && is_rope_position(offset + more)) return;
+  inference.fail(ErrorCode::invalid_argument,
+                 "offset out of range; got " + std::to_string(offset) + " for " +
+                     std::to_string(rows) + " rows, expected positions from -2^31 to 2^31 - 1");
+}
+
 void infer_rope(Inference& inference) {
   require_float(inference, kX, "x");
   const Array& x = inference.input(kX);
@@ -87,6 +97,7 @@ void infer_rope(Inference& inference) {
   const std::int64_t pairs = s.pairs(x.shape().back());
   check_sections(inference, s, pairs);
   check_positions(inference, x.shape(), s);
+  check_offset(inference, x.shape()[x.rank() - 2]);
   if (inference.has(kFrequencies)) {
     const Array& frequencies = inference.input(kFrequencies);
     if (frequencies.dtype() != DType::f32) {
@@ -124,7 +135,9 @@ Array places_of(const Array& positions, const RopeSettings& s, const Shape& shap
   if (!positions.defined()) {
     return unsqueeze(linear_ramp(rows, static_cast<double>(s.offset), 1, dtype, device), {1});
   }
-  const Array places = cast(add(cast(positions, DType::i64), s.offset), dtype);
+  const Array moved = add(cast(positions, DType::i64), s.offset);
+  const Array is_near = equal(moved, cast(cast(moved, DType::i32), DType::i64));
+  const Array places = where(is_near, cast(moved, dtype), std::numeric_limits<double>::quiet_NaN());
   const int front = s.sections.empty() ? 0 : 1;
   // As rows of x: [batch, 1..., sequence, 1] or [sequence, 1].
   Shape lines = {rows, 1};
@@ -249,6 +262,7 @@ std::vector<SampleCase> rope_samples() {
       {{{{4}}}, plain(10000, false, false, 0), kShapeError},
       {{{{5, 4}}}, plain(0, false, false, 0), kArgumentError},
       {{{{5, 4}}}, RopeSettings{.dims = 6}.params(), kArgumentError},
+      {{{{5, 4}}}, plain(10000, false, false, INT32_MAX - 3), kArgumentError},
       {{{{5, 4}}}, RopeSettings{.dims = 3}.params(), kArgumentError},
       {{{{5, 8}}}, rows, kArgumentError},
       {{{{5, 6}}, {{3, 5}, 0, 9, kI32}}, rows, kArgumentError},
@@ -261,7 +275,7 @@ std::vector<SampleCase> rope_samples() {
 
 constinit const OpDef defs::rope_op = {
     .name = "rope",
-    .revision = 2,
+    .revision = 3,
     .summary = "Rotary position embedding of [.., sequence, dim].",
     .shapes = "x [..., sequence, dim], positions, frequencies -> [..., sequence, dim]",
     .method = "",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/number_text.h"
+#include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 
@@ -30,6 +31,7 @@ void require_positive(const char* what, double x) {
 
 void check_scaling(std::int64_t dims, double base, const RopeScaling& scaling) {
   using enum RopeScalingKind;
+  require_listed("rope_frequencies", "kind", scaling.kind, yarn);
   if (dims < 0 || dims % 2 != 0) {
     refuse("dims are odd or negative", std::to_string(dims), "an even number");
   }

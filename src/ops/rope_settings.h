@@ -27,6 +27,12 @@ inline constexpr ParamSpec kRopeParams[] = {
 
 inline constexpr std::int64_t kMaxRopeSections = 4;
 
+// Positions are of i32, to which a position in f64 times a frequency leaves the angle exact enough.
+// Both ends are multiples of what tables of angles are made of.
+inline bool is_rope_position(std::int64_t position) {
+  return position == static_cast<std::int32_t>(position);
+}
+
 struct RopeSettings {
   double base = 10000;
   bool interleaved = false;

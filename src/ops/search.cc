@@ -97,10 +97,8 @@ std::vector<SampleCase> samples() {
 
 Array places(const char* function, const Array& sorted, const Array& values, bool right,
              DType dtype) {
-  if (!sorted.defined() || !values.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": no value; got an undefined array, expected one");
-  }
+  require_defined(function, sorted);
+  require_defined(function, values);
   const Params params = Params().boolean(right).dtype(dtype);
   if (sorted.rank() != 1 || values.rank() == 1) {
     return call(defs::searchsorted_op, params, {&sorted, &values});

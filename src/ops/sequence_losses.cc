@@ -106,11 +106,13 @@ struct States {
   }
 };
 
-// -log_likelihood [batch], infinite where nothing is likely and NaN where an index is wrong.
+// -log_likelihood [batch], infinite where nothing is likely and NaN, as its gradient, where an
+// index is wrong.
 Array losses_of(const Array& log_likelihood, const Array& wrong) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Array possible = where(less(log_likelihood, kImpossible), kInfinity, neg(log_likelihood));
-  return where(wrong, nan, possible);
+  const Array one = full({}, 1.0, log_likelihood.dtype(), log_likelihood.device());
+  const Array spoiled = where(wrong, std::numeric_limits<double>::quiet_NaN(), one);
+  const Array impossible = logical_and(less(log_likelihood, kImpossible), logical_not(wrong));
+  return where(impossible, kInfinity, neg(mul(log_likelihood, spoiled)));
 }
 
 Array likely(const Array& log_probs) { return maximum(log_probs, kUnlikely); }

@@ -22,8 +22,8 @@ Array listed(const char* function, std::int64_t count, DType dtype, Device devic
                                       std::string(name(dtype)) + ", expected a float dtype");
   }
   if (count < 0 || count > (std::int64_t{1} << 52)) {
-    throw Error(ErrorCode::invalid_argument, std::string(function) + ": no size; got " +
-                                                 std::to_string(count) + ", expected 0 or more");
+    throw Error(ErrorCode::invalid_argument, std::string(function) + ": size out of range; got " +
+                                                 std::to_string(count) + ", expected 0 to 2^52");
   }
   std::vector<double> values = host_vector<double>(function, count);
   for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value(i);

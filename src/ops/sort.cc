@@ -77,10 +77,7 @@ std::vector<SampleCase> samples() {
 
 std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t axis,
                              bool descending, DType dtype) try {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": no value; got an undefined array, expected one");
-  }
+  require_defined(function, x);
   const int at = normalize_axis(function, axis, x.rank());
   std::vector<Array> results = call_outputs(
       defs::sort_with_indices_op, Params().i64(at).boolean(descending).dtype(dtype), {&x});

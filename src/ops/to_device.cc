@@ -35,10 +35,7 @@ constinit const OpDef to_device_op = {
 inline namespace v0 {
 
 Array to_device(const Array& x, Device device) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                "to_device: no value; got an undefined Array, expected a defined one");
-  }
+  require_defined("to_device", x);
   if (x.is_scalar() || x.device() == device) return x;
   std::vector<std::byte> bytes = host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()));
   count_sync();

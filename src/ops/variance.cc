@@ -31,10 +31,7 @@ Array root(const Array& squares) {
 }
 
 Dims all_axes(const char* op, const Array& x) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(op) + ": no value; got an undefined array, expected a defined one");
-  }
+  require_defined(op, x);
   Dims axes;
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
   return axes;

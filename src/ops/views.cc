@@ -12,10 +12,7 @@ namespace hearth {
 namespace {
 
 const Shape& shape_of(const char* op, const Array& x) {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(op) + ": no value; got an undefined array");
-  }
+  require_defined(op, x);
   return node_of(x)->shape;
 }
 

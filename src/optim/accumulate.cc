@@ -1,6 +1,5 @@
 #include "hearth/optim/accumulate.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,13 @@
 namespace hearth {
 inline namespace v0 {
 namespace optim {
+namespace {
+
+// Of f32, where losses have it: never 0 or infinity, from which no step leads back.
+constexpr const char* kScales = "a number from 2^-126 to 2^127";
+bool is_scale(double scale) { return scale >= 0x1p-126 && scale <= 0x1p127; }
+
+}  // namespace
 
 void GradientsAccumulator::add(Gradients gradients, CallSite site) {
   located(site, [&] {
@@ -39,8 +45,7 @@ Gradients GradientsAccumulator::take() {
 
 LossScaler::LossScaler(const Options& options) : options_(options), scale_(options.scale) {
   using optim_detail::require;
-  require(options.scale > 0 && std::isfinite(options.scale), "loss_scaler", "scale", options.scale,
-          "a finite number > 0");
+  require(is_scale(options.scale), "loss_scaler", "scale", options.scale, kScales);
   require(options.growth > 1 && std::isfinite(options.growth), "loss_scaler", "growth",
           options.growth, "a finite number > 1");
   require(options.backoff > 0 && options.backoff < 1, "loss_scaler", "backoff", options.backoff,
@@ -59,6 +64,7 @@ bool LossScaler::unscale(Gradients& gradients, CallSite site) {
     Gradients unscaled;
     std::vector<Array> broken;
     for (const auto& [id, gradient] : gradients) {
+      optim_detail::require_float("loss_scaler", "gradient", gradient.dtype());
       const Array value = cast(gradient, compute_dtype(gradient.dtype())) * (1 / scale_);
       broken.push_back(any(logical_not(is_finite(value))));
       unscaled.set(id, value);
@@ -66,13 +72,12 @@ bool LossScaler::unscale(Gradients& gradients, CallSite site) {
     const bool is_sound = broken.empty() || !any(stack(broken, 0)).item<bool>();
     gradients = std::move(unscaled);
     if (!is_sound) {
-      // Never 0, from which no growth leads back.
       const double smaller = scale_ * options_.backoff;
-      if (smaller >= std::numeric_limits<float>::min()) scale_ = smaller;
+      if (is_scale(smaller)) scale_ = smaller;
       good_steps_ = 0;
     } else if (++good_steps_ >= options_.interval) {
       const double larger = scale_ * options_.growth;
-      if (larger <= std::numeric_limits<float>::max()) scale_ = larger;
+      if (is_scale(larger)) scale_ = larger;
       good_steps_ = 0;
     }
     return is_sound;
@@ -95,10 +100,10 @@ void LossScaler::load_state_dict(const NamedArrays& state, CallSite site) {
         good_steps = each.array.item<std::int64_t>();
       }
     }
-    if (!(scale > 0) || !std::isfinite(scale) || good_steps < 0 || state.size() != 2) {
+    if (!is_scale(scale) || good_steps < 0 || state.size() != 2) {
       throw Error(ErrorCode::invalid_argument,
                   "loss_scaler: state of something else; got " + std::to_string(state.size()) +
-                      " arrays, expected a scale > 0 and good_steps of 0 or more");
+                      " arrays, expected a scale, " + kScales + ", and good_steps of 0 or more");
     }
     scale_ = scale;
     good_steps_ = good_steps;

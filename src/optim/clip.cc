@@ -4,6 +4,7 @@
 
 #include "hearth/ops.h"
 #include "hearth/optim.h"
+#include "optim/require.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -36,6 +37,10 @@ GradientNorm clip_by_norm(Gradients& gradients, double limit, CallSite site) {
   constexpr double kTiny = 1e-12;
   const NoGrad no_grad;
   const auto all = in_order(gradients);
+  for (const auto& [id, gradient] : all) {
+    located(site,
+            [&] { optim_detail::require_float("clip_by_norm", "gradient", gradient->dtype()); });
+  }
   Array total;
   for (const auto& [id, gradient] : all) {
     const DType dtype = gradient->dtype();
@@ -64,6 +69,8 @@ void clip_by_value(Gradients& gradients, double limit, CallSite site) {
   require_limit("clip_by_value", limit, site);
   const NoGrad no_grad;
   for (const auto& [id, gradient] : in_order(gradients)) {
+    located(site,
+            [&] { optim_detail::require_float("clip_by_value", "gradient", gradient->dtype()); });
     gradients.set(id, clamp(*gradient, -limit, limit));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -187,7 +188,10 @@ Lbfgs::Point Lbfgs::search(const Problem& problem, const Point& from, const Arra
   const auto is_flat = [&](const Point& at) { return std::abs(at.slope) <= -kFlatness * slope; };
   const auto evaluate = [&](double length) {
     ++*evaluations;
-    return problem.at(length, along);
+    Point there = problem.at(length, along);
+    // Worse than any: the search goes back from there.
+    if (std::isnan(there.loss)) there.loss = std::numeric_limits<double>::infinity();
+    return there;
   };
   Point origin = from;
   origin.length = 0;
@@ -259,7 +263,11 @@ double Lbfgs::step(const std::vector<Parameter>& parameters, const std::function
     const auto is_done = [&] {
       return max(abs(at.gradient)).item() <= options_.tolerance_gradient;
     };
-    if (at.gradient.size() == 0 || is_done()) return first_loss;
+    // From elsewhere no direction leads down.
+    const auto is_finite = [&] {
+      return std::isfinite(at.loss) && std::isfinite(max(abs(at.gradient)).item());
+    };
+    if (at.gradient.size() == 0 || !is_finite() || is_done()) return first_loss;
     std::int64_t evaluations = 1;
     for (std::int64_t i = 1; i <= options_.max_iterations; ++i) {
       const bool is_first = iterations_++ == 0;
@@ -284,7 +292,7 @@ double Lbfgs::step(const std::vector<Parameter>& parameters, const std::function
         at = problem.here(length_, Array());
         ++evaluations;
       }
-      if (evaluations >= options_.max_evaluations || is_done()) break;
+      if (evaluations >= options_.max_evaluations || !is_finite() || is_done()) break;
       if (max(abs(direction_)).item() * std::abs(length_) <= options_.tolerance_change) break;
       if (std::abs(at.loss - loss_before) < options_.tolerance_change) break;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/require_listed.h"
 #include "optim/moving.h"
 #include "optim/require.h"
 
@@ -38,6 +39,10 @@ Muon::Muon(const Options& options) : Optimizer(SlotNames{{"momentum"}}), options
   require_no_less_than_zero("muon", "momentum", options.momentum);
   require_no_less_than_zero("muon", "weight_decay", options.weight_decay);
   require_no_less_than_zero("muon", "epsilon", options.epsilon);
+  require_listed("muon", "rate", options.rate, Rate::match_rms_adamw);
+  for (const double each : options.coefficients) {
+    require(std::isfinite(each), "muon", "coefficient", each, "a finite number");
+  }
   // A handful will do; each is three products.
   require(options.iterations >= 0 && options.iterations <= 100, "muon", "iterations",
           static_cast<double>(options.iterations), "0 to 100");

@@ -10,6 +10,7 @@
 #include "core/number_text.h"
 #include "hearth/ops.h"
 #include "hearth/optim/optimizer.h"
+#include "optim/require.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -87,6 +88,8 @@ std::vector<Optimizer::Change> Optimizer::changes_of(const std::vector<Parameter
     const Array found = gradients.get(*parameter.array);
     if (!found.defined()) continue;
     require_shape("gradient", parameter, found);
+    optim_detail::require_float("optimizer", "gradient of " + shown(parameter), found.dtype());
+    optim_detail::require_float("optimizer", shown(parameter), parameter.array->dtype());
     const std::uint64_t id = gradient_id(*parameter.array);
     const auto [place, is_new] = places.try_emplace(id, changes.size());
     if (!is_new) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/number_text.h"
+#include "hearth/dtype.h"
 #include "hearth/error.h"
 
 namespace hearth::optim_detail {
@@ -23,6 +24,13 @@ inline void require_share(const char* what_for, const char* what, double value) 
 }
 inline void require_no_less_than_zero(const char* what_for, const char* what, double value) {
   require(value >= 0 && std::isfinite(value), what_for, what, value, "a finite number >= 0");
+}
+
+// Of what adds to parameters: integers would be cut, and bools are no numbers.
+inline void require_float(const char* what_for, const std::string& what, DType dtype) {
+  if (is_float(dtype)) return;
+  throw Error(ErrorCode::dtype, std::string(what_for) + ": " + what + " of no float dtype; got " +
+                                    std::string(name(dtype)) + ", expected one like f32");
 }
 
 }  // namespace hearth::optim_detail

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/require_listed.h"
 #include "optim/require.h"
 
 namespace hearth {
@@ -13,6 +14,7 @@ namespace optim {
 namespace {
 
 using optim_detail::require;
+using optim_detail::require_no_less_than_zero;
 
 void require_count(const char* schedule, const char* what, std::int64_t count,
                    std::int64_t least = 0) {
@@ -39,6 +41,7 @@ void require_schedules(const char* schedule, const std::vector<Schedule>& schedu
 }  // namespace
 
 Schedule constant(double rate) {
+  require_no_less_than_zero("constant", "rate", rate);
   return [rate](std::int64_t step) {
     require_count("constant", "step", step);
     return rate;
@@ -46,6 +49,8 @@ Schedule constant(double rate) {
 }
 
 Schedule linear(double rate, double last, std::int64_t steps) {
+  require_no_less_than_zero("linear", "rate", rate);
+  require_no_less_than_zero("linear", "last", last);
   require_count("linear", "steps", steps);
   return [=](std::int64_t step) {
     require_count("linear", "step", step);
@@ -56,6 +61,9 @@ Schedule linear(double rate, double last, std::int64_t steps) {
 
 Schedule cosine(double rate, std::int64_t steps, double minimum) {
   constexpr double kPi = 3.14159265358979323846;
+  require_no_less_than_zero("cosine", "rate", rate);
+  require_no_less_than_zero("cosine", "minimum", minimum);
+  require_count("cosine", "steps", steps);
   return [=](std::int64_t step) {
     require_count("cosine", "step", step);
     if (step >= steps) return minimum;
@@ -65,6 +73,7 @@ Schedule cosine(double rate, std::int64_t steps, double minimum) {
 }
 
 Schedule exponential(double rate, double gamma) {
+  require_no_less_than_zero("exponential", "rate", rate);
   require(gamma > 0 && gamma <= 1, "exponential", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
     require_count("exponential", "step", step);
@@ -73,6 +82,7 @@ Schedule exponential(double rate, double gamma) {
 }
 
 Schedule stairs(double rate, std::int64_t every, double gamma) {
+  require_no_less_than_zero("stairs", "rate", rate);
   require_count("stairs", "every", every, 1);
   require(gamma > 0 && gamma <= 1, "stairs", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
@@ -82,6 +92,7 @@ Schedule stairs(double rate, std::int64_t every, double gamma) {
 }
 
 Schedule noam(double factor, std::int64_t warm_up, std::int64_t dim) {
+  require_no_less_than_zero("noam", "factor", factor);
   require_count("noam", "warm_up", warm_up, 1);
   require_count("noam", "dim", dim, 1);
   return [=](std::int64_t step) {
@@ -107,6 +118,7 @@ Schedule linear_warm_up(std::int64_t steps, Schedule then) {
 
 Schedule combined(std::vector<Schedule> schedules, Combine how) {
   require_schedules("combined", schedules);
+  require_listed("combined", "way", how, Combine::product);
   return [schedules = std::move(schedules), how](std::int64_t step) {
     require_count("combined", "step", step);
     double rate = how == Combine::product ? 1 : 0;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "check.h"
+#include "codegen/dialect_text.h"
+#include "codegen/embedded_texts.h"
 
 namespace hearth::gpu {
 namespace {
@@ -215,6 +217,26 @@ TEST(KernelText, EmbeddedTexts) {
   check::expect_error(ErrorCode::invalid_argument, [] { embedded_text("kernels/none.h"); });
   EXPECT_NE(embedded_revision(), 0u);
   EXPECT_EQ(embedded_revision(), embedded_revision());
+}
+
+// Other compilers take them as names: of a member of a parameter struct, say.
+TEST(DialectText, WordsOfMetalAreNoNames) {
+  constexpr const char* kWords[] = {"kernel",   "vertex",      "fragment",
+                                    "ray_data", "object_data", "threadgroup_imageblock"};
+  int count = 0;
+  for (const EmbeddedText& embedded : embedded_texts()) {
+    if (embedded.path.starts_with("prelude/")) continue;
+    ++count;
+    for (const char* word : kWords) {
+      EXPECT_FALSE(mentions(embedded.text, word)) << word << " in " << embedded.path;
+    }
+  }
+  EXPECT_GT(count, 50);
+  for (const char* word : {"kernel", "vertex", "fragment"}) {
+    KernelSource own = source();
+    own.text = "struct P { float factor; long " + std::string(word) + "; };\n";
+    EXPECT_THROW(static_cast<void>(assemble(own, Target::cuda)), Error) << word;
+  }
 }
 
 }  // namespace

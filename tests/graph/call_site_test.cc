@@ -123,10 +123,29 @@ TEST_F(CallSites, IsNotSaidWhereThereIsNone) {
   EXPECT_EQ(text, error_of([&] { static_cast<void>(matmul(x_.array(), y_.array())); }));
 }
 
-// An operator has no room for a site, and that of a header would mislead.
-TEST_F(CallSites, AnOperatorSaysItsOpOnly) {
+TEST_F(CallSites, AnOperatorOfTwoTensorsSaysItsCallersLine) {
+  EXPECT_LOCATED(x_ + y_);
+  EXPECT_LOCATED(x_ - y_);
+  EXPECT_LOCATED(x_ * y_);
+  EXPECT_LOCATED(x_ / y_);
+  EXPECT_LOCATED(x_ % y_);
+  EXPECT_LOCATED(x_ < y_);
+  EXPECT_LOCATED(x_ >= y_);
+  EXPECT_LOCATED(x_.bool_() & y_.bool_());
+  const unsigned line = __LINE__ + 2;
+  const std::string text = error_of([&] {
+    static_cast<void>(x_ + y_ * (y_ + x_));  // the innermost, in its line
+  });
+  EXPECT_TRUE(text.ends_with(":" + std::to_string(line))) << text;
+}
+
+// Others have no room for a site, and that of a header would mislead.
+TEST_F(CallSites, AnotherOperatorSaysItsOpOnly) {
+  Tensor<2> z = x_;
   for (const std::string& text :
-       {error_of([&] { static_cast<void>(x_ + y_); }), error_of([&] { static_cast<void>(x_[2]); }),
+       {error_of([&] { static_cast<void>(x_ == y_); }), error_of([&] { z += y_; }),
+        error_of([&] { static_cast<void>(-Tensor<2>()); }),
+        error_of([&] { static_cast<void>(x_[2]); }),
         error_of([&] { static_cast<void>(x_.slice(at(7))); })}) {
     EXPECT_EQ(text.find(".cc:"), std::string::npos) << text;
     EXPECT_EQ(text.find(".h:"), std::string::npos) << text;

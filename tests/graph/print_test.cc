@@ -59,7 +59,8 @@ TEST(Print, NumbersAreWhatTheyAre) {
   EXPECT_EQ(printed(greater(array<float>({1, 2}, {2}), 1.5)), "Array bool [2] [false, true]");
   EXPECT_EQ(printed(Array(2.5)), "Array f32 [] 2.5");
   EXPECT_EQ(printed(Array()), "Array undefined");
-  EXPECT_EQ(printed(Tensor<2>()), "Array undefined");
+  EXPECT_EQ(printed(Tensor<2>()), "Tensor undefined");
+  EXPECT_EQ(printed(Tensor<2>::ones({1, 2})), "Tensor f32 [1, 2]\n[[1, 1]]");
 }
 
 TEST(Print, ViewsAreSeenThroughTheirStrides) {

@@ -1,7 +1,6 @@
 // The cases of tests/golden/channels.txt, which scripts/golden/channels.py wrote with PyTorch.
 #pragma once
 
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "check.h"
+#include "golden_file.h"
 
 namespace hearth::check {
 
@@ -16,27 +16,17 @@ namespace hearth::check {
 class ChannelCase {
  public:
   explicit ChannelCase(const std::string& wanted) {
-    const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-    std::ifstream file(std::string(source != nullptr ? source : ".") +
-                       "/tests/golden/channels.txt");
+    std::ifstream file = golden_file("channels");
     bool mine = false;
     for (std::string text; std::getline(file, text);) {
       std::istringstream line(text);
-      std::string label, dtype, shape, colon;
-      line >> label >> dtype >> shape >> colon;
+      std::string label;
+      line >> label;
       if (label == "case") {
-        mine = dtype == wanted;
+        std::string name;
+        mine = line >> name && name == wanted;
       } else if (mine) {
-        Entry& entry = entries_[label];
-        entry.whole = dtype == "i64";
-        if (shape != "-") {
-          std::istringstream extents(shape);
-          for (std::string extent; std::getline(extents, extent, 'x');)
-            entry.shape.push_back(std::stoll(extent));
-        }
-        for (std::string word; line >> word;) {
-          entry.values.push_back(std::strtod(word.c_str(), nullptr));
-        }
+        entries_[label] = written_array(line);
       }
     }
     EXPECT_FALSE(entries_.empty()) << "no case " << wanted;
@@ -44,19 +34,14 @@ class ChannelCase {
 
   // In `dtype`, or i64 where it is of integers.
   Array array(const std::string& label, DType dtype = DType::f64) const {
-    const Entry& entry = entries_.at(label);
-    return check::array(entry.values, entry.shape, entry.whole ? DType::i64 : dtype);
+    const WrittenArray& entry = entries_.at(label);
+    return check::array(entry.values, entry.shape, is_float(entry.dtype) ? dtype : DType::i64);
   }
   const Values& values(const std::string& label) const { return entries_.at(label).values; }
   const Shape& shape(const std::string& label) const { return entries_.at(label).shape; }
 
  private:
-  struct Entry {
-    bool whole = false;
-    Shape shape;
-    Values values;
-  };
-  std::map<std::string, Entry> entries_;
+  std::map<std::string, WrittenArray> entries_;
 };
 
 // Compares f(inputs) with the case's output, and its gradients with the case's, in f64 and f32.

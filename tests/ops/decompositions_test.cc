@@ -266,12 +266,41 @@ TEST(Decompositions, NanAndInfinityEnd) {
         poisoned(v, "v");
         poisoned(pinv(x), "pinv");
         poisoned(matrix_norm(x, MatrixNorm::nuclear), "nuclear");
-        (void)det(x).to_doubles();
-        (void)inverse(x).to_doubles();
-        (void)cholesky(x).to_doubles();
+        poisoned(lu_decomposition(x).first, "lu_decomposition");
+        poisoned(det(x), "det");
+        poisoned(slogdet(x).first, "sign");
+        poisoned(slogdet(x).second, "slogdet");
+        poisoned(inverse(x), "inverse");
+        poisoned(solve(x, ones({n, 2}, dtype)), "solve");
+        poisoned(lstsq(x, ones({n, 2}, dtype)), "lstsq");
+        poisoned(triangular_solve(x, ones({n, 2}, dtype)), "triangular_solve");
+        const Values kept = eye(n, dtype).to_doubles();
+        const Values p = lu(x)[0].to_doubles();
+        EXPECT_TRUE(std::equal(kept.begin(), kept.end(), p.begin()));
+        const Array definite = expand(cast(eye(n, DType::f64) * 2.0, dtype), {1, n, n});
+        poisoned(cholesky(cat({narrow(x, 0, 0, 1), definite}, 0)), "cholesky");
       }
     }
   }
+}
+
+// Of a triangle the elements that are read count alone, and of the right side a column.
+TEST(Decompositions, WhatIsNotReadIsNoNan) {
+  const Array b = array({1, 2, 3, kNan}, {2, 2});
+  for (const bool upper : {false, true}) {
+    const Values values = upper ? Values{2, 1, kNan, 4} : Values{2, kNan, 1, 4};
+    const Values x = triangular_solve(array(values, {2, 2}), b, upper).to_doubles();
+    EXPECT_TRUE(std::isfinite(x[0]) && std::isfinite(x[2]) && std::isnan(x[3]));
+    const Values unit = upper ? Values{kInf, 1, kNan, kNan} : Values{kInf, kNan, 1, kNan};
+    EXPECT_TRUE(
+        std::isfinite(triangular_solve(array(unit, {2, 2}), b, upper, true).to_doubles()[2]));
+    const Values read = upper ? Values{2, kInf, 0, 4} : Values{2, 0, kInf, 4};
+    for (const double each : triangular_solve(array(read, {2, 2}), b, upper).to_doubles()) {
+      EXPECT_TRUE(std::isnan(each));
+    }
+  }
+  const Values x = solve(array({2, 0, 0, 4}, {2, 2}), b).to_doubles();
+  EXPECT_TRUE(std::isfinite(x[0]) && std::isfinite(x[2]));
 }
 
 TEST(Decompositions, PowersOfMatrices) {
@@ -285,6 +314,10 @@ TEST(Decompositions, PowersOfMatrices) {
   expect_values(matrix_power(eye(2, DType::f64), std::numeric_limits<std::int64_t>::min()), {2, 2},
                 {1, 0, 0, 1});
   expect_values(matrix_power(zeros({0, 3, 3}, DType::f64), 2), {0, 3, 3}, {});
+  // Of the identity it is 0, whatever x is.
+  const Array leaf = array({kInf, 1, kNan, 0}, {2, 2}).require_grad();
+  expect_values(backward(sum(matrix_power(leaf, 0) * 3.0)).get(leaf), {2, 2}, {0, 0, 0, 0});
+  expect_values(matrix_power(whole, 0), {2, 2}, {1, 0, 0, 1});
 }
 
 TEST(Decompositions, NormsOfMatrices) {

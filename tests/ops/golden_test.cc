@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "devices_under_test.h"
+#include "golden_file.h"
 #include "graph/op_def.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
@@ -15,43 +16,21 @@
 namespace hearth::testing {
 namespace {
 
-struct GoldenArray {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::vector<double> values;
-
-  Array build(Device device) const { return cast(Array::from_data(values, shape, device), dtype); }
-};
+Array built(const check::WrittenArray& array, Device device) {
+  return cast(Array::from_data(array.values, array.shape, device), array.dtype);
+}
 
 struct GoldenCase {
   std::string op;
   std::string dtype;
   double ulps = 0;
   Params params;
-  std::vector<GoldenArray> inputs;
-  GoldenArray output;
+  std::vector<check::WrittenArray> inputs;
+  check::WrittenArray output;
 };
 
-GoldenArray parse_array(std::istringstream& line) {
-  GoldenArray array;
-  std::string dtype;
-  std::string shape;
-  std::string colon;
-  line >> dtype >> shape >> colon;
-  array.dtype = dtype_from_name(dtype);
-  if (shape != "-") {
-    std::istringstream extents(shape);
-    for (std::string extent; std::getline(extents, extent, 'x');)
-      array.shape.push_back(std::stoll(extent));
-  }
-  for (std::string word; line >> word;) array.values.push_back(std::strtod(word.c_str(), nullptr));
-  return array;
-}
-
 std::vector<GoldenCase> parse_file(const std::string& name) {
-  const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/" + name +
-                     ".txt");
+  std::ifstream file = check::golden_file(name);
   std::vector<GoldenCase> cases;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
@@ -78,9 +57,9 @@ std::vector<GoldenCase> parse_file(const std::string& name) {
         params.i64(std::stoll(words.at(0)));
       }
     } else if (keyword == "input") {
-      cases.back().inputs.push_back(parse_array(line));
+      cases.back().inputs.push_back(check::written_array(line));
     } else if (keyword == "output") {
-      cases.back().output = parse_array(line);
+      cases.back().output = check::written_array(line);
     }
   }
   return cases;
@@ -100,14 +79,14 @@ class Golden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Golden, Agrees) {
   const std::vector<GoldenCase> cases = parse_file(GetParam());
-  ASSERT_GT(cases.size(), 10u) << "no file: set HEARTH_SOURCE_DIR";
+  ASSERT_GT(cases.size(), 10u);
   for (const Device device : devices_under_test()) {
     for (const GoldenCase& one : cases) {
       const OpDef* op = find_op(one.op);
       ASSERT_NE(op, nullptr) << one.op;
       std::vector<Array> inputs;
       std::vector<const Array*> pointers;
-      for (const GoldenArray& input : one.inputs) inputs.push_back(input.build(device));
+      for (const check::WrittenArray& input : one.inputs) inputs.push_back(built(input, device));
       for (const Array& input : inputs) pointers.push_back(&input);
       const Array result = record(*op, pointers, one.params);
       ASSERT_EQ(result.shape(), one.output.shape) << one.op;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices_under_test.h"
+#include "golden_file.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/ops/image.h"
@@ -18,18 +19,10 @@
 namespace hearth::testing {
 namespace {
 
-struct ImageArray {
-  DType dtype = DType::f64;
-  Shape shape;
-  std::vector<double> values;
-
-  Array build(Device device) const { return Array::from_data(values, shape, device); }
-};
-
 struct ImageCase {
   std::string text, function;
   std::map<std::string, std::vector<double>> options;
-  std::vector<ImageArray> inputs, outputs, grads;
+  std::vector<check::WrittenArray> inputs, outputs, grads;
 
   Dims list(const std::string& name) const {
     Dims items;
@@ -39,22 +32,8 @@ struct ImageCase {
   bool flag(const std::string& name) const { return options.at(name).at(0) != 0; }
 };
 
-ImageArray image_array(std::istringstream& line) {
-  ImageArray array;
-  std::string dtype, shape, colon;
-  line >> dtype >> shape >> colon;
-  array.dtype = dtype_from_name(dtype);
-  std::istringstream extents(shape);
-  for (std::string extent; std::getline(extents, extent, 'x');) {
-    array.shape.push_back(std::stoll(extent));
-  }
-  for (std::string word; line >> word;) array.values.push_back(std::strtod(word.c_str(), nullptr));
-  return array;
-}
-
 std::vector<ImageCase> image_cases() {
-  const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/images.txt");
+  std::ifstream file = check::golden_file("images");
   std::vector<ImageCase> cases;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
@@ -72,11 +51,11 @@ std::vector<ImageCase> image_cases() {
         }
       }
     } else if (keyword == "input") {
-      cases.back().inputs.push_back(image_array(line));
+      cases.back().inputs.push_back(check::written_array(line));
     } else if (keyword == "output") {
-      cases.back().outputs.push_back(image_array(line));
+      cases.back().outputs.push_back(check::written_array(line));
     } else if (keyword == "grad") {
-      cases.back().grads.push_back(image_array(line));
+      cases.back().grads.push_back(check::written_array(line));
     }
   }
   return cases;
@@ -133,7 +112,7 @@ std::vector<Array> results_of(const ImageCase& c, const std::vector<Array>& in) 
   return {fold4d(x, c.list("sizes"), c.list("kernel"), options)};
 }
 
-void expect_same(const Array& got, const ImageArray& want, const std::string& what) {
+void expect_same(const Array& got, const check::WrittenArray& want, const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape) << what;
   ASSERT_EQ(got.dtype(), want.dtype) << what;
   const std::vector<double> values = got.to_doubles();
@@ -145,13 +124,13 @@ void expect_same(const Array& got, const ImageArray& want, const std::string& wh
 
 TEST(ImageGolden, AgreesWithPyTorch) {
   const std::vector<ImageCase> cases = image_cases();
-  ASSERT_GT(cases.size(), 80u) << "no file: set HEARTH_SOURCE_DIR";
+  ASSERT_GT(cases.size(), 80u);
   for (const Device device : devices_under_test()) {
     for (const ImageCase& one : cases) {
       const std::string what = one.text + " on " + device.name();
       std::vector<Array> inputs;
-      for (const ImageArray& input : one.inputs) {
-        inputs.push_back(input.build(device).require_grad());
+      for (const check::WrittenArray& input : one.inputs) {
+        inputs.push_back(Array::from_data(input.values, input.shape, device).require_grad());
       }
       const std::vector<Array> results = results_of(one, inputs);
       ASSERT_EQ(results.size(), one.outputs.size()) << what;

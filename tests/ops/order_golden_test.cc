@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "devices_under_test.h"
+#include "golden_file.h"
 #include "hearth/ops.h"
 
 namespace hearth::testing {
@@ -19,20 +20,14 @@ namespace {
 
 using check::Values;
 
-struct Written {
-  std::string dtype;
-  Shape shape;
-  Values values;
-
-  Array build(Device device) const {
-    return to_device(check::array(values, shape, dtype_from_name(dtype)), device);
-  }
-};
+Array built(const check::WrittenArray& array, Device device) {
+  return to_device(check::array(array.values, array.shape, array.dtype), device);
+}
 
 struct Call {
   std::string function;
   std::map<std::string, std::vector<std::string>> params;
-  std::vector<Written> inputs, outputs;
+  std::vector<check::WrittenArray> inputs, outputs;
 
   bool has(const std::string& key) const { return params.count(key) != 0; }
   const std::string& word(const std::string& key) const { return params.at(key).at(0); }
@@ -49,24 +44,8 @@ struct Call {
   }
 };
 
-Written written(std::istringstream& line) {
-  Written array;
-  std::string shape, colon;
-  line >> array.dtype >> shape >> colon;
-  if (shape != "-") {
-    std::istringstream extents(shape);
-    for (std::string extent; std::getline(extents, extent, 'x');) {
-      array.shape.push_back(std::stoll(extent));
-    }
-  }
-  for (std::string word; line >> word;) array.values.push_back(std::strtod(word.c_str(), nullptr));
-  return array;
-}
-
 std::vector<Call> calls_of(const std::string& name) {
-  const char* source = std::getenv("HEARTH_SOURCE_DIR");  // NOLINT(concurrency-mt-unsafe)
-  std::ifstream file(std::string(source != nullptr ? source : ".") + "/tests/golden/" + name +
-                     ".txt");
+  std::ifstream file = check::golden_file(name);
   std::vector<Call> calls;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);
@@ -79,9 +58,9 @@ std::vector<Call> calls_of(const std::string& name) {
       std::vector<std::string>& words = calls.back().params[key];
       for (std::string word; line >> word;) words.push_back(word);
     } else if (keyword == "input") {
-      calls.back().inputs.push_back(written(line));
+      calls.back().inputs.push_back(check::written_array(line));
     } else if (keyword == "output") {
-      calls.back().outputs.push_back(written(line));
+      calls.back().outputs.push_back(check::written_array(line));
     }
   }
   return calls;
@@ -148,11 +127,12 @@ class OrderGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OrderGolden, EqualsNumpyAndScipy) {
   const std::vector<Call> calls = calls_of(GetParam());
-  ASSERT_GT(calls.size(), 10u) << "HEARTH_SOURCE_DIR names the sources";
+  ASSERT_GT(calls.size(), 10u);
   for (const Device& device : devices_under_test()) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       std::vector<Array> inputs;
-      for (const Written& input : calls[i].inputs) inputs.push_back(input.build(device));
+      for (const check::WrittenArray& input : calls[i].inputs)
+        inputs.push_back(built(input, device));
       const std::vector<Array> outputs = outputs_of(calls[i], inputs);
       ASSERT_EQ(outputs.size(), calls[i].outputs.size());
       for (std::size_t j = 0; j < outputs.size(); ++j) {

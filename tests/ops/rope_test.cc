@@ -137,6 +137,35 @@ TEST_P(RopePositions, LargePositions) {
   }
 }
 
+// Neither is a place from which an angle would be exact: it is said, or NaN.
+TEST_P(RopePositions, BeyondTheRange) {
+  const Array x = random_array({5, 8}, DType::f32, -1, 1, 1);
+  constexpr std::int64_t kEnd = std::int64_t{1} << 31;
+  for (const std::int64_t offset :
+       {kEnd - 4, kEnd, -kEnd - 1, (std::int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN}) {
+    expect_error(ErrorCode::invalid_argument, [&] { (void)rope(x, {.offset = offset}); });
+  }
+  for (const std::int64_t offset : {kEnd - 5, -kEnd}) {
+    const RopeOptions o{.offset = offset};
+    expect_close(rope(x, o), loops(x, o), 2e-5, "at an end");
+  }
+  for (const std::int64_t bad : {kEnd, -kEnd - 1, kEnd + 32, INT64_MAX, INT64_MIN}) {
+    for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{7}, std::int64_t{-7}}) {
+      const std::int64_t last = bad == kEnd && offset < 0 ? bad + 7 : bad;
+      const std::int64_t one = last == -kEnd - 1 && offset > 0 ? last - 7 : last;
+      const Array places = Array::from_data(std::vector<std::int64_t>{3, 4, one, 6, 7}, {5});
+      const Values got = rope(x, {.offset = offset, .positions = places}).to_doubles();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(std::isnan(got[i]), i / 8 == 2) << bad << " " << offset << " " << i;
+      }
+      const Array few = narrow(places, 0, 1, 2);
+      const Values two =
+          rope(narrow(x, 0, 1, 2), {.offset = offset, .positions = few}).to_doubles();
+      EXPECT_TRUE(std::isnan(two[15]) && std::isfinite(two[0]));
+    }
+  }
+}
+
 // The same positions in one piece or one row at a time.
 TEST_P(RopePositions, PositionsEqualOffsets) {
   const Array x = random_array({1, 2, 9, 8}, DType::f32, -1, 1, 1);

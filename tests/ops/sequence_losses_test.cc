@@ -149,6 +149,12 @@ TEST(CtcLoss, ImpossibleClassesAndWrongIndices) {
     EXPECT_TRUE(std::isnan(loss(2, bad, 1))) << bad;
     EXPECT_TRUE(std::isnan(loss(2, 2, bad))) << bad;
   }
+  // A gradient of 0 would let training go on. The other sample keeps its own.
+  const Array two = full({2, 2, 3}, std::log(1.0 / 3)).require_grad();
+  const Array spoiled = ctc_loss(two, ints({3, 2}, {2, 1}), ints({2, 2}, {2}), ints({1, 1}, {2}));
+  const Values slopes = backward(sum(spoiled)).get(two).to_doubles();
+  EXPECT_TRUE(std::isnan(slopes[0]) || std::isnan(slopes[1]) || std::isnan(slopes[2]));
+  for (const std::size_t i : {3, 4, 5, 9, 10, 11}) EXPECT_TRUE(std::isfinite(slopes[i])) << i;
 }
 
 TEST(CtcLoss, LongSequencesStayExact) {

@@ -2,8 +2,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "check.h"
+#include "error_text.h"
 #include "hearth/nn.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
@@ -80,6 +82,23 @@ TEST(OpArguments, EnumsAreOfTheirValues) {
   refuses([&] { (void)connected_components(mask, static_cast<Connectivity>(7)); });
   refuses([&] { (void)dilate(x, mask, {.border = static_cast<MorphBorder>(9)}); });
   refuses([&] { (void)dilate(x, mask, {.iterations = INT64_MAX}); });
+  refuses([&] { (void)rope_frequencies(8, 1e4, {.kind = static_cast<RopeScalingKind>(9)}); });
+}
+
+TEST(OpArguments, MessagesQuoteLittle) {
+  const std::string far(100'000, '\x01');
+  const std::string message = error_of([&] { (void)einsum("ab" + far, {ones({2, 2})}); });
+  EXPECT_LT(message.size(), 600U);
+  EXPECT_TRUE(contains(message, "einsum: in \"ab\\x01\\x01")) << message;
+  EXPECT_TRUE(contains(message, "got \"\\x01\", expected")) << message;
+  for (const char each : message) EXPECT_TRUE(each >= ' ' && each <= '~');
+}
+
+TEST(OpArguments, BothEndsOfARangeAreSaid) {
+  const Array x = ones({1, 2, 4}), weight = ones({2, 2, 1});
+  EXPECT_TRUE(contains(error_of([&] { (void)conv(x, weight, {}, {.groups = INT64_MAX}); }),
+                       "expected 1 to 2147483647"));
+  EXPECT_TRUE(contains(error_of([] { (void)hann_window(INT64_MAX); }), "expected 0 to 2^52"));
 }
 
 TEST(OpArguments, WindowsHaveTheDtypeOfTheirSignal) {

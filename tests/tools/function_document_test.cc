@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "error_text.h"
+#include "source_dir.h"
 #include "tools/bindings/function_calls.h"
 #include "tools/json_check.h"
 #include "tools/op_document.h"
@@ -120,7 +121,7 @@ TEST_F(FunctionDocument, EveryTypeIsKnown) {
 }
 
 std::string op_headers() {
-  const auto include = std::filesystem::path(std::getenv("HEARTH_SOURCE_DIR")) / "include/hearth";
+  const auto include = check::source_dir() / "include/hearth";
   std::ostringstream all;
   for (const auto& header : std::filesystem::directory_iterator(include / "ops")) {
     all << std::ifstream(header.path()).rdbuf();

@@ -12,6 +12,7 @@
 
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
+#include "source_dir.h"
 #include "tools/bindings/dtype_rules.h"
 #include "tools/json_check.h"
 
@@ -108,8 +109,7 @@ TEST_F(OpDocument, AnOpIsAFunctionOrAPartOfOne) {
 
 // The members of class templates that Tensor is made of.
 std::set<std::string> methods() {
-  const std::filesystem::path folder =
-      std::filesystem::path(std::getenv("HEARTH_SOURCE_DIR")) / "include" / "hearth";
+  const std::filesystem::path folder = check::source_dir() / "include" / "hearth";
   std::vector<std::filesystem::path> headers = {folder / "tensor.h"};
   for (const auto& file : std::filesystem::directory_iterator(folder / "tensor")) {
     headers.push_back(file.path());

@@ -358,6 +358,12 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(bincount(column, Tensor<1>{0.5}), bincount(column.array(), Tensor<1>{0.5}.array()));
   same(histogram(v, 2, Bounds{0, 5}).first, histogram(a, 2, Bounds{0, 5}).first);
   same(histogram_by_edges(v, edges), histogram_by_edges(a, edges.array()));
+  same(histogram_by_edges(v, edges, v), histogram_by_edges(a, edges.array(), a));
+  same(histogram(v, 2, Bounds{0, 5}, v).first, histogram(a, 2, Bounds{0, 5}, a).first);
+  same(bincount(column, 5, 9), bincount(column.array(), Array(), 5, 9));
+  same(bincount(column, Tensor<1>{0.5}, 0, 9),
+       bincount(column.array(), Tensor<1>{0.5}.array(), 0, 9));
+  same(searchsorted(edges, v, true, DType::i32), searchsorted(edges.array(), a, true, DType::i32));
   Generator once{3, 0}, again{3, 0};
   same(multinomial(v, 2, false, &once), multinomial(a, 2, false, &again));
   same(v.categorical(4, &once), categorical(a, 4, &again));

@@ -51,7 +51,7 @@ struct HEARTH_API MultiHeadAttention : Layer {
   };
 
   MultiHeadAttention() = default;
-  // Throws Error{invalid_argument} when the numbers do not divide.
+  // Throws Error{invalid_argument} for numbers that do not divide or are out of range.
   MultiHeadAttention(std::int64_t dim, std::int64_t heads, const Options& options);
   MultiHeadAttention(std::int64_t dim, std::int64_t head_count)
       : MultiHeadAttention(dim, head_count, Options()) {}
@@ -63,7 +63,7 @@ struct HEARTH_API MultiHeadAttention : Layer {
     Array padding = {};        // bool [batch, length], true = no token: masked out for all rows
     bool training = true;      // for dropout
   };
-  // x [batch, rows, dim] to the same shape.
+  // x [batch, rows, dim] to the same shape. On an error the cache is as before.
   Array forward(const Array& x, const Call& call) const;
   Array forward(const Array& x) const { return forward(x, Call()); }
   Tensor<3> forward(const Tensor<3>& x, const Call& call, CallSite site = CallSite::here()) const {
@@ -113,7 +113,7 @@ struct HEARTH_API CrossAttention : Layer {
   };
 
   CrossAttention() = default;
-  // Throws Error{invalid_argument} when the numbers do not divide.
+  // Throws Error{invalid_argument} for numbers that do not divide or are out of range.
   CrossAttention(std::int64_t dim, std::int64_t head_count, const Options& options);
   CrossAttention(std::int64_t dim, std::int64_t head_count)
       : CrossAttention(dim, head_count, Options()) {}
@@ -124,7 +124,7 @@ struct HEARTH_API CrossAttention : Layer {
     ContextCache* cache = nullptr;  // filled by the first call; then the context is not read
     bool training = true;           // for dropout
   };
-  // x [batch, rows, dim] and context [batch, length, context_dim] to [batch, rows, dim].
+  // x [batch, rows, dim], context [batch, length, context_dim]: as x. Errors leave the cache alone.
   Array forward(const Array& x, const Array& context, const Call& call) const;
   Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context, const Call& call,
                     CallSite site = CallSite::here()) const {

@@ -38,7 +38,7 @@ struct ConvParameters {
 template <int Axes>
 struct HEARTH_API Conv {
   Conv() = default;
-  // Throws Error{invalid_argument} where sizes are negative or groups do not divide them.
+  // Throws Error{invalid_argument} for options out of range and groups that do not divide sizes.
   Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
        const ConvOptions& options = {}, const ConvParameters& parameters = {});
 

@@ -27,8 +27,8 @@ struct RopeOptions {
 };
 // Rotary position embedding of x [..., sequence, dim] or [batch, ..., sequence, dim], dims even:
 // pair i of row s turns by (offset + s) * base^(-2i / dims), or by (offset + position) *
-// frequency[i]. Angles are as exact at large positions as at small ones. Frequencies are in
-// [0, 2^20); positions have no gradient.
+// frequency[i]. Frequencies are in [0, 2^20). Positions, with the offset, are of i32: beyond it an
+// offset is an Error{invalid_argument}, and a row of `positions` NaN. They have no gradient.
 HEARTH_API Array rope(const Array& x, const RopeOptions& options = {});
 
 enum class RopeScalingKind : std::uint8_t { none, linear, llama3, yarn };

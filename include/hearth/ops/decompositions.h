@@ -13,9 +13,9 @@ namespace hearth {
 inline namespace v0 {
 
 // ---- Factorizations
-// Of each of the matrices that the last two axes are. Float dtypes; f16 and bf16 are computed in
-// f32 and rounded. Devices without kernels of their own have the CPU do it: such a call waits, and
-// copies. A matrix with an infinity or a NaN among the elements that are read gives NaN alone.
+// Of the matrices that the last two axes are. Float dtypes; f16 and bf16 compute in f32. Devices
+// without kernels have the CPU do it: such a call waits, and copies. Where an element that is read
+// is not finite all are NaN but orders of rows, which are x's, and what lu() has as 0 and 1.
 
 // x [..., n, n], symmetric and positive definite, as l l^T: l [..., n, n], lower, with a positive
 // diagonal. The lower triangle alone is read, and has the gradient. NaN where x is not positive
@@ -52,7 +52,7 @@ HEARTH_API Array eigvalsh(const Array& x);
 
 // x [..., n, k] with a x = b. Of a [..., n, n] one triangle is read, the lower one unless `upper`,
 // with 1 on its diagonal where `unit_diagonal` says so. b is [..., n, k], or [n] for one column;
-// leading axes broadcast. Where the diagonal has a 0 the result has infinities or NaN.
+// leading axes broadcast. A 0 on the diagonal gives infinities or NaN, as b's do in their column.
 HEARTH_API Array triangular_solve(const Array& a, const Array& b, bool upper = false,
                                   bool unit_diagonal = false);
 // x with a x = b: a [..., n, n], b [..., n, k] or [n]; leading axes broadcast. Where a pivot is 0
@@ -67,8 +67,8 @@ HEARTH_API Array pinv(const Array& x, std::optional<double> relative = std::null
 // [..., m, n], b [..., m, k] or [m]; leading axes broadcast. `relative` as of pinv.
 HEARTH_API Array lstsq(const Array& a, const Array& b,
                        std::optional<double> relative = std::nullopt);
-// x [..., n, n] times itself; of its inverse for a negative power, the identity for 0. Numeric
-// dtypes, float dtypes for a negative power.
+// x [..., n, n] times itself, as matmul() has it; of its inverse for a negative power, the identity
+// with gradients of 0 for 0. Numeric dtypes, float dtypes for a negative power.
 HEARTH_API Array matrix_power(const Array& x, std::int64_t power);
 
 // ---- Determinants and norms of matrices
@@ -79,7 +79,7 @@ HEARTH_API Array det(const Array& x);
 // The sign of det and the logarithm of its magnitude, [...] each: 0 and -infinity where it is 0.
 HEARTH_API std::pair<Array, Array> slogdet(const Array& x);
 // The root of the sum of squares; the sum of singular values, the largest, the smallest; the
-// largest and smallest sum of magnitudes of a column, and of a row.
+// largest and smallest sum of magnitudes of a column, and of a row: sums alone may be infinite.
 enum class MatrixNorm : std::uint8_t {
   frobenius,
   nuclear,

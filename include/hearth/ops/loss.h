@@ -24,8 +24,8 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
 // Of x against targets of its shape, else Error{shape}. Float dtypes; targets have that of x, where
 // said they may be integers or bools. Halves compute in f32, and results have the dtype of x.
 
-// -(t log x + (1 - t) log(1 - x)) of probabilities x, logarithms being -100 at least, as in
-// PyTorch; times `weight`, which broadcasts to x, if defined. Targets may be integers.
+// -(t log x + (1 - t) log(1 - x)) of probabilities x, logarithms being -100 at least and slopes of
+// them 1e12 at most, as in PyTorch; times `weight`, which broadcasts to x. Targets may be integers.
 HEARTH_API Array binary_cross_entropy(const Array& x, const Array& targets,
                                       const Array& weight = Array(),
                                       Reduction reduction = Reduction::mean);
@@ -94,8 +94,8 @@ HEARTH_API Array triplet_margin_loss(const Array& anchor, const Array& positive,
 // ---- Losses of sequences
 // One loss for each sample, -log of the probability of all alignments; float dtypes, halves give
 // f32. Lengths [batch] and targets [batch, labels] are indices; what stands behind a sample's
-// length is not read, and a length or a label that does not exist gives NaN. A target that no
-// alignment gives costs infinity, with gradients of 0.
+// length is not read, and a length or a label that does not exist gives NaN, as gradients too. A
+// target that no alignment gives costs infinity, with gradients of 0.
 
 // Connectionist temporal classification (Graves et al. 2006): log_probs [time, batch, classes].
 // The sum and the mean are of losses divided by the target's length, 1 at least, for

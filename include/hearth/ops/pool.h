@@ -15,8 +15,8 @@ inline namespace v0 {
 // x is [batch, channels, spatial...] with one to three spatial axes of at least one element; the
 // result [batch, channels, positions...]. Lists have one number for each spatial axis, or one for
 // all of them. Along an axis there are floor((extent + 2 * padding - dilation * (kernel - 1) - 1) /
-// stride) + 1 positions, the quotient rounded up with `ceil_mode`. Error{shape} where the kernel
-// does not fit into the padded input.
+// stride) + 1 positions; `ceil_mode` rounds the quotient up, also where the last window then begins
+// behind the input, as in Burn. Error{shape} where the kernel does not fit into the padded input.
 
 struct PoolOptions {
   Dims stride = {};    // between windows; empty: the kernel, side by side

@@ -41,7 +41,7 @@ class HEARTH_API GradientsAccumulator {
 class HEARTH_API LossScaler {
  public:
   struct Options {
-    double scale = 65536;          // the first one
+    double scale = 65536;          // the first one; always from 2^-126 to 2^127
     double growth = 2;             // > 1
     double backoff = 0.5;          // in (0, 1)
     std::int64_t interval = 2000;  // steps without an overflow before the scale grows

@@ -1,4 +1,4 @@
-// Limits for gradients.
+// Limits for gradients, which are of float dtypes.
 #pragma once
 
 #include <utility>

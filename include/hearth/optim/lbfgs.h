@@ -34,9 +34,10 @@ class HEARTH_API Lbfgs {
   Lbfgs() : Lbfgs(Options()) {}
 
   // Minimises loss(), which computes from the parameters' present values, and returns its value
-  // before. The parameters, those with require_grad(), are the same in every step; they keep ids
-  // and flags. Throws Error{invalid_argument} where there are none, Error{shape} for others than
-  // before, and what loss() throws.
+  // before. From a loss or a gradient that is not finite it goes nowhere. The parameters, those
+  // with require_grad(), are the same in every step; they keep ids and flags. Throws
+  // Error{invalid_argument} where there are none, Error{shape} for others than before, and what
+  // loss() throws.
   double step(const std::vector<Parameter>& parameters, const std::function<Array()>& loss,
               double learning_rate, CallSite site = CallSite::here());
   template <class Module>

@@ -47,9 +47,9 @@ class HEARTH_API Optimizer {
   // array in several places (tied weights: equal ids) is updated once, with the state of its first
   // name, and all places get the new value. Gradients that are moved in need no memory of their own
   // past the plan. Throws Error{shape} for a gradient or an array of state that does not fit its
-  // parameter, Error{dtype} for state that is not of the dtype of computation (f32 for half dtypes,
-  // else the parameter's) and Error{invalid_argument} for a parameter without an array. On an error
-  // nothing has changed.
+  // parameter, Error{dtype} for what is no float and state that is not of the dtype of computation
+  // (f32 for half dtypes, else the parameter's), and Error{invalid_argument} for a parameter
+  // without an array. On an error nothing has changed.
   //
   // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,

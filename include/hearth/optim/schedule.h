@@ -13,7 +13,7 @@ namespace optim {
 
 // The learning rate of each step, counted from 0; throws Error{invalid_argument} for one below.
 // Burn's schedulers count from 1 where said, so their first rate is that of step 1 here. Functions
-// here throw Error{invalid_argument} for counts and numbers out of range.
+// here throw Error{invalid_argument} for negative counts and rates and for no finite numbers.
 using Schedule = std::function<double(std::int64_t step)>;
 HEARTH_API Schedule constant(double rate);
 // From `rate` at step 0 along a line to `last` at step `steps` and after; Burn counts from 1.

@@ -2,17 +2,45 @@
 // people write says in the first line of the compiler's message what to write instead.
 #pragma once
 
+#include <type_traits>
+
+#include "hearth/call_site.h"
 #include "hearth/ops.h"
 #include "hearth/tensor.h"
 
 namespace hearth {
 inline namespace v0 {
 
-#define HEARTH_TENSOR_OPERATOR(symbol, function, kinds, result, instead)                         \
-  template <int Rank, kinds K>                                                                   \
-  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) {     \
-    return hearth::function(a, b);                                                               \
-  }                                                                                              \
+namespace tensor_detail {
+
+// The right side of an operator, which has no room for the caller's line, and that line.
+template <int Rank, TensorKind K>
+struct Located {
+  Located(const Tensor<Rank, K>& its_tensor,
+          CallSite its_site = CallSite::here())  // NOLINT(google-explicit-constructor)
+      : tensor(its_tensor), site(its_site) {}
+
+  const Tensor<Rank, K>& tensor;
+  CallSite site;
+};
+
+}  // namespace tensor_detail
+
+#define HEARTH_TENSOR_OPERATOR(symbol, function, kinds, result, instead)                          \
+  template <int Rank, kinds K>                                                                    \
+  Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a,                                  \
+                                       std::type_identity_t<tensor_detail::Located<Rank, K>> b) { \
+    return hearth::function(a, b.tensor, b.site);                                                 \
+  }                                                                                               \
+  HEARTH_TENSOR_OTHERS(symbol, function, kinds, result, instead)
+// Both sides of one type: with another one on the right `a == b` and `b == a` would be as good.
+#define HEARTH_TENSOR_EQUALITY(symbol, function)                                           \
+  template <int Rank, TensorKind K>                                                        \
+  Tensor<Rank, Bool> operator symbol(const Tensor<Rank, K>& a, const Tensor<Rank, K>& b) { \
+    return hearth::function(a, b);                                                         \
+  }                                                                                        \
+  HEARTH_TENSOR_OTHERS(symbol, function, TensorKind, Bool, "")
+#define HEARTH_TENSOR_OTHERS(symbol, function, kinds, result, instead)                           \
   template <int Rank, kinds K, ScalarOf<K> N>                                                    \
   Tensor<Rank, result> operator symbol(const Tensor<Rank, K>& a, N b) {                          \
     return hearth::function(a, b);                                                               \
@@ -54,8 +82,8 @@ HEARTH_TENSOR_OPERATOR(-, sub, NumericKind, K, HEARTH_NUMERIC)
 HEARTH_TENSOR_OPERATOR(*, mul, NumericKind, K, HEARTH_NUMERIC)
 HEARTH_TENSOR_OPERATOR(/, div, NumericKind, K, HEARTH_NUMERIC)
 HEARTH_TENSOR_OPERATOR(%, remainder, NumericKind, K, HEARTH_NUMERIC)
-HEARTH_TENSOR_OPERATOR(==, equal, TensorKind, Bool, "")
-HEARTH_TENSOR_OPERATOR(!=, not_equal, TensorKind, Bool, "")
+HEARTH_TENSOR_EQUALITY(==, equal)
+HEARTH_TENSOR_EQUALITY(!=, not_equal)
 HEARTH_TENSOR_OPERATOR(<, less, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(<=, less_equal, TensorKind, Bool, "")
 HEARTH_TENSOR_OPERATOR(>, greater, TensorKind, Bool, "")
@@ -66,6 +94,8 @@ HEARTH_TENSOR_OPERATOR(^, logical_xor, BoolKind, Bool,
                        HEARTH_BOOL "; a power is x.powi(2) or x.powf(0.5)")
 #undef HEARTH_BOOL
 #undef HEARTH_NUMERIC
+#undef HEARTH_TENSOR_EQUALITY
+#undef HEARTH_TENSOR_OTHERS
 #undef HEARTH_TENSOR_OPERATOR
 
 template <int Rank, TensorKind K>

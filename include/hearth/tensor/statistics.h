@@ -52,16 +52,17 @@ std::tuple<Tensor<1, K>, Tensor<1, Int>, Tensor<R, Int>, Tensor<1, Int>> unique_
 template <int S, int R, NumericKind K>
   requires(S == R || S == 1)
 Tensor<R, Int> searchsorted(const Tensor<S, K>& sorted, const Tensor<R, K>& values,
-                            bool right = false, CallSite site = CallSite::here()) {
+                            bool right = false, DType dtype = DType::i64,
+                            CallSite site = CallSite::here()) {
   return located(site, [&] {
-    return Tensor<R, Int>(hearth::searchsorted(sorted.array(), values.array(), right));
+    return Tensor<R, Int>(hearth::searchsorted(sorted.array(), values.array(), right, dtype));
   });
 }
 template <int R, NumericKind K>
 Tensor<R, Int> bucketize(const Tensor<R, K>& values, const Tensor<1, K>& edges, bool right = false,
-                         CallSite site = CallSite::here()) {
+                         DType dtype = DType::i64, CallSite site = CallSite::here()) {
   return located(site, [&] {
-    return Tensor<R, Int>(hearth::bucketize(values.array(), edges.array(), right));
+    return Tensor<R, Int>(hearth::bucketize(values.array(), edges.array(), right, dtype));
   });
 }
 
@@ -96,14 +97,18 @@ std::pair<Tensor<R>, Tensor<R>> var_mean(const Tensor<R>& x, const Dims& dims,
 
 template <int R>
 Tensor<1, Int> bincount(const Tensor<R, Int>& x, std::int64_t least = 0,
+                        std::optional<std::int64_t> length = std::nullopt,
                         CallSite site = CallSite::here()) {
-  return located(site, [&] { return Tensor<1, Int>(hearth::bincount(x.array(), Array(), least)); });
+  return located(
+      site, [&] { return Tensor<1, Int>(hearth::bincount(x.array(), Array(), least, length)); });
 }
 template <int R, NumericKind K>
 Tensor<1, K> bincount(const Tensor<R, Int>& x, const Tensor<R, K>& weights, std::int64_t least = 0,
+                      std::optional<std::int64_t> length = std::nullopt,
                       CallSite site = CallSite::here()) {
-  return located(site,
-                 [&] { return Tensor<1, K>(hearth::bincount(x.array(), weights.array(), least)); });
+  return located(site, [&] {
+    return Tensor<1, K>(hearth::bincount(x.array(), weights.array(), least, length));
+  });
 }
 // Counts and edges.
 template <int R>
@@ -115,11 +120,29 @@ std::pair<Tensor<1, Int>, Tensor<1>> histogram(const Tensor<R>& x, std::int64_t 
     return std::pair(Tensor<1, Int>(std::move(both.first)), Tensor<1>(std::move(both.second)));
   });
 }
+// Sums of weights, and edges.
+template <int R, NumericKind K>
+std::pair<Tensor<1, K>, Tensor<1>> histogram(const Tensor<R>& x, std::int64_t bins,
+                                             const std::optional<Bounds>& bounds,
+                                             const Tensor<R, K>& weights,
+                                             CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    auto both = hearth::histogram(x.array(), bins, bounds, weights.array());
+    return std::pair(Tensor<1, K>(std::move(both.first)), Tensor<1>(std::move(both.second)));
+  });
+}
 template <int R, NumericKind K>
 Tensor<1, Int> histogram_by_edges(const Tensor<R, K>& x, const Tensor<1, K>& edges,
                                   CallSite site = CallSite::here()) {
   return located(
       site, [&] { return Tensor<1, Int>(hearth::histogram_by_edges(x.array(), edges.array())); });
+}
+template <int R, NumericKind K, NumericKind W>
+Tensor<1, W> histogram_by_edges(const Tensor<R, K>& x, const Tensor<1, K>& edges,
+                                const Tensor<R, W>& weights, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<1, W>(hearth::histogram_by_edges(x.array(), edges.array(), weights.array()));
+  });
 }
 
 // ---- Drawing by weight

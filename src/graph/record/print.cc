@@ -207,10 +207,14 @@ class Rows {
 inline namespace v0 {
 
 std::ostream& operator<<(std::ostream& out, const Array& array) {
-  if (!array.defined()) return out << "Array undefined";
+  return print_as("Array", out, array);
+}
+
+std::ostream& print_as(const char* word, std::ostream& out, const Array& array) {
+  if (!array.defined()) return out << word << " undefined";
   const Node& node = *node_of(array);
   const std::string head =
-      "Array " + std::string(hearth::name(node.dtype)) + " " + to_string(node.shape);
+      word + (" " + std::string(hearth::name(node.dtype))) + " " + to_string(node.shape);
   const bool is_row = node.shape.rank() <= 1;
   array.eval();  // before anything is written: a stream would keep half of a text
   const PrintOptions options = print_options();

@@ -7,8 +7,9 @@
 // ntg.y-th of the outer rows that share positions. Columns behind the pairs are copied, by threads
 // of their own. Bound by memory.
 //
-// With kPlaced positions are in memory in place of s, for each of ntg.z items if they differ; with
-// kGiven frequencies are in place of base^(-i / pairs), floats that are worth what they say.
+// With kPlaced positions are in memory in place of s, for each of ntg.z items if they differ, and
+// beyond i32 give NaN; with kGiven frequencies are in place of base^(-i / pairs), floats that are
+// worth what they say.
 //
 // Angles are exact where positions are large, and without f64: they are counted in turns, in units
 // of 2^-64, and a product with an integer that wraps loses whole turns only. The turns of one
@@ -123,8 +124,10 @@ void rope(device const typename D::memory* x, device const P* positions,
       if (p.parts == 2) turn += turns_of(frequencies[at + p.frequency_part], ulong(p.turn));
     }
     ulong turns = position * turn;
-    cosines[i] = SineOfTurns<V>::at(turns + (ulong(1) << 62)) * magnitude;
-    V sine = SineOfTurns<V>::at(turns) * magnitude;
+    bool far = kPlaced && long(position) != long(int(long(position)));
+    V scale = far ? V(NAN) : magnitude;
+    cosines[i] = SineOfTurns<V>::at(turns + (ulong(1) << 62)) * scale;
+    V sine = SineOfTurns<V>::at(turns) * scale;
     sines[i] = p.inverse != 0 ? -sine : sine;
     turn = metal::mulhi(turn, ulong(p.power[0]));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,13 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // For OpDef::accepts_dtype, beside is_float() and its like.
 inline bool numeric_dtype(DType dtype) { return !is_bool(dtype); }
+
+// Throws Error{invalid_argument} unless there is a value.
+inline void require_defined(const char* op, const Array& x) {
+  if (x.defined()) return;
+  throw Error(ErrorCode::invalid_argument,
+              std::string(op) + ": no value; got an undefined array, expected a defined one");
+}
 
 // Throws Error{invalid_argument} if input `i` was not given.
 void require_input(const Inference& inference, int i);

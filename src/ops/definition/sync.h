@@ -7,6 +7,7 @@
 
 #include "graph/record/tape.h"
 #include "hearth/array.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 
@@ -22,13 +23,6 @@ template <class T>
 std::vector<T> elements_now(const Array& x) {
   count_sync();
   return x.to_vector<T>();
-}
-
-// Throws Error{invalid_argument} unless there is a value.
-inline void require_defined(const char* op, const Array& x) {
-  if (x.defined()) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string(op) + ": no value; got an undefined array, expected a defined one");
 }
 
 }  // namespace hearth

@@ -79,6 +79,17 @@ void run_cholesky(const Launch& launch) {
   });
 }
 
+// Of the elements that a solution reads.
+template <class T>
+bool is_triangle_finite(const T* a, std::int64_t n, bool upper, bool unit) {
+  const std::int64_t inside = unit ? 1 : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t first = upper ? i + inside : 0, last = upper ? n : i + 1 - inside;
+    if (first < last && !all_finite(a + i * n + first, last - first)) return false;
+  }
+  return true;
+}
+
 template <class T>
 void run_triangular_solve(const Launch& launch) {
   const MatrixBatch<T> a(input_of(launch, 0)), b(input_of(launch, 1)), output(output_of(launch));
@@ -90,6 +101,9 @@ void run_triangular_solve(const Launch& launch) {
     T* const panel = scratch<T>(1, n * kMatrixBlock);
     T* const x = output.result(i);
     a.load(i, triangle);
+    if (!is_triangle_finite(triangle, n, upper, unit)) {
+      return output.fill(i, std::numeric_limits<T>::quiet_NaN());
+    }
     b.load(i, x);
     // From the last row and column to the first an upper triangle is a lower one.
     const auto turn_rows = [&] {

@@ -1,5 +1,6 @@
 // The LU factorization with partial pivoting, by blocks of columns (Golub and Van Loan, "Matrix
 // Computations", 3.4).
+#include <limits>
 #include <numeric>
 
 #include "devices/cpu/ops/matrix_batch.h"
@@ -65,7 +66,13 @@ void run_lu(const Launch& launch) {
     std::int64_t* const own = scratch<std::int64_t>(0, m);
     std::int64_t* const rows =
         permutation.absent() ? own : reinterpret_cast<std::int64_t*>(permutation.at(i * m));
-    const int sign = factor_lu(a, m, n, rows, scratch<T>(0, m * kMatrixBlock));
+    int sign = 1;
+    if (all_finite(a, m * n)) {
+      sign = factor_lu(a, m, n, rows, scratch<T>(0, m * kMatrixBlock));
+    } else {
+      output.fill(i, std::numeric_limits<T>::quiet_NaN());
+      std::iota(rows, rows + m, std::int64_t{0});
+    }
     if (!signs.absent()) *reinterpret_cast<T*>(signs.at(i)) = static_cast<T>(sign);
   });
 }

@@ -7,6 +7,7 @@
 // those of 32 a and of b by a complex product in f64, so that a table of n rows in a row costs n /
 // 32 + 32 rows of sines. Bound by memory.
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct Angles {
 
   std::int64_t pairs() const { return std::ssize(frequency); }
   std::int64_t rows() const { return std::ssize(positions) / sections; }
+  // NaN where the position is beyond the range of positions.
+  double at(std::int64_t position, std::size_t pair) const {
+    if (!is_rope_position(position)) return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(position) * frequency[pair];
+  }
   bool operator==(const Angles&) const = default;
 };
 
@@ -68,7 +74,7 @@ class AngleTable {
         const auto pair = static_cast<std::size_t>(i);
         const std::size_t at =
             static_cast<std::size_t>(row * angles_.sections) + angles_.section_of[pair];
-        const double angle = static_cast<double>(angles_.positions[at]) * angles_.frequency[pair];
+        const double angle = angles_.at(angles_.positions[at], pair);
         put(row, i, std::cos(angle), std::sin(angle));
       }
     }
@@ -79,7 +85,7 @@ class AngleTable {
     const std::size_t pairs = angles_.frequency.size();
     for (std::size_t i = 0; i < pairs; ++i) {
       if (angles_.section_of[i] != section) continue;
-      const double angle = static_cast<double>(position) * angles_.frequency[i];
+      const double angle = angles_.at(position, i);
       out[i] = std::cos(angle);
       out[pairs + i] = std::sin(angle);
     }
