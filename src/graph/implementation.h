@@ -68,8 +68,8 @@ struct Signature {
   // Dense row-major, but for kernels that have Implementation::writes_padded or
   // writes_channels_last.
   TensorSpec output;
-  // The results after the first, dense row-major. When a kernel prepares and is launched, a result
-  // is absent that nobody wants and that Implementation::may_omit names.
+  // The results after the first, in the same order of axes. When a kernel prepares and is launched,
+  // a result is absent that nobody wants and that Implementation::may_omit names.
   std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
   std::vector<Epilogue> epilogue;  // in order; their inputs lie after the op's own
@@ -176,8 +176,8 @@ struct Implementation {
   // rank 4 and 5 are then brought to that order, and its result has it. Depends on what accepts()
   // does, and on strides. Null: never. See graph/plan/channels_last.cc.
   bool (*wants_channels_last)(const Signature&) = nullptr;
-  // Its result may have that order, as Signature::output.strides say. It then has it where the
-  // first input has it.
+  // Its results may have that order, as the strides of Signature's outputs say. They then have it
+  // where the first input has it.
   bool writes_channels_last = false;
   // Bit i: output i need not be written where nobody wants it.
   std::uint32_t may_omit = 0;

@@ -192,8 +192,8 @@ void Planner::trace_kernel(std::uint32_t index) {
   node.value.layout.strides = contiguous_strides(node.shape);
   roots_.back().in_memory = true;
   if (chosen->writes_padded) pad_rows(node);
-  if (lies_channels_last) lay_channels_last(node);
   if (node.op->outputs > 1) trace_outputs(index);
+  for (int i = 0; lies_channels_last && i < node.op->outputs; ++i) lay_channels_last(*(&node + i));
 }
 
 bool Planner::lay_out(const Implementation& chosen, std::uint32_t index,
