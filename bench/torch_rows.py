@@ -24,6 +24,7 @@ import time
 
 import torch
 import torch.nn.functional as F
+import torch_resnet
 import torch_training
 from peers import number, quantile
 
@@ -320,6 +321,11 @@ def training_rows(wants):
     if wants(row):
         for name, step in torch_training.steps().items():
             out.append(Peer(row, "sync", step, name=f"torch, {name}"))
+    for batch in torch_resnet.BATCHES:
+        row = f"gpu/training/resnet50_{batch}"
+        if wants(row):
+            for name, step in torch_resnet.steps(batch).items():
+                out.append(Peer(row, "sync", step, name=f"torch, {name}"))
     row = "gpu/training/adamw_148_arrays"
     if wants(row):
         out.append(Peer(row, "sync", torch_training.update()))

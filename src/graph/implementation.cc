@@ -1,5 +1,7 @@
 #include "graph/implementation.h"
 
+#include "graph/record/node.h"
+
 namespace hearth {
 
 Strides batch_strides(const TensorSpec& spec, int batch_rank) {
@@ -19,6 +21,28 @@ bool has_dense_matrices(const Shape& shape, const Strides& strides) {
            (shape[lines] == 1 || strides[lines] >= shape[elements]);
   };
   return lies(rank - 2, rank - 1) || lies(rank - 1, rank - 2);
+}
+
+Strides channels_last_strides(const Shape& shape) {
+  const int rank = shape.rank();
+  if (rank != 4 && rank != 5) return contiguous_strides(shape);
+  Shape in_memory = shape;
+  in_memory.erase(1);
+  in_memory.push_back(shape[1]);
+  const Strides steps = contiguous_strides(in_memory);
+  Strides strides = Strides::filled(rank, steps[0]);
+  strides[1] = 1;
+  for (int axis = 2; axis < rank; ++axis) strides[axis] = steps[axis - 1];
+  return is_dense(shape, strides) ? contiguous_strides(shape) : strides;
+}
+
+bool is_channels_last(const Shape& shape, const Strides& strides) {
+  if (element_count(shape) == 0) return true;
+  const Strides wanted = channels_last_strides(shape);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != 1 && strides[axis] != wanted[axis]) return false;
+  }
+  return true;
 }
 
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset) {

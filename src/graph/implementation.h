@@ -41,6 +41,12 @@ Strides batch_strides(const TensorSpec& spec, int batch_rank);
 // True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
 // column. Axes of one element may step as they like.
 bool has_dense_matrices(const Shape& shape, const Strides& strides);
+// Where axis 1, of channels, is the innermost of a dense array of rank 4 or 5: [batch,
+// positions..., channels] in memory. Row-major where the two orders are one, and for other ranks.
+Strides channels_last_strides(const Shape& shape);
+// True if an array of these strides is dense in that order. Axes of one element may step as they
+// like.
+bool is_channels_last(const Shape& shape, const Strides& strides);
 inline constexpr std::int64_t kRowAlignment = 16;  // bytes
 // True if an operand of this shape and dtype fits LayoutNeed::aligned_rows.
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset);
@@ -59,9 +65,11 @@ struct Signature {
   const OpDef* op = nullptr;
   std::span<const std::uint64_t> statics;
   std::vector<TensorSpec> inputs;
-  TensorSpec output;  // dense row-major, but for kernels that have Implementation::writes_padded
-  // The results after the first, dense row-major. When a kernel prepares and is launched, a result
-  // is absent that nobody wants and that Implementation::may_omit names.
+  // Dense row-major, but for kernels that have Implementation::writes_padded or
+  // writes_channels_last.
+  TensorSpec output;
+  // The results after the first, in the same order of axes. When a kernel prepares and is launched,
+  // a result is absent that nobody wants and that Implementation::may_omit names.
   std::vector<TensorSpec> more_outputs;
   int dynamic = 0;
   std::vector<Epilogue> epilogue;  // in order; their inputs lie after the op's own
@@ -168,6 +176,13 @@ struct Implementation {
   // The rows of its result may be padded, as Signature::output.strides say. It leaves the padding
   // alone.
   bool writes_padded = false;
+  // Whether it is faster where what it reads and writes has its channels innermost: its inputs of
+  // rank 4 and 5 are then brought to that order, and its result has it. Depends on what accepts()
+  // does, and on strides. Null: never. See graph/plan/channels_last.cc.
+  bool (*wants_channels_last)(const Signature&) = nullptr;
+  // Its results may have that order, as the strides of Signature's outputs say. They then have it
+  // where the first input has it.
+  bool writes_channels_last = false;
   // Bit i: output i need not be written where nobody wants it.
   std::uint32_t may_omit = 0;
 };

@@ -72,8 +72,10 @@ bool stands_in(const Implementation& implementation, const Implementation& chose
   }
   const bool lies =
       implementation.layout == LayoutNeed::strided || implementation.layout == chosen.layout;
-  const bool writes =
-      implementation.writes_padded || is_dense(signature.output.shape, signature.output.strides);
+  const bool writes = is_dense(signature.output.shape, signature.output.strides) ||
+                      (is_channels_last(signature.output.shape, signature.output.strides)
+                           ? implementation.writes_channels_last
+                           : implementation.writes_padded);
   const bool fuses = signature.epilogue.empty() ||
                      (implementation.fuses != nullptr && implementation.fuses(signature));
   return implementation.launch != nullptr && lies && writes && fuses &&

@@ -12,6 +12,7 @@ Switches from_environment() {
   switches.fuse_reductions = environment.fusion;
   switches.fuse_epilogues = environment.fusion;
   switches.library_epilogues = environment.library_epilogues;
+  switches.channels_last = environment.channels_last;
   switches.exact = environment.exact;
   switches.tf32 = environment.tf32;
   switches.deterministic = environment.deterministic;

@@ -16,6 +16,7 @@ struct Switches {
   bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS=1: sums of f32 are kept in twice its digits
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
+  bool channels_last = true;      // HEARTH_CHANNELS_LAST=0: what plans compute is row-major
   // What is recorded.
   bool check_indices = false;  // HEARTH_CHECK_INDICES=1: indices are read and checked when recorded
   bool composites = false;     // HEARTH_COMPOSITES=1: expand composite ops although kernels exist
@@ -25,7 +26,7 @@ struct Switches {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
            (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u) |
            (fuse_epilogues ? 64u : 0u) | (library_epilogues ? 128u : 0u) |
-           (precise_sums ? 256u : 0u);
+           (precise_sums ? 256u : 0u) | (channels_last ? 512u : 0u);
   }
 };
 

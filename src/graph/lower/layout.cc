@@ -33,6 +33,21 @@ struct Space {
   }
 };
 
+// Sorts axes so that an operand of such strides is walked from its outermost axis to its innermost.
+void sort_axes(Strides leader, Space* space) {
+  const auto distance = [&leader](int axis) {
+    const std::int64_t stride = leader[axis];
+    return stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride < 0 ? -stride : stride;
+  };
+  // Insertion: axes are few, and those of equal distance keep their order.
+  for (int i = 1; i < space->shape.rank(); ++i) {
+    for (int j = i; j > 0 && distance(j - 1) < distance(j); --j) {
+      space->swap_axes(j - 1, j);
+      std::swap(leader[j - 1], leader[j]);
+    }
+  }
+}
+
 // Turns axes around and sorts them so that the first input that varies is walked in the order of
 // its memory; with `keeps_order`, elements of reduced axes keep theirs.
 void follow_memory(std::size_t inputs, bool keeps_order, Space* space) {
@@ -47,15 +62,7 @@ void follow_memory(std::size_t inputs, bool keeps_order, Space* space) {
     for (int axis = 0; axis < rank; ++axis) {
       if (input[axis] < 0 && !(keeps_order && space->is_reduced(axis))) space->turn_around(axis);
     }
-    const auto distance = [&input](int axis) {
-      const std::int64_t stride = input[axis];
-      return stride == 0 ? std::numeric_limits<std::int64_t>::max() : stride < 0 ? -stride : stride;
-    };
-    // Insertion: axes are few, and those of equal distance keep their order.
-    for (int i = 1; i < rank; ++i) {
-      for (int j = i; j > 0 && distance(j - 1) < distance(j); --j) space->swap_axes(j - 1, j);
-    }
-    return;
+    return sort_axes(input, space);
   }
 }
 
@@ -88,6 +95,9 @@ RegionLayout region_layout(const Region& region) {
   }
   if (layout.elements > 0 && reduces && region.outputs.empty()) {
     follow_memory(region.inputs.size(), region.reduction.op->finds_index, &space);
+  } else if (layout.elements > 0 && !region.outputs.empty()) {
+    // What is written decides: all of it, but for outputs of another order, which are few.
+    sort_axes(region.outputs[0].strides, &space);
   }
   std::vector<Strides*> operands;
   operands.reserve(space.strides.size());

@@ -35,6 +35,8 @@ Signature Planner::signature_of(const PlanItem& item) const {
   signature.output.absent = is_omitted(item.root);
   for (std::size_t i = 0; i < item.more_roots.size(); ++i) {
     signature.more_outputs[i].absent = is_omitted(item.more_roots[i]);
+    signature.more_outputs[i].strides =
+        roots_[static_cast<std::size_t>(item.more_roots[i])].strides;
   }
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     TensorSpec& spec = signature.inputs[i];

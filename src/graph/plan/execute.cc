@@ -26,8 +26,8 @@ void add_to(std::atomic<std::int64_t>& counter, std::int64_t count) noexcept {
   if (count != 0) counter.fetch_add(count, std::memory_order_relaxed);
 }
 
-// True if the storage of a dense `node` is this node's alone and the whole of it: it may be
-// overwritten.
+// True if the storage of a `node` that is dense in some order is this node's alone and the whole of
+// it: it may be overwritten.
 bool is_donatable(const Node& node) {
   const std::uint64_t counts = node.counts.load(std::memory_order_acquire);
   return (counts >> 32) == 0 && (counts & 0xffffffffu) == 1 &&
@@ -89,7 +89,8 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
     const Node* const node = externals[i];
     const bool dense = is_dense(node->shape, node->layout.strides);
     ExternalFact& fact = facts[i];
-    fact.donatable = dense && is_donatable(*node);
+    fact.donatable =
+        (dense || is_channels_last(node->shape, node->layout.strides)) && is_donatable(*node);
     const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
     fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
     const auto rank = static_cast<std::size_t>(node->shape.rank());

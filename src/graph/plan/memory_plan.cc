@@ -17,6 +17,14 @@ std::int64_t aligned(std::int64_t bytes) {
          kAlignment;
 }
 
+// Whether two arrays of the shape that begin at one address have each element in one place.
+bool lies_alike(const Shape& shape, const Strides& a, const Strides& b) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] > 1 && a[axis] != b[axis]) return false;
+  }
+  return true;
+}
+
 // Free blocks of the arena by offset; grows at the end when nothing fits.
 class ArenaReplay {
  public:
@@ -85,7 +93,7 @@ void Planner::note_read(const PlanValue& value, int step) {
 }
 
 // Lets root `into`, born at `step`, live in the memory of `from`, which is read there for the last
-// time. The two have the same bytes and the same dense layout.
+// time. The two have the same bytes and the same layout.
 bool Planner::take_over(int into, int from, int step) {
   from = resolve(from);
   PlanRoot& target = roots_[static_cast<std::size_t>(into)];
@@ -113,7 +121,7 @@ void Planner::take_over_in_region(const BuiltRegion& built, int step) {
   const auto may_hold = [&](std::size_t o, std::size_t i) {
     const PlanValue& input = built.inputs[i];
     if (!input.dynamic.empty() || input.layout.offset != 0 ||
-        !is_dense(region.shape, region.inputs[i].strides) ||
+        !lies_alike(region.shape, region.inputs[i].strides, region.outputs[o].strides) ||
         size_of(region.inputs[i].dtype) != size_of(region.outputs[o].dtype)) {
       return false;
     }
@@ -197,7 +205,8 @@ void Planner::place_memory() {
     if (item.kind == PlanItem::Kind::copy) {
       const bool whole =
           item.source.root >= 0 && item.source.dynamic.empty() && item.source.layout.offset == 0 &&
-          is_dense(roots_[static_cast<std::size_t>(item.root)].shape, item.source.layout.strides);
+          lies_alike(roots_[static_cast<std::size_t>(item.root)].shape, item.source.layout.strides,
+                     roots_[static_cast<std::size_t>(item.root)].strides);
       if (whole && take_over(item.root, item.source.root, s)) item.kind = PlanItem::Kind::dead;
     } else if (item.kind == PlanItem::Kind::region) {
       take_over_in_region(built, s);

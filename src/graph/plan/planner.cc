@@ -22,6 +22,7 @@ std::shared_ptr<const Plan> Planner::build() {
   find_needed();
   count_uses();
   find_padded();
+  find_channels_last();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].needed) continue;
     try {

@@ -39,10 +39,11 @@ struct PlanNode {
   int first_scalar = 0;   // dynamic word of the first scalar operand
   bool needed = false;
   bool wanted = false;
-  int uses = 0;              // by needed nodes
-  bool is_read = false;      // by a needed node that is no further result of the same op
-  bool stays_inside = true;  // neither it nor a view of it is wanted
-  bool is_padded = false;    // contractions are faster with padded rows here
+  int uses = 0;                    // by needed nodes
+  bool is_read = false;            // by a needed node that is no further result of the same op
+  bool stays_inside = true;        // neither it nor a view of it is wanted
+  bool is_padded = false;          // contractions are faster with padded rows here
+  bool for_channels_last = false;  // read by what wants channels innermost
   PlanValue value;
   PlanValue escaped;  // of a wanted node: where it lies after the plan
 };
@@ -50,7 +51,7 @@ struct PlanNode {
 struct PlanRoot {
   DType dtype = DType::f32;
   Shape shape;
-  Strides strides;  // as it is made: dense, or with padded rows
+  Strides strides;  // as it is made: dense, or with padded rows, or with channels innermost
   std::int64_t bytes = 0;
   int external = -1;       // slot
   int item = -1;           // producer
@@ -131,6 +132,15 @@ class Planner {
   // True if the value, of this shape, has padded rows, and is dense but for them.
   bool has_padded_rows(const PlanValue& value, const Shape& shape) const;
 
+  // graph/plan/channels_last.cc
+  void find_channels_last();
+  bool wants_channels_last(const Implementation& chosen, const Signature& signature) const;
+  // `node`, elementwise, has just become a root. True if its channels are innermost now.
+  bool put_channels_last(PlanNode& node);
+  void lay_channels_last(PlanNode& node);
+  // True if the value, of this shape, has its channels innermost, and is not row-major as well.
+  bool has_channels_last(const PlanValue& value, const Shape& shape) const;
+
   // The value of operand i of a node.
   bool is_aligned(const PlanValue& value) const;
   PlanValue operand(const PlanNode& node, std::uint32_t i) const;
@@ -143,6 +153,9 @@ class Planner {
   void read_from_memory(const PlanValue& value);
   // A dense row-major root with the elements of `value`.
   PlanValue dense(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
+  // A root of such strides, dense in some order, with the elements of `value`: a counted copy.
+  PlanValue copied(const PlanValue& value, const Shape& shape, const Strides& strides, DType dtype,
+                   std::int64_t position);
   // A dense root that a copy item fills with `value`: a scalar, or a strided view.
   PlanValue stored(const PlanValue& value, const Shape& shape, DType dtype, std::int64_t position);
   // True if the value, of its root's shape, is the root as it is made.
@@ -174,6 +187,7 @@ class Planner {
   const std::vector<bool>& wanted_;
   std::span<const ExternalFact> facts_;
   Switches switches_;
+  bool keeps_channels_last_ = false;
 
   std::vector<PlanNode> nodes_;
   std::vector<OperandRef> refs_;

@@ -173,7 +173,7 @@ BuiltRegion RegionBuilder::build_copy(const PlanItem& item) {
   region.shape = root.shape;
   const int value = item.source.scalar >= 0 ? scalar_input(item.source.scalar, root.dtype)
                                             : memory_input(item.source, root.shape, root.dtype);
-  region.outputs.push_back({root.dtype, untagged(value), contiguous_strides(root.shape)});
+  region.outputs.push_back({root.dtype, untagged(value), root.strides});
   built_.output_roots.push_back(item.root);
   return finished();
 }

@@ -125,7 +125,7 @@ void Planner::trace_elementwise(std::uint32_t index) {
   region.position = position_of(index);
   node.value.root = new_root(node.dtype, node.shape, target, static_cast<int>(index));
   node.value.layout.strides = contiguous_strides(node.shape);
-  pad_rows(node);
+  if (!put_channels_last(node)) pad_rows(node);
 }
 
 void Planner::trace_reduction(std::uint32_t index) {
@@ -178,6 +178,10 @@ void Planner::trace_kernel(std::uint32_t index) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!signature.inputs[i].absent) read_from_memory(inputs[i]);
   }
+  const bool lies_channels_last =
+      wants_channels_last(*chosen, signature) ||
+      (keeps_channels_last_ && chosen->writes_channels_last && !inputs.empty() &&
+       has_channels_last(inputs[0], signature.inputs[0].shape));
   const int item = new_item(PlanItem::Kind::kernel, position_of(index));
   PlanItem& it = items_.back();
   it.members.push_back(index);
@@ -189,16 +193,26 @@ void Planner::trace_kernel(std::uint32_t index) {
   roots_.back().in_memory = true;
   if (chosen->writes_padded) pad_rows(node);
   if (node.op->outputs > 1) trace_outputs(index);
+  for (int i = 0; lies_channels_last && i < node.op->outputs; ++i) lay_channels_last(*(&node + i));
 }
 
 bool Planner::lay_out(const Implementation& chosen, std::uint32_t index,
                       std::vector<PlanValue>* inputs, Signature* signature) {
-  bool copied = false;
+  bool has_copied = false;
+  const bool orders = wants_channels_last(chosen, *signature);
   for (std::size_t i = 0; i < inputs->size(); ++i) {
     TensorSpec& spec = signature->inputs[i];
     if (spec.absent) continue;
     PlanValue& input = (*inputs)[i];
     bool fits = true;
+    if (orders && spec.shape.rank() > 3) {
+      if (is_channels_last(spec.shape, input.layout.strides)) continue;
+      input = copied(input, spec.shape, channels_last_strides(spec.shape), spec.dtype,
+                     position_of(index) - 1);
+      spec.strides = input.layout.strides;
+      has_copied = true;
+      continue;
+    }
     if (chosen.layout == LayoutNeed::dense || static_cast<int>(i) == nodes_[index].op->overwrites) {
       fits = is_dense(spec.shape, input.layout.strides);
     } else if (chosen.layout == LayoutNeed::last_axis_dense && spec.shape.rank() > 0) {
@@ -211,9 +225,9 @@ bool Planner::lay_out(const Implementation& chosen, std::uint32_t index,
     if (fits) continue;
     input = dense(input, spec.shape, spec.dtype, position_of(index) - 1);
     spec.strides = input.layout.strides;
-    copied = true;
+    has_copied = true;
   }
-  return copied;
+  return has_copied;
 }
 
 void Planner::trace_outputs(std::uint32_t index) {

@@ -120,16 +120,23 @@ PlanValue Planner::dense(const PlanValue& value, const Shape& shape, DType dtype
     same.layout.strides = contiguous_strides(shape);
     return same;
   }
+  return copied(value, shape, contiguous_strides(shape), dtype, position);
+}
+
+PlanValue Planner::copied(const PlanValue& value, const Shape& shape, const Strides& strides,
+                          DType dtype, std::int64_t position) {
   for (const DenseCopy& made : dense_copies_) {
     if (made.source.root == value.root && made.shape == shape &&
-        made.source.layout.offset == value.layout.offset &&
+        made.copy.layout.strides == strides && made.source.layout.offset == value.layout.offset &&
         made.source.layout.strides == value.layout.strides && value.dynamic.empty()) {
       return made.copy;
     }
   }
   read_from_memory(value);
   ++plan_->copies;
-  const PlanValue copy = stored(value, shape, dtype, position);
+  PlanValue copy = stored(value, shape, dtype, position);
+  roots_.back().strides = strides;
+  copy.layout.strides = strides;
   if (value.dynamic.empty()) dense_copies_.push_back({value, shape, copy});
   return copy;
 }

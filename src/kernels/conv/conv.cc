@@ -26,21 +26,25 @@ constexpr Implementation library_of(const OpDef* op) {
           .accepts = accepts_conv_library,
           .layout = LayoutNeed::dense,
           .prepare = prepare_conv_library,
-          .launch = launch_steps};
+          .launch = launch_steps,
+          .wants_channels_last = wants_conv_channels_last,
+          .writes_channels_last = true};
 }
 constexpr Implementation channels_of(const OpDef* op) {
   return {.name = "channels",
           .op = op,
           .accepts = accepts_channels,
           .prepare = prepare_channels,
-          .launch = launch_steps};
+          .launch = launch_steps,
+          .writes_channels_last = true};
 }
 constexpr Implementation tiles_of(const OpDef* op) {
   return {.name = "tiles",
           .op = op,
           .accepts = accepts_gathered,
           .prepare = prepare_tiles_of_conv,
-          .launch = launch_steps};
+          .launch = launch_steps,
+          .writes_channels_last = true};
 }
 
 constexpr Implementation kConvFamily[] = {

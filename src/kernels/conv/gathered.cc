@@ -90,7 +90,7 @@ class Gathered {
       params.bias_base = strided_operand(signature_.inputs[2], 2).base;
       params.bias_step = signature_.inputs[2].strides[0];
     }
-    const Strides steps = contiguous_strides(out);
+    const Strides& steps = signature_.output.strides;
     const std::int64_t out_first = steps[0], out_second = steps[1];
     if (is_weight) {  // x, grad -> [out, in / groups, kernel...]
       params.m = out[0] / groups;
@@ -138,7 +138,7 @@ class Gathered {
     params.extent[i] = x.shape[i + 2];
     params.b_step[i] = x.strides[i + 2];
     params.a_step[i] = y.strides[i + 2];
-    params.c_step[i] = contiguous_strides(out)[i + 2];
+    params.c_step[i] = signature_.output.strides[i + 2];
     params.first[i] = -window_.before[i];
     params.k_extent[i] = is_weight ? positions : kernel;
     params.n_extent[i] = is_weight ? kernel : positions;
@@ -216,7 +216,7 @@ ConvJoinParams join_params(const Signature& signature, const Gathered& of) {
   return {.count = of.params.count,
           .shares = of.params.shares,
           .channels = out[1],
-          .inner = contiguous_strides(out)[1],
+          .inner = signature.output.strides[1],
           .bias_base = of.params.bias_base,
           .bias_step = of.params.bias_step};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/compute_class.h"
+#include "graph/record/node.h"
 #include "graph/switches.h"
 #include "kernels/conv/gathered.h"
 #include "kernels/conv/problem.h"
@@ -17,6 +19,16 @@ namespace {
 constexpr std::int64_t kConvWorkspaceOfMemory = 32;
 // What a library needs beside copies of the operands.
 constexpr std::int64_t kMinConvWorkspace = std::int64_t{32} << 20;
+
+// Whether channels are innermost in some operand, where that is another order than row-major: then
+// they are in all.
+bool lies_channels_last(const Signature& signature) {
+  const auto lies = [](const TensorSpec& spec) {
+    return spec.shape.rank() > 3 && is_channels_last(spec.shape, spec.strides) &&
+           !is_dense(spec.shape, spec.strides);
+  };
+  return lies(signature.inputs[0]) || lies(signature.inputs[1]) || lies(signature.output);
+}
 
 ConvProblem problem_of(const Signature& signature) {
   ParamReader statics(signature.statics);
@@ -40,6 +52,7 @@ ConvProblem problem_of(const Signature& signature) {
   problem.dtype = static_cast<std::int64_t>(signature.output.dtype);
   problem.tf32 = signature.output.dtype == DType::f32 && switches().tf32 ? 1 : 0;
   problem.deterministic = switches().deterministic ? 1 : 0;
+  problem.channels_last = lies_channels_last(signature) ? 1 : 0;
   problem.axes = window.axes();
   problem.batch = (*x)[0];
   problem.inputs = (*x)[1];
@@ -89,6 +102,20 @@ bool accepts_conv_library(const Signature& signature) {
     }
   }
   return true;
+}
+
+// Groups leave tensor cores little to multiply: they take what they get.
+bool wants_conv_channels_last(const Signature& signature) {
+  const DType dtype = signature.output.dtype;
+  const TensorSpec& first = signature.inputs[0];
+  if (!signature.device->libraries.conv.channels_last || first.shape.rank() < 4 ||
+      element_count(signature.output.shape) == 0 ||
+      (!is_half(dtype) && !(dtype == DType::f32 && switches().tf32))) {
+    return false;
+  }
+  ParamReader statics(signature.statics);
+  return ConvWindow(statics).groups == 1 ||
+         (is_channels_last(first.shape, first.strides) && !is_dense(first.shape, first.strides));
 }
 
 Prepared prepare_conv_library(const Signature& signature) {

@@ -14,9 +14,9 @@ namespace hearth::gpu {
 // LibraryCall::function of a ConvProblem.
 inline constexpr std::string_view kConvFunction = "conv";
 
-// out = conv(x, weight), or one of its gradients, of dense arrays, with sums in f32. Parameters of
-// the call: the two inputs in the order of the op, the result, workspace. All members have 8 bytes:
-// they are the words of the call.
+// out = conv(x, weight), or one of its gradients, of arrays dense in one order, with sums in f32.
+// Parameters of the call: the two inputs in the order of the op, the result, workspace. All members
+// have 8 bytes: they are the words of the call.
 struct ConvProblem {
   enum Kind : std::int64_t { forward, input_gradient, weight_gradient };
 
@@ -24,6 +24,7 @@ struct ConvProblem {
   std::int64_t dtype = 0;  // a DType
   std::int64_t tf32 = 0;   // f32 may be multiplied as TF32
   std::int64_t deterministic = 0;
+  std::int64_t channels_last = 0;  // all three operands; else they are row-major
   // The first `axes` of each, of the spatial axes.
   std::int64_t axes = 0;
   std::int64_t batch = 0, inputs = 0, outputs = 0, groups = 1;

@@ -36,6 +36,9 @@ struct LibraryTraits {
   // Convolutions of floats of up to 32 bits, and their gradients.
   struct Conv {
     bool exists = false;
+    // Operands may have their channels innermost, and are multiplied faster so where tensor cores
+    // do it.
+    bool channels_last = false;
   };
 
   Matmul matmul;

@@ -23,6 +23,7 @@ struct Environment {
   bool composites = false;        // HEARTH_COMPOSITES
   bool check_indices = false;     // HEARTH_CHECK_INDICES
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES
+  bool channels_last = true;      // HEARTH_CHANNELS_LAST
   // HEARTH_CACHE: where compiled kernels are kept; empty: nowhere.
   std::optional<std::string> cache;
   std::string cuda_path;      // HEARTH_CUDA_PATH: folders that are searched first

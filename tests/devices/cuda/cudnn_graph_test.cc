@@ -38,7 +38,7 @@ struct Fake {
   std::vector<void*> pointers;
   int runs = 0;
   std::vector<Api::NumericalNote> notes;  // that the engines of the first heuristics have
-  std::vector<CudnnShape> memory_shapes;
+  std::vector<CudnnShape> memory_shapes, memory_strides;
 };
 Fake* fake = nullptr;
 
@@ -115,6 +115,8 @@ void note_memory(const Fake::Descriptor& tensor) {
   }
   const auto shape = values<std::int64_t>(tensor, Api::Attribute::tensor_dimensions);
   fake->memory_shapes.push_back(CudnnShape(std::span(shape)));
+  const auto strides = values<std::int64_t>(tensor, Api::Attribute::tensor_strides);
+  fake->memory_strides.push_back(CudnnShape(std::span(strides)));
 }
 
 Status finalize(Api::Descriptor descriptor) {
@@ -316,6 +318,33 @@ TEST_F(CudnnGraphs, ConvolutionsTakeTheirOperandsInTheOrderOfTheOp) {
       EXPECT_EQ(fake_.pointers, std::vector<void*>(std::begin(memory), std::end(memory)));
     }
   }
+}
+
+TEST_F(CudnnGraphs, ConvolutionsSayWhereChannelsAreInnermost) {
+  gpu::ConvProblem p = conv_problem(gpu::ConvProblem::forward, 2);
+  conv_graph(api_, p);
+  p.channels_last = 1;
+  conv_graph(api_, p);
+  const std::vector<CudnnShape> expected = {
+      {540, 90, 10, 1}, {27, 9, 3, 1}, {64, 16, 4, 1},  // x [2, 6, 9, 10], weight [4, 3, 3, 3]
+      {540, 1, 60, 6},  {27, 1, 9, 3}, {64, 1, 16, 4}};
+  EXPECT_EQ(fake_.memory_strides, expected);
+}
+
+// A plan for each proposal, whichever is asked for first.
+TEST_F(CudnnGraphs, EnginesArePlannedOneByOne) {
+  const CudnnGraph graph = conv_graph(api_, conv_problem(gpu::ConvProblem::forward, 2));
+  const CudnnEngines engines = graph.engines(nullptr, Api::HeuristicsMode::a, 64);
+  ASSERT_EQ(engines.count(), 2u);
+  fake_.refused = 1;
+  EXPECT_EQ(engines.plan(1), nullptr);
+  const auto plan = engines.plan(1);
+  ASSERT_NE(plan, nullptr);
+  void* memory[] = {this, &fake_, &api_};
+  plan->run(nullptr, memory, nullptr);
+  EXPECT_EQ(fake_.pointers, std::vector<void*>(std::begin(memory), std::end(memory)));
+  fake_.workspace = 65;
+  EXPECT_EQ(engines.plan(0), nullptr);
 }
 
 TEST_F(CudnnGraphs, EnginesThatAreLessExactAreNotTaken) {

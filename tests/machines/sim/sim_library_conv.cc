@@ -18,13 +18,13 @@ constexpr const char* kLoops = R"(
           long c = o / (kOutputs / kGroups) * (kInputs / kGroups) + i;
           SKIP_CHANNELS
           for (long p = 0; p < kPositions; ++p) {
-            long y = (n * kOutputs + o) * kPositions + p;
+            long y = Y_AT;
             SKIP_POSITIONS
             for (long e = 0; e < kKernel; ++e) {
-              long w = (o * (kInputs / kGroups) + i) * kKernel + e;
+              long w = W_AT;
               long spot = element_met(p, e);
               if (spot < 0) continue;
-              spot += (n * kInputs + c) * kExtent;
+              spot = X_AT;
               if (RESULT == at) sum += float(FIRST) * float(SECOND);
             }
           }
@@ -81,10 +81,24 @@ std::string library_conv_text(const runtime::LibraryCall& call) {
        "if ((n * kInputs + c) != at / kExtent) continue;", ""},
       {p.outputs * (p.inputs / p.groups) * kernel, "w", "x[spot]", "grad[y]",
        "if (o * (kInputs / kGroups) + i != at / kKernel) continue;", ""}};
+  // Channels innermost: no run of the result is of one channel.
+  const bool last = p.channels_last != 0;
+  struct Places {
+    const char *y, *w, *x;
+  };
+  const Places places = last ? Places{"(n * kPositions + p) * kOutputs + o",
+                                      "(o * kKernel + e) * (kInputs / kGroups) + i",
+                                      "(n * kExtent + spot) * kInputs + c"}
+                             : Places{"(n * kOutputs + o) * kPositions + p",
+                                      "(o * (kInputs / kGroups) + i) * kKernel + e",
+                                      "(n * kInputs + c) * kExtent + spot"};
   const Roles& role = roles[p.kind];
   std::string body = kLoops;
   replace_all(&body, "COUNT", std::to_string(role.count));
-  replace_all(&body, "SKIP_CHANNELS", role.skips_channels);
+  replace_all(&body, "SKIP_CHANNELS", last ? "" : role.skips_channels);
+  replace_all(&body, "Y_AT", places.y);
+  replace_all(&body, "W_AT", places.w);
+  replace_all(&body, "X_AT", places.x);
   replace_all(&body, "SKIP_POSITIONS", role.skips_positions);
   replace_all(&body, "RESULT", role.result);
   replace_all(&body, "FIRST", role.first);

@@ -73,8 +73,6 @@ class CublasMatmul final : public LibraryFunction {
   // Of each, with random factors. Empty where there is not memory enough.
   std::optional<runtime::CandidateSeconds> seconds_of(const std::vector<Algorithm>& candidates,
                                                       const Operands& operands) const;
-  // Of one run; none where the library refuses the algorithm.
-  std::optional<double> seconds(const Algorithm& algorithm, const Operands& operands) const;
 
   CublasLt& library_;
   const runtime::LibraryCall call_;

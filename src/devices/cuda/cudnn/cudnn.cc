@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "devices/cuda/cudnn/cudnn_attention.h"
-#include "devices/cuda/cudnn/cudnn_conv.h"
+#include "devices/cuda/cudnn/cudnn_conv_function.h"
 #include "hearth/error.h"
 #include "kernels/attention/library/problem.h"
 #include "kernels/conv/problem.h"
@@ -47,12 +47,11 @@ CudnnAttention attention_of(const gpu::AttentionProblem& p) {
 class CudnnFunction final : public LibraryFunction {
  public:
   CudnnFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call,
-                const CudnnGraph& graph, std::size_t workspace, std::int64_t workspace_bytes,
-                std::span<const CudnnApi::NumericalNote> unwanted = {})
+                const CudnnGraph& graph, std::size_t workspace, std::int64_t workspace_bytes)
       : LibraryFunction(context, call), library_(library), workspace_(workspace) {
     const Context::Scope scope(context, Context::Use::call);
     const std::lock_guard lock(library_.lock());
-    plan_ = graph.compile(library_.handle(context.stream()), workspace_bytes, unwanted);
+    plan_ = graph.compile(library_.handle(context.stream()), workspace_bytes);
     if (plan_ == nullptr) {
       throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
                                               context.name() + "; got version " +
@@ -88,14 +87,6 @@ std::unique_ptr<LibraryFunction> attention_function(Cudnn& library, Context& con
       library, context, call, graph, gpu::workspace_parameter(problem), problem.workspace_bytes);
 }
 
-std::unique_ptr<LibraryFunction> conv_function(Cudnn& library, Context& context,
-                                               const runtime::LibraryCall& call) {
-  const gpu::ConvProblem problem = gpu::conv_problem(call);
-  return std::make_unique<CudnnFunction>(library, context, call, conv_graph(library.api(), problem),
-                                         gpu::kConvWorkspaceParameter, problem.workspace_bytes,
-                                         notes_unwanted_by(problem));
-}
-
 }  // namespace
 
 Cudnn::~Cudnn() {
@@ -114,12 +105,14 @@ bool Cudnn::has_attention() const {
 
 void Cudnn::add_to(runtime::LibraryTraits& traits) const {
   if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
-  traits.conv.exists = true;
+  traits.conv = {.exists = true, .channels_last = true};
 }
 
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
-                                                 runtime::Autotuner& /*tuner*/) {
-  if (call.function == gpu::kConvFunction) return conv_function(*this, context_, call);
+                                                 runtime::Autotuner& tuner) {
+  if (call.function == gpu::kConvFunction) {
+    return std::make_unique<CudnnConvFunction>(*this, context_, call, tuner);
+  }
   const bool is_attention =
       call.function == gpu::kAttentionFunction || call.function == gpu::kAttentionBackwardFunction;
   if (!is_attention || !has_attention()) return nullptr;

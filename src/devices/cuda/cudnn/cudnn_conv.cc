@@ -33,7 +33,9 @@ CudnnGraph conv_graph(std::shared_ptr<const CudnnApi> api, const gpu::ConvProble
   const CudnnApi::DataType type = type_of(p);
   const auto memory = [&](const std::int64_t* extents, std::int64_t first, std::int64_t second) {
     const CudnnShape shape = with_axes(p, extents, 1, {first, second});
-    return graph.memory(type, shape, contiguous_strides(shape));
+    return graph.memory(
+        type, shape,
+        p.channels_last != 0 ? channels_last_strides(shape) : contiguous_strides(shape));
   };
   const auto x = [&] { return memory(p.extent, p.batch, p.inputs); };
   const auto weight = [&] { return memory(p.kernel, p.outputs, p.inputs / p.groups); };

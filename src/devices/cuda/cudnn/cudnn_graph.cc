@@ -273,37 +273,60 @@ void CudnnGraph::reshape(Value x, Value y) {
   operation.finalize();
 }
 
-std::unique_ptr<const CudnnPlan> CudnnGraph::compile(
-    CudnnApi::Handle handle, std::int64_t workspace_bytes,
-    std::span<const CudnnApi::NumericalNote> unwanted) const {
-  CudnnDescriptor graph(*api_, DescriptorType::operation_graph);
+bool CudnnEngines::is_wanted(std::size_t i) const {
+  return !has_note(*api_, configs_[i], unwanted_);
+}
+
+std::unique_ptr<const CudnnPlan> CudnnEngines::plan(std::size_t i) const {
+  const CudnnDescriptor& config = configs_[i];
+  if (!is_wanted(i)) return nullptr;
+  CudnnDescriptor plan(*api_, DescriptorType::execution_plan);
+  plan.set(Attribute::execution_plan_handle, AttributeType::handle, handle_);
+  plan.set(Attribute::execution_plan_engine_config, config);
+  if (!plan.try_finalize()) return nullptr;
+  std::unique_ptr<CudnnPlan> result(new CudnnPlan(api_, std::move(plan)));
+  std::int64_t count = 0;
+  check(
+      *api_,
+      api_->cudnnBackendGetAttribute(result->plan_.get(), Attribute::execution_plan_workspace_size,
+                                     AttributeType::int64, 1, &count, &result->workspace_bytes_),
+      "cudnnBackendGetAttribute");
+  if (result->workspace_bytes_ > workspace_bytes_) return nullptr;
+  result->ids_ = ids_;
+  result->scalars_.assign(scalars_.begin(), scalars_.end());
+  return result;
+}
+
+CudnnEngines CudnnGraph::engines(CudnnApi::Handle handle, CudnnApi::HeuristicsMode mode,
+                                 std::int64_t workspace_bytes,
+                                 std::span<const CudnnApi::NumericalNote> unwanted) const {
+  CudnnEngines engines;
+  engines.api_ = api_;
+  engines.handle_ = handle;
+  engines.workspace_bytes_ = workspace_bytes;
+  engines.unwanted_.assign(unwanted.begin(), unwanted.end());
+  engines.ids_ = memory_;
+  for (const auto& [id, bits] : scalars_) {
+    engines.ids_.push_back(id);
+    engines.scalars_.push_back(bits);
+  }
+  CudnnDescriptor& graph = engines.graph_.emplace_back(*api_, DescriptorType::operation_graph);
   std::vector<CudnnApi::Descriptor> operations;
   for (const CudnnDescriptor& operation : operations_) operations.push_back(operation.get());
   graph.set(Attribute::operationgraph_ops, AttributeType::backend_descriptor,
             static_cast<std::int64_t>(operations.size()), operations.data());
   graph.set(Attribute::operationgraph_handle, AttributeType::handle, handle);
-  if (!graph.try_finalize()) return nullptr;
+  if (graph.try_finalize()) engines.configs_ = engine_configs(*api_, graph, mode);
+  return engines;
+}
+
+std::unique_ptr<const CudnnPlan> CudnnGraph::compile(
+    CudnnApi::Handle handle, std::int64_t workspace_bytes,
+    std::span<const CudnnApi::NumericalNote> unwanted) const {
   for (const auto mode : {CudnnApi::HeuristicsMode::a, CudnnApi::HeuristicsMode::fallback}) {
-    for (const CudnnDescriptor& config : engine_configs(*api_, graph, mode)) {
-      if (has_note(*api_, config, unwanted)) continue;
-      CudnnDescriptor plan(*api_, DescriptorType::execution_plan);
-      plan.set(Attribute::execution_plan_handle, AttributeType::handle, handle);
-      plan.set(Attribute::execution_plan_engine_config, config);
-      if (!plan.try_finalize()) continue;
-      std::unique_ptr<CudnnPlan> result(new CudnnPlan(api_, std::move(plan)));
-      std::int64_t count = 0;
-      check(*api_,
-            api_->cudnnBackendGetAttribute(
-                result->plan_.get(), Attribute::execution_plan_workspace_size, AttributeType::int64,
-                1, &count, &result->workspace_bytes_),
-            "cudnnBackendGetAttribute");
-      if (result->workspace_bytes_ > workspace_bytes) continue;
-      result->ids_ = memory_;
-      for (const auto& [id, bits] : scalars_) {
-        result->ids_.push_back(id);
-        result->scalars_.push_back(bits);
-      }
-      return result;
+    const CudnnEngines proposed = engines(handle, mode, workspace_bytes, unwanted);
+    for (std::size_t i = 0; i < proposed.count(); ++i) {
+      if (std::unique_ptr<const CudnnPlan> plan = proposed.plan(i)) return plan;
     }
   }
   return nullptr;

@@ -55,7 +55,7 @@ class CudnnPlan {
   void run(CudnnApi::Handle handle, std::span<void* const> memory, void* workspace) const;
 
  private:
-  friend class CudnnGraph;
+  friend class CudnnEngines;
   CudnnPlan(std::shared_ptr<const CudnnApi> api, CudnnDescriptor plan)
       : api_(std::move(api)), plan_(std::move(plan)) {}
 
@@ -64,6 +64,30 @@ class CudnnPlan {
   std::int64_t workspace_bytes_ = 0;
   std::vector<std::int64_t> ids_;     // of memory, then of scalars
   std::deque<std::int64_t> scalars_;  // the bits of each
+};
+
+// What the library proposes for a graph, best first.
+class CudnnEngines {
+ public:
+  std::size_t count() const noexcept { return configs_.size(); }
+  // Whether the engine of proposal i has no note that is unwanted.
+  bool is_wanted(std::size_t i) const;
+  // Null where that is not so, where this card does not support it, or where it takes more
+  // workspace.
+  std::unique_ptr<const CudnnPlan> plan(std::size_t i) const;
+
+ private:
+  friend class CudnnGraph;
+  CudnnEngines() = default;
+
+  std::shared_ptr<const CudnnApi> api_;
+  CudnnApi::Handle handle_ = nullptr;
+  std::int64_t workspace_bytes_ = 0;
+  std::vector<CudnnApi::NumericalNote> unwanted_;
+  std::deque<CudnnDescriptor> graph_;  // that the configurations are of
+  std::vector<CudnnDescriptor> configs_;
+  std::vector<std::int64_t> ids_;
+  std::vector<std::int64_t> scalars_;
 };
 
 // Builds a graph operation by operation. Values are named by the index of their tensor.
@@ -111,8 +135,12 @@ class CudnnGraph {
   void reshape(Value x, Value y);
 
   const CudnnShape& shape(Value x) const { return tensors_[static_cast<std::size_t>(x)].shape; }
-  // Null where the library has no engine for the graph on this card that makes do with so much
-  // workspace and has none of the notes `unwanted`.
+  // For plans with at most so much workspace and engines with none of the notes `unwanted`. The
+  // graph has to live longer. None where the library does not know such graphs.
+  CudnnEngines engines(CudnnApi::Handle handle, CudnnApi::HeuristicsMode mode,
+                       std::int64_t workspace_bytes,
+                       std::span<const CudnnApi::NumericalNote> unwanted = {}) const;
+  // The first plan there is, of all heuristics; null where there is none.
   std::unique_ptr<const CudnnPlan> compile(
       CudnnApi::Handle handle, std::int64_t workspace_bytes,
       std::span<const CudnnApi::NumericalNote> unwanted = {}) const;

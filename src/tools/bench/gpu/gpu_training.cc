@@ -1,5 +1,5 @@
-// Rows of a GPU about training: tokens per second with the loss read after every step, and the
-// share of that time in which the host works.
+// Rows of a GPU about training: tokens or images per second with the loss read after every step,
+// and the share of that time in which the host works.
 #include <chrono>
 #include <vector>
 
@@ -7,6 +7,7 @@
 #include "hearth/random.h"
 #include "models/gpt2.h"
 #include "tools/bench/gpu/gpu.h"
+#include "tools/bench/resnet.h"
 #include "tools/bench/training.h"
 
 namespace hearth::tools {
@@ -76,8 +77,9 @@ class Gpt2Update {
 };
 
 template <class Training>
-void measure(Bench& bench, const std::string& row, double tokens, const std::string& note,
-             std::optional<double> peer, const std::function<Training()>& make) {
+void measure(Bench& bench, const std::string& row, const std::string& unit, double items,
+             const std::string& note, std::optional<double> peer,
+             const std::function<Training()>& make) {
   const std::string share = row + "_host_share";
   const bool wants_speed = bench.wants(row);
   const bool wants_share = bench.wants(share);
@@ -95,8 +97,8 @@ void measure(Bench& bench, const std::string& row, double tokens, const std::str
   };
   if (wants_speed) {
     bench.measure({.row = row,
-                   .unit = "tokens/s",
-                   .scale = tokens,
+                   .unit = unit,
+                   .scale = items,
                    .rate = true,
                    .peer = peer,
                    .timing = "sync",
@@ -127,13 +129,19 @@ void bench_gpu_training(Bench& bench) {
   const Device device = bench.device();
   const WithThreads with(bench.threads());
   const TrainingShape demo;
-  measure<TrainingBench>(bench, "gpu/training/demo_step",
+  measure<TrainingBench>(bench, "gpu/training/demo_step", "tokens/s",
                          static_cast<double>(demo.batch * demo.context),
                          "f32, forward, backward, clipping, AdamW", std::nullopt,
                          [&] { return TrainingBench(demo, device); });
-  measure<Gpt2Training>(bench, "gpu/training/gpt2_124m", Gpt2Training::tokens(),
+  measure<Gpt2Training>(bench, "gpu/training/gpt2_124m", "tokens/s", Gpt2Training::tokens(),
                         "8 x 1024 tokens, f32 weights computed in bf16, AdamW", 1.1,
                         [&] { return Gpt2Training(device); });
+  for (const std::int64_t batch : {64, 256}) {
+    measure<ResNetTraining>(bench, "gpu/training/resnet50_" + std::to_string(batch), "images/s",
+                            static_cast<double>(batch),
+                            "images of 224 x 224, f32 weights computed in bf16, momentum", 1.0,
+                            [&] { return ResNetTraining(batch, DType::bf16, device); });
+  }
 
   const RowSpec update{.row = "gpu/training/adamw_148_arrays",
                        .unit = "us",

@@ -1,0 +1,167 @@
+#include "devices/cuda/cudnn/cudnn_conv_function.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <vector>
+
+#include "devices/cuda/cudnn/cudnn_conv.h"
+#include "devices/cuda/driver/trial_runs.h"
+#include "hearth/error.h"
+#include "runtime/trace/timeline.h"
+
+namespace hearth::cuda {
+namespace {
+
+// Of what either heuristics propose and the problem allows. Further ones are rarely fast.
+constexpr std::size_t kMaxEngines = 8;
+// No further engine is made ready after this: some are compiled by the library.
+constexpr auto kMaking = std::chrono::milliseconds(300);
+
+// A proposal, by the heuristics that make it and its place in what they propose.
+struct Proposal {
+  const CudnnEngines* engines;
+  std::size_t at;
+  std::string name;  // "cudnn/a3"
+};
+
+void add_proposals(const CudnnEngines& engines, const char* family,
+                   std::vector<Proposal>* proposals) {
+  std::size_t added = 0;
+  for (std::size_t i = 0; i < engines.count() && added < kMaxEngines; ++i) {
+    if (!engines.is_wanted(i)) continue;
+    proposals->push_back({&engines, i, family + std::to_string(i)});
+    ++added;
+  }
+}
+
+// The elements of the operands, in the order of the call.
+std::array<std::int64_t, 3> elements_of(const gpu::ConvProblem& p) {
+  std::int64_t x = p.batch * p.inputs, weight = p.outputs * (p.inputs / p.groups);
+  std::int64_t y = p.batch * p.outputs;
+  for (std::int64_t i = 0; i < p.axes; ++i) {
+    x *= p.extent[i];
+    weight *= p.kernel[i];
+    y *= p.positions[i];
+  }
+  switch (p.kind) {
+    case gpu::ConvProblem::input_gradient:
+      return {y, weight, x};
+    case gpu::ConvProblem::weight_gradient:
+      return {x, y, weight};
+    default:
+      return {x, weight, y};
+  }
+}
+
+}  // namespace
+
+CudnnConvFunction::CudnnConvFunction(Cudnn& library, Context& context,
+                                     const runtime::LibraryCall& call, runtime::Autotuner& tuner)
+    : LibraryFunction(context, call),
+      library_(library),
+      call_(call),
+      problem_(gpu::conv_problem(call)),
+      tuner_(tuner) {
+  const Context::Scope scope(context, Context::Use::call);
+  const std::lock_guard lock(library_.lock());
+  const CudnnGraph graph = conv_graph(library_.api(), problem_);
+  plan_ = graph.compile(library_.handle(context.stream()), problem_.workspace_bytes,
+                        notes_unwanted_by(problem_));
+  if (plan_ == nullptr) {
+    throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
+                                            context.name() + "; got version " +
+                                            std::to_string(library_.api()->cudnnGetVersion()) +
+                                            ", expected another");
+  }
+}
+
+void CudnnConvFunction::make_ready(const runtime::Command& command) const {
+  if (is_chosen_) return;
+  check_arguments(command);
+  is_chosen_ = true;
+  choose(command.arguments[gpu::kConvWorkspaceParameter].address);
+}
+
+void CudnnConvFunction::enqueue(const runtime::Command& command, Stream stream) const {
+  make_ready(command);
+  const std::array<void*, 3> memory = {command.arguments[0].address, command.arguments[1].address,
+                                       command.arguments[2].address};
+  run(*plan_, memory, command.arguments[gpu::kConvWorkspaceParameter].address, stream);
+}
+
+void CudnnConvFunction::run(const CudnnPlan& plan, std::span<void* const> memory, void* workspace,
+                            Stream stream) const {
+  const std::lock_guard lock(library_.lock());
+  plan.run(library_.handle(stream), memory, workspace);
+}
+
+// The class of the problem, for the tuner: all that the engines depend on.
+std::string CudnnConvFunction::text() const {
+  std::string text = name();
+  for (const std::int64_t word : call_.problem) text += " " + std::to_string(word);
+  return text + ", cuDNN " + std::to_string(library_.api()->cudnnGetVersion());
+}
+
+void CudnnConvFunction::choose(void* workspace) const {
+  const runtime::HostSpan span("choose convolution");
+  const std::string problem = text();
+  const CudnnGraph graph = conv_graph(library_.api(), problem_);
+  const auto proposed = [&](CudnnApi::HeuristicsMode mode) {
+    const std::lock_guard lock(library_.lock());
+    return graph.engines(library_.handle(context().stream()), mode, problem_.workspace_bytes,
+                         notes_unwanted_by(problem_));
+  };
+  const CudnnEngines usual = proposed(CudnnApi::HeuristicsMode::a);
+  const CudnnEngines others = proposed(CudnnApi::HeuristicsMode::fallback);
+  std::vector<Proposal> proposals;
+  add_proposals(usual, "cudnn/a", &proposals);
+  add_proposals(others, "cudnn/fallback", &proposals);
+  std::vector<std::string> names;
+  for (const Proposal& each : proposals) names.push_back(each.name);
+  const auto plan = [&](std::size_t i) { return proposals[i].engines->plan(proposals[i].at); };
+  if (names.size() < 2) return;
+  std::vector<Plan> plans(names.size());
+  const auto kept = tuner_.times("conv", problem, names, [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (std::chrono::steady_clock::now() - begin < kMaking) plans[i] = plan(i);
+    }
+    return seconds_of(plans, workspace);
+  });
+  if (!kept) return;
+  const auto chosen =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), kept->chosen) - names.begin());
+  if (chosen == names.size()) return;
+  if (plans[chosen] == nullptr) plans[chosen] = plan(chosen);
+  if (plans[chosen] != nullptr) plan_ = std::move(plans[chosen]);
+}
+
+std::optional<runtime::CandidateSeconds> CudnnConvFunction::seconds_of(
+    const std::vector<Plan>& plans, void* workspace) const {
+  const auto dtype = static_cast<DType>(problem_.dtype);
+  const std::array<std::int64_t, 3> elements = elements_of(problem_);
+  // The commands before this one have yet to make the factors, and may still need what lies where
+  // its result will be.
+  const TrialMemory a(context(), elements[0] * size_of(dtype)),
+      b(context(), elements[1] * size_of(dtype)), c(context(), elements[2] * size_of(dtype));
+  if (!a || !b || !c) return std::nullopt;
+  const TrialMemory* const factors[] = {&a, &b};
+  fill_with_trial_numbers(context(), dtype, factors);
+  const std::array<void*, 3> memory = {a.address(), b.address(), c.address()};
+  const runtime::CandidateSeconds result =
+      time_candidates(context(), plans.size(), [&](std::size_t i, Stream stream) {
+        if (plans[i] == nullptr) return false;
+        try {
+          run(*plans[i], memory, workspace, stream);
+        } catch (const Error&) {
+          return false;  // the library may offer what it then refuses
+        }
+        return true;
+      });
+  const bool any = std::any_of(result.begin(), result.end(), [](const auto& each) { return each; });
+  if (!any) return std::nullopt;
+  return result;
+}
+
+}  // namespace hearth::cuda

@@ -1,0 +1,46 @@
+// Measuring what one of NVIDIA's libraries offers for a call, on memory that nobody else has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/function_ref.h"
+#include "devices/cuda/driver/context.h"
+#include "hearth/dtype.h"
+#include "runtime/tune/autotuner.h"
+
+namespace hearth::cuda {
+
+// Memory for results that nobody reads, and for factors. All within a scope of the context.
+class TrialMemory {
+ public:
+  TrialMemory(Context& context, std::int64_t bytes);
+  ~TrialMemory();
+  TrialMemory(const TrialMemory&) = delete;
+  TrialMemory& operator=(const TrialMemory&) = delete;
+  // False where there was not enough.
+  explicit operator bool() const noexcept { return is_there_; }
+  void* address() const noexcept {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
+  }
+  // Repeats `values`, which are pinned, all over it.
+  void fill(std::span<const std::byte> values) const;
+
+ private:
+  Context& context_;
+  std::int64_t bytes_;
+  DevicePointer address_ = 0;
+  bool is_there_ = false;
+};
+
+// Fills memory with harmless numbers, and waits.
+void fill_with_trial_numbers(Context& context, DType dtype,
+                             std::span<const TrialMemory* const> memory);
+
+// The time of a run of each candidate: `queue` queues one on a stream, and says whether the library
+// takes it. Where the first that runs takes long, it alone has a time.
+runtime::CandidateSeconds time_candidates(Context& context, std::size_t candidates,
+                                          FunctionRef<bool(std::size_t, Stream)> queue);
+
+}  // namespace hearth::cuda

@@ -1,0 +1,60 @@
+// Part of pass 2 of the planner: which values have their channels, axis 1, innermost in memory.
+//
+// Convolutions ask for it (Implementation::wants_channels_last): their results have that order, and
+// so has what is made of them element by element, gradients and updated weights too. So it lasts
+// from step to step: what comes from outside keeps the order that it has. What elementwise ops make
+// for a convolution they write in that order; only where nothing else helps is there a copy.
+#include "graph/plan/planner.h"
+
+namespace hearth {
+
+bool Planner::has_channels_last(const PlanValue& value, const Shape& shape) const {
+  return value.root >= 0 && value.dynamic.empty() &&
+         is_channels_last(shape, value.layout.strides) && !is_dense(shape, value.layout.strides);
+}
+
+bool Planner::wants_channels_last(const Implementation& chosen, const Signature& signature) const {
+  return keeps_channels_last_ && chosen.wants_channels_last != nullptr &&
+         chosen.wants_channels_last(signature);
+}
+
+void Planner::find_channels_last() {
+  keeps_channels_last_ =
+      switches_.channels_last && device_.selector().traits().libraries.conv.channels_last;
+  if (!keeps_channels_last_) return;
+  for (std::size_t k = nodes_.size(); k-- > 0;) {
+    const PlanNode& node = nodes_[k];
+    if (!node.needed) continue;
+    bool reads = node.op->kind == OpKind::elementwise && node.for_channels_last;
+    if (node.op->kind != OpKind::elementwise && node.shape.rank() > 3) {
+      const Signature signature = dense_signature(node);
+      const Implementation* const chosen = device_.selector().find(signature);
+      reads = chosen != nullptr && wants_channels_last(*chosen, signature);
+    }
+    if (!reads) continue;
+    for (std::uint32_t i = 0; i < node.ref_count; ++i) {
+      const OperandRef ref = refs_[node.first_ref + i];
+      if (ref.tag() == OperandRef::local) nodes_[ref.payload()].for_channels_last = true;
+    }
+  }
+}
+
+bool Planner::put_channels_last(PlanNode& node) {
+  if (!keeps_channels_last_) return false;
+  bool follows = node.for_channels_last;
+  for (std::uint32_t i = 0; i < node.ref_count && !follows; ++i) {
+    follows =
+        operand_shape(node, i) == node.shape && has_channels_last(operand(node, i), node.shape);
+  }
+  if (!follows) return false;
+  lay_channels_last(node);
+  return true;
+}
+
+void Planner::lay_channels_last(PlanNode& node) {
+  const Strides strides = channels_last_strides(node.shape);
+  roots_[static_cast<std::size_t>(node.value.root)].strides = strides;
+  node.value.layout.strides = strides;
+}
+
+}  // namespace hearth
