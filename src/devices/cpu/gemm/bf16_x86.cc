@@ -352,8 +352,8 @@ const Bf16Gemm* bf16_gemm() {
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
       return nullptr;
     }
-    static const Bf16Gemm gemm = {{kLanes, kVectors, false, run_block},
-                                  {pack<kVectors>, cpu_gemm().copy_bf16}};
+    static const Bf16Gemm gemm = {
+        {kLanes, kVectors, false, run_block}, {pack<kVectors>, cpu_gemm().copy_bf16}, nullptr};
     return &gemm;
   }();
   return kernels;

@@ -130,10 +130,27 @@ struct CpuGemm {
 };
 const CpuGemm& cpu_gemm();
 
+// C = A * B, or C += A * B, in tiles, where 32 values of k after another lie anywhere in B: step s
+// is at b + step_offsets[s], in rows of pairs. A is in tiles, 16 or 32 rows of it; columns are
+// whole tiles too.
+struct TileWalk {
+  const bfloat16* a;
+  std::int64_t a_panel_stride;  // from 16 rows to the next
+  const std::uint32_t* b;
+  std::int64_t b_row_stride;
+  const std::int64_t* step_offsets;
+  std::int64_t steps;
+  float* c;
+  std::int64_t c_row_stride;
+  std::int64_t rows, cols;
+  bool accumulate;
+};
+
 // Products of pairs of bf16 in one instruction.
 struct Bf16Gemm {
   GemmKernels<bfloat16, std::uint32_t, float> kernels;
   GemmCopies<bfloat16, bfloat16, std::uint32_t> copies;
+  void (*walk)(const TileWalk&) = nullptr;  // of tiles
 };
 // Null where the processor lacks it.
 const Bf16Gemm* bf16_gemm();

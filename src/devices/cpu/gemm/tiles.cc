@@ -26,7 +26,8 @@ template <class Tiles>
 Bf16Gemm gemm_in_tiles() {
   const TilePacking& packing = tile_packing();
   return {{kTileCols, kTilesAcross, false, TileProduct<Tiles>::run, packing.a, kTileBlocking},
-          {packing.b, cpu_gemm().copy_bf16}};
+          {packing.b, cpu_gemm().copy_bf16},
+          TileProduct<Tiles>::walk};
 }
 
 #if defined(HEARTH_TILES_X86)
