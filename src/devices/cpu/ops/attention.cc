@@ -12,6 +12,7 @@
 // A sink is where a row's maximum and sum begin. A row without a visible key gives 0.
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "devices/cpu/ops/attention_products.h"
 #include "graph/implementation.h"
@@ -127,33 +128,95 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
       });
 }
 
+// Products of a few rows with keys or values: in compute precision, or of halves as they lie.
+template <class T>
+class Stretch {
+ public:
+  Stretch(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
+      : at_(x.at(offset)), stride_(x.stride(2)), n_(x.shape()[3]), width_(width) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (x.stride(3) == 1 && size_of(x.dtype()) == 2) dtype_ = x.dtype();
+    }
+    if (dtype_ == DType::f32) rows_ = read_matrix(x, offset, width, scratch<T>(slot, width * n_));
+  }
+
+  // scores[r * width + j] = row r of q times row j, of those that row r sees (from(r) to to(r)) at
+  // least.
+  template <class From, class To>
+  void dots(const T* q, std::int64_t rows, T* scores, const From& from, const To& to) const {
+    if (dtype_ == DType::f32) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t first = from(r);
+        row_math<T>().dot_rows(q + r * n_, rows_.data + first * rows_.stride, rows_.stride,
+                               to(r) - first, n_, scores + r * width_ + first);
+      }
+      return;
+    }
+    std::fill_n(scores, rows * width_, T(0));
+    with_halves([&](const auto& kernels, const auto* x) {
+      kernels.cols(rows, width_, n_, q, n_, x, stride_, scores, width_);
+    });
+  }
+
+  // sums [rows, n] += weights [rows, width] times the rows.
+  void add(const T* weights, std::int64_t rows, T* sums) const {
+    if (dtype_ == DType::f32) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        row_math<T>().axpy_rows(sums + r * n_, weights + r * width_, rows_.data, rows_.stride,
+                                width_, n_);
+      }
+      return;
+    }
+    with_halves([&](const auto& kernels, const auto* x) {
+      kernels.rows(rows, n_, width_, weights, width_, x, stride_, sums, n_);
+    });
+  }
+
+ private:
+  template <class Run>
+  void with_halves(const Run& run) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (dtype_ == DType::bf16) {
+        run(cpu_skinny().bf16, reinterpret_cast<const bfloat16*>(at_));
+      } else {
+        run(cpu_skinny().f16, reinterpret_cast<const float16*>(at_));
+      }
+    }
+  }
+
+  Address at_;
+  std::int64_t stride_, n_, width_;
+  DType dtype_ = DType::f32;  // f32: in compute precision
+  Matrix<T> rows_{};
+};
+
 // One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
 void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
                     std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
-  const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
+  const std::int64_t rows = args.group() * args.rows, dv = args.dv;
   T* const scores = scratch<T>(1, rows * width);
-  const Matrix<T> k = read_matrix(args.k, AttentionArgs::at(args.k, item, kv_head, key), width,
-                                  scratch<T>(0, width * d));
+  const auto from = [&](std::int64_t r) {
+    return std::clamp<std::int64_t>(args.hidden(item, r % args.rows) - key, 0, width);
+  };
+  const auto to = [&](std::int64_t r) {
+    return std::clamp<std::int64_t>(args.visible(item, r % args.rows) - key, from(r), width);
+  };
+  const Stretch<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
+  keys.dots(q, rows, scores, from, to);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
-    const std::int64_t from = std::clamp<std::int64_t>(args.hidden(item, row) - key, 0, width);
-    const std::int64_t visible =
-        std::clamp<std::int64_t>(args.visible(item, row) - key, from, width);
+    const std::int64_t begin = from(r), seen = to(r) - begin;
     T* const line = scores + r * width;
-    math.dot_rows(q + r * d, k.data + from * k.stride, k.stride, visible - from, d, line + from);
-    finish_scores<T>(args, item, head, row, key + from, visible - from, line + from, nullptr);
-    running[r].update(math, line + from, visible - from);
-    std::fill(line, line + from, T(0));
-    std::fill(line + visible, line + width, T(0));
+    finish_scores<T>(args, item, head, row, key + begin, seen, line + begin, nullptr);
+    running[r].update(math, line + begin, seen);
+    std::fill(line, line + begin, T(0));
+    std::fill(line + begin + seen, line + width, T(0));
   }
-  const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width,
-                                  scratch<T>(2, width * dv));
+  const Stretch<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
   std::fill_n(result, rows * dv, T(0));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    math.axpy_rows(result + r * dv, scores + r * width, v.data, v.stride, width, dv);
-  }
+  values.add(scores, rows, result);
 }
 
 template <class T>
