@@ -46,7 +46,30 @@ void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::in
     for (std::int64_t i = 0; i < n; ++i) target[i] = value;
     return;
   }
+  if (step == -static_cast<std::int64_t>(sizeof(W))) {
+    const W* const source = reinterpret_cast<const W*>(from);
+    for (std::int64_t i = 0; i < n; ++i) target[i] = source[-i];
+    return;
+  }
   for (std::int64_t i = 0; i < n; ++i) target[i] = *reinterpret_cast<const W*>(from + i * step);
+}
+
+// The same past the cache: what a few lines of the target get is gathered first.
+template <class W>
+void stream_elements(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t step) {
+  constexpr auto kPart = 32 * kLine / static_cast<std::int64_t>(sizeof(W));
+  alignas(kLine) W part[kPart];
+  // From here on the target begins with a line.
+  const auto head = std::min<std::int64_t>(
+      n, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) % kLine / sizeof(W)));
+  copy_elements<W>(to, from, head, step);
+  for (std::int64_t i = head; i < n; i += kPart) {
+    const std::int64_t some = std::min(kPart, n - i);
+    auto* const gathered = reinterpret_cast<std::byte*>(part);
+    copy_elements<W>(gathered, from + i * step, some, step);
+    const auto size = static_cast<std::int64_t>(sizeof(W));
+    copy_row(to + i * size, gathered, some * size, true);
+  }
 }
 
 // Lines of the target that one block covers: long enough runs for the memory on both sides.
@@ -193,8 +216,8 @@ void run_copy(const CopyPlan& plan, const Launch& launch) {
       } else if (plan.inner.from == plan.size) {
         copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
       } else {
-        copy_elements<W>(to + first * plan.size, from + first * plan.inner.from, count,
-                         plan.inner.from);
+        const auto copy = plan.streams ? stream_elements<W> : copy_elements<W>;
+        copy(to + first * plan.size, from + first * plan.inner.from, count, plan.inner.from);
       }
     }
 #if defined(__SSE2__)
