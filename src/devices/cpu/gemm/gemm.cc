@@ -142,8 +142,9 @@ class Product {
 
   bool a_reads_well() const {
     if (in_tiles()) {
-      return g_.a_col_stride == 1 && g_.m % blocking_.row_panel == 0 &&
-             g_.k % (kGroup * blocking_.group_unit) == 0;
+      // Rows of tiles that lie apart cost more than packing them once for a few panels.
+      return g_.a_col_stride == 1 && g_.n <= kLocalPanels * kernels_.vectors * kernels_.lanes &&
+             g_.m % blocking_.row_panel == 0 && g_.k % (kGroup * blocking_.group_unit) == 0;
     }
     if (g_.a_col_stride == 1) return true;
     if (kGroup != 1) return false;

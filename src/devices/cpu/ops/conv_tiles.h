@@ -173,16 +173,24 @@ class ConvPlanes {
     if (count == 0) return;
     if (high == nullptr) {
       for (std::int64_t j = 0; j < count; ++j) to[j] = low[at + j * step * stride].bits;
-    } else if (step == 1 && stride == 1) {
-      const bfloat16 *const a = low + at, *const b = high + at;
-      for (std::int64_t j = 0; j < count; ++j) {
-        to[j] = a[j].bits | static_cast<std::uint32_t>(b[j].bits) << 16;
-      }
+    } else if (step * stride == 1) {
+      weave<1>(low + at, high + at, count, to);
+    } else if (step * stride == 2) {
+      weave<2>(low + at, high + at, count, to);
     } else {
       for (std::int64_t j = 0; j < count; ++j) {
         const std::int64_t from = at + j * step * stride;
         to[j] = low[from].bits | static_cast<std::uint32_t>(high[from].bits) << 16;
       }
+    }
+  }
+
+  // Known strides become vectors.
+  template <int kStep>
+  static void weave(const bfloat16* low, const bfloat16* high, std::int64_t count,
+                    std::uint32_t* to) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      to[j] = low[j * kStep].bits | static_cast<std::uint32_t>(high[j * kStep].bits) << 16;
     }
   }
 
