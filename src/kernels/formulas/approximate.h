@@ -35,6 +35,12 @@ HEARTH_INLINE float exp_moderate(float x, float correction) {
   return metal::exp2_approximate(metal::fma(correction, 1.44269502f, r)) * power;
 }
 
+// e^(-a^2 / 2).
+HEARTH_INLINE float normal_power(float a) {
+  float square = a * a;
+  return exp_moderate(square * -0.5f, metal::fma(a, a, -square) * -0.5f);
+}
+
 // max 1 ulp.
 HEARTH_INLINE float root(float x) { return metal::root_approximate(x); }
 

@@ -14,6 +14,7 @@
 
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/gemm/tile_packing.h"
 #include "devices/element.h"
 #include "runtime/device/worker_pool.h"
 
@@ -225,6 +226,19 @@ bool check_case(Random& random, const Case& t, int threads) {
     gemm(g);
     check_product(t, a, b, before, c);
   }
+  if (t.dtype == DType::bf16) {
+    SCOPED_TRACE(describe(t) + " in tiles");
+    c = before;
+    gemm_bf16(emulated_tile_gemm(), g);
+    check_product(t, a, b, before, c);
+    if (tile_gemm() != nullptr) {
+      SCOPED_TRACE("of the processor");
+      const std::vector<unsigned char> emulated = c;
+      c = before;
+      gemm_bf16(*tile_gemm(), g);
+      EXPECT_EQ(c, emulated);
+    }
+  }
   if (!is_skinny(g)) return false;
   SCOPED_TRACE(describe(t) + " by gemm_skinny");
   c = before;
@@ -310,6 +324,45 @@ TEST(Gemm, LongSumsAndManyTasks) {
                  {900, 1, 1301, dtype, c_dtype, Layout::transposed, Layout::plain, accumulate, 3},
                  2);
     }
+  }
+}
+
+TEST(Gemm, TilesAcrossTasks) {
+  Random random(11);
+  for (const Layout a : {Layout::plain, Layout::transposed, Layout::negative}) {
+    for (const Layout b : {Layout::plain, Layout::transposed}) {
+      // Whole tiles of A where it lies, packed ones, and several parts of k.
+      for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+               {64, 96, 64}, {400, 70, 33}, {33, 300, 1100}, {400, 64, 544}}) {
+        check_case(random, {m, n, k, DType::bf16, DType::bf16, a, b, false, 0}, 2);
+        check_case(random, {m, n, k, DType::bf16, DType::f32, a, b, true, 1}, 2);
+      }
+    }
+  }
+}
+
+TEST(Gemm, TilesArePackedAlikeOnEveryProcessor) {
+  Random random(12);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t m = random.between(1, 50), k = random.between(1, 100);
+    const Operand a = operand(random, m, k, DType::bf16, static_cast<Layout>(i % kLayouts));
+    const auto* from = static_cast<const bfloat16*>(a.data());
+    const auto up = [](std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; };
+    const auto elements = static_cast<std::size_t>(up(m, kTileRows) * up(k, kTileDepth));
+    std::vector<std::uint16_t> packed[2];
+    std::vector<std::uint32_t> panels[2];
+    for (const bool portable : {false, true}) {
+      const TilePacking& packing = portable ? kPortableTilePacking : tile_packing();
+      std::vector<std::uint16_t>& tiles = packed[portable];
+      tiles.assign(elements, 0xffff);
+      packing.a(from, a.row_stride, a.col_stride, m, k, reinterpret_cast<bfloat16*>(tiles.data()));
+      // The same matrix as B: m values of k, k columns.
+      const std::int64_t height = up((m + 1) / 2, kTilePairs);
+      panels[portable].assign(static_cast<std::size_t>(height * up(k, kTileCols)), 0xffffffff);
+      packing.b(from, a.row_stride, a.col_stride, m, k, height, 0, 0, panels[portable].data());
+    }
+    EXPECT_EQ(packed[0], packed[1]);
+    EXPECT_EQ(panels[0], panels[1]);
   }
 }
 

@@ -1,6 +1,7 @@
 // Register tiles of bf16 pairs for x86 processors with AVX512-BF16. Highway has no word for the
 // instruction in all versions that Hearth builds with, so this file names it itself.
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/tile_packing.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HEARTH_BF16_X86 1
@@ -276,6 +277,7 @@ void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
   }
 }
 
+template <int kMost>  // vectors in a panel
 void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
           std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::int64_t first,
           std::uint32_t* dst) {
@@ -288,7 +290,7 @@ void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
     for (std::int64_t j = 0; j < n;) {
       const std::int64_t left = (n - j + kLanes - 1) / kLanes;
       const std::int64_t width =
-          fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * kLanes;
+          fixed_width != 0 ? fixed_width : panel_vectors(left, kMost) * kLanes;
       pack_panel(src + p * row_stride + j * col_stride, row_stride, col_stride, some,
                  std::min(width, n - j), width, dst + j * height + (first + p / 2) * width);
       j += width;
@@ -296,7 +298,52 @@ void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
   }
 }
 
+// The tiles of 16 rows of A, of which `rows` are there.
+HEARTH_TARGET void pack_tile_rows(const bfloat16* src, std::int64_t row_stride,
+                                  std::int64_t col_stride, std::int64_t rows, std::int64_t k,
+                                  bfloat16* dst) {
+  for (std::int64_t p = 0; p < k; p += kTileDepth, dst += kTileSize) {
+    const std::int64_t some = std::min(kTileDepth, k - p);
+    const bfloat16* const from = src + p * col_stride;
+    if (col_stride == 1) {
+      const auto mask = static_cast<__mmask32>(some >= 32 ? 0xffffffffu : (1u << some) - 1);
+      for (std::int64_t i = 0; i < kTileRows; ++i) {
+        const __m512i row = i < rows ? _mm512_maskz_loadu_epi16(mask, from + i * row_stride)
+                                     : _mm512_setzero_si512();
+        _mm512_storeu_si512(dst + i * kTileDepth, row);
+      }
+      continue;
+    }
+    // Pairs as in a panel of B, rows taken for columns; then pairs and rows change places.
+    alignas(64) std::uint32_t pairs[kTilePairs * kTileRows] = {};
+    pack_panel(from, col_stride, row_stride, some, rows, kTileRows, pairs);
+    turn(reinterpret_cast<const bfloat16*>(pairs), kTileDepth, kTileDepth, kTileRows, kTileRows,
+         reinterpret_cast<std::uint32_t*>(dst));
+  }
+}
+
+void pack_tiles(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
+                std::int64_t m, std::int64_t k, bfloat16* dst) {
+  const std::int64_t across = (k + kTileDepth - 1) / kTileDepth * kTileSize;
+  for (std::int64_t i = 0; i < m; i += kTileRows) {
+    pack_tile_rows(src + i * row_stride, row_stride, col_stride, std::min(kTileRows, m - i), k,
+                   dst + i / kTileRows * across);
+  }
+}
+
+void pack_tile_panels(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
+                      std::int64_t rows, std::int64_t n, std::int64_t height, std::int64_t width,
+                      std::int64_t first, std::uint32_t* dst) {
+  pack<kTilesAcross>(src, row_stride, col_stride, rows, n, height, width, first, dst);
+  end_tile_panels(rows, n, height, first, dst);
+}
+
 }  // namespace
+
+const TilePacking& tile_packing() {
+  static constexpr TilePacking kVectorized = {pack_tiles, pack_tile_panels};
+  return bf16_gemm() != nullptr ? kVectorized : kPortableTilePacking;
+}
 
 const Bf16Gemm* bf16_gemm() {
   static const Bf16Gemm* const kernels = []() -> const Bf16Gemm* {
@@ -305,8 +352,8 @@ const Bf16Gemm* bf16_gemm() {
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
       return nullptr;
     }
-    static const Bf16Gemm gemm = {{kLanes, kVectors, false, run_block},
-                                  {pack, cpu_gemm().copy_bf16}};
+    static const Bf16Gemm gemm = {
+        {kLanes, kVectors, false, run_block}, {pack<kVectors>, cpu_gemm().copy_bf16}, nullptr};
     return &gemm;
   }();
   return kernels;
@@ -315,6 +362,7 @@ const Bf16Gemm* bf16_gemm() {
 #else
 
 const Bf16Gemm* bf16_gemm() { return nullptr; }
+const TilePacking& tile_packing() { return kPortableTilePacking; }
 
 #endif
 

@@ -13,11 +13,6 @@
 namespace hearth::cpu {
 namespace {
 
-// Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
-constexpr std::int64_t kDepthBytes = 1536;
-// A task's part of C; its sums stay in a second-level cache.
-constexpr std::int64_t kTaskRows = 96;
-constexpr std::int64_t kTaskCols = 256;
 // Up to this many rows, a task packs the part of B that it needs, and uses it while it is cached.
 constexpr std::int64_t kLocalRows = 384;
 constexpr std::int64_t kLocalPanels = 2;
@@ -57,8 +52,9 @@ struct Doubles {
 };
 struct Bf16Pairs {
   using Source = bfloat16;
-  static const auto& kernels() { return bf16_gemm()->kernels; }
-  static const auto& copies() { return bf16_gemm()->copies; }
+  const auto& kernels() const { return gemm->kernels; }
+  const auto& copies() const { return gemm->copies; }
+  const Bf16Gemm* gemm;
 };
 
 void widen(const float16* c, std::int64_t c_stride, std::int64_t rows, std::int64_t cols,
@@ -83,27 +79,33 @@ template <class How, class R>
 class Product {
  public:
   using S = typename How::Source;
-  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
+  using Kernels = std::remove_cvref_t<decltype(std::declval<const How&>().kernels())>;
   using X = typename Kernels::X;
   using P = typename Kernels::P;
   using T = typename Kernels::T;
 
-  Product(const GemmArgs& args, std::int64_t batch)
-      : g_(args), batch_(batch), kernels_(How::kernels()) {
+  Product(const How& how, const GemmArgs& args, std::int64_t batch)
+      : how_(how),
+        g_(args),
+        batch_(batch),
+        kernels_(how_.kernels()),
+        blocking_(kernels_.blocking),
+        depth_(blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
     const std::int64_t lanes = kernels_.lanes;
     direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
     local_b_ = !direct_b_ && g_.m <= kLocalRows;
     direct_a_ = std::is_same_v<S, X> && a_reads_well();
     panel_ = kernels_.vectors * lanes;
-    height_ = ceil_div(g_.k, kGroup);
+    height_ = groups_of(g_.k);
   }
 
   void run() {
     const int threads = usable_threads();
-    if (threads == 1 && g_.m <= kTaskRows && g_.n <= kTaskCols && (direct_b_ || local_b_)) {
+    if (threads == 1 && g_.m <= blocking_.task_rows && g_.n <= blocking_.task_cols &&
+        (direct_b_ || local_b_)) {
       // One task; choosing its size would take longer than a small product.
-      rows_ = ceil_div(g_.m, kRowPanel) * kRowPanel;
+      rows_ = ceil_div(g_.m, blocking_.row_unit) * blocking_.row_unit;
       cols_ = g_.n;
       return run_task(0, 0, nullptr);
     }
@@ -132,7 +134,18 @@ class Product {
     return bytes <= 256 * 1024;  // the least second-level cache
   }
 
+  // Rows of a packed panel for `k` values.
+  std::int64_t groups_of(std::int64_t k) const {
+    const std::int64_t values = kGroup * blocking_.group_unit;
+    return ceil_div(k, values) * blocking_.group_unit;
+  }
+
   bool a_reads_well() const {
+    if (in_tiles()) {
+      // Rows of tiles that lie apart cost more than packing them once for a few panels.
+      return g_.a_col_stride == 1 && g_.n <= kLocalPanels * kernels_.vectors * kernels_.lanes &&
+             g_.m % blocking_.row_panel == 0 && g_.k % (kGroup * blocking_.group_unit) == 0;
+    }
     if (g_.a_col_stride == 1) return true;
     if (kGroup != 1) return false;
     if (g_.n <= panel_) return true;
@@ -148,11 +161,11 @@ class Product {
   // Splits change nothing in the result: every element is one chain over k.
   void choose_tasks(int threads) {
     // Packing A once for twice the columns halves its price.
-    rows_ = even_part(g_.m, kTaskRows, kRowPanel);
-    cols_ = even_part(g_.n, direct_a_ ? kTaskCols : 2 * kTaskCols, panel_);
+    rows_ = even_part(g_.m, blocking_.task_rows, blocking_.row_unit);
+    cols_ = even_part(g_.n, direct_a_ ? blocking_.task_cols : 2 * blocking_.task_cols, panel_);
     if (local_b_) {
-      rows_ = even_part(g_.m, kLocalRows, kRowPanel);
-      cols_ = even_part(g_.n, 4 * kTaskCols, panel_);
+      rows_ = even_part(g_.m, kLocalRows, blocking_.row_unit);
+      cols_ = even_part(g_.n, 4 * blocking_.task_cols, panel_);
     }
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
     const auto few = [&] {
@@ -160,10 +173,10 @@ class Product {
              flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
     while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
-    while (few() && rows_ > kRowPanel) {
+    while (few() && rows_ > blocking_.row_unit) {
       // Here more rows of tasks mean packing B more often.
-      if (local_b_ && (rows_ <= kTaskRows || tasks() >= 2 * threads)) break;
-      rows_ = even_part(rows_, rows_ / 2, kRowPanel);
+      if (local_b_ && (rows_ <= blocking_.task_rows || tasks() >= 2 * threads)) break;
+      rows_ = even_part(rows_, rows_ / 2, blocking_.row_unit);
     }
   }
 
@@ -180,7 +193,7 @@ class Product {
       const std::int64_t group = chunk / slices;
       const std::int64_t p = chunk % slices * kSlice;
       const std::int64_t j = (first + group) * cols_;
-      How::copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
+      how_.copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
                          height_, 0, p / kGroup, panels + group * height_ * cols_);
     });
@@ -225,8 +238,8 @@ class Product {
     block.n = n;
     block.c = sums;
     block.c_row_stride = sums_stride;
-    for (std::int64_t p = 0; p == 0 || p < g_.k; p += kDepth) {
-      block.k = std::min(kDepth, g_.k - p);
+    for (std::int64_t p = 0; p == 0 || p < g_.k; p += depth_) {
+      block.k = std::min(depth_, g_.k - p);
       block.accumulate = g_.accumulate || p > 0;
       place_a(i, p, block);
       const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
@@ -253,14 +266,14 @@ class Product {
 
   // All columns of a task, a few panels at a time, which stay cached while all rows go by.
   void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
-    const std::int64_t height = ceil_div(block.k, kGroup);
+    const std::int64_t height = groups_of(block.k);
     const std::int64_t most = kLocalPanels * panel_;
     block.b = t_panels.take<P>(height * most);
     block.b_packed = true;
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
-      How::copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
+      how_.copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
                          block.n, height, 0, 0, const_cast<P*>(block.b));
       kernels_.block(block);
       block.c += most;
@@ -273,20 +286,22 @@ class Product {
     if (direct_a_) {
       block.a = reinterpret_cast<const X*>(a);
       block.a_row_stride = g_.a_row_stride;
-      block.a_panel_stride = kRowPanel * g_.a_row_stride;
-      block.a_step = kGroup * g_.a_col_stride;
+      block.a_panel_stride = blocking_.row_panel * g_.a_row_stride;
+      block.a_step = kGroup * blocking_.group_unit * g_.a_col_stride;
+    } else if (in_tiles()) {
+      place_tiles(a, block);
     } else if (g_.a_col_stride == 1) {
-      constexpr std::int64_t kStride = kDepth + 16;  // keeps rows off the same cache sets
-      X* rows = t_rows.take<X>(rows_ * kStride);
-      How::copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, kStride);
+      const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
+      X* rows = t_rows.take<X>(rows_ * stride);
+      how_.copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, stride);
       block.a = rows;
-      block.a_row_stride = kStride;
-      block.a_panel_stride = kRowPanel * kStride;
+      block.a_row_stride = stride;
+      block.a_panel_stride = kRowPanel * stride;
       block.a_step = kGroup;
     } else {
       const std::int64_t height = ceil_div(block.k, kGroup);
       P* rows = t_rows.take<P>(rows_ * height);
-      How::copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
+      how_.copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
                          0, rows);
       block.a = reinterpret_cast<const X*>(rows);
       block.a_packed = true;
@@ -296,13 +311,31 @@ class Product {
     }
   }
 
+  bool in_tiles() const { return kernels_.pack_tiles != nullptr; }
+
+  void place_tiles(const S* a, GemmBlock<X, P, T>& block) {
+    if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
+      const std::int64_t panel = blocking_.row_panel, wide = kGroup * blocking_.group_unit;
+      const std::int64_t across = ceil_div(block.k, wide) * wide;
+      X* const tiles = t_rows.take<X>(ceil_div(block.m, panel) * panel * across);
+      kernels_.pack_tiles(a, g_.a_row_stride, g_.a_col_stride, block.m, block.k, tiles);
+      block.a = tiles;
+      block.a_packed = true;
+      block.a_row_stride = wide;
+      block.a_panel_stride = panel * across;
+      block.a_step = panel * wide;
+    }
+  }
+
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
-  static constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(X));
 
+  How how_;
   const GemmArgs& g_;
   std::int64_t batch_;
   const Kernels& kernels_;
+  const GemmBlocking& blocking_;
+  std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
   bool direct_a_ = false;
   bool direct_b_ = false;
   bool local_b_ = false;     // each task packs the part of B that it needs
@@ -322,34 +355,45 @@ void run_integer(const GemmArgs& g) {
 }
 
 template <class How>
-void run_half(const GemmArgs& g, std::int64_t batch) {
+void run_half(const How& how, const GemmArgs& g, std::int64_t batch) {
   if (g.c_dtype == DType::f32) {
-    Product<How, float>(g, batch).run();
+    Product<How, float>(how, g, batch).run();
   } else {
-    Product<How, typename How::Source>(g, batch).run();
+    Product<How, typename How::Source>(how, g, batch).run();
   }
+}
+
+// Tiles of which much is zero cost as much as whole ones.
+bool fits_tiles(const GemmArgs& g) { return g.m >= 8 && g.n >= 16 && g.k >= 16; }
+
+void run_bf16(const GemmArgs& g, std::int64_t batch) {
+  const Bf16Gemm* const tiles = fits_tiles(g) ? tile_gemm() : nullptr;
+  const Bf16Gemm* const pairs = tiles != nullptr ? tiles : bf16_gemm();
+  if (pairs != nullptr) return run_half(Bf16Pairs{pairs}, g, batch);
+  run_half(Converted<bfloat16>(), g, batch);
 }
 
 constexpr double kNothing = 0;
 
+// A and B may have no elements and null pointers, to which nothing may be added.
+GemmArgs of_nothing(const GemmArgs& g) {
+  GemmArgs empty = g;
+  empty.a = empty.b = &kNothing;
+  empty.a_row_stride = empty.a_col_stride = empty.b_row_stride = empty.b_col_stride = 0;
+  return empty;
+}
+
 void run_one(const GemmArgs& g, std::int64_t batch) {
-  if (g.k == 0 && g.a != &kNothing) {
-    // A and B have no elements, and their pointers may be null: nothing may be added to them.
-    GemmArgs empty = g;
-    empty.a = empty.b = &kNothing;
-    empty.a_row_stride = empty.a_col_stride = empty.b_row_stride = empty.b_col_stride = 0;
-    return run_one(empty, batch);
-  }
+  if (g.k == 0 && g.a != &kNothing) return run_one(of_nothing(g), batch);
   switch (g.dtype) {
     case DType::f32:
-      return Product<Converted<float>, float>(g, batch).run();
+      return Product<Converted<float>, float>({}, g, batch).run();
     case DType::f64:
-      return Product<Doubles, double>(g, batch).run();
+      return Product<Doubles, double>({}, g, batch).run();
     case DType::f16:
-      return run_half<Converted<float16>>(g, batch);
+      return run_half(Converted<float16>(), g, batch);
     case DType::bf16:
-      if (bf16_gemm() != nullptr) return run_half<Bf16Pairs>(g, batch);
-      return run_half<Converted<bfloat16>>(g, batch);
+      return run_bf16(g, batch);
     default:
       return run_integer(g);
   }
@@ -373,6 +417,14 @@ void gemm(const GemmArgs& args, const GemmBatch& batch) {
   check(args);
   if (args.m == 0 || args.n == 0) return;
   for_products(args, batch, run_one);
+}
+
+void gemm_bf16(const Bf16Gemm& how, const GemmArgs& args, const GemmBatch& batch) {
+  check(args);
+  if (args.m == 0 || args.n == 0) return;
+  for_products(args, batch, [&](const GemmArgs& g, std::int64_t item) {
+    run_half(Bf16Pairs{&how}, g.k == 0 ? of_nothing(g) : g, item);
+  });
 }
 
 }  // namespace hearth::cpu

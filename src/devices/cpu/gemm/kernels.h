@@ -4,12 +4,25 @@
 #include <cstdint>
 #include <utility>
 
+#include "devices/cpu/gemm/gemm.h"
 #include "hearth/dtype.h"
 
 namespace hearth::cpu {
 
-// Rows of A in a packed panel.
+// Rows of A in a packed panel, but where GemmBlocking says otherwise.
 inline constexpr std::int64_t kRowPanel = 12;
+
+// How a product is cut for its kernels.
+struct GemmBlocking {
+  std::int64_t row_panel = kRowPanel;  // rows of A in a panel, those that are not there zero
+  std::int64_t row_unit = kRowPanel;   // tasks have whole ones of rows
+  std::int64_t group_unit = 1;         // B has whole ones of groups of k, the last one's rest zero
+  // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
+  std::int64_t depth_bytes = 1536;
+  // A task's part of C; its sums stay in a second-level cache.
+  std::int64_t task_rows = 96;
+  std::int64_t task_cols = 256;
+};
 
 // A block of C = A * B whose operands are ready: A strided, B in panels.
 //
@@ -26,8 +39,9 @@ inline constexpr std::int64_t kRowPanel = 12;
 template <class X, class P, class T>
 struct GemmBlock {
   std::int64_t m, n, k;
-  // Row i begins at a + (i / kRowPanel) * a_panel_stride + (i % kRowPanel) * a_row_stride, and the
-  // step to the next value of k, or group of values, is a_step.
+  // Row i begins at a + (i / panel) * a_panel_stride + (i % panel) * a_row_stride, where `panel` is
+  // row_panel of GemmBlocking, and the step to the next value of k, or group of values, or tile, is
+  // a_step.
   const X* a;
   std::int64_t a_row_stride, a_panel_stride, a_step;
   const P* b;
@@ -54,6 +68,11 @@ template <class S, class P>
 using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                             std::int64_t rows, std::int64_t n, std::int64_t height,
                             std::int64_t width, std::int64_t first, P* dst);
+
+// Copies m rows and k columns of A into tiles of 16 rows of 32 values, filled with zeros; those of
+// the same rows follow one another.
+using PackTiles = void (*)(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
+                           std::int64_t m, std::int64_t k, bfloat16* dst);
 
 // dst[i * dst_stride + j] = src[i * row_stride + j * col_stride], converted.
 template <class S, class D>
@@ -87,6 +106,8 @@ struct GemmKernels {
   std::int64_t vectors;  // most vectors in a panel
   bool partial_vectors;  // panels that are not packed may end in a partial vector
   void (*block)(const GemmBlock<X, P, T>&);
+  PackTiles pack_tiles = nullptr;  // how A is packed where it is multiplied in tiles
+  GemmBlocking blocking = {};
 };
 
 template <class S, class X, class P>
@@ -109,12 +130,44 @@ struct CpuGemm {
 };
 const CpuGemm& cpu_gemm();
 
+// C = A * B, or C += A * B, in tiles, where 32 values of k after another lie anywhere in B: step s
+// is at b + step_offsets[s], in rows of pairs. A is in tiles, 16 or 32 rows of it; columns are
+// whole tiles too.
+struct TileWalk {
+  const bfloat16* a;
+  std::int64_t a_panel_stride;  // from 16 rows to the next
+  const std::uint32_t* b;
+  std::int64_t b_row_stride;
+  const std::int64_t* step_offsets;
+  std::int64_t steps;
+  float* c;
+  std::int64_t c_row_stride;
+  std::int64_t rows, cols;
+  bool accumulate;
+};
+
 // Products of pairs of bf16 in one instruction.
 struct Bf16Gemm {
   GemmKernels<bfloat16, std::uint32_t, float> kernels;
   GemmCopies<bfloat16, bfloat16, std::uint32_t> copies;
+  void (*walk)(const TileWalk&) = nullptr;  // of tiles
 };
 // Null where the processor lacks it.
 const Bf16Gemm* bf16_gemm();
+
+// The same in tiles of pairs (see tiles.h). Null where the processor lacks them, or the system
+// keeps them to itself.
+const Bf16Gemm* tile_gemm();
+// In plain C++, for tests.
+const Bf16Gemm& emulated_tile_gemm();
+
+// gemm() of bf16 by these kernels, whatever else the processor has.
+void gemm_bf16(const Bf16Gemm& how, const GemmArgs& args, const GemmBatch& batch = {});
+
+struct TilePacking {
+  PackTiles a;
+  PackPanels<bfloat16, std::uint32_t> b;
+};
+const TilePacking& tile_packing();
 
 }  // namespace hearth::cpu

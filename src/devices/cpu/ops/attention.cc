@@ -1,9 +1,9 @@
 // attention: softmax(finish(scale * q k^T)) v for grouped heads, without the scores in memory.
 //
 // blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
-// block, kBlockRows rows at a time get their products by gemm, then the running maximum, sum and
-// result of every row are brought up to date. Blocks of keys that causal order, window, starts or
-// lengths hide are skipped. Bound by gemm.
+// block, some rows at a time get their products (attention_products.h), then the running maximum,
+// sum and result of every row are brought up to date. Blocks of keys that causal order, window,
+// starts or lengths hide are skipped. Bound by gemm.
 //
 // flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
 // read it, so that keys and values are read once; the splits' results are combined in order. Bound
@@ -12,8 +12,9 @@
 // A sink is where a row's maximum and sum begin. A row without a visible key gives 0.
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
-#include "devices/cpu/ops/attention_scores.h"
+#include "devices/cpu/ops/attention_products.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -21,7 +22,7 @@ namespace hearth::cpu {
 namespace {
 
 constexpr std::int64_t kChunkRows = 512;
-constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
+constexpr std::int64_t kLeastChunkRows = 48;
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kStretchKeys = 256;
@@ -52,32 +53,24 @@ struct Running {
   T inverse() const { return sum == T(0) ? T(0) : T(1) / sum; }
 };
 
-template <class T>
-void attend_chunk(const AttentionArgs& args, const Operand& output, std::int64_t item,
-                  std::int64_t head, std::int64_t first, std::int64_t count) {
+template <class Products>
+void attend_chunk(const AttentionArgs& args, const Operand& output, const AttentionRows& part) {
+  using T = typename Products::T;
+  constexpr std::int64_t kBlockRows = Products::kBlockRows;
   const RowMath<T>& math = row_math<T>();
-  const std::int64_t d = args.d, dv = args.dv, kv_head = head / args.group();
+  const auto [item, head, first, count] = part;
+  const std::int64_t dv = args.dv, kv_head = head / args.group();
   const std::int64_t out_at = ((item * args.heads + head) * args.rows + first) * dv;
-  T* const q = scratch<T>(0, count * d);
-  T* const keys = scratch<T>(1, kBlockKeys * d);
-  T* const values = scratch<T>(2, kBlockKeys * dv);
+  Products products(args, part);
   T* const scores = scratch<T>(3, kBlockRows * kBlockKeys);
   T* const result = row_to_write(output, out_at, scratch<T>(4, count * dv));
   Running<T> running[kChunkRows];
-  for (std::int64_t r = 0; r < count; ++r) {
-    T* const row = q + r * d;
-    load_row(args.q.dtype(), args.q.at(AttentionArgs::at(args.q, item, head, first + r)),
-             args.q.stride(3), d, row);
-    math.scale(row, static_cast<T>(args.scale), row, d, false);
-  }
   std::fill_n(running, count, Running<T>::of_sink(args, head));
   bool started[kChunkRows / kBlockRows + 1] = {};  // of each block: its rows of `result` are sums
   const std::int64_t end = args.visible(item, first + count - 1);
   for (std::int64_t key = args.hidden(item, first); key < end; key += kBlockKeys) {
     const std::int64_t width = std::min(kBlockKeys, end - key);
-    read_transposed(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, keys);
-    const Matrix<T> v =
-        read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, values);
+    products.set_keys(item, kv_head, key, width, kBlockKeys);
     for (std::int64_t block = 0; block < count; block += kBlockRows) {
       const std::int64_t rows = std::min(kBlockRows, count - block);
       const std::int64_t seen = std::min(width, args.visible(item, first + block + rows - 1) - key);
@@ -85,20 +78,22 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, std::int64_t
       const bool older = started[block / kBlockRows];
       started[block / kBlockRows] = true;
       T* const sums = result + block * dv;
-      multiply(rows, seen, d, q + block * d, d, 1, keys, width, scores, seen, false);
+      const std::int64_t whole = products.whole(seen);
+      products.scores(block, rows, whole, scores);
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::int64_t row = first + block + r;
         const std::int64_t from = std::clamp<std::int64_t>(args.hidden(item, row) - key, 0, seen);
         const std::int64_t visible =
             std::clamp<std::int64_t>(args.visible(item, row) - key, from, seen);
-        T* const line = scores + r * seen;
+        T* const line = scores + r * whole;
+        products.scale(line + from, visible - from);
         finish_scores<T>(args, item, head, row, key + from, visible - from, line + from, nullptr);
         const T shrink = running[block + r].update(math, line + from, visible - from);
         std::fill(line, line + from, T(0));
         std::fill(line + visible, line + seen, T(0));
         if (older && shrink != T(1)) math.scale(sums + r * dv, shrink, sums + r * dv, dv, false);
       }
-      multiply(rows, dv, seen, scores, seen, 1, v.data, v.stride, sums, dv, older);
+      products.add_values(scores, rows, whole, seen, sums, older);
     }
   }
   for (std::int64_t r = 0; r < count; ++r) {
@@ -117,47 +112,111 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   const std::int64_t heads = args.batch * args.heads;
   // Chunks of rows, fewer per task where there are few heads to share out.
   std::int64_t chunk = kChunkRows;
-  while (chunk > 2 * kBlockRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
+  while (chunk > 2 * kLeastChunkRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
   const std::int64_t chunks = (args.rows + chunk - 1) / chunk;
-  for_chunks(heads * chunks, args.kv_length * std::min(chunk, args.rows),
-             [&](std::int64_t begin, std::int64_t end) {
-               for (std::int64_t task = begin; task < end; ++task) {
-                 // The last rows see most keys under a causal mask: they go first.
-                 const std::int64_t head = task % heads,
-                                    first = (chunks - 1 - task / heads) * chunk;
-                 attend_chunk<T>(args, output, head / args.heads, head % args.heads, first,
-                                 std::min(chunk, args.rows - first));
-               }
-             });
+  auto* run = attend_chunk<PlainProducts<T>>;
+  if (PairProducts::fit(args)) run = attend_chunk<PairProducts>;
+  for_chunks(
+      heads * chunks, args.kv_length * std::min(chunk, args.rows),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          // The last rows see most keys under a causal mask: they go first.
+          const std::int64_t head = task % heads, first = (chunks - 1 - task / heads) * chunk;
+          run(args, output,
+              {head / args.heads, head % args.heads, first, std::min(chunk, args.rows - first)});
+        }
+      });
 }
+
+// Products of a few rows with keys or values: in compute precision, or of halves as they lie.
+template <class T>
+class Stretch {
+ public:
+  Stretch(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
+      : at_(x.at(offset)), stride_(x.stride(2)), n_(x.shape()[3]), width_(width) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (x.stride(3) == 1 && size_of(x.dtype()) == 2) dtype_ = x.dtype();
+    }
+    if (dtype_ == DType::f32) rows_ = read_matrix(x, offset, width, scratch<T>(slot, width * n_));
+  }
+
+  // scores[r * width + j] = row r of q times row j, of those that row r sees (from(r) to to(r)) at
+  // least.
+  template <class From, class To>
+  void dots(const T* q, std::int64_t rows, T* scores, const From& from, const To& to) const {
+    if (dtype_ == DType::f32) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t first = from(r);
+        row_math<T>().dot_rows(q + r * n_, rows_.data + first * rows_.stride, rows_.stride,
+                               to(r) - first, n_, scores + r * width_ + first);
+      }
+      return;
+    }
+    std::fill_n(scores, rows * width_, T(0));
+    with_halves([&](const auto& kernels, const auto* x) {
+      kernels.cols(rows, width_, n_, q, n_, x, stride_, scores, width_);
+    });
+  }
+
+  // sums [rows, n] += weights [rows, width] times the rows.
+  void add(const T* weights, std::int64_t rows, T* sums) const {
+    if (dtype_ == DType::f32) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        row_math<T>().axpy_rows(sums + r * n_, weights + r * width_, rows_.data, rows_.stride,
+                                width_, n_);
+      }
+      return;
+    }
+    with_halves([&](const auto& kernels, const auto* x) {
+      kernels.rows(rows, n_, width_, weights, width_, x, stride_, sums, n_);
+    });
+  }
+
+ private:
+  template <class Run>
+  void with_halves(const Run& run) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (dtype_ == DType::bf16) {
+        run(cpu_skinny().bf16, reinterpret_cast<const bfloat16*>(at_));
+      } else {
+        run(cpu_skinny().f16, reinterpret_cast<const float16*>(at_));
+      }
+    }
+  }
+
+  Address at_;
+  std::int64_t stride_, n_, width_;
+  DType dtype_ = DType::f32;  // f32: in compute precision
+  Matrix<T> rows_{};
+};
 
 // One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
 void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
                     std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
-  const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
+  const std::int64_t rows = args.group() * args.rows, dv = args.dv;
   T* const scores = scratch<T>(1, rows * width);
-  const Matrix<T> k = read_matrix(args.k, AttentionArgs::at(args.k, item, kv_head, key), width,
-                                  scratch<T>(0, width * d));
+  const auto from = [&](std::int64_t r) {
+    return std::clamp<std::int64_t>(args.hidden(item, r % args.rows) - key, 0, width);
+  };
+  const auto to = [&](std::int64_t r) {
+    return std::clamp<std::int64_t>(args.visible(item, r % args.rows) - key, from(r), width);
+  };
+  const Stretch<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
+  keys.dots(q, rows, scores, from, to);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
-    const std::int64_t from = std::clamp<std::int64_t>(args.hidden(item, row) - key, 0, width);
-    const std::int64_t visible =
-        std::clamp<std::int64_t>(args.visible(item, row) - key, from, width);
+    const std::int64_t begin = from(r), seen = to(r) - begin;
     T* const line = scores + r * width;
-    math.dot_rows(q + r * d, k.data + from * k.stride, k.stride, visible - from, d, line + from);
-    finish_scores<T>(args, item, head, row, key + from, visible - from, line + from, nullptr);
-    running[r].update(math, line + from, visible - from);
-    std::fill(line, line + from, T(0));
-    std::fill(line + visible, line + width, T(0));
+    finish_scores<T>(args, item, head, row, key + begin, seen, line + begin, nullptr);
+    running[r].update(math, line + begin, seen);
+    std::fill(line, line + begin, T(0));
+    std::fill(line + begin + seen, line + width, T(0));
   }
-  const Matrix<T> v = read_matrix(args.v, AttentionArgs::at(args.v, item, kv_head, key), width,
-                                  scratch<T>(2, width * dv));
+  const Stretch<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
   std::fill_n(result, rows * dv, T(0));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    math.axpy_rows(result + r * dv, scores + r * width, v.data, v.stride, width, dv);
-  }
+  values.add(scores, rows, result);
 }
 
 template <class T>

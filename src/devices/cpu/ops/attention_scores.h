@@ -138,10 +138,9 @@ void finish_scores(const AttentionArgs& args, std::int64_t item, std::int64_t he
     const Strides& s = args.mask_strides;
     const auto* mask = reinterpret_cast<const std::uint8_t*>(
         args.mask.at(item * s[0] + head * s[1] + row * s[2] + key * s[3]));
-    // A choice for each element, which becomes vectors where the mask lies in a row.
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     if (s[3] == 1) {
-      for (std::int64_t i = 0; i < visible; ++i) scores[i] = mask[i] != 0 ? kNone : scores[i];
+      row_math<T>().hide(scores, mask, visible);
     } else if (s[3] == 0) {
       if (visible > 0 && mask[0] != 0) std::fill_n(scores, visible, kNone);
     } else {

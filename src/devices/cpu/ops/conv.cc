@@ -5,13 +5,15 @@
 // tile's rows to what they met. A convolution whose positions meet one element each needs no
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
-// share a tile. Groups of one channel each take no products: conv_channels.h.
+// share a tile. Groups of one channel each take no products: conv_channels.h. Where the processor
+// multiplies tiles of bf16, no patches are made: conv_tiles.h.
 #include <memory>
 #include <vector>
 
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv_channels.h"
 #include "devices/cpu/ops/conv_patches.h"
+#include "devices/cpu/ops/conv_tiles.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
@@ -360,6 +362,29 @@ void launch_channels(const Launch& launch) {
   with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_channels<T>(launch); });
 }
 
+// ---- Tiles
+
+bool fits_tiles(const Signature& s) {
+  if (s.output.dtype != DType::bf16 || tile_gemm() == nullptr) return false;
+  const ConvProblem p = problem_of(s);
+  return !p.is_pointwise() && ConvPlanes(p).fits();
+}
+
+Prepared prepare_tiles(const Signature& s) {
+  Prepared prepared = prepare_conv(s);
+  prepared.workspace_bytes += ConvTilesMemory(problem_of(s)).total();
+  return prepared;
+}
+
+void launch_tiles(const Launch& launch) {
+  const auto& state = *static_cast<const State*>(launch.state);
+  if (element_count(launch.signature->output.shape) == 0) return;
+  TensorSpec dense[2];
+  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  conv_in_tiles(tile_gemm()->walk, state.problem, x, weight, bias_of<float>(launch),
+                output_of(launch), launch.workspace + state.copies[0] + state.copies[1]);
+}
+
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
 void launch_conv(const Launch& launch) {
   if (element_count(launch.signature->output.shape) == 0) return;
@@ -375,6 +400,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
+    {.name = "tiles",
+     .op = &defs::conv_op,
+     .accepts = fits_tiles,
+     .prepare = prepare_tiles,
+     .launch = launch_tiles},
     {.name = "patches",
      .op = &defs::conv_op,
      .prepare = prepare_conv,

@@ -6,6 +6,7 @@
 #include "devices/cpu/regions/tile_copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "devices/cpu/regions/tile_program.h"
@@ -46,7 +47,30 @@ void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::in
     for (std::int64_t i = 0; i < n; ++i) target[i] = value;
     return;
   }
+  if (step == -static_cast<std::int64_t>(sizeof(W))) {
+    const W* const source = reinterpret_cast<const W*>(from);
+    for (std::int64_t i = 0; i < n; ++i) target[i] = source[-i];
+    return;
+  }
   for (std::int64_t i = 0; i < n; ++i) target[i] = *reinterpret_cast<const W*>(from + i * step);
+}
+
+// The same past the cache: what a few lines of the target get is gathered first.
+template <class W>
+void stream_elements(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t step) {
+  constexpr auto kPart = 32 * kLine / static_cast<std::int64_t>(sizeof(W));
+  alignas(kLine) W part[kPart];
+  // From here on the target begins with a line.
+  const auto head = std::min<std::int64_t>(
+      n, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) % kLine / sizeof(W)));
+  copy_elements<W>(to, from, head, step);
+  for (std::int64_t i = head; i < n; i += kPart) {
+    const std::int64_t some = std::min(kPart, n - i);
+    auto* const gathered = reinterpret_cast<std::byte*>(part);
+    copy_elements<W>(gathered, from + i * step, some, step);
+    const auto size = static_cast<std::int64_t>(sizeof(W));
+    copy_row(to + i * size, gathered, some * size, true);
+  }
 }
 
 // Lines of the target that one block covers: long enough runs for the memory on both sides.
@@ -159,6 +183,40 @@ void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std:
   }
 }
 
+// The rows of a copy one after the other: counted on, for short rows take less than divisions.
+class RowWalk {
+ public:
+  RowWalk(const CopyPlan& plan, std::int64_t row, const std::byte* source, std::byte* target)
+      : from(source), to(target), plan_(plan) {
+    for (std::size_t i = plan.outer.size(); i-- > 0;) {
+      const CopyPlan::Axis& axis = plan.outer[i];
+      at_[i] = row % axis.extent;
+      row /= axis.extent;
+      from += at_[i] * axis.from;
+      to += at_[i] * axis.to;
+    }
+  }
+
+  void next() {
+    for (std::size_t i = plan_.outer.size(); i-- > 0;) {
+      const CopyPlan::Axis& axis = plan_.outer[i];
+      from += axis.from;
+      to += axis.to;
+      if (++at_[i] < axis.extent) return;
+      at_[i] = 0;
+      from -= axis.extent * axis.from;
+      to -= axis.extent * axis.to;
+    }
+  }
+
+  const std::byte* from;
+  std::byte* to;
+
+ private:
+  const CopyPlan& plan_;
+  std::array<std::int64_t, kMaxRank> at_{};
+};
+
 template <class W>
 void run_copy(const CopyPlan& plan, const Launch& launch) {
   const std::int64_t side = kLine / plan.size * kBlockLines;
@@ -176,25 +234,20 @@ void run_copy(const CopyPlan& plan, const Launch& launch) {
   }
   const std::int64_t units = rows * units_per_row;
   const auto run = [&](std::int64_t begin, std::int64_t end) {
+    RowWalk walk(plan, begin / units_per_row, launch.operands[0], launch.operands[1]);
     for (std::int64_t unit = begin; unit < end; ++unit) {
-      std::int64_t row = unit / units_per_row;
       const std::int64_t first = unit % units_per_row * part;
-      const std::byte* from = launch.operands[0];
-      std::byte* to = launch.operands[1];
-      for (std::size_t i = plan.outer.size(); i-- > 0;) {
-        const CopyPlan::Axis& axis = plan.outer[i];
-        from += row % axis.extent * axis.from;
-        to += row % axis.extent * axis.to;
-        row /= axis.extent;
-      }
+      const std::byte* const from = walk.from;
+      std::byte* const to = walk.to;
+      if (first + part >= plan.inner.extent) walk.next();
       const std::int64_t count = std::min(part, plan.inner.extent - first);
       if (plan.transposes) {
         turn_strip<W>(plan, to, from, first, count);
       } else if (plan.inner.from == plan.size) {
         copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
       } else {
-        copy_elements<W>(to + first * plan.size, from + first * plan.inner.from, count,
-                         plan.inner.from);
+        const auto copy = plan.streams ? stream_elements<W> : copy_elements<W>;
+        copy(to + first * plan.size, from + first * plan.inner.from, count, plan.inner.from);
       }
     }
 #if defined(__SSE2__)

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "devices/cpu/rows/row_math.h"
 #include "devices/cpu/rows/row_vectors-inl.h"
@@ -126,6 +127,28 @@ template <class T>
 void add_to(T* sum, const T* x, int64_t n) {
   each<T>(n, [=](auto io, int64_t i)
                  ROW_BODY { io.store(hn::Add(io.load(sum + i), io.load(x + i)), sum + i); });
+}
+
+template <class T>
+void hide(T* x, const uint8_t* mask, int64_t n) {
+  const Tag<T> d;
+  const hn::Rebind<uint8_t, Tag<T>> narrow;
+  const hn::RebindToUnsigned<Tag<T>> wide;
+  const auto none = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::Vec<decltype(wide)> words;
+    if constexpr (sizeof(T) == 4) {
+      words = hn::PromoteTo(wide, hn::LoadU(narrow, mask + i));
+    } else {
+      const hn::Rebind<uint32_t, Tag<T>> between;
+      words = hn::PromoteTo(wide, hn::PromoteTo(between, hn::LoadU(narrow, mask + i)));
+    }
+    const auto seen = hn::RebindMask(d, hn::Eq(words, hn::Zero(wide)));
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(d, x + i), none), d, x + i);
+  }
+  for (; i < n; ++i) x[i] = mask[i] != 0 ? -std::numeric_limits<T>::infinity() : x[i];
 }
 
 template <class T>

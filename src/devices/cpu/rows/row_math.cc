@@ -32,6 +32,7 @@ constexpr RowMath<T> make_row_math() {
           .norm_backward_sums = norm_backward_sums<T>,
           .norm_backward = norm_backward<T>,
           .add_to = add_to<T>,
+          .hide = hide<T>,
           .axpy = axpy<T>,
           .rotate = rotate<T>,
           .transpose16 = transpose16<T>,

@@ -57,8 +57,9 @@ struct RowMath {
   // factor * (grad * weight - a - h * b)
   void (*norm_backward)(const T* grad, const T* x, const T* weight, Normal<T> normal, T a, T b,
                         T* out, std::int64_t n, bool stream);
-  void (*add_to)(T* sum, const T* x, std::int64_t n);          // sum += x
-  void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);  // sum += factor * x
+  void (*add_to)(T* sum, const T* x, std::int64_t n);            // sum += x
+  void (*hide)(T* x, const std::uint8_t* mask, std::int64_t n);  // -inf where mask is not 0
+  void (*axpy)(T* sum, T factor, const T* x, std::int64_t n);    // sum += factor * x
   // Rotations of (x0, x1) by angles with cosine c and sine s; y may be x.
   void (*rotate)(const T* x0, const T* x1, const T* c, const T* s, T* y0, T* y1, std::int64_t n);
 
