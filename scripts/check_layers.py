@@ -21,7 +21,7 @@ PUBLIC_LAYER = {
     "version": "core",
     "device": "runtime", "runtime": "runtime",
     "array": "graph", "numerics": "graph", "print": "graph",
-    "ops": "ops", "random": "ops", "indexing": "ops",
+    "ops": "ops", "random": "ops", "indexing": "ops", "quantization": "ops",
     "grad": "autodiff", "tensor": "autodiff",
     "custom_op": "kernels",
     "nn": "nn", "parameter": "nn", "optim": "optim", "io": "io",
