@@ -96,6 +96,24 @@ Array mean_of_squares(const Array& x) {
   return div(sum(sums, {0}, true), count);
 }
 
+// Of 16-bit floats: statistics and result each read x as it is, where layer_norm would read a copy
+// in f32 and store one.
+Array grouped_halves(const char* op, const Array& x, std::int64_t groups, const Array& weight,
+                     const Array& bias, double epsilon) {
+  const std::int64_t each = x.shape()[1] / groups;
+  const Array values = wide(reshape(x, {x.shape()[0], groups, each, -1}));
+  const Array centred = sub(values, hearth::mean(values, {2, 3}, true));
+  const Array variance = hearth::mean(square(centred), {2, 3}, true);
+  const auto beside = [&](const char* what, const Array& vector) {
+    return expand(reshape(beside_channels(op, what, vector, x), {1, groups, each, 1}),
+                  {x.shape()[0], groups, each, 1});
+  };
+  Array out = mul(centred, rsqrt(add(variance, epsilon)));
+  if (weight.defined()) out = mul(out, beside("weight", weight));
+  if (bias.defined()) out = add(out, beside("bias", bias));
+  return reshape(cast(out, x.dtype()), x.shape());
+}
+
 // Rows of one group each, which layer_norm normalises.
 Array grouped(const char* op, const Array& x, std::int64_t groups, const Array& weight,
               const Array& bias, double epsilon) {
@@ -109,6 +127,7 @@ Array grouped(const char* op, const Array& x, std::int64_t groups, const Array& 
   if (x.size() == 0) return scaled(op, wide(x), weight, bias, x);
   std::int64_t row = channels / groups;
   for (int i = 2; i < x.rank(); ++i) row *= x.shape()[i];
+  if (size_of(x.dtype()) == 2) return grouped_halves(op, x, groups, weight, bias, epsilon);
   const Array rows = reshape(wide(x), {x.shape()[0] * groups, row});
   return scaled(op, reshape(layer_norm(rows, Array(), Array(), epsilon), x.shape()), weight, bias,
                 x);

@@ -1,4 +1,4 @@
-// Norms of vectors and what is made of them: unit vectors, cosines, distances.
+// Norms of vectors and what is made of them: unit vectors, cosines.
 #include <cmath>
 #include <string>
 
@@ -91,18 +91,6 @@ Array cosine_similarity(const Array& a, const Array& b, std::int64_t axis, bool 
   return cast(div(products, mul(length(left), length(right))), a.dtype());
 } catch (const Error& error) {
   throw_as("cosine_similarity", error);
-}
-
-Array cdist(const Array& a, const Array& b, double p) try {
-  require_float_array("cdist", a);
-  if (a.rank() < 2 || b.rank() < 2 || a.shape().back() != b.shape().back()) {
-    throw Error(ErrorCode::shape, "cdist: rows do not fit; got " + to_string(a.shape()) + " and " +
-                                      to_string(b.shape()) +
-                                      ", expected [..., m, d] and [..., n, d]");
-  }
-  return vector_norm(sub(unsqueeze(a, {-2}), unsqueeze(b, {-3})), p, {-1});
-} catch (const Error& error) {
-  throw_as("cdist", error);
 }
 
 }  // namespace v0

@@ -23,6 +23,14 @@ constexpr ParamSpec kParams[] = {
     {.name = "padding", .type = ParamType::i64_list, .range = "[0, inf), or none"},
     {.name = "dilation", .type = ParamType::i64_list, .range = "[1, inf), or none"}};
 
+constexpr ParamSpec kBackwardParams[] = {
+    {.name = "extents", .type = ParamType::i64_list, .range = "[1, inf)"},
+    kParams[0],
+    kParams[1],
+    kParams[2],
+    kParams[3],
+    kParams[4]};
+
 Params params_of(const PoolWindow& window) {
   Params params;
   window.append_to(&params);
@@ -57,17 +65,103 @@ Array planes(const Array& x) {
   return reshape(x, {shape[0], shape[1], element_count(spatial(shape))});
 }
 
+Params backward_params(const Dims& extents, const PoolWindow& window) {
+  Params params;
+  params.list(extents);
+  window.append_to(&params);
+  return params;
+}
+
 Grads gradient(const Vjp& v) {
-  const Dims extents = spatial(v.shape(0));
-  Array indices = planes(v.output(1)), values = planes(v.grad);
-  if (window_of(v.statics()).has_empty(extents)) {
+  const Params params = backward_params(spatial(v.shape(0)), window_of(v.statics()));
+  const Array indices = v.output(1);
+  return grads(call(defs::max_pool_backward_op, params, {&v.grad, &indices}));
+}
+
+void infer_backward(Inference& inference) {
+  require_input(inference, 0);
+  require_input(inference, 1);
+  require_float(inference, 0, "grad");
+  const Array &grad = inference.input(0), &indices = inference.input(1);
+  if (indices.dtype() != DType::i64) {
+    inference.fail(ErrorCode::dtype, "indices of wrong dtype; got " +
+                                         std::string(name(indices.dtype())) + ", expected i64");
+  }
+  if (grad.shape() != indices.shape()) {
+    inference.fail(ErrorCode::shape, "grad and indices differ; got " + to_string(grad.shape()) +
+                                         " and " + to_string(indices.shape()) +
+                                         ", expected one shape");
+  }
+  if (grad.rank() < 3 || grad.rank() > 5) {
+    inference.fail(ErrorCode::shape, "grad of wrong rank; got " + to_string(grad.shape()) +
+                                         ", expected [batch, channels, positions...] with one to "
+                                         "three spatial axes");
+  }
+  ParamReader statics(inference.params.statics().span());
+  const Dims extents = statics.list();
+  const PoolWindow window(statics);
+  if (extents.rank() != grad.rank() - 2) {
+    inference.fail(ErrorCode::invalid_argument, "extents do not fit; got " + to_string(extents) +
+                                                    ", expected " +
+                                                    std::to_string(grad.rank() - 2));
+  }
+  window.check(inference, extents);
+  if (window.positions != spatial(grad.shape())) {
+    inference.fail(ErrorCode::shape, "grad does not fit; got " + to_string(grad.shape()) +
+                                         ", expected positions " + to_string(window.positions));
+  }
+  inference.shape = with_spatial(grad.shape()[0], grad.shape()[1], extents);
+  check_shape(inference.op.name.text, inference.shape);
+  inference.dtype = inference.scalar_dtype = grad.dtype();
+}
+
+Array backward_composite(const Composite& c) {
+  ParamReader statics = c.statics();
+  const Dims extents = statics.list();
+  const Shape& shape = c.input(0).shape();
+  Array values = planes(c.input(0)), indices = planes(c.input(1));
+  if (PoolWindow(statics).has_empty(extents)) {
     const Array none = less(indices, 0);
     indices = where(none, 0, indices);
     values = where(none, 0, values);
   }
-  const Shape whole = {v.shape(0)[0], v.shape(0)[1], element_count(extents)};
-  const Array zero = zeros(whole, v.grad.dtype(), v.grad.device());
-  return grads(reshape(scatter_add(zero, indices, values, 2), v.shape(0)));
+  const Array zero =
+      zeros({shape[0], shape[1], element_count(extents)}, values.dtype(), values.device());
+  return reshape(scatter_add(zero, indices, values, 2), with_spatial(shape[0], shape[1], extents));
+}
+
+// Windows that all see the elements that indices name.
+std::vector<SampleCase> backward_samples() {
+  std::vector<SampleCase> cases;
+  const auto add = [&](const Dims& extents, const PoolWindow& window, double lo, double hi,
+                       int error = SampleCase::kValid) {
+    const Shape shape = with_spatial(2, 3, window.positions);
+    cases.push_back(
+        {{{shape}, {.shape = shape, .lo = lo, .hi = hi, .dtype = static_cast<int>(DType::i64)}},
+         backward_params(extents, window),
+         error});
+  };
+  PoolWindow window;
+  window.kernel = {3, 3}, window.stride = {1, 1}, window.padding = {1, 1};
+  window.dilation = {1, 1}, window.positions = {3, 3};
+  add({3, 3}, window, 4, 4);
+  window.positions = {4, 3};
+  add({3, 3}, window, 4, 4, kArgumentError);
+  window.kernel = {4}, window.stride = {2}, window.padding = {1};
+  window.dilation = {2}, window.positions = {1};
+  add({6}, window, 1, 1);
+  PoolWindow bins;
+  bins.positions = {1, 1, 1};
+  add({2, 3, 4}, bins, 0, 23);
+  add({2, 3}, bins, 0, 5, kArgumentError);
+  return cases;
+}
+
+Grads backward_gradient(const Vjp& v) {
+  const Array indices = planes(v.input(1));
+  const Array at = maximum(indices, std::int64_t{0});
+  const Array taken = where(less(indices, 0), 0.0, gather(planes(v.grad), at, 2));
+  return grads(reshape(taken, v.shape(0)), Array());
 }
 
 // The elements that windows see along each axis: [batch, channels, positions, elements], those of a
@@ -282,6 +376,22 @@ constinit const OpDef defs::max_pool_with_indices_op = {
     .composite_outputs = pools::with_indices_composite,
     .accepts_dtype = numeric_dtype,
     .samples = pools::samples,
+};
+
+constinit const OpDef defs::max_pool_backward_op = {
+    .name = "max_pool_backward",
+    .summary = "The gradient of the input of max_pool_with_indices().",
+    .shapes = "grad and indices [batch, channels, positions...] -> [batch, channels, spatial...]",
+    .method = "",
+    .params = pools::kBackwardParams,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = pools::infer_backward,
+    .vjp = pools::backward_gradient,
+    .saves = Saves::input1,
+    .composite = pools::backward_composite,
+    .accepts_dtype = is_float,
+    .samples = pools::backward_samples,
 };
 
 inline namespace v0 {

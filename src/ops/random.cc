@@ -423,24 +423,5 @@ Array random_permutation(std::int64_t count, DType dtype, Device device, Generat
   return result;
 }
 
-Array dropout(const Array& x, double probability, bool training, Generator* source) try {
-  if (!(probability >= 0 && probability <= 1)) {
-    throw Error(ErrorCode::invalid_argument, "dropout: probability out of range; got " +
-                                                 number_text(probability) +
-                                                 ", expected a number from 0 to 1");
-  }
-  if (!is_float(x.dtype())) {
-    throw Error(ErrorCode::dtype, "dropout: x is not a float array; got " +
-                                      std::string(name(x.dtype())) + ", expected a float dtype");
-  }
-  if (!training || probability == 0) return x;
-  const double keep = 1 - probability;
-  const Array kept = random_bernoulli(x.shape(), keep, DType::bool_, x.device(), source);
-  // Where nothing is kept there is nothing to scale, and 1 / 0 would spoil the gradient.
-  return where(kept, keep > 0 ? mul(x, 1 / keep) : x, 0.0);
-} catch (const Error& error) {
-  throw_as("dropout", error);
-}
-
 }  // namespace v0
 }  // namespace hearth

@@ -8,23 +8,22 @@ struct PoolAxis {
   long extent, positions;
   long window, stride, padding, dilation;
   long results;  // of the axis: positions, or the extent where an adjoint is taken
-  long step;     // of x along the axis
+  long step, places_step, to_step;  // along the axis, of x, places and y
 };
 
-// Of max_pool(); the axes that x lacks are in front, of one element.
-template <int kRank>
-struct MaxPoolParams {
-  long count;
-  long least;  // what windows without elements give, of integers
+// Of all kernels of pools; the axes that x lacks are in front, of one element. Batch and channels
+// are `outer` x `planes`; a thread makes elements of several planes.
+struct PoolParams {
+  long count;          // results, those that one thread makes as one
+  long lane_bits;      // 2^lane_bits threads share a result
+  long flag;           // Resampling::flag
+  long least;          // what windows without elements give, of integers
+  long planes_first;   // neighbouring threads are of neighbouring planes, not positions
+  long packed_result;  // y is stored in packets
+  long outer, planes, chunks;
+  long base, places_base;
+  long outer_step, plane_step;
+  long places_outer_step, places_plane_step;
+  long to_outer_step, to_plane_step;
   PoolAxis axis[3];
-  Axes<kRank> planes;  // batch and channels of x
-};
-
-// Of resample().
-template <int kRank>
-struct ResampleParams {
-  long count;
-  long flag;
-  PoolAxis axis[3];
-  Axes<kRank> planes;
 };

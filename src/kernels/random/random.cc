@@ -1,8 +1,9 @@
-// Random tensors and arange: kernels/random/random.metal.
+// Random tensors, dropout, and arange: kernels/random/random.metal.
 #include <algorithm>
 #include <memory>
 
 #include "codegen/dialect_types.h"
+#include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "ops/definition/defs.h"
 
@@ -11,6 +12,9 @@ namespace hearth::gpu {
 #include "kernels/random/params.h"
 
 namespace {
+
+// Elements of a thread, as kThreadBlocks of the text has it.
+constexpr std::int64_t kThreadElements = 16;
 
 // A kernel whose threads make `per_thread` elements of the output each, and store `bytes` bytes at
 // a time. With `rare`, it is compiled when it is launched.
@@ -58,22 +62,62 @@ Prepared prepare_bits(const Signature& signature) {
 
 Prepared prepare_uniform(const Signature& signature) {
   if (is_f64(signature)) return prepare_drawn(signature, "random_uniform64", {}, 2);
-  return prepare_packed(signature, "random_uniform", {}, 4);
+  return prepare_packed(signature, "random_uniform", {}, kThreadElements);
 }
 
 Prepared prepare_normal(const Signature& signature) {
   if (is_f64(signature)) return prepare_drawn(signature, "random_normal64", {}, 2);
-  return prepare_packed(signature, "random_normal", {}, 4);
+  return prepare_packed(signature, "random_normal", {}, kThreadElements);
 }
 
 Prepared prepare_bernoulli(const Signature& signature) {
-  return prepare_packed(signature, "random_bernoulli", {}, 4);
+  return prepare_packed(signature, "random_bernoulli", {}, kThreadElements);
 }
 
 Prepared prepare_integers(const Signature& signature) {
   const DType dtype = signature.output.dtype;
   const char* const by = dtype == DType::f64 ? "double" : is_float(dtype) ? "float" : "long";
   return prepare_packed(signature, "random_integers", {by}, 2);
+}
+
+// An addition of an array like the result may follow.
+bool fuses_sum(const Signature& signature) {
+  if (signature.epilogue.size() != 1) return signature.epilogue.empty();
+  const Epilogue& step = signature.epilogue.front();
+  if (step.op != &defs::add_op || step.input < 0) return false;
+  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(step.input)];
+  return other.dtype == signature.output.dtype && other.dtype == signature.inputs[0].dtype &&
+         other.shape == signature.output.shape && is_dense(other.shape, other.strides);
+}
+
+Prepared prepare_dropout(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const std::int64_t count = element_count(signature.output.shape);
+  if (count == 0) return prepared_steps(std::move(plan));
+  const TensorSpec& x = signature.inputs[0];
+  Shape shape = x.shape;
+  Strides strides = x.strides;
+  const bool dense = is_dense(shape, strides);
+  merge_kernel_axes(&shape, {&strides});
+  const StridedOperand from = strided_operand(x, 0);
+  const bool adds = !signature.epilogue.empty();
+  const StepArgument added =
+      adds ? input_argument(signature, signature.epilogue.front().input) : from.argument;
+  const char* const type = dialect_type(x.dtype);
+  plan->add_step(dense, [&](bool packed, bool rare) {
+    const std::int64_t bytes = packed ? kPacketBytes : 1;
+    return KernelCall("random/random.metal", "dropout",
+                      {dtype_struct(x.dtype), index_type(count), truth(packed), truth(adds),
+                       std::to_string(shape.rank())})
+        .read(type, "x", aligned(from.argument, bytes))
+        .read(type, "added", aligned(added, bytes))
+        .write(type, "y", aligned(output_argument(signature), bytes))
+        .dynamics()
+        .constants(DropoutParams<kRuntimeRank>{
+            .count = count, .dynamic = signature.dynamic, .x = {from.base, &shape, &strides}})
+        .step(*plan, groups_for(ceil_div(count, kThreadElements)), {kThreads}, kThreads, rare);
+  });
+  return prepared_steps(std::move(plan));
 }
 
 Prepared prepare_arange(const Signature& signature) {
@@ -93,6 +137,11 @@ constexpr Implementation kRandomFamily[] = {
     elements(defs::random_normal_op, prepare_normal),
     elements(defs::random_bernoulli_op, prepare_bernoulli),
     elements(defs::random_integers_op, prepare_integers),
+    {.name = "elements",
+     .op = &defs::dropout_op,
+     .fuses = fuses_sum,
+     .prepare = prepare_dropout,
+     .launch = launch_steps},
     elements(defs::arange_op, prepare_arange),
 };
 

@@ -1,11 +1,13 @@
 // Random tensors by counting, and arange. Text of the kernel dialect; the definition of every value
 // is core/philox.h of Hearth: Philox4x32-10, seed and counter fixed when the op was recorded.
 //
-// A thread makes the elements of one block of four words, and stores them at once where the output
-// is aligned (kPacked): lanes that store one element each of four would write every sector four
-// times. Bound by memory; normal values by arithmetic as much.
+// Floats of up to 32 bits: a thread makes the elements of kThreadBlocks blocks of four words, which
+// share what follows from the seed and the parameters, and stores 16 bytes at once where the output
+// is aligned (kPacked); what a threadgroup stores in a turn lies together. Others: one block a
+// thread. Bound by memory and the ten rounds; normal values by arithmetic.
 
 #include "kernels/blocks/elements.h"
+#include "kernels/blocks/strided.h"
 #include "kernels/formulas/formulas.h"
 #include "kernels/random/params.h"
 
@@ -52,7 +54,7 @@ inline float float_below(float x) {
 // Stores elements [kCount * block, + kCount), as far as they exist.
 template <typename D, int kCount, bool kPacked>
 inline void store_block(device typename D::memory* y, ulong block, ulong count,
-                        thread const typename D::memory* values) {
+                        thread const typename D::value* values) {
   const int kSize = int(sizeof(typename D::memory));
   const int kEach = kCount * kSize <= 16 ? kCount : 16 / kSize;
   ulong first = block * ulong(kCount);
@@ -61,16 +63,33 @@ inline void store_block(device typename D::memory* y, ulong block, ulong count,
     for (int begin = 0; begin < kCount; begin += kEach) {
       Packet<kEach * kSize> packet;
 #pragma unroll
-      for (int i = 0; i < kEach; ++i) D::put(packet.word, i, D::load(values[begin + i]));
+      for (int i = 0; i < kEach; ++i) D::put(packet.word, i, values[begin + i]);
       packet.write(y + first + ulong(begin));
     }
   } else {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if (first + ulong(i) < count) y[first + ulong(i)] = values[i];
+      if (first + ulong(i) < count) y[first + ulong(i)] = D::store(values[i]);
     }
   }
 }
+
+// What a thread makes: kThreadBlocks blocks, those of 16 bytes at a time, in turns of its
+// threadgroup.
+enum { kThreadBlocks = 4 };
+template <typename D>
+struct Turn {
+  enum {
+    blocks = sizeof(typename D::memory) >= 4 ? 1 : 4 / int(sizeof(typename D::memory)),
+    turns = int(kThreadBlocks) / blocks,
+    elements = 4 * blocks
+  };
+  // The number of a thread's elements in a turn, among those of all threads.
+  static HEARTH_INLINE ulong of(int turn, Ctx ctx) {
+    return (ulong(ctx.tg.x) * ulong(int(turns)) + ulong(turn)) * ulong(ctx.ntid.x) +
+           ulong(ctx.tid.x);
+  }
+};
 
 template <typename D, bool kPacked>
 void random_bits(device typename D::memory* y, device const ulong* dynamics,
@@ -80,10 +99,10 @@ void random_bits(device typename D::memory* y, device const ulong* dynamics,
   ulong block = ctx.gid.x;
   if (block * kCount >= ulong(p.count)) return;
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
-  T values[kCount];
+  typename D::value values[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    values[i] = sizeof(T) == 8 ? T(pair_of(words, i & 1)) : T(words.word[i]);
+    values[i] = D::load(sizeof(T) == 8 ? T(pair_of(words, i & 1)) : T(words.word[i]));
   }
   store_block<D, kCount, kPacked>(y, block, ulong(p.count), values);
 }
@@ -106,42 +125,57 @@ template <typename D, bool kPacked>
 void random_uniform(device typename D::memory* y, device const ulong* dynamics,
                     constant RandomParams& p, Ctx ctx) {
   typedef typename D::memory T;
-  ulong block = ctx.gid.x;
-  if (block * 4 >= ulong(p.count)) return;
-  Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
+  typedef Turn<D> Each;
+  ulong seed = dynamics[p.dynamic], counter = dynamics[p.dynamic + 1];
   float low = dynamic_float(dynamics[p.dynamic + 2]);
   float high = dynamic_float(dynamics[p.dynamic + 3]);
   float range = high - low;
   float below = metal::max(low, float_below(high));
-  T values[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    float product = unit(words.word[i]) * range;
-    float value = low + product;
-    values[i] = rounded_below<T>(value < high ? value : below, low, high);
+  for (int turn = 0; turn < int(Each::turns); ++turn) {
+    ulong at = Each::of(turn, ctx);
+    if (at * ulong(int(Each::elements)) >= ulong(p.count)) return;
+    float values[Each::elements];
+#pragma unroll
+    for (int b = 0; b < int(Each::blocks); ++b) {
+      Words words = philox(seed, at * ulong(int(Each::blocks)) + ulong(b), counter);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float product = unit(words.word[i]) * range;
+        float value = low + product;
+        values[4 * b + i] = float(rounded_below<T>(value < high ? value : below, low, high));
+      }
+    }
+    store_block<D, Each::elements, kPacked>(y, at, ulong(p.count), values);
   }
-  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
 }
 
 template <typename D, bool kPacked>
 void random_normal(device typename D::memory* y, device const ulong* dynamics,
                    constant RandomParams& p, Ctx ctx) {
-  typedef typename D::memory T;
-  ulong block = ctx.gid.x;
-  if (block * 4 >= ulong(p.count)) return;
-  Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
+  typedef Turn<D> Each;
+  ulong seed = dynamics[p.dynamic], counter = dynamics[p.dynamic + 1];
   float mean = dynamic_float(dynamics[p.dynamic + 2]);
   float deviation = dynamic_float(dynamics[p.dynamic + 3]);
-  T values[4];
 #pragma unroll
-  for (int i = 0; i < 4; i += 2) {
-    float u = float((words.word[i] >> 8) + 1) * 5.9604644775390625e-8f;  // (0, 1]
-    float radius = formula::root(-2.0f * formula::log_moderate(u));
-    float angle = 6.28318531f * unit(words.word[i + 1]);
-    values[i] = T(mean + deviation * (radius * formula::cos_moderate(angle)));
-    values[i + 1] = T(mean + deviation * (radius * formula::sin_moderate(angle)));
+  for (int turn = 0; turn < int(Each::turns); ++turn) {
+    ulong at = Each::of(turn, ctx);
+    if (at * ulong(int(Each::elements)) >= ulong(p.count)) return;
+    float values[Each::elements];
+#pragma unroll
+    for (int b = 0; b < int(Each::blocks); ++b) {
+      Words words = philox(seed, at * ulong(int(Each::blocks)) + ulong(b), counter);
+#pragma unroll
+      for (int i = 0; i < 4; i += 2) {
+        float u = float((words.word[i] >> 8) + 1) * 5.9604644775390625e-8f;  // (0, 1]
+        float radius = formula::root(-2.0f * formula::log_moderate(u));
+        float angle = 6.28318531f * unit(words.word[i + 1]);
+        values[4 * b + i] = mean + deviation * (radius * formula::cos_moderate(angle));
+        values[4 * b + i + 1] = mean + deviation * (radius * formula::sin_moderate(angle));
+      }
+    }
+    store_block<D, Each::elements, kPacked>(y, at, ulong(p.count), values);
   }
-  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
 }
 
 inline int exponent_of(ulong bits) { return int((bits >> 52) & 0x7ff); }
@@ -157,33 +191,131 @@ inline ulong probability_limit(ulong bits, int scale) {
   return whole + ((whole << shift) != mantissa ? 1 : 0);
 }
 
+// Which elements of a block get 1, with a probability given as the bits of an f64.
+struct Chance {
+  ulong limit;
+  uint first;
+  bool rare;
+
+  HEARTH_INLINE void set(ulong probability) {
+    rare = exponent_of(probability) < 1011;  // below 2^-12
+    limit = probability_limit(probability, rare ? 64 : 24);
+    first = rare ? uint(limit >> 32) : uint(limit);
+  }
+  HEARTH_INLINE void draw(thread bool* chosen, ulong seed, ulong block, ulong counter) const {
+    Words words = philox(seed, block, counter);
+    if (!rare) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) chosen[i] = (words.word[i] >> 8) < first;
+      return;
+    }
+    bool undecided = false;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      chosen[i] = words.word[i] < first;
+      undecided = undecided || words.word[i] == first;
+    }
+    if (!undecided) return;
+    Words second = philox(seed, block | 0x8000000000000000ul, counter);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      chosen[i] = chosen[i] || (words.word[i] == first && second.word[i] < uint(limit));
+    }
+  }
+};
+
 template <typename D, bool kPacked>
 void random_bernoulli(device typename D::memory* y, device const ulong* dynamics,
                       constant RandomParams& p, Ctx ctx) {
-  typedef typename D::memory T;
-  ulong block = ctx.gid.x;
-  if (block * 4 >= ulong(p.count)) return;
-  Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
-  ulong probability = dynamics[p.dynamic + 2];
-  bool rare = exponent_of(probability) < 1011;  // below 2^-12
-  ulong limit = probability_limit(probability, rare ? 64 : 24);
-  uint first = rare ? uint(limit >> 32) : uint(limit);
-  int shift = rare ? 0 : 8;
-  bool undecided = false;
-  T values[4];
+  typedef typename D::value V;
+  typedef Turn<D> Each;
+  ulong seed = dynamics[p.dynamic], counter = dynamics[p.dynamic + 1];
+  Chance chance;
+  chance.set(dynamics[p.dynamic + 2]);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    values[i] = (words.word[i] >> shift) < first ? T(1.0f) : T(0.0f);
-    undecided = undecided || words.word[i] == first;
-  }
-  if (rare && undecided) {
-    Words second =
-        philox(dynamics[p.dynamic], block | 0x8000000000000000ul, dynamics[p.dynamic + 1]);
-    for (int i = 0; i < 4; ++i) {
-      if (words.word[i] == first && second.word[i] < uint(limit)) values[i] = T(1.0f);
+  for (int turn = 0; turn < int(Each::turns); ++turn) {
+    ulong at = Each::of(turn, ctx);
+    if (at * ulong(int(Each::elements)) >= ulong(p.count)) return;
+    V values[Each::elements];
+#pragma unroll
+    for (int b = 0; b < int(Each::blocks); ++b) {
+      bool chosen[4];
+      chance.draw(chosen, seed, at * ulong(int(Each::blocks)) + ulong(b), counter);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) values[4 * b + i] = chosen[i] ? V(1) : V(0);
     }
+    store_block<D, Each::elements, kPacked>(y, at, ulong(p.count), values);
   }
-  store_block<D, 4, kPacked>(y, block, ulong(p.count), values);
+}
+
+HEARTH_INLINE float dynamic_number(ulong word, float) { return dynamic_float(word); }
+#if HEARTH_HAS_F64
+HEARTH_INLINE double dynamic_number(ulong word, double) { return as_type<double>(word); }
+#endif
+
+// Elements of x at their places in row-major order, of which a chance takes away some and scales
+// the others: both in one pass over x, so that no mask is stored. With kAdded, and `added` is
+// added.
+template <typename D, typename I, bool kPacked, bool kAdded, int kRank>
+void dropout(device const typename D::memory* x, device const typename D::memory* added,
+             device typename D::memory* y, device const ulong* dynamics,
+             constant DropoutParams<kRank>& p, Ctx ctx) {
+  typedef typename D::value V;
+  typedef Turn<D> Each;
+  const int kCount = Each::elements;
+  const int kSize = int(sizeof(typename D::memory));
+  const int kEach = kCount * kSize <= 16 ? kCount : 16 / kSize;
+  ulong seed = dynamics[p.dynamic], counter = dynamics[p.dynamic + 1];
+  Chance chance;
+  chance.set(dynamics[p.dynamic + 2]);
+  V scale = dynamic_number(dynamics[p.dynamic + 3], V(0));
+#pragma unroll
+  for (int turn = 0; turn < int(Each::turns); ++turn) {
+    ulong at = Each::of(turn, ctx);
+    ulong first = at * ulong(kCount);
+    if (first >= ulong(p.count)) return;
+    bool whole = kPacked && first + ulong(kCount) <= ulong(p.count);
+    V values[kCount];
+    if (whole) {
+#pragma unroll
+      for (int begin = 0; begin < kCount; begin += kEach) {
+        Packet<kEach * kSize> packet = Packet<kEach * kSize>::read(x + first + ulong(begin));
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) values[begin + i] = D::get(packet.word, i);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        bool exists = first + ulong(i) < ulong(p.count);
+        values[i] = exists ? D::load(x[offset_of<I, kRank>(I(first + ulong(i)), p.x)]) : V(0);
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < int(Each::blocks); ++b) {
+      bool chosen[4];
+      chance.draw(chosen, seed, at * ulong(int(Each::blocks)) + ulong(b), counter);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        values[4 * b + i] = chosen[i] ? values[4 * b + i] * scale : V(0);
+      }
+    }
+    if (kAdded) {
+      if (whole) {
+#pragma unroll
+        for (int begin = 0; begin < kCount; begin += kEach) {
+          Packet<kEach * kSize> packet = Packet<kEach * kSize>::read(added + first + ulong(begin));
+#pragma unroll
+          for (int i = 0; i < kEach; ++i) values[begin + i] += D::get(packet.word, i);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          if (first + ulong(i) < ulong(p.count)) values[i] += D::load(added[first + ulong(i)]);
+        }
+      }
+    }
+    store_block<D, kCount, kPacked>(y, at, ulong(p.count), values);
+  }
 }
 
 // The high half of a 128-bit product.
@@ -205,10 +337,10 @@ void random_integers(device typename D::memory* y, device const ulong* dynamics,
   Words words = philox(dynamics[p.dynamic], block, dynamics[p.dynamic + 1]);
   ulong low = dynamics[p.dynamic + 2];
   ulong range = dynamics[p.dynamic + 3] - low;
-  T values[2];
+  typename D::value values[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    values[i] = T(V(long(low + product_high(pair_of(words, i), range))));
+    values[i] = D::load(T(V(long(low + product_high(pair_of(words, i), range)))));
   }
   store_block<D, 2, kPacked>(y, block, ulong(p.count), values);
 }

@@ -1,0 +1,117 @@
+// cdist: y[i, j] = (sum over k of |a[i, k] - b[j, k]|^p)^(1/p) for p = 1 and 2, or the largest.
+//
+// A task makes a block of results by slices of kSlice columns: a slice of rows of b is packed
+// column by column, and rows of a go over it, six at a time. Sums of slices are added to those
+// before, so that errors grow slowly with the number of columns. Bound by arithmetic: a difference
+// and a multiplication with addition for each element, where a product has the latter alone.
+// Differences are exact where points are near, which those of products are not.
+#include <algorithm>
+#include <cmath>
+
+#include "devices/cpu/rows/row_distances.h"
+#include "devices/cpu/rows/rows.h"
+#include "graph/implementation.h"
+#include "ops/definition/defs.h"
+
+namespace hearth::cpu {
+namespace {
+
+constexpr std::int64_t kSlice = 256, kBlockRows = 32 * kDistanceRows;
+
+// The matrix of an operand at `offset`, whose rows are read slice by slice.
+template <class T>
+struct Points {
+  Points(const Operand& all, std::int64_t at) : operand(all), offset(at) {}
+  const T* slice(std::int64_t row, std::int64_t first, std::int64_t length, T* copy) const {
+    const int rank = operand.shape().rank();
+    const std::int64_t at =
+        offset + row * operand.stride(rank - 2) + first * operand.stride(rank - 1);
+    return read_row(operand, at, operand.stride(rank - 1), length, copy);
+  }
+  const Operand& operand;
+  std::int64_t offset;
+};
+
+// The distances of rows [row, row_end) of a and rows [column, column_end) of b, `totals` apart by
+// the columns of a panel.
+template <class T>
+void join_block(DistanceSum sum, const Points<T>& a, std::int64_t row, std::int64_t row_end,
+                const Points<T>& b, std::int64_t column, std::int64_t column_end, T* totals) {
+  const RowDistances<T>& distances = row_distances<T>();
+  const std::int64_t columns = distances.columns, length = a.operand.shape().back();
+  T* const panel = scratch<T>(0, columns * kSlice);
+  T* const copies = scratch<T>(1, kDistanceRows * kSlice);
+  std::fill(panel, panel + columns * kSlice, T(0));
+  std::fill(totals, totals + kBlockRows * columns, T(0));
+  for (std::int64_t first = 0; first < length; first += kSlice) {
+    const std::int64_t count = std::min(kSlice, length - first);
+    for (std::int64_t j = column; j < column_end; ++j) {
+      const T* const from = b.slice(j, first, count, copies);
+      for (std::int64_t k = 0; k < count; ++k) panel[k * columns + j - column] = from[k];
+    }
+    for (std::int64_t i = row; i < row_end; i += kDistanceRows) {
+      const T* rows[kDistanceRows];
+      for (std::int64_t u = 0; u < kDistanceRows; ++u) {
+        rows[u] = i + u < row_end ? a.slice(i + u, first, count, copies + u * kSlice) : rows[0];
+      }
+      distances.join(sum, rows, panel, count, totals + (i - row) * columns);
+    }
+  }
+}
+
+template <class T>
+void launch_typed(const Launch& launch, DistanceSum sum) {
+  const Operand a = input_of(launch, 0), b = input_of(launch, 1), output = output_of(launch);
+  const std::int64_t columns = row_distances<T>().columns;
+  const int rank = a.shape().rank();
+  const std::int64_t m = a.shape()[rank - 2], n = b.shape()[rank - 2], length = a.shape().back();
+  const OffsetMap a_batch(a.shape(), a.strides(), 0, rank - 2);
+  const OffsetMap b_batch(b.shape(), b.strides(), 0, rank - 2);
+  const std::int64_t panels = (n + columns - 1) / columns;
+  const std::int64_t blocks = (m + kBlockRows - 1) / kBlockRows;
+  const std::int64_t cost = std::min(m, kBlockRows) * columns * (length / 8 + 1);
+  for_chunks(a_batch.count() * panels * blocks, cost, [&](std::int64_t begin, std::int64_t end) {
+    T* const totals = scratch<T>(2, kBlockRows * columns);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t batch = task / (panels * blocks);
+      const std::int64_t row = task / panels % blocks * kBlockRows;
+      const std::int64_t column = task % panels * columns;
+      const std::int64_t row_end = std::min(m, row + kBlockRows);
+      const std::int64_t column_end = std::min(n, column + columns);
+      join_block<T>(sum, Points<T>(a, a_batch.at(batch)), row, row_end,
+                    Points<T>(b, b_batch.at(batch)), column, column_end, totals);
+      if (sum == DistanceSum::squares) {
+        for (std::int64_t i = 0; i < (row_end - row) * columns; ++i) {
+          totals[i] = std::sqrt(totals[i]);
+        }
+      }
+      for (std::int64_t i = row; i < row_end; ++i) {
+        store_row(output.dtype(), totals + (i - row) * columns, column_end - column,
+                  output.at((batch * m + i) * n + column));
+      }
+    }
+  });
+}
+
+void launch_cdist(const Launch& launch) {
+  const double p = statics_of(launch).f64();
+  const DistanceSum sum = p == 2   ? DistanceSum::squares
+                          : p == 1 ? DistanceSum::magnitudes
+                                   : DistanceSum::largest;
+  with_compute_type(output_of(launch).dtype(), [&]<class T>() { launch_typed<T>(launch, sum); });
+}
+
+bool accepts_cdist(const Signature& signature) {
+  const double p = ParamReader(signature.statics).f64();
+  return p == 1 || p == 2 || std::isinf(p);
+}
+
+constexpr Implementation kCdistFamily[] = {
+    {.name = "panels", .op = &defs::cdist_op, .accepts = accepts_cdist, .launch = launch_cdist},
+};
+
+}  // namespace
+
+Family cdist_family() { return kCdistFamily; }
+
+}  // namespace hearth::cpu
