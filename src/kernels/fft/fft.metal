@@ -1,0 +1,427 @@
+// Fourier transforms of lines: y[k] = sum over t of x[t] e^(-2 pi i t k / n). Text of the kernel
+// dialect.
+//
+// A threadgroup holds whole lines, eight points a thread, and passes over them by Stockham's stages
+// of 8, 4, 2, 3, 5 and 7 (Van Loan, "Computational frameworks for the fast Fourier transform",
+// 1992, 1.7). Longer lines are two launches, over the columns of a matrix and over its rows, with
+// turns between them; other lengths are convolutions (Bluestein 1970). What a launch reads and
+// writes is a Load and a Store. Bound by memory, and by the turns where lines are in cache.
+// Swapping real and imaginary parts on both sides makes the transform in the other direction, not
+// divided by the length.
+
+#include "kernels/blocks/strided.h"
+#include "kernels/fft/params.h"
+#include "kernels/fft/turns.metal"
+
+// ---- What is read: element k of a line of `whole`
+
+struct FftComplex {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    FftPoint<typename D::value> x;
+    x.re = D::load(re[offset_of<ulong, kRank>(line, p.from_re) + long(k) * p.re_step]);
+    x.im = D::load(im[offset_of<ulong, kRank>(line, p.from_im) + long(k) * p.im_step]);
+    return x;
+  }
+};
+struct FftReal {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    FftPoint<typename D::value> x;
+    x.re = D::load(re[offset_of<ulong, kRank>(line, p.from_re) + long(k) * p.re_step]);
+    x.im = 0;
+    return x;
+  }
+};
+// Swapped, from the first half of the bins of a real line of odd length.
+struct FftMirrored {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    uint whole = uint(p.whole);
+    bool beyond = k > whole / 2u;
+    FftPoint<typename D::value> x =
+        FftComplex::load<D, kRank>(re, im, line, beyond ? whole - k : k, p);
+    FftPoint<typename D::value> y;
+    y.re = k == 0u ? 0 : beyond ? -x.im : x.im;
+    y.im = x.re;
+    return y;
+  }
+};
+// Swapped, what has the even elements of a real line of 2 whole as its real part and the odd ones
+// as its imaginary part, from whole + 1 bins.
+struct FftHalved {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    typedef typename D::value V;
+    uint whole = uint(p.whole);
+    FftPoint<V> a = FftComplex::load<D, kRank>(re, im, line, k, p);
+    FftPoint<V> b = FftComplex::load<D, kRank>(re, im, line, whole - k, p);
+    if (k == 0u) a.im = b.im = 0;
+    FftPoint<V> far;
+    far.re = a.re - b.re;
+    far.im = a.im + b.im;
+    FftPoint<V> turn = fft_far_root<V>(k, 2u * ulong(whole));
+    turn.im = -turn.im;
+    FftPoint<V> odd = fft_times(far, turn), y;
+    y.im = a.re + b.re - odd.im;
+    y.re = a.im - b.im + odd.re;
+    return y;
+  }
+};
+
+// e^(-pi i t^2 / n)
+template <typename V>
+HEARTH_INLINE FftPoint<V> fft_chirp(uint t, ulong n) {
+  if (t < 65536u) {
+    uint turns = t * t % uint(2u * n);
+    return fft_far_root<V>(turns, 2u * n);
+  }
+  return fft_far_root<V>(ulong(t) * t % (2u * n), 2u * n);
+}
+
+// By a chirp, and 0 beyond the line.
+template <typename Load>
+struct FftChirped {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    FftPoint<typename D::value> zero;
+    zero.re = zero.im = 0;
+    if (k >= uint(p.whole)) return zero;
+    return fft_times(Load::template load<D, kRank>(re, im, line, k, p),
+                     fft_chirp<typename D::value>(k, ulong(p.whole)));
+  }
+};
+typedef FftChirped<FftComplex> FftChirpedComplex;
+typedef FftChirped<FftReal> FftChirpedReal;
+typedef FftChirped<FftMirrored> FftChirpedMirrored;
+typedef FftChirped<FftHalved> FftChirpedHalved;
+
+// The chirp that lines are convolved with, divided by the number of its elements.
+struct FftFilter {
+  template <typename D, int kRank>
+  static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
+                                                        device const typename D::memory* im,
+                                                        ulong line, uint k,
+                                                        constant FftParams<kRank>& p) {
+    typedef typename D::value V;
+    uint length = uint(p.length) * uint(p.split), t = k < length - k ? k : length - k;
+    FftPoint<V> y;
+    y.re = y.im = 0;
+    if (t >= uint(p.whole)) return y;
+    y = fft_chirp<V>(t, ulong(p.whole));
+    V share = V(1.0f) / V(length);
+    y.re *= share;
+    y.im *= -share;
+    return y;
+  }
+};
+
+// ---- What is written: element k of a transform
+
+struct FftPlain {
+  template <typename V, int kRank>
+  static HEARTH_INLINE FftPoint<V> changed(FftPoint<V> y, device const V* re, device const V* im,
+                                           uint part, uint k, constant FftParams<kRank>& p) {
+    return y;
+  }
+};
+// A column of a matrix: element k of column `part` is turned by their product.
+struct FftColumn {
+  template <typename V, int kRank>
+  static HEARTH_INLINE FftPoint<V> changed(FftPoint<V> y, device const V* re, device const V* im,
+                                           uint part, uint k, constant FftParams<kRank>& p) {
+    ulong row = (k - part) / uint(p.out_scale);
+    return fft_times(y, fft_far_root<V>(row * part, ulong(p.length) * ulong(p.split)));
+  }
+};
+// By the transform of a filter, swapped.
+struct FftFiltered {
+  template <typename V, int kRank>
+  static HEARTH_INLINE FftPoint<V> changed(FftPoint<V> y, device const V* re, device const V* im,
+                                           uint part, uint k, constant FftParams<kRank>& p) {
+    FftPoint<V> filter, swapped;
+    filter.re = re[k];
+    filter.im = im[k];
+    y = fft_times(y, filter);
+    swapped.re = y.im;
+    swapped.im = y.re;
+    return swapped;
+  }
+};
+// The end of a convolution: swapped, and by a chirp.
+struct FftUnchirped {
+  template <typename V, int kRank>
+  static HEARTH_INLINE FftPoint<V> changed(FftPoint<V> y, device const V* re, device const V* im,
+                                           uint part, uint k, constant FftParams<kRank>& p) {
+    FftPoint<V> swapped;
+    swapped.re = y.im;
+    swapped.im = y.re;
+    if (k >= uint(p.whole)) return swapped;
+    return fft_times(swapped, fft_chirp<V>(k, ulong(p.whole)));
+  }
+};
+
+// ---- Lines in threadgroup memory
+
+// Points that lie a power of two apart are in different banks.
+HEARTH_INLINE uint fft_place(uint i) { return i + (i >> 5); }
+
+struct FftLine {
+  uint first, lane, lanes, length;
+  bool inside;
+};
+
+// Of `stride` transforms side by side, of length / stride points each: elements that are as far
+// apart as possible are transformed, and turned.
+template <typename V, int kRadix, int kHeld>
+HEARTH_INLINE void fft_stage(FftLine line, uint stride, threadgroup V* re, threadgroup V* im) {
+  uint count = line.length / kRadix, length = line.length / stride;
+  V whole = V(length), part = V(1.0f) / whole;
+  FftPoint<V> x[kHeld * kRadix];
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) {
+    uint i = line.lane + uint(h) * line.lanes;
+    if (!line.inside || i >= count) continue;
+#pragma unroll
+    for (int j = 0; j < kRadix; ++j) {
+      uint at = fft_place(line.first + i + count * uint(j));
+      x[h * kRadix + j].re = re[at];
+      x[h * kRadix + j].im = im[at];
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) {
+    uint i = line.lane + uint(h) * line.lanes;
+    if (!line.inside || i >= count) continue;
+    uint p = i / stride, to = line.first + p * kRadix * stride + (i - p * stride);
+    FftButterfly<V, kRadix>::run(x + h * kRadix);
+#pragma unroll
+    for (int k = 0; k < kRadix; ++k) {
+      FftPoint<V> y = x[h * kRadix + k];
+      if (k > 0 && stride != count) y = fft_times(y, fft_root<V>(p * uint(k), whole, part));
+      uint at = fft_place(to + stride * uint(k));
+      re[at] = y.re;
+      im[at] = y.im;
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+// kFactor is 2 of powers of two, 5 of lengths without a factor of 7, else 7: each takes more
+// registers than the one before.
+template <typename V, int kFactor>
+HEARTH_INLINE void fft_stages(FftLine line, ulong factors, threadgroup V* re, threadgroup V* im) {
+  for (uint stride = 1u; factors != 0u; factors >>= 4) {
+    uint factor = uint(factors & 15u);
+    if (factor == 8u) {
+      fft_stage<V, 8, 1>(line, stride, re, im);
+    } else if (factor == 4u) {
+      fft_stage<V, 4, 2>(line, stride, re, im);
+    } else if (kFactor == 2 || factor == 2u) {
+      fft_stage<V, 2, 4>(line, stride, re, im);
+    } else if (factor == 3u) {
+      fft_stage<V, 3, 3>(line, stride, re, im);
+    } else if (kFactor == 5 || factor == 5u) {
+      fft_stage<V, 5, 2>(line, stride, re, im);
+    } else {
+      fft_stage<V, 7, 2>(line, stride, re, im);
+    }
+    stride *= factor;
+  }
+}
+
+// The lines of this threadgroup, and its thread's in the stages.
+template <int kRank>
+HEARTH_INLINE uint fft_lines_here(constant FftParams<kRank>& p, Ctx ctx, thread FftLine& line) {
+  ulong before = ulong(ctx.tg.x) * ulong(p.group_lines);
+  uint here = uint(metal::min(ulong(p.group_lines), ulong(p.lines) - before));
+  uint lanes = uint(p.line_threads), mine = ctx.tid.x / lanes;
+  line.length = uint(p.length);
+  line.lanes = lanes;
+  line.lane = ctx.tid.x - mine * lanes;
+  line.first = mine * line.length;
+  line.inside = mine < here;
+  return here;
+}
+
+// Point `e` of a threadgroup's, counted along lines or across them.
+HEARTH_INLINE void fft_point(uint e, uint here, uint length, bool across, thread uint& line,
+                             thread uint& i) {
+  uint part = across ? here : length, whole = e / part, rest = e - whole * part;
+  line = across ? rest : whole;
+  i = across ? whole : rest;
+}
+
+template <typename D, typename Load, int kRank>
+HEARTH_INLINE void fft_load(device const typename D::memory* re,
+                            device const typename D::memory* im, uint here,
+                            constant FftParams<kRank>& p, threadgroup typename D::value* shared_re,
+                            threadgroup typename D::value* shared_im, Ctx ctx) {
+  uint length = uint(p.length);
+#pragma unroll
+  for (uint u = 0u; u < 8u; ++u) {
+    uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
+    if (e >= here * length) continue;
+    fft_point(e, here, length, (p.lines_together & 1) != 0, mine, i);
+    ulong line = ulong(ctx.tg.x) * ulong(p.group_lines) + mine, outer = line / ulong(p.split);
+    uint part = uint(line - outer * ulong(p.split));
+    FftPoint<typename D::value> x = Load::template load<D, kRank>(
+        re, im, outer, part * uint(p.in_part) + i * uint(p.in_scale), p);
+    uint at = fft_place(mine * length + i);
+    shared_re[at] = x.re;
+    shared_im[at] = x.im;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+template <typename D, typename Store, int kRank>
+HEARTH_INLINE void fft_store(device typename D::memory* to_re, device typename D::memory* to_im,
+                             device const typename D::memory* filter_re,
+                             device const typename D::memory* filter_im, uint here,
+                             constant FftParams<kRank>& p, threadgroup typename D::value* shared_re,
+                             threadgroup typename D::value* shared_im, Ctx ctx) {
+  uint length = uint(p.length);
+#pragma unroll
+  for (uint u = 0u; u < 8u; ++u) {
+    uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
+    if (e >= here * length) continue;
+    fft_point(e, here, length, (p.lines_together & 2) != 0, mine, i);
+    ulong line = ulong(ctx.tg.x) * ulong(p.group_lines) + mine, outer = line / ulong(p.split);
+    uint part = uint(line - outer * ulong(p.split));
+    uint k = part * uint(p.out_part) + i * uint(p.out_scale), at = fft_place(mine * length + i);
+    FftPoint<typename D::value> y;
+    y.re = shared_re[at];
+    y.im = shared_im[at];
+    y = Store::template changed<typename D::value, kRank>(y, filter_re, filter_im, part, k, p);
+    long place = offset_of<ulong, kRank>(outer, p.to) + long(k) * p.out_step;
+    if (k < uint(p.re_count)) to_re[place + p.out_re] = D::store(y.re);
+    if (k < uint(p.im_count)) to_im[place + p.out_im] = D::store(y.im);
+  }
+}
+
+// ---- Kernels: threadgroups of kPoints / 8 threads at most
+
+template <typename D, typename Load, typename Store, int kFactor, int kPoints, int kRank>
+void fft_lines(device const typename D::memory* re, device const typename D::memory* im,
+               device typename D::memory* to_re, device typename D::memory* to_im,
+               constant FftParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
+  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+  FftLine line;
+  uint here = fft_lines_here(p, ctx, line);
+  fft_load<D, Load, kRank>(re, im, here, p, shared, shared_im, ctx);
+  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
+  fft_store<D, Store, kRank>(to_re, to_im, re, im, here, p, shared, shared_im, ctx);
+}
+
+// The same, with a filter that lines are multiplied with.
+template <typename D, typename Load, int kFactor, int kPoints, int kRank>
+void fft_filtered(device const typename D::memory* re, device const typename D::memory* im,
+                  device const typename D::memory* filter_re,
+                  device const typename D::memory* filter_im, device typename D::memory* to_re,
+                  device typename D::memory* to_im, constant FftParams<kRank>& p,
+                  threadgroup typename D::value* shared, Ctx ctx) {
+  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+  FftLine line;
+  uint here = fft_lines_here(p, ctx, line);
+  fft_load<D, Load, kRank>(re, im, here, p, shared, shared_im, ctx);
+  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
+  fft_store<D, FftFiltered, kRank>(to_re, to_im, filter_re, filter_im, here, p, shared, shared_im,
+                                   ctx);
+}
+
+// ---- Real lines of even length: even elements are real parts and odd ones imaginary parts
+
+// Bins k and whole - k of a real line of 2 whole elements, from elements k and whole - k of the
+// transform of the complex one.
+template <typename V>
+HEARTH_INLINE void fft_bins(FftPoint<V> a, FftPoint<V> b, uint k, uint whole,
+                            thread FftPoint<V>& low, thread FftPoint<V>& high) {
+  FftPoint<V> even, odd;
+  V half = V(0.5f);
+  even.re = (a.re + b.re) * half;
+  even.im = (a.im - b.im) * half;
+  odd.re = (a.im + b.im) * half;
+  odd.im = (b.re - a.re) * half;
+  odd = fft_times(odd, fft_far_root<V>(k, 2u * ulong(whole)));
+  low.re = even.re + odd.re;
+  low.im = k == 0u ? V(0.0f) : even.im + odd.im;
+  high.re = even.re - odd.re;
+  high.im = k == 0u ? V(0.0f) : odd.im - even.im;
+}
+
+template <typename D>
+HEARTH_INLINE void fft_store_bin(FftPoint<typename D::value> y, uint k, long line, long step,
+                                 long re_count, long im_count, device typename D::memory* to_re,
+                                 device typename D::memory* to_im) {
+  long place = line + long(k) * step;
+  if (long(k) < re_count) to_re[place] = D::store(y.re);
+  if (long(k) < im_count) to_im[place] = D::store(y.im);
+}
+
+template <typename D, int kFactor, int kPoints, int kRank>
+void fft_real_lines(device const typename D::memory* re, device const typename D::memory* im,
+                    device typename D::memory* to_re, device typename D::memory* to_im,
+                    constant FftParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
+  typedef FftPoint<typename D::value> Point;
+  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+  FftLine line;
+  uint here = fft_lines_here(p, ctx, line), length = uint(p.length);
+  fft_load<D, FftComplex, kRank>(re, im, here, p, shared, shared_im, ctx);
+  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
+  uint pairs = length / 2u + 1u;
+  for (uint e = ctx.tid.x; e < here * pairs; e += ctx.ntid.x) {
+    uint mine, k;
+    fft_point(e, here, pairs, (p.lines_together & 2) != 0, mine, k);
+    uint mirror = k == 0u ? 0u : length - k;
+    uint first = fft_place(mine * length + k), second = fft_place(mine * length + mirror);
+    Point a, b, low, high;
+    a.re = shared[first];
+    a.im = shared_im[first];
+    b.re = shared[second];
+    b.im = shared_im[second];
+    fft_bins(a, b, k, length, low, high);
+    long to = offset_of<ulong, kRank>(ulong(ctx.tg.x) * ulong(p.group_lines) + mine, p.to);
+    fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
+    if (length - k == k) continue;
+    fft_store_bin<D>(high, length - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
+  }
+}
+
+// From transforms in memory; a thread for each pair of bins.
+template <typename D, int kRank>
+void fft_bins_of(device const typename D::memory* re, device const typename D::memory* im,
+                 device typename D::memory* to_re, device typename D::memory* to_im,
+                 constant FftBinsParams<kRank>& p, Ctx ctx) {
+  typedef FftPoint<typename D::value> Point;
+  uint half = uint(p.half), pairs = half / 2u + 1u;
+  ulong at = ulong(ctx.tg.x) * ctx.ntid.x + ctx.tid.x, line = at / pairs;
+  if (line >= ulong(p.lines)) return;
+  uint k = uint(at - line * pairs);
+  ulong from = line * half, first = from + k, second = from + (k == 0u ? 0u : half - k);
+  Point a, b, low, high;
+  a.re = D::load(re[first]);
+  a.im = D::load(im[first]);
+  b.re = D::load(re[second]);
+  b.im = D::load(im[second]);
+  fft_bins(a, b, k, half, low, high);
+  long to = offset_of<ulong, kRank>(line, p.to);
+  fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
+  if (half - k == k) return;
+  fft_store_bin<D>(high, half - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
+}
