@@ -6,12 +6,15 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/compute_class.h"
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/statistics.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/definition/sync.h"
 
@@ -40,15 +43,59 @@ void require_weights(const Array& x, const Array& weights) {
   }
 }
 
-// How often each number of [0, count) is among `numbers`, i64 of any shape. The others go to a
-// place behind them.
-Array counted(const Array& numbers, const Array& weights, std::int64_t count) {
-  const Array at = flat(numbers);
-  const Array inside = logical_and(greater_equal(at, 0), less(at, count));
-  const Array add = weights.defined() ? flat(weights) : ones_like(at);
-  const Array sums =
-      scatter_add(zeros({count + 1}, add.dtype(), at.device()), where(inside, at, count), add, 0);
-  return narrow(sums, 0, 0, count);
+constexpr ParamSpec kParams[] = {{.name = "length", .type = ParamType::i64, .range = "0 or more"}};
+
+void infer(Inference& inference) {
+  const std::int64_t length = ParamReader(inference.params.statics().span()).i64();
+  inference.scalar_dtype = operand_dtype(inference, 0, 0);
+  require_accepted(inference, inference.scalar_dtype);
+  if (length < 0) {
+    inference.fail(
+        ErrorCode::invalid_argument,
+        "negative number of bins; got " + std::to_string(length) + ", expected 0 or more");
+  }
+  inference.shape = {length};
+  inference.dtype = DType::i64;
+}
+
+// Those that are not counted go to a place behind the others.
+Array sums_at(const Array& numbers, const Array& weights, std::int64_t length) {
+  const Array at = cast(flat(numbers), DType::i64);
+  const Array inside = logical_and(greater_equal(at, 0), less(at, length));
+  const Array sums = scatter_add(zeros({length + 1}, weights.dtype(), at.device()),
+                                 where(inside, at, length), flat(weights), 0);
+  return narrow(sums, 0, 0, length);
+}
+
+Array composite(const Composite& c) {
+  const Array at = cast(c.input(0), DType::i64);
+  return sums_at(at, ones_like(at), c.statics().i64());
+}
+
+std::vector<SampleCase> samples() {
+  std::vector<SampleCase> samples;
+  const auto add = [&samples](const Shape& shape, std::int64_t length, int dtype = kI64) {
+    const double least = dtype == kI64 ? -3 : 0;
+    samples.emplace_back().inputs = {{.shape = shape, .lo = least, .hi = 9, .dtype = dtype}};
+    samples.back().params.i64(length);
+  };
+  add({7}, 5);
+  add({3, 20}, 12, kI32);
+  add({2, 3, 4}, 1, static_cast<int>(DType::u8));
+  add({6}, 20000);
+  add({6}, 0);
+  add({0}, 4);
+  add({}, 4);
+  add({6}, -1);
+  samples.back().error = kArgumentError;
+  return samples;
+}
+
+// How often each number of [0, length) is among `numbers`, integers of any shape, each counted as
+// its weight where there are weights.
+Array counted(const Array& numbers, const Array& weights, std::int64_t length) {
+  if (weights.defined()) return sums_at(numbers, weights, length);
+  return call(defs::count_numbers_op, Params().i64(length), {&numbers});
 }
 
 // One more than the largest of the numbers, none of which is negative.
@@ -120,6 +167,19 @@ void require_range(double low, double high, DType dtype) {
 }  // namespace
 }  // namespace counting
 
+constinit const OpDef defs::count_numbers_op = {
+    .name = "count_numbers",
+    .summary = "How often each number from 0 on is among integers; others are not counted.",
+    .shapes = "x [...] -> [length]",
+    .method = "",
+    .params = counting::kParams,
+    .infer = counting::infer,
+    .composite = counting::composite,
+    .differentiable = false,
+    .accepts_dtype = is_int,
+    .samples = counting::samples,
+};
+
 inline namespace v0 {
 
 Array bincount(const Array& x, const Array& weights, std::int64_t least,
@@ -132,11 +192,12 @@ Array bincount(const Array& x, const Array& weights, std::int64_t least,
   counting::require_weights(x, weights);
   counting::require_no_less("negative number of bins", least, 0);
   if (length) counting::require_no_less("negative number of bins", *length, 0);
-  const Array numbers = cast(x, DType::i64);
   std::int64_t count = length.value_or(least);
-  if (!length && x.size() > 0) count = std::max(count, counting::needed(numbers));
+  if (!length && x.size() > 0) {
+    count = std::max(count, counting::needed(cast(x, DType::i64)));
+  }
   check_shape("bincount", {count});
-  return counting::counted(numbers, weights, count);
+  return counting::counted(x, weights, count);
 } catch (const Error& error) {
   throw_as("bincount", error);
 }

@@ -1,10 +1,10 @@
 // Selections whose size depends on values: nonzero, argwhere, mask_select, unique.
 //
-// A running count of the chosen elements is an ascending row, whose last element is read. Element k
-// of the result is where that row first reaches k + 1, which a binary search finds: nothing is
-// scattered, and the result has its order on every device.
+// The number of chosen elements is read, and makes the shape of the result; places are in order on
+// every device.
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,6 +13,8 @@
 #include "hearth/ops.h"
 #include "hearth/ops/selection.h"
 #include "hearth/ops/statistics.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/definition/sync.h"
 
@@ -25,22 +27,63 @@ DType count_dtype(std::int64_t size) {
   return size <= std::numeric_limits<std::int32_t>::max() ? DType::i32 : DType::i64;
 }
 
-struct Chosen {
-  Array places;  // i64 [count]
-  Array so_far;  // [size]: how many there are up to each element
-};
+constexpr ParamSpec kParams[] = {{.name = "count", .type = ParamType::i64, .range = "[0, n]"}};
 
-// Where `chosen`, bool [size], is true.
-Chosen places_of(const Array& chosen) {
+void infer(Inference& inference) {
+  const std::int64_t count = ParamReader(inference.params.statics().span()).i64();
+  inference.scalar_dtype = operand_dtype(inference, 0, 0);
+  if (!is_bool(inference.scalar_dtype)) {
+    inference.fail(ErrorCode::dtype, "chosen are no truth values; got " +
+                                         std::string(name(inference.scalar_dtype)) +
+                                         ", expected bool");
+  }
+  const Shape& shape = inference.input(0).shape();
+  if (shape.rank() != 1) {
+    inference.fail(ErrorCode::shape,
+                   "chosen is no row; got shape " + to_string(shape) + ", expected rank 1");
+  }
+  if (count < 0 || count > shape[0]) {
+    inference.fail(ErrorCode::invalid_argument,
+                   "there are not so many elements; got a count of " + std::to_string(count) +
+                       " for " + std::to_string(shape[0]) + ", expected 0 to as many");
+  }
+  inference.shape = {count};
+  inference.dtype = DType::i64;
+}
+
+// How many of `chosen`, bool [n], are true up to each.
+Array so_far_of(const Array& chosen) { return cumsum(cast(chosen, count_dtype(chosen.size())), 0); }
+
+// Place k is where the running count first reaches k + 1, or behind the row.
+Array composite(const Composite& c) {
+  const std::int64_t count = c.statics().i64();
+  const Array so_far = so_far_of(c.input(0));
+  return searchsorted(so_far, arange(1, count + 1, 1, so_far.dtype(), so_far.device()));
+}
+
+std::vector<SampleCase> samples() {
+  std::vector<SampleCase> samples;
+  const auto add = [&samples](std::int64_t size, std::int64_t count) {
+    samples.emplace_back().inputs = {{.shape = {size}, .dtype = kBool}};
+    samples.back().params.i64(count);
+  };
+  add(7, 3);
+  add(70, 70);
+  add(70, 0);
+  add(0, 0);
+  add(3, 4);
+  samples.back().error = kArgumentError;
+  add(3, -1);
+  samples.back().error = kArgumentError;
+  return samples;
+}
+
+// Where `chosen`, bool [size], is true: i64 [count].
+Array places_of(const Array& chosen) {
   const NoGrad no_grad;
   const std::int64_t size = chosen.size();
-  const DType dtype = count_dtype(size);
-  if (size == 0) {
-    return {zeros({0}, DType::i64, chosen.device()), zeros({0}, dtype, chosen.device())};
-  }
-  const Array so_far = cumsum(cast(chosen, dtype), 0);
-  const std::int64_t count = number_now(narrow(so_far, 0, size - 1, 1));
-  return {searchsorted(so_far, arange(1, count + 1, 1, dtype, chosen.device())), so_far};
+  const std::int64_t count = size == 0 ? 0 : number_now(sum(cast(chosen, count_dtype(size))));
+  return call(defs::places_where_op, Params().i64(count), {&chosen});
 }
 
 // Row-major places as an index along each axis.
@@ -59,7 +102,7 @@ std::vector<Array> indices_along(const Array& places, const Shape& shape) {
 
 std::vector<Array> indices_of(const Array& x) {
   const NoGrad no_grad;
-  return indices_along(places_of(flat(cast(x, DType::bool_))).places, x.shape());
+  return indices_along(places_of(flat(cast(x, DType::bool_))), x.shape());
 }
 
 // Whether each of the sorted elements differs from the one before it.
@@ -72,9 +115,8 @@ Array starts_of(const Array& sorted) {
   return cat({ones({1}, DType::bool_, sorted.device()), differs}, 0);
 }
 
-// Without values.
 struct Unique {
-  Array indices, inverse, counts;
+  Array values, indices, inverse, counts;
 };
 
 Unique unique_of(const Array& x) {
@@ -82,22 +124,35 @@ Unique unique_of(const Array& x) {
   const Device device = x.device();
   if (size == 0) {
     const Array none = zeros({0}, DType::i64, device);
-    return {none, zeros(x.shape(), DType::i64, device), none};
+    return {flat(x), none, zeros(x.shape(), DType::i64, device), none};
   }
   const auto [sorted, order] = sort_with_indices(flat(x), 0);
-  const Chosen first = places_of(starts_of(sorted));
+  const Array starts = starts_of(sorted);
+  const Array first = places_of(starts);
+  const Array values = select(sorted, first, 0);
   const NoGrad no_grad;
-  const std::int64_t count = first.places.size();
-  const Array ends =
-      cat({narrow(first.places, 0, 1, count - 1), full({1}, size, DType::i64, device)}, 0);
-  const Array rank = cast(first.so_far, DType::i64) - 1;
-  return {select(order, first.places, 0),
+  const std::int64_t count = first.size();
+  const Array ends = cat({narrow(first, 0, 1, count - 1), full({1}, size, DType::i64, device)}, 0);
+  const Array rank = cast(so_far_of(starts), DType::i64) - 1;
+  return {values, select(order, first, 0),
           reshape(scatter_add(zeros({size}, DType::i64, device), order, rank, 0), x.shape()),
-          sub(ends, first.places)};
+          sub(ends, first)};
 }
 
 }  // namespace
 }  // namespace selection
+
+constinit const OpDef defs::places_where_op = {
+    .name = "places_where",
+    .summary = "Where a row of truth values is true: `count` places, behind the last one n.",
+    .shapes = "chosen [n] -> [count]",
+    .method = "",
+    .params = selection::kParams,
+    .infer = selection::infer,
+    .composite = selection::composite,
+    .differentiable = false,
+    .samples = selection::samples,
+};
 
 inline namespace v0 {
 
@@ -114,7 +169,7 @@ Array argwhere(const Array& x) try {
   const std::vector<Array> indices = selection::indices_of(x);
   if (!indices.empty()) return stack(indices, 1);
   const NoGrad no_grad;
-  const Array places = selection::places_of(flat(cast(x, DType::bool_))).places;
+  const Array places = selection::places_of(flat(cast(x, DType::bool_)));
   return zeros({places.size(), 0}, DType::i64, x.device());
 } catch (const Error& error) {
   throw_as("argwhere", error);
@@ -137,14 +192,14 @@ Array mask_select(const Array& x, const Array& mask) try {
                                        x.device().name() + " and " + mask.device().name() +
                                        ", expected one device");
   }
-  return select(flat(x), selection::places_of(flat(cast(mask, DType::bool_))).places, 0);
+  return select(flat(x), selection::places_of(flat(cast(mask, DType::bool_))), 0);
 } catch (const Error& error) {
   throw_as("mask_select", error);
 }
 
 Array unique(const Array& x) try {
   require_defined("unique", x);
-  return select(flat(x), selection::unique_of(x).indices, 0);
+  return selection::unique_of(x).values;
 } catch (const Error& error) {
   throw_as("unique", error);
 }
@@ -152,8 +207,8 @@ Array unique(const Array& x) try {
 std::tuple<Array, Array, Array, Array> unique_all(const Array& x) try {
   require_defined("unique_all", x);
   selection::Unique found = selection::unique_of(x);
-  const Array values = select(flat(x), found.indices, 0);
-  return {values, std::move(found.indices), std::move(found.inverse), std::move(found.counts)};
+  return {std::move(found.values), std::move(found.indices), std::move(found.inverse),
+          std::move(found.counts)};
 } catch (const Error& error) {
   throw_as("unique_all", error);
 }

@@ -1,4 +1,4 @@
-// Sorting along an axis, and what follows from the order: the largest elements, medians.
+// Sorting along an axis, and medians, which follow from the order.
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,19 +86,6 @@ std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t 
   throw_as(function, error);
 }
 
-std::pair<Array, Array> largest(const char* function, const Array& x, std::int64_t k,
-                                std::int64_t axis, DType dtype) {
-  auto [values, indices] = both(function, x, axis, true, dtype);
-  const std::int64_t extent = x.shape()[normalize_axis(function, axis, x.rank())];
-  if (k < 0 || k > extent) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": there are not k elements; got k = " + std::to_string(k) +
-                    " for an extent of " + std::to_string(extent) + ", expected 0 to " +
-                    std::to_string(extent));
-  }
-  return {narrow(values, axis, 0, k), narrow(indices, axis, 0, k)};
-}
-
 }  // namespace
 }  // namespace sorting
 
@@ -125,16 +112,6 @@ Array argsort(const Array& x, std::int64_t axis, bool descending, DType dtype) {
 }
 std::pair<Array, Array> sort_with_indices(const Array& x, std::int64_t axis, bool descending) {
   return sorting::both("sort_with_indices", x, axis, descending, DType::i64);
-}
-
-Array topk(const Array& x, std::int64_t k, std::int64_t axis) {
-  return sorting::largest("topk", x, k, axis, DType::i64).first;
-}
-Array argtopk(const Array& x, std::int64_t k, std::int64_t axis, DType dtype) {
-  return sorting::largest("argtopk", x, k, axis, dtype).second;
-}
-std::pair<Array, Array> topk_with_indices(const Array& x, std::int64_t k, std::int64_t axis) {
-  return sorting::largest("topk_with_indices", x, k, axis, DType::i64);
 }
 
 Array median(const Array& x, std::int64_t axis, bool keepdim) try {

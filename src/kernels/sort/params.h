@@ -32,6 +32,27 @@ struct LineParams {
   Axes<kRank> x;    // with an extent of 1 on the axis
 };
 
+// The least keys of parts of lines, in the order of their threads' groups.
+struct LeastParams {
+  KeyOrder order;
+  long length;  // of a line
+  long parts;   // of a line
+  long part;    // elements of one
+  long k;       // how many of each part are wanted
+  long shared;  // threads that have one least key together, a power of two
+};
+template <int kRank>
+struct RowLeastParams {
+  LeastParams least;
+  Axes<kRank> x;  // rows: with an extent of 1 on the last axis
+};
+template <int kRank>
+struct RowPickParams {
+  long count;  // of results
+  long k;      // of a row
+  Axes<kRank> x;
+};
+
 // Values, each searched for in its row: both have the axes of the values.
 template <int kRank>
 struct SearchParams {

@@ -10,6 +10,7 @@
 // keys are few.
 
 #include "kernels/blocks/match_any.h"
+#include "kernels/blocks/sum_before.h"
 #include "kernels/sort/params.h"
 
 constexpr constant uint kDigits = 256u;
@@ -40,20 +41,6 @@ inline void sort_count(device const uint* keys, device uint* counts, constant So
   threadgroup_barrier(mem_flags::mem_threadgroup);
   counts[ulong(ctx.tid.x) * ulong(p.tiles) + ctx.tg.x] =
       atomic_load_explicit(&histogram[ctx.tid.x], memory_order_relaxed);
-}
-
-// The sum of the values of all threads before this one; `all` is that of all threads.
-inline uint sum_before(uint value, thread uint& all, threadgroup uint* sums, Ctx ctx) {
-  uint before = simd_prefix_inclusive_sum(value) - value;
-  if (ctx.lane == 31u) sums[ctx.sg] = before + value;
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  all = 0;
-  for (uint i = 0; i < ctx.nsg; ++i) {
-    before += i < ctx.sg ? sums[i] : 0u;
-    all += sums[i];
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  return before;
 }
 
 // Counts to what stands before; totals[digit]

@@ -1,5 +1,5 @@
 // sort_with_indices: kernels/sort/sort.metal, and radix_sort.metal for lines that no threadgroup
-// holds. searchsorted: search.metal.
+// holds. topk_with_indices: topk.metal. searchsorted: search.metal.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
 #include "kernels/sort/search.h"
+#include "kernels/sort/topk.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
@@ -208,6 +209,13 @@ constexpr Implementation kSortFamily[] = {
      .op = &defs::sort_with_indices_op,
      .accepts = accepts_radix,
      .prepare = prepare_radix,
+     .launch = launch_steps,
+     .may_omit = kEither},
+    {.name = "threshold",
+     .op = &defs::topk_with_indices_op,
+     .accepts = accepts_topk,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_topk,
      .launch = launch_steps,
      .may_omit = kEither},
     {.name = "binary",

@@ -9,6 +9,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/sort/exchange.metal"
 #include "kernels/sort/key.metal"
 
 // The element that has a key, unless several have: then false.
@@ -36,26 +37,6 @@ inline long result_begin(ulong line, constant LineParams<kRank>& p) {
   return outer * p.length * p.inner + (all - outer * p.inner);
 }
 
-// One pass of the network at a distance of `step`, within runs of `size` that go up and down.
-template <typename K>
-inline void exchange_pairs(threadgroup K* keys, threadgroup ushort* places, uint pairs, uint width,
-                           uint size, uint step, Ctx ctx) {
-  for (uint pair = ctx.tid.x; pair < pairs; pair += ctx.ntid.x) {
-    uint low = pair & (step - 1u);
-    uint a = ((pair - low) << 1) + low, b = a + step;
-    bool up = (a & (width - 1u) & size) == 0u;
-    K key_a = keys[a], key_b = keys[b];
-    ushort place_a = places[a], place_b = places[b];
-    bool after = key_a > key_b || (key_a == key_b && place_a > place_b);
-    if (after == up) {
-      keys[a] = key_b;
-      keys[b] = key_a;
-      places[a] = place_b;
-      places[b] = place_a;
-    }
-  }
-}
-
 // Lines of up to 2^width_bits elements, several of them in a threadgroup of `places` places in all.
 template <typename U, typename K, typename I, bool kValues, bool kIndices, int kRank>
 inline void sort_in_block(device const U* x, device U* values, device I* indices,
@@ -73,18 +54,7 @@ inline void sort_in_block(device const U* x, device U* values, device I* indices
     places[i] = ushort(at);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (uint size = 2u; size <= width; size *= 2u) {
-    for (uint step = size / 2u; step > 0u; step /= 2u) {
-      exchange_pairs<K>(keys, places, count / 2u, width, size, step, ctx);
-      // The 32 pairs of a simdgroup lie in 64 places of its own up to that distance.
-      uint next = step > 1u ? step / 2u : size;
-      if (step > 32u || next > 32u) {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-      } else {
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-      }
-    }
-  }
+  sort_places<K, ushort>(keys, places, count / 2u, width, ctx);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint i = ctx.tid.x; i < count; i += ctx.ntid.x) {
     ulong line = first + (i >> uint(p.width_bits));

@@ -130,6 +130,55 @@ void add_element(E& sum, E value, bool is_or) {
   }
 }
 
+// Along the last axis: lines one after the other.
+template <class E>
+void scatter_add_rows(const Launch& launch) {
+  const Operand indices = input_of(launch, 1), values = input_of(launch, 2);
+  const Operand output = output_of(launch);
+  const Shape& shape = indices.shape();
+  const int axis = shape.rank() - 1;
+  constexpr bool kHalf = std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>;
+  using Sum = std::conditional_t<kHalf, float, E>;
+  const bool is_or = is_bool(output.dtype());
+  const std::int64_t extent = output.shape()[axis];
+  const std::int64_t n = shape[axis], value_step = values.stride(axis);
+  const OffsetMap index_rows(shape, indices.strides(), 0, axis);
+  const OffsetMap value_rows(shape, values.strides(), 0, axis);
+  const OffsetMap out_rows(shape, output.strides(), 0, axis);
+  for_chunks(index_rows.count(), 4 * n, [&](std::int64_t first, std::int64_t end) {
+    std::int64_t* const targets = scratch<std::int64_t>(0, std::min(n, kPiece));
+    for (std::int64_t row = first; row < end; ++row) {
+      E* const out = reinterpret_cast<E*>(output.data) + out_rows.at(row);
+      Sum* sums;
+      if constexpr (kHalf) {
+        sums = scratch<float>(1, extent);
+        load_row(output.dtype(), out, 1, extent, sums);
+      } else {
+        sums = out;
+      }
+      for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+        const std::int64_t count = std::min(kPiece, n - begin);
+        load_indices(indices, index_rows.at(row) + begin * indices.stride(axis),
+                     indices.stride(axis), count, targets);
+        const Address from = values.at(value_rows.at(row) + begin * value_step);
+        const auto add_all = [&](const Sum* each, std::int64_t step) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            if (inside(targets[i], extent)) add_element(sums[targets[i]], each[i * step], is_or);
+          }
+        };
+        if constexpr (kHalf) {
+          float* const each = scratch<float>(2, std::min(n, kPiece));
+          load_row(values.dtype(), from, value_step, count, each);
+          add_all(each, 1);
+        } else {
+          add_all(reinterpret_cast<const E*>(from), value_step);
+        }
+      }
+      if constexpr (kHalf) store_row(output.dtype(), sums, extent, out);
+    }
+  });
+}
+
 // Lines along the axis are independent; a task takes a run of neighbouring ones. Halves are summed
 // in f32 and rounded once.
 template <class E>
@@ -203,7 +252,12 @@ void scatter_add(const Launch& launch) {
 
 void launch_scatter_add(const Launch& launch) {
   if (element_count(launch.signature->inputs[1].shape) == 0) return;
-  with_element_type(launch.signature->output.dtype, [&]<class E>() { scatter_add<E>(launch); });
+  const int last = launch.signature->output.shape.rank() - 1;
+  const bool has_rows = statics_of(launch).i64() == last;
+  with_element_type(launch.signature->output.dtype, [&]<class E>() {
+    if (has_rows) return scatter_add_rows<E>(launch);
+    scatter_add<E>(launch);
+  });
 }
 
 constexpr Implementation kImplementations[] = {

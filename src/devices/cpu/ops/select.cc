@@ -16,6 +16,9 @@
 namespace hearth::cpu {
 namespace {
 
+// Elements of one task of select_elements(), and the offset of those that do not exist.
+constexpr std::int64_t kSelectedPiece = 16384, kAbsent = INT64_MIN;
+
 template <class E>
 void select(const Operand& input, const std::vector<std::int64_t>& indices, const Operand& output,
             int axis) {
@@ -46,6 +49,52 @@ void select(const Operand& input, const std::vector<std::int64_t>& indices, cons
   });
 }
 
+// Elements of each row, along its last axis.
+template <class E>
+void select_elements(const Operand& input, const std::vector<std::int64_t>& indices,
+                     const Operand& output) {
+  const int axis = input.shape().rank() - 1;
+  const OffsetMap rows(input.shape(), input.strides(), 0, axis);
+  const std::int64_t extent = input.shape()[axis], step = input.stride(axis);
+  const auto n = static_cast<std::int64_t>(indices.size());
+  std::vector<std::int64_t> offsets(indices.size());
+  bool exist = true;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    exist = exist && inside(indices[i], extent);
+    offsets[i] = inside(indices[i], extent) ? indices[i] * step : kAbsent;
+  }
+  const std::int64_t pieces = (n + kSelectedPiece - 1) / kSelectedPiece;
+  const auto copy = [&](std::int64_t task, auto element) {
+    const std::int64_t row = task / pieces, begin = task % pieces * kSelectedPiece;
+    const std::int64_t count = std::min(kSelectedPiece, n - begin);
+    const auto* const x = reinterpret_cast<const E*>(input.data) + rows.at(row);
+    E* const y = reinterpret_cast<E*>(output.data) + row * n + begin;
+    const std::int64_t* const at = offsets.data() + begin;
+    std::int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      const E a = element(x, at[i]), b = element(x, at[i + 1]);
+      const E c = element(x, at[i + 2]), d = element(x, at[i + 3]);
+      y[i] = a;
+      y[i + 1] = b;
+      y[i + 2] = c;
+      y[i + 3] = d;
+    }
+    for (; i < count; ++i) y[i] = element(x, at[i]);
+  };
+  for_chunks(rows.count() * pieces, std::min(n, kSelectedPiece),
+             [&](std::int64_t first, std::int64_t last) {
+               for (std::int64_t task = first; task < last; ++task) {
+                 if (exist) {
+                   copy(task, [](const E* x, std::int64_t offset) { return x[offset]; });
+                 } else {
+                   copy(task, [](const E* x, std::int64_t offset) {
+                     return offset == kAbsent ? E(0) : x[offset];
+                   });
+                 }
+               }
+             });
+}
+
 std::vector<std::int64_t> index_list(const Operand& indices) {
   std::vector<std::int64_t> list(static_cast<std::size_t>(indices.shape()[0]));
   load_indices(indices, 0, indices.stride(0), indices.shape()[0], list.data());
@@ -57,7 +106,10 @@ void launch_select(const Launch& launch) {
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(output.shape()) == 0) return;
   const std::vector<std::int64_t> indices = index_list(input_of(launch, 1));
-  with_storage_type(input.dtype(), [&]<class E>() { select<E>(input, indices, output, axis); });
+  with_storage_type(input.dtype(), [&]<class E>() {
+    if (axis == input.shape().rank() - 1) return select_elements<E>(input, indices, output);
+    select<E>(input, indices, output, axis);
+  });
 }
 
 // Positions of the index list that name the same target, in order.

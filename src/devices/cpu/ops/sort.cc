@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "devices/cpu/ops/element_order.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/ops/radix_sort.h"
 #include "graph/implementation.h"
@@ -25,49 +26,6 @@ constexpr std::int64_t kLongLine = 131072;
 constexpr std::int64_t kBlockLines = 16, kBlockEntries = 65536;
 // Entries below have 32 bits for an index, and counters as many.
 constexpr std::int64_t kGiantLine = std::int64_t{1} << 32;
-
-enum class Form { integer, floating, truth };
-
-// The order of elements of U's size, by their bits.
-template <class U, Form kForm>
-struct Order {
-  static constexpr U kSign = static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1));
-
-  Order(DType dtype, bool descending)
-      : flip(static_cast<U>(descending ? ~U{0} : U{0})),
-        infinity(dtype == DType::f16    ? static_cast<U>(0x7c00)
-                 : dtype == DType::bf16 ? static_cast<U>(0x7f80)
-                 : dtype == DType::f32  ? static_cast<U>(0x7f800000)
-                                        : static_cast<U>(0x7ff0000000000000)) {
-    if (is_int(dtype) && info(dtype).is_signed) flip ^= kSign;
-  }
-
-  U key(U bits) const {
-    if constexpr (kForm == Form::truth) {
-      return static_cast<U>((bits != 0 ? 1 : 0) ^ flip);
-    } else if constexpr (kForm == Form::floating) {
-      const U magnitude = bits & static_cast<U>(~kSign);
-      U key = bits ^ static_cast<U>((bits & kSign) != 0 ? ~U{0} : kSign);
-      key = magnitude == 0 ? kSign : key;
-      key = magnitude > infinity ? static_cast<U>(~U{0}) : key;
-      return key ^ flip;
-    } else {
-      return bits ^ flip;
-    }
-  }
-  U bits(U key) const {
-    key ^= flip;
-    if constexpr (kForm == Form::floating) {
-      return key ^ static_cast<U>((key & kSign) != 0 ? kSign : ~U{0});
-    } else {
-      return key;
-    }
-  }
-  U zero() const { return kSign ^ flip; }
-  U nan() const { return static_cast<U>(~flip); }
-
-  U flip, infinity;
-};
 
 // What is sorted: keys alone, keys with indices in one word, and in two.
 template <class U>
@@ -277,12 +235,7 @@ void with_kind(const Signature& signature, std::int64_t n, Run run) {
         run.template operator()<U, kForm, Wide<U>>();
       }
     };
-    if constexpr (sizeof(U) > 1) {
-      if (is_float(dtype)) return of_form.template operator()<Form::floating>();
-    } else {
-      if (is_bool(dtype)) return of_form.template operator()<Form::truth>();
-    }
-    of_form.template operator()<Form::integer>();
+    with_form<U>(dtype, of_form);
   });
 }
 
