@@ -198,6 +198,64 @@ def rosenbrock(name, **options):
         array(f"x.{i}", x)
 
 
+class Block(torch.nn.Module):
+    """The basic block of residual networks, its parts named as torchvision names them."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        nn = torch.nn
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.downsample = None
+        if inputs != outputs:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False),
+                                            nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        inner = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        return torch.relu(inner + (x if self.downsample is None else self.downsample(x)))
+
+
+class ResNet(torch.nn.Module):
+    def __init__(self, small_images):
+        super().__init__()
+        nn = torch.nn
+        kernel, stride = (3, 1) if small_images else (7, 2)
+        self.conv1 = nn.Conv2d(2, 3, kernel, stride, kernel // 2, bias=False)
+        self.bn1 = nn.BatchNorm2d(3)
+        self.pool = nn.Identity() if small_images else nn.MaxPool2d(3, 2, 1)
+        self.layer1 = nn.Sequential(Block(3, 3, 1))
+        self.layer2 = nn.Sequential(Block(3, 6, 2), Block(6, 6, 1))
+        self.fc = nn.Linear(6, 4)
+
+    def forward(self, x):
+        x = self.pool(torch.relu(self.bn1(self.conv1(x))))
+        return self.fc(self.layer2(self.layer1(x)).mean((2, 3)))
+
+
+def resnet(name, small_images, height, width):
+    torch.manual_seed(len(lines))
+    module = ResNet(small_images)
+    for key, value in module.state_dict().items():
+        if key.endswith("num_batches_tracked"):
+            continue
+        if "bn" in key or "downsample.1" in key:  # else all would be 0 and 1
+            value.copy_(torch.rand_like(value) + 0.5)
+    lines.append(f"case {name}")
+    for key, value in module.state_dict().items():
+        if not key.endswith("num_batches_tracked"):
+            array("weight." + key, value)
+    x = torch.randn(3, 2, height, width)
+    array("x", x)
+    array("evaluated", module.eval()(x))
+    scores = module.train()(x)
+    array("scores", scores)
+    torch.nn.functional.cross_entropy(scores, torch.tensor([3, 0, 2])).backward()
+    gradients(module)
+
+
 def main():
     torch.set_default_dtype(torch.float64)
     for name, kind in (("rnn", torch.nn.RNN), ("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU)):
@@ -223,6 +281,8 @@ def main():
     trajectory("adamw_cautious", by_hand(cautious))
     rosenbrock("lbfgs", lr=0.001, max_iter=5, history_size=3)
     rosenbrock("lbfgs_strong_wolfe", lr=1, max_iter=6, line_search_fn="strong_wolfe")
+    resnet("resnet", False, 33, 26)
+    resnet("resnet_small_images", True, 7, 6)
     FILE.write_text("\n".join(lines) + "\n")
 
 

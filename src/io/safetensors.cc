@@ -56,7 +56,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
 
 SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes,
                                        const std::string& source) {
-  const Blame blame(source);
+  const Blame blame("safetensors", source);
   if (bytes.size() < kLengthBytes) {
     blame.corrupt(bytes.size(),
                   "too short; got " + std::to_string(bytes.size()) + " bytes, expected at least 8");

@@ -347,14 +347,6 @@ std::string printable(std::string_view name) {
   return text;
 }
 
-std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype) {
-  std::int64_t bytes = size_of(dtype);
-  for (const std::int64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
-  }
-  return static_cast<std::uint64_t>(bytes);
-}
-
 SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes, const Blame& blame) {
   HeaderEvents events(text, data_bytes, blame);
   events.read();

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "hearth/error.h"
 #include "hearth/shape.h"
 #include "io/safetensors.h"
+#include "io/untrusted.h"
 
 namespace hearth::io {
 
@@ -22,26 +22,6 @@ inline constexpr std::string_view kMetadataKey = "__metadata__";
 // A name from an untrusted file, made fit for a message: short, quoted, ASCII without control
 // characters.
 std::string printable(std::string_view name);
-
-// Bytes of `shape` elements of `dtype`, or nothing when that overflows 63 bits.
-std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype);
-
-// Where errors of a file are raised; positions are in the file.
-class Blame {
- public:
-  explicit Blame(const std::string& source) : source_(source) {}
-
-  Error error(ErrorCode code, std::uint64_t position, const std::string& what) const {
-    return Error(code,
-                 "safetensors: " + source_ + ": " + what + "; at byte " + std::to_string(position));
-  }
-  [[noreturn]] void corrupt(std::uint64_t position, const std::string& what) const {
-    throw error(ErrorCode::corrupt_file, position, what);
-  }
-
- private:
-  const std::string& source_;
-};
 
 struct HeaderTensor {
   std::string name;

@@ -77,7 +77,7 @@ void run_demo(const DemoOptions& demo) {
   trainer.add_baseline("3-gram", trigram);
   trainer.add_baseline("5-gram", fivegram);
   trainer.write_curve();
-  const bool ok = result.held_out_loss < trigram;
+  const bool ok = result.held_out.loss < trigram;
   const double enough = DemoOptions().seconds;
   const bool is_short = !ok && demo.seconds < enough;
   if (is_short) {
@@ -92,7 +92,7 @@ void run_demo(const DemoOptions& demo) {
                 ok         ? "ok"
                 : is_short ? "short"
                            : "failed",
-                result.held_out_loss, trigram, fivegram, result.tokens_per_s);
+                result.held_out.loss, trigram, fivegram, result.rate);
   if (!ok) throw CommandFailed(line);
   write_out(std::string(line) + "\n");
 }

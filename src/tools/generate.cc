@@ -5,7 +5,7 @@
 
 #include "models/generation.h"
 #include "tools/commands.h"
-#include "tools/lm/checkpoint.h"
+#include "tools/lm/load_model.h"
 #include "tools/output.h"
 
 namespace hearth::tools {

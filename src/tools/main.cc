@@ -26,9 +26,11 @@ int refuse(std::string message) {
 
 int main(int argc, char** argv) {
   try {
-    hearth::tools::CommandLine line("hearth", "Trains and runs language models.",
+    hearth::tools::CommandLine line("hearth",
+                                    "Trains and runs language models; trains networks on images.",
                                     "hearth " HEARTH_VERSION);
     hearth::tools::add_train(line);
+    hearth::tools::add_train_images(line);
     hearth::tools::add_generate(line);
     hearth::tools::add_demo(line);
     hearth::tools::add_devices(line);

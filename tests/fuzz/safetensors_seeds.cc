@@ -1,11 +1,10 @@
 // Writes the seed corpus of safetensors_fuzz: `safetensors_seeds FOLDER`.
 
-#include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "io/safetensors.h"
+#include "seeds.h"
 
 namespace {
 
@@ -58,21 +57,4 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: safetensors_seeds FOLDER\n");
-    return 2;
-  }
-  try {
-    const std::filesystem::path folder = argv[1];
-    std::filesystem::create_directories(folder);
-    int index = 0;
-    for (const std::string& seed : seeds()) {
-      hearth::io::replace_file((folder / ("seed" + std::to_string(index++))).string(), seed);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "safetensors_seeds: %s\n", error.what());
-    return 2;
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return hearth::testing::write_seeds(argc, argv, seeds()); }

@@ -1,4 +1,4 @@
-#include "tools/lm/loss_curve.h"
+#include "tools/training/loss_curve.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 LossCurve falling(int steps) {
-  LossCurve curve{.title = "loss", .train = {}, .held_out = {}, .baselines = {}};
+  LossCurve curve{
+      .title = "loss", .unit = "nats < bits", .train = {}, .held_out = {}, .baselines = {}};
   for (int step = 1; step <= steps; ++step) {
     curve.train.push_back({step, 1.5 + 4 * std::exp(-step / 100.0)});
     if (step % 50 == 0) curve.held_out.push_back({step, 1.6 + 4 * std::exp(-step / 100.0)});
@@ -42,6 +43,7 @@ TEST(LossCurve, DrawsEverySeriesAndBaseline) {
   EXPECT_EQ(count(svg, "<line class=\"base\""), 2u);
   EXPECT_EQ(count(svg, "<circle"), 6u);
   EXPECT_NE(svg.find("trigram 1.990"), std::string::npos);
+  EXPECT_NE(svg.find(">nats &lt; bits<"), std::string::npos);
   EXPECT_NE(svg.find("prefers-color-scheme:dark"), std::string::npos);
   EXPECT_EQ(count(svg, "<polygon"), 0u);
 }

@@ -1,4 +1,4 @@
-#include "tools/lm/progress.h"
+#include "tools/training/progress.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TrainingStatus status(std::int64_t step) {
   s.step = step;
   s.total_steps = 400;
   s.loss = 2.3104;
-  s.tokens_per_s = 12345;
+  s.rate = 12345;
   s.memory_bytes = 410'000'000;
   return s;
 }
@@ -32,10 +32,20 @@ TEST(Progress, LineHoldsTheNumbers) {
   }
 }
 
+TEST(Progress, LineCountsOtherUnitsAndAccuracy) {
+  TrainingStatus s = status(100);
+  s.held_out_loss = 0.25;
+  s.accuracy = 0.9714;
+  s.unit = "img";
+  s.rate = 321;
+  EXPECT_EQ(progress_line(s, std::nullopt, 70),
+            "train 100/400 loss 2.310 held-out 0.250 right 97.1 % 321 img/s 410 MB");
+}
+
 TEST(Progress, LineTakesOddValues) {
   TrainingStatus s;
   s.loss = std::nan("");
-  s.tokens_per_s = std::nan("");
+  s.rate = std::nan("");
   EXPECT_NE(progress_line(s, std::nan(""), 120).find("loss nan"), std::string::npos);
   s.loss = 1e300;
   s.total_steps = 1;

@@ -2,44 +2,30 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
-
-#ifndef _WIN32
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#endif
 
 #include "devices_under_test.h"
 #include "hearth/io.h"
 #include "tools/commands.h"
-#include "tools/lm/checkpoint.h"
+#include "tools/lm/load_model.h"
 #include "tools/lm/trainer.h"
+#include "tools/tool_folder.h"
+#include "tools/training/checkpoint.h"
 
 namespace hearth::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own for each test.
-class Training : public ::testing::Test {
+class Training : public ToolFolder {
  protected:
   void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              ("hearth_training_" + std::string(info->name()) + "_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
+    ToolFolder::SetUp();
     std::ofstream text(path("text"));
     for (int i = 0; i < 400; ++i) text << "the " << i % 17 << " quick foxes jump. ";
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   TrainingOptions options(const std::string& out) const {
     TrainingOptions made;
@@ -57,27 +43,14 @@ class Training : public ::testing::Test {
     made.warm_up = 5;
     return made;
   }
-
-  fs::path folder_;
 };
-
-void expect_same_weights(const std::string& a, const std::string& b) {
-  const SafetensorsContents one = load_safetensors(checkpoint_path(a));
-  const SafetensorsContents two = load_safetensors(checkpoint_path(b));
-  ASSERT_EQ(one.arrays.size(), two.arrays.size());
-  for (std::size_t i = 0; i < one.arrays.size(); ++i) {
-    EXPECT_EQ(one.arrays[i].name, two.arrays[i].name);
-    EXPECT_EQ(one.arrays[i].array.to_doubles(), two.arrays[i].array.to_doubles())
-        << one.arrays[i].name;
-  }
-}
 
 TEST_F(Training, LearnsAndWritesWhatItPromises) {
   Trainer trainer(options("model"));
-  const double before = trainer.held_out_loss();
+  const double before = trainer.evaluate().loss;
   const TrainingResult result = trainer.run();
   EXPECT_EQ(result.steps, 30);
-  EXPECT_LT(result.held_out_loss, before - 1);
+  EXPECT_LT(result.held_out.loss, before - 1);
   EXPECT_GT(result.plan_hit_rate, 0.5);
   for (const char* name : {"config.json", "loss.svg", "checkpoint.safetensors"}) {
     EXPECT_TRUE(fs::exists(path("model") + "/" + name)) << name;
@@ -179,42 +152,8 @@ TEST_F(Training, RefusesADamagedCheckpoint) {
 
 #if defined(HEARTH_TOOL) && !defined(_WIN32)
 
-struct Outcome {
-  int status = -1;  // -1: killed
-  std::string out;
-  std::string err;
-};
-
 class Tool : public Training {
  protected:
-  pid_t start(const std::vector<std::string>& arguments, const std::string& out) const {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    std::vector<char*> argv = {const_cast<char*>(HEARTH_TOOL)};
-    for (const std::string& argument : arguments) {
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    }
-    argv.push_back(nullptr);
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
-    dup2(open(path("stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-    execv(HEARTH_TOOL, argv.data());
-    _exit(127);
-  }
-
-  Outcome finish(pid_t child) const {
-    int status = 0;
-    waitpid(child, &status, 0);
-    Outcome outcome;
-    if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
-    outcome.out = contents(path("stdout"));
-    outcome.err = contents(path("stderr"));
-    return outcome;
-  }
-
-  Outcome run(const std::vector<std::string>& arguments) const {
-    return finish(start(arguments, path("stdout")));
-  }
-
   std::vector<std::string> train(const std::string& out, int steps = 200) const {
     return {"train",
             "--text",
@@ -235,19 +174,6 @@ class Tool : public Training {
             "4",
             "--checkpoint-every",
             "7"};
-  }
-
-  static std::string contents(const std::string& file) {
-    std::ifstream stream(file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
-  }
-
-  static void expect_refused(const Outcome& outcome) {
-    EXPECT_EQ(outcome.status, 2) << outcome.err;
-    EXPECT_EQ(outcome.err.rfind("hearth: ", 0), 0u) << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/file.h"
+#include "tools/training/draw.h"
 
 namespace hearth::tools {
 namespace {
@@ -12,20 +13,10 @@ constexpr std::uint64_t kHeldOutPart = 20;  // one in twenty bytes
 constexpr std::uint64_t kTextLimit = std::uint64_t{1} << 40;
 constexpr std::int64_t kMaxBatchTokens = std::int64_t{1} << 40;
 
-// A bijection of 64 bits in which every input bit reaches every output bit (the finalizer of
-// SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
-std::uint64_t mix(std::uint64_t x) noexcept {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// A value in [0, bound) that depends on the key alone; bound is far below 2^64, so the bias of the
-// remainder does not show.
-std::uint64_t draw(std::uint64_t seed, std::uint64_t step, std::uint64_t row,
-                   std::uint64_t bound) noexcept {
-  return mix(mix(mix(seed) ^ step) ^ row) % bound;
+// A value in [0, bound); bound is far below 2^64, so the bias of the remainder does not show.
+std::uint64_t draw_below(std::uint64_t seed, std::int64_t step, std::int64_t row,
+                         std::uint64_t bound) noexcept {
+  return draw(seed, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(row)) % bound;
 }
 
 }  // namespace
@@ -89,9 +80,7 @@ TokenBatch TextDataset::train_batch(std::uint64_t seed, std::int64_t step,
   TokenBatch out = empty_batch(batch);
   const std::uint64_t starts = train_bytes_ - static_cast<std::uint64_t>(context_);
   for (std::int64_t row = 0; row < batch; ++row) {
-    append_window(
-        train(),
-        draw(seed, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(row), starts), out);
+    append_window(train(), draw_below(seed, step, row, starts), out);
   }
   return out;
 }

@@ -11,7 +11,7 @@ namespace hearth::tools {
 
 struct LossPoint {
   std::int64_t step = 0;
-  double loss = 0.0;  // nats per byte
+  double loss = 0.0;
 };
 
 // A constant to compare with, drawn as a dashed line.
@@ -22,6 +22,7 @@ struct LossBaseline {
 
 struct LossCurve {
   std::string title;
+  std::string unit;                 // of the losses
   std::vector<LossPoint> train;     // in the order of their steps
   std::vector<LossPoint> held_out;  // in the order of their steps
   std::vector<LossBaseline> baselines;

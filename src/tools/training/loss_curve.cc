@@ -1,4 +1,4 @@
-#include "tools/lm/loss_curve.h"
+#include "tools/training/loss_curve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -212,7 +212,7 @@ class Picture {
     text((kLeft + right) / 2, kHeight - 10, "name", "middle", "step");
     const std::string middle = pixel((kTop + bottom) / 2);
     out_ += "<text text-anchor=\"middle\" x=\"16\" y=\"" + middle +
-            "\" transform=\"rotate(-90 16 " + middle + ")\">nats per byte</text>\n";
+            "\" transform=\"rotate(-90 16 " + middle + ")\">" + escaped(curve_.unit) + "</text>\n";
   }
 
   void draw_band() {

@@ -1,4 +1,4 @@
-#include "tools/lm/progress.h"
+#include "tools/training/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -27,10 +27,10 @@ std::string bar(double done, int width) {
   return "[" + text + "] ";
 }
 
-std::string format_rate(double tokens_per_s) {
-  if (!(tokens_per_s >= 1000.0)) return decimal(tokens_per_s, 0) + " tok/s";
-  if (tokens_per_s < 1e6) return decimal(tokens_per_s / 1e3, 1) + "k tok/s";
-  return decimal(tokens_per_s / 1e6, 2) + "M tok/s";
+std::string format_rate(double rate, const std::string& unit) {
+  if (!(rate >= 1000.0)) return decimal(rate, 0) + " " + unit + "/s";
+  if (rate < 1e6) return decimal(rate / 1e3, 1) + "k " + unit + "/s";
+  return decimal(rate / 1e6, 2) + "M " + unit + "/s";
 }
 
 double steady_seconds() {
@@ -67,7 +67,8 @@ std::string progress_line(const TrainingStatus& status, std::optional<double> et
   std::string numbers = std::to_string(status.step) + "/" + std::to_string(status.total_steps) +
                         " loss " + decimal(status.loss, 3);
   if (status.held_out_loss) numbers += " held-out " + decimal(*status.held_out_loss, 3);
-  numbers += " " + format_rate(status.tokens_per_s) + " " + format_bytes(status.memory_bytes);
+  if (status.accuracy) numbers += " right " + decimal(100 * *status.accuracy, 1) + " %";
+  numbers += " " + format_rate(status.rate, status.unit) + " " + format_bytes(status.memory_bytes);
   if (eta_seconds) numbers += " eta " + format_duration(*eta_seconds);
 
   const int room = width - static_cast<int>(numbers.size()) - 9;  // "train " and "[] "

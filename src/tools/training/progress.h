@@ -15,9 +15,11 @@ namespace hearth::tools {
 struct TrainingStatus {
   std::int64_t step = 0;  // steps done
   std::int64_t total_steps = 0;
-  double loss = 0.0;  // nats per byte
+  double loss = 0.0;
   std::optional<double> held_out_loss;
-  double tokens_per_s = 0.0;
+  std::optional<double> accuracy;  // on held-out data, 0 to 1
+  double rate = 0.0;               // of `unit` in a second
+  const char* unit = "tok";
   std::uint64_t memory_bytes = 0;
 };
 

@@ -1,0 +1,35 @@
+// What the readers of untrusted bytes share: where errors are raised, and sizes that overflow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hearth/dtype.h"
+#include "hearth/error.h"
+#include "hearth/shape.h"
+
+namespace hearth::io {
+
+// Bytes of `shape` elements of `dtype`, or nothing when that overflows 63 bits.
+std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype);
+
+// Where errors of a file are raised; positions are in the file.
+class Blame {
+ public:
+  Blame(const char* format, const std::string& source) : format_(format), source_(source) {}
+
+  Error error(ErrorCode code, std::uint64_t position, const std::string& what) const {
+    return Error(code, std::string(format_) + ": " + source_ + ": " + what + "; at byte " +
+                           std::to_string(position));
+  }
+  [[noreturn]] void corrupt(std::uint64_t position, const std::string& what) const {
+    throw error(ErrorCode::corrupt_file, position, what);
+  }
+
+ private:
+  const char* format_;
+  const std::string& source_;
+};
+
+}  // namespace hearth::io

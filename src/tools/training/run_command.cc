@@ -1,0 +1,43 @@
+#include "tools/training/run_command.h"
+
+#include <optional>
+
+#include "hearth/runtime.h"
+#include "tools/output.h"
+#include "tools/profile_table.h"
+
+namespace hearth::tools {
+
+void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
+                     const std::string& samples) {
+  const std::int64_t most = std::int64_t{1} << 30;
+  command.option("--out", options.out, "Folder for checkpoint, config and loss curve")
+      .show_default();
+  command.option("--steps", options.steps, "Optimizer steps").range(1, most).show_default();
+  command.option("--seconds", options.seconds, "Train for this time instead").range(0.1, 1e9);
+  command.option("--batch", options.batch, samples + " in a step").range(1, most).show_default();
+  command.option("--dtype", flags.dtype, "What activations are computed in; f64: parameters, too")
+      .one_of({"f32", "bf16", "f64"})
+      .show_default();
+  command.option("--lr", options.learning_rate, "Highest learning rate")
+      .range(1e-12, 1e3)
+      .show_default();
+  command.option("--seed", options.seed, "Of all that is drawn").show_default();
+  command.option("--device", options.device, "See `hearth devices`");
+  command.option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
+      .range(1, most)
+      .show_default();
+  command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
+  command.flag("--profile", flags.profile,
+               "Say at the end what each kernel took; slows GPUs down, one kernel runs at a time");
+}
+
+void run_training(RunOptions& options, const RunFlags& flags, const std::function<void()>& train) {
+  options.dtype = dtype_from_name(flags.dtype);
+  std::optional<runtime::Profile> profile;
+  if (flags.profile) profile.emplace();
+  train();
+  if (profile) write_out(kernel_table(profile->kernels()));
+}
+
+}  // namespace hearth::tools

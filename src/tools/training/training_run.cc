@@ -1,0 +1,195 @@
+#include "tools/training/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "hearth/grad.h"
+#include "hearth/random.h"
+#include "hearth/runtime.h"
+#include "io/file.h"
+#include "runtime/trace/timeline.h"
+#include "tools/output.h"
+#include "tools/training/progress.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr double kGradientNorm = 1.0;
+
+Device default_device(const std::string& name) {
+  const Device device = name.empty() ? Device() : Device::named(name);
+  Device::set_default(device);
+  return device;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::io, folder + ": cannot make the folder; got " + error.message());
+  }
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(std::span<const std::uint8_t> bytes, std::uint64_t hash) {
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3u;
+  return hash;
+}
+
+TrainingRun::TrainingRun(const RunOptions& options)
+    : options_(options),
+      device_(default_device(options.device)),
+      optimizer_({.beta1 = 0.9,
+                  .beta2 = 0.98,
+                  .epsilon = 1e-8,
+                  .weight_decay = options.weight_decay,
+                  .decay_vectors = false}) {
+  seed(options.seed);
+}
+
+void TrainingRun::open(JsonObject settings, const std::string& config) {
+  const JsonObject shared = {
+      {"batch", options_.batch},
+      {"dtype", std::string(name(options_.dtype))},
+      {"lr", options_.learning_rate},
+      {"weight_decay", options_.weight_decay},
+      {"warm_up", options_.warm_up},
+      {"seed", options_.seed},
+      {"steps", options_.seconds > 0 ? 0 : options_.steps},
+      {"seconds", options_.seconds},
+  };
+  settings.insert(settings.end(), shared.begin(), shared.end());
+  settings_ = {json_text(settings), config};
+  make_folder(options_.out);
+  if (options_.fresh) {
+    std::error_code ignored;
+    std::filesystem::remove(checkpoint_path(options_.out), ignored);
+  }
+  if (has_checkpoint(options_.out)) {
+    state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
+    generator() = state_.generator;
+  }
+  io::replace_file(options_.out + "/config.json", config);
+}
+
+// With a budget of time: as many steps as fit at the pace so far.
+std::int64_t TrainingRun::planned_steps() const {
+  if (!(options_.seconds > 0)) return options_.steps;
+  if (state_.seconds >= options_.seconds) return state_.step;
+  if (state_.step == 0) return 1000;
+  const double left =
+      (options_.seconds - state_.seconds) * static_cast<double>(state_.step) / state_.seconds;
+  return state_.step + std::max<std::int64_t>(1, std::llround(left));
+}
+
+Array TrainingRun::train_step() {
+  const std::int64_t total = planned_steps();
+  const std::int64_t warm_up = std::min(options_.warm_up, total / 10);
+  const double rate = optim::linear_warm_up(
+      warm_up, optim::cosine(options_.learning_rate, total - warm_up))(state_.step);
+  const Array lost = loss(state_.step);
+  Gradients gradients = backward(lost);
+  optim::clip_by_norm(gradients, kGradientNorm);
+  optimizer_.step(trained(), std::move(gradients), rate);
+  return lost.detach();
+}
+
+// A time budget moves the total, so that multiples of a tenth of it would be met at random.
+bool TrainingRun::evaluation_is_due() {
+  if (options_.seconds > 0 && options_.evaluate_every == 0) {
+    const double tenth = options_.seconds / 10;
+    if (state_.seconds < tenth * static_cast<double>(tenths_ + 1)) return false;
+    tenths_ = static_cast<std::int64_t>(state_.seconds / tenth);
+    return true;
+  }
+  const std::int64_t every = options_.evaluate_every > 0
+                                 ? options_.evaluate_every
+                                 : std::max<std::int64_t>(1, planned_steps() / 10);
+  return state_.step % every == 0;
+}
+
+void TrainingRun::note_evaluation() {
+  if (!state_.held_out.empty() && state_.held_out.back().step == state_.step) return;
+  const Evaluation held_out = evaluate();
+  state_.held_out.push_back({state_.step, held_out.loss});
+  if (held_out.accuracy) state_.accuracy.push_back({state_.step, *held_out.accuracy});
+}
+
+void TrainingRun::save() {
+  state_.generator = generator();
+  save_checkpoint(options_.out, trained(), optimizer_, state_, settings_);
+}
+
+void TrainingRun::write_curve() const {
+  LossCurve curve;
+  curve.title = title();
+  curve.unit = units().loss;
+  if (!state_.accuracy.empty()) {
+    curve.title += ": " + decimal(100 * state_.accuracy.back().loss, 1) + " % right";
+  }
+  curve.train = state_.train;
+  curve.held_out = state_.held_out;
+  curve.baselines = baselines_;
+  write_loss_curve(options_.out + "/loss.svg", curve);
+}
+
+TrainingResult TrainingRun::run() {
+  Progress progress;
+  const std::int64_t first = state_.step;
+  const auto rate = [&] {
+    const auto done = static_cast<double>(units().a_step) * static_cast<double>(state_.step);
+    return state_.seconds > 0 ? done / state_.seconds : 0;
+  };
+  Statistics warm = statistics();
+  while (state_.step < planned_steps()) {
+    const double start = runtime::Timeline::now();
+    const Array loss = train_step();
+    const bool read = state_.step % kReadEvery == 0 || state_.step + 1 >= planned_steps();
+    const double value = read ? loss.item() : 0;
+    ++state_.step;
+    state_.seconds += runtime::Timeline::now() - start;
+    if (state_.step == first + 3) warm = statistics();
+    const std::int64_t total = planned_steps();
+    if (read) {
+      if (!std::isfinite(value)) {
+        throw Error(ErrorCode::invalid_argument, "train: the loss is no number any more at step " +
+                                                     std::to_string(state_.step) +
+                                                     "; a smaller --lr may help");
+      }
+      state_.train.push_back({state_.step, value});
+      TrainingStatus status;
+      status.step = state_.step;
+      status.total_steps = total;
+      status.loss = value;
+      if (!state_.held_out.empty()) status.held_out_loss = state_.held_out.back().loss;
+      if (!state_.accuracy.empty()) status.accuracy = state_.accuracy.back().loss;
+      status.rate = rate();
+      status.unit = units().rate;
+      status.memory_bytes = static_cast<std::uint64_t>(device_.memory().peak);
+      progress.update(status);
+    }
+    if (state_.step >= total) break;
+    if (evaluation_is_due()) note_evaluation();
+    if (state_.step % options_.checkpoint_every == 0) save();
+  }
+  note_evaluation();
+  progress.finish();
+  save();
+  write_curve();
+
+  TrainingResult result;
+  result.steps = state_.step;
+  result.held_out.loss = state_.held_out.back().loss;
+  if (!state_.accuracy.empty()) result.held_out.accuracy = state_.accuracy.back().loss;
+  result.rate = rate();
+  const Statistics last = statistics();
+  const auto hits = static_cast<double>(last.plan_hits - warm.plan_hits);
+  const auto misses = static_cast<double>(last.plan_misses - warm.plan_misses);
+  result.plan_hit_rate = hits + misses > 0 ? hits / (hits + misses) : 1;
+  return result;
+}
+
+}  // namespace hearth::tools

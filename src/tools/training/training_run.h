@@ -1,0 +1,115 @@
+// Training with checkpoints, evaluations and a progress line, whatever is trained.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "hearth/optim.h"
+#include "tools/training/checkpoint.h"
+#include "tools/training/loss_curve.h"
+
+namespace hearth::tools {
+
+// The loss is read once in this many steps: reading waits for the device.
+inline constexpr std::int64_t kReadEvery = 7;
+
+// What every run has.
+struct RunOptions {
+  std::string out;
+  std::int64_t steps = 1000;
+  double seconds = 0;  // > 0: a budget of time, which then decides when the rate has fallen to 0
+  std::int64_t batch = 8;
+  DType dtype = DType::f32;  // of activations; parameters are f32, or f64 with them
+  double learning_rate = 2e-3;
+  double weight_decay = 0.1;
+  std::int64_t warm_up = 50;  // steps
+  std::uint64_t seed = 0;
+  std::int64_t checkpoint_every = 200;  // steps
+  std::int64_t evaluate_every = 0;      // steps; 0: a tenth of them
+  bool fresh = false;                   // forget a checkpoint that is there
+  std::string device;                   // empty: the default
+};
+
+// Of held-out data.
+struct Evaluation {
+  double loss = 0;
+  std::optional<double> accuracy;  // 0 to 1, where there are classes
+};
+
+struct TrainingResult {
+  std::int64_t steps = 0;
+  Evaluation held_out;
+  double rate = 0;  // units in a second over the whole run, without evaluation, checkpoints
+  double plan_hit_rate = 0;  // after the third step of this process
+};
+
+// A run. With a fixed number of steps everything that is computed depends on the options and the
+// data alone, whether the run was stopped in between or not.
+class TrainingRun {
+ public:
+  virtual ~TrainingRun() = default;
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // Trains to the end, writes checkpoint and loss curve. Throws Error{invalid_argument} when the
+  // loss stops being a number.
+  TrainingResult run();
+
+  // Loss and accuracy over the held-out data.
+  virtual Evaluation evaluate() const = 0;
+
+  // Drawn into the loss curve of run() and of write_curve().
+  void add_baseline(const std::string& label, double loss) { baselines_.push_back({label, loss}); }
+  void write_curve() const;
+
+ protected:
+  // What is counted and measured.
+  struct Units {
+    const char* rate;     // short, for TrainingResult::rate
+    std::int64_t a_step;  // so many of those
+    const char* loss;     // of the losses
+  };
+
+  // Makes the device the default, and seeds the generator: what is drawn next are first weights.
+  explicit TrainingRun(const RunOptions& options);
+
+  // To be called once there is a model: makes the folder, goes on from a checkpoint of the same
+  // run. `settings` are those beyond RunOptions, `config` describes the model. Throws Error for
+  // what cannot be made or resumed.
+  void open(JsonObject settings, const std::string& config);
+
+  const RunOptions& run_options() const noexcept { return options_; }
+  Device device() const noexcept { return device_; }
+
+  // The loss of the batch of a step, counted from 0, with its gradients.
+  virtual Array loss(std::int64_t step) = 0;
+  virtual std::vector<hearth::Parameter> trained() = 0;
+  virtual Units units() const = 0;
+  // Of the loss curve.
+  virtual std::string title() const = 0;
+
+ private:
+  std::int64_t planned_steps() const;
+  Array train_step();
+  bool evaluation_is_due();
+  void note_evaluation();
+  void save();
+
+  RunOptions options_;
+  Device device_;
+  optim::AdamW optimizer_;
+  RunSettings settings_;
+  RunState state_;
+  std::int64_t tenths_ = 0;  // of a budget of time, at the last evaluation
+  std::vector<LossBaseline> baselines_;
+};
+
+// FNV-1a, to tell data apart; `hash` is that of what came before.
+std::uint64_t fingerprint(std::span<const std::uint8_t> bytes,
+                          std::uint64_t hash = 0xcbf29ce484222325u);
+
+}  // namespace hearth::tools
