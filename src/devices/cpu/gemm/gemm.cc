@@ -13,14 +13,13 @@
 namespace hearth::cpu {
 namespace {
 
-// Up to this many rows, a task packs the part of B that it needs, and uses it while it is cached.
-constexpr std::int64_t kLocalRows = 384;
 constexpr std::int64_t kLocalPanels = 2;
 // Most bytes of B that are packed at a time, and that a thread keeps afterwards.
 constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
 constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
 
 thread_local GemmScratch t_panels;  // packed B, filled for all tasks of a product
+thread_local GemmScratch t_tiles;   // packed A, likewise, in tiles
 thread_local GemmScratch t_rows;    // packed A of a task
 thread_local GemmScratch t_tile;    // sums, where C is narrower
 
@@ -94,7 +93,7 @@ class Product {
     const std::int64_t lanes = kernels_.lanes;
     direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
-    local_b_ = !direct_b_ && g_.m <= kLocalRows;
+    local_b_ = !direct_b_ && g_.m <= blocking_.local_rows;
     direct_a_ = std::is_same_v<S, X> && a_reads_well();
     panel_ = kernels_.vectors * lanes;
     height_ = groups_of(g_.k);
@@ -118,12 +117,16 @@ class Product {
         kPanelBytes / std::max<std::int64_t>(group * static_cast<std::int64_t>(sizeof(P)), 1), 1,
         groups);
     P* panels = t_panels.take<P>(at_once * group);
+    if (in_tiles() && !direct_a_ && padded_rows() * height_ <= kPanelBytes / 4) {
+      tiles_ = t_tiles.take<X>(padded_rows() * height_ * kGroup);
+    }
     for (std::int64_t first = 0; first < groups; first += at_once) {
       const std::int64_t some = std::min(at_once, groups - first);
       pack(threads, panels, first, some);
       run_tasks(threads, panels, first, some);
     }
     t_panels.trim(kKeepBytes);
+    t_tiles.trim(kKeepBytes);
   }
 
  private:
@@ -143,8 +146,10 @@ class Product {
   bool a_reads_well() const {
     if (in_tiles()) {
       // Rows of tiles that lie apart cost more than packing them once for a few panels.
-      return g_.a_col_stride == 1 && g_.n <= kLocalPanels * kernels_.vectors * kernels_.lanes &&
-             g_.m % blocking_.row_panel == 0 && g_.k % (kGroup * blocking_.group_unit) == 0;
+      const bool few = g_.m <= 4 * blocking_.row_panel ||
+                       g_.n <= kLocalPanels * kernels_.vectors * kernels_.lanes;
+      return few && g_.a_col_stride == 1 && g_.m % blocking_.row_panel == 0 &&
+             g_.k % (kGroup * blocking_.group_unit) == 0;
     }
     if (g_.a_col_stride == 1) return true;
     if (kGroup != 1) return false;
@@ -164,7 +169,7 @@ class Product {
     rows_ = even_part(g_.m, blocking_.task_rows, blocking_.row_unit);
     cols_ = even_part(g_.n, direct_a_ ? blocking_.task_cols : 2 * blocking_.task_cols, panel_);
     if (local_b_) {
-      rows_ = even_part(g_.m, kLocalRows, blocking_.row_unit);
+      rows_ = even_part(g_.m, blocking_.local_rows, blocking_.row_unit);
       cols_ = even_part(g_.n, 4 * blocking_.task_cols, panel_);
     }
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
@@ -172,6 +177,11 @@ class Product {
       return threads > 1 && tasks() < 4 * threads &&
              flops(g_) > 2 * kChunkFlops * static_cast<double>(tasks());
     };
+    const std::int64_t least_cols = std::max(panel_, blocking_.least_cols);
+    while (few() && cols_ > least_cols) cols_ = even_part(cols_, cols_ / 2, panel_);
+    while (few() && !local_b_ && blocking_.least_cols > 0 && rows_ > 2 * blocking_.row_unit) {
+      rows_ = even_part(rows_, rows_ / 2, blocking_.row_unit);
+    }
     while (few() && cols_ > panel_) cols_ = even_part(cols_, cols_ / 2, panel_);
     while (few() && rows_ > blocking_.row_unit) {
       // Here more rows of tasks mean packing B more often.
@@ -189,7 +199,9 @@ class Product {
   void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
     const std::int64_t slices = ceil_div(g_.k, kSlice);
     const auto* b = static_cast<const S*>(g_.b);
-    loop(threads, groups * slices, [&](std::int64_t chunk) {
+    const std::int64_t bands = tiles_ != nullptr && first == 0 ? ceil_div(g_.m, kBand) : 0;
+    loop(threads, groups * slices + bands, [&](std::int64_t chunk) {
+      if (chunk >= groups * slices) return pack_band((chunk - groups * slices) * kBand);
       const std::int64_t group = chunk / slices;
       const std::int64_t p = chunk % slices * kSlice;
       const std::int64_t j = (first + group) * cols_;
@@ -197,6 +209,23 @@ class Product {
                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
                          height_, 0, p / kGroup, panels + group * height_ * cols_);
     });
+  }
+
+  // Rows from i of A, into tiles: for each part of k all rows.
+  void pack_band(std::int64_t i) {
+    if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
+      const S* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride;
+      for (std::int64_t p = 0; p < g_.k; p += depth_) {
+        const std::int64_t some = std::min(depth_, g_.k - p);
+        kernels_.pack_tiles(a + p * g_.a_col_stride, g_.a_row_stride, g_.a_col_stride,
+                            std::min(kBand, g_.m - i), some,
+                            tiles_ + p * padded_rows() + i * groups_of(some) * kGroup);
+      }
+    }
+  }
+
+  std::int64_t padded_rows() const {
+    return ceil_div(g_.m, blocking_.row_panel) * blocking_.row_panel;
   }
 
   void run_tasks(int threads, const P* panels, std::int64_t first, std::int64_t groups) {
@@ -289,7 +318,11 @@ class Product {
       block.a_panel_stride = blocking_.row_panel * g_.a_row_stride;
       block.a_step = kGroup * blocking_.group_unit * g_.a_col_stride;
     } else if (in_tiles()) {
-      place_tiles(a, block);
+      if (tiles_ != nullptr) {
+        set_tiles(tiles_ + p * padded_rows() + i * groups_of(block.k) * kGroup, block);
+      } else {
+        place_tiles(a, block);
+      }
     } else if (g_.a_col_stride == 1) {
       const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
       X* rows = t_rows.take<X>(rows_ * stride);
@@ -315,20 +348,26 @@ class Product {
 
   void place_tiles(const S* a, GemmBlock<X, P, T>& block) {
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
-      const std::int64_t panel = blocking_.row_panel, wide = kGroup * blocking_.group_unit;
-      const std::int64_t across = ceil_div(block.k, wide) * wide;
-      X* const tiles = t_rows.take<X>(ceil_div(block.m, panel) * panel * across);
+      const std::int64_t panel = blocking_.row_panel;
+      X* const tiles =
+          t_rows.take<X>(ceil_div(block.m, panel) * panel * groups_of(block.k) * kGroup);
       kernels_.pack_tiles(a, g_.a_row_stride, g_.a_col_stride, block.m, block.k, tiles);
-      block.a = tiles;
-      block.a_packed = true;
-      block.a_row_stride = wide;
-      block.a_panel_stride = panel * across;
-      block.a_step = panel * wide;
+      set_tiles(tiles, block);
     }
+  }
+
+  void set_tiles(const X* tiles, GemmBlock<X, P, T>& block) const {
+    const std::int64_t panel = blocking_.row_panel, wide = kGroup * blocking_.group_unit;
+    block.a = tiles;
+    block.a_packed = true;
+    block.a_row_stride = wide;
+    block.a_panel_stride = panel * groups_of(block.k) * kGroup;
+    block.a_step = panel * wide;
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
+  static constexpr std::int64_t kBand = 32;   // rows of A, likewise
 
   How how_;
   const GemmArgs& g_;
@@ -336,6 +375,7 @@ class Product {
   const Kernels& kernels_;
   const GemmBlocking& blocking_;
   std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
+  X* tiles_ = nullptr;  // all of A, where it is packed once
   bool direct_a_ = false;
   bool direct_b_ = false;
   bool local_b_ = false;     // each task packs the part of B that it needs

@@ -22,6 +22,10 @@ struct GemmBlocking {
   // A task's part of C; its sums stay in a second-level cache.
   std::int64_t task_rows = 96;
   std::int64_t task_cols = 256;
+  // Up to this many rows, a task packs the part of B that it needs, and uses it while it is cached.
+  std::int64_t local_rows = 384;
+  // Tasks are not made narrower for more threads while they can be made lower.
+  std::int64_t least_cols = 0;
 };
 
 // A block of C = A * B whose operands are ready: A strided, B in panels.

@@ -20,7 +20,9 @@ constexpr GemmBlocking kTileBlocking = {.row_panel = kTileRows,
                                         .group_unit = kTilePairs,
                                         .depth_bytes = 1024,
                                         .task_rows = 256,
-                                        .task_cols = 256};
+                                        .task_cols = 256,
+                                        .local_rows = 128,
+                                        .least_cols = 128};
 
 template <class Tiles>
 Bf16Gemm gemm_in_tiles() {
