@@ -14,48 +14,11 @@
 #include "ops/quantization/codes.h"
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"
+#include "ops/quantization/words.h"
 
 namespace hearth {
 namespace quantization {
 namespace {
-
-// Kept with each array, so that reading it launches nothing else.
-Array shifts_of(const QuantScheme& scheme, Device device) {
-  const std::int64_t count = codes_per_word(scheme), bits = bits_of(scheme.value);
-  return count == 1 ? Array() : arange(0, bits * count, bits, DType::u32, device);
-}
-
-// Along the axis of a word's codes of a split array.
-Array split_shifts(const Array& shifts, const Split& split) {
-  Shape shape = Shape::filled(split.elements.rank(), 1);
-  shape[split.codes_axis] = shifts.size();
-  return reshape(shifts, shape);
-}
-
-// i32 codes, split, to the payload.
-Array packed(const Array& codes, const QuantScheme& scheme, const Shape& shape,
-             const Split& split) {
-  const DType dtype = payload_dtype(scheme);
-  const Shape words = payload_shape(scheme, shape);
-  if (split.codes_axis < 0) return cast(reshape(codes, words), dtype);
-  const std::int64_t mask = (std::int64_t{1} << bits_of(scheme.value)) - 1;
-  const Array fields = cast(bitwise_and(codes, mask), DType::u32);
-  const Array placed =
-      bitwise_left_shift(fields, split_shifts(shifts_of(scheme, codes.device()), split));
-  return cast(reshape(sum(placed, {split.codes_axis}), words), dtype);
-}
-
-// The payload to what its codes stand for, f32, split.
-Array unpacked(const QuantizedArray& x, const Split& split) {
-  Array codes = reshape(x.payload(), split.words);
-  if (split.codes_axis >= 0) {
-    if (codes.dtype() != DType::u32) codes = cast(codes, DType::u32);
-    codes = bitwise_right_shift(codes, split_shifts(x.shifts(), split));
-    const std::int64_t mask = (std::int64_t{1} << bits_of(x.scheme().value)) - 1;
-    codes = bitwise_and(codes, mask);
-  }
-  return decoded(cast(codes, DType::i32), x.scheme().value);
-}
 
 // The scales that elements are multiplied by. Those that need no more than a conversion are
 // converted beside each element, which saves a launch.
@@ -135,7 +98,7 @@ Array combined(const Array& stored, const Array& global, const QuantScheme& sche
 
 QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtype,
                            const Array& stored, const Array& global) {
-  const Split split = split_of(scheme, x.shape());
+  const Split split = split_of(scheme, x.shape(), x.device());
   // No device divides by less than a normal number for sure.
   const Array scales = split_scales(clamp_min(combined(stored, global, scheme), kLeastNormal),
                                     scheme, x.shape(), split);
@@ -240,7 +203,7 @@ Array dequantize(const QuantizedArray& x, DType dtype) try {
                                       ", expected a float dtype");
   }
   const NoGrad no_grad;
-  const quantization::Split split = quantization::split_of(x.scheme(), x.shape());
+  const quantization::Split split = quantization::split_of(x.scheme(), x.shape(), x.device());
   const Array scales = quantization::element_scales(x, split);
   const Array elements = cast(mul(quantization::unpacked(x, split), scales), dtype);
   return quantization::joined_elements(elements, x.shape(), split);
@@ -252,7 +215,7 @@ Array dequantize(const QuantizedArray& x) { return dequantize(x, x.dtype()); }
 Array quantized_values(const QuantizedArray& x) try {
   require_quantized("quantized_values", x);
   const NoGrad no_grad;
-  const quantization::Split split = quantization::split_of(x.scheme(), x.shape());
+  const quantization::Split split = quantization::split_of(x.scheme(), x.shape(), x.device());
   const bool is_float_code = quantization::is_float_code(x.scheme().value);
   const Array values =
       cast(quantization::unpacked(x, split), is_float_code ? DType::f32 : DType::i8);

@@ -4,9 +4,14 @@
 #include <vector>
 
 #include "hearth/ops.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::quantization {
 namespace {
+
+// So few that the host takes longer to begin an axis of them than to walk it; see
+// Split::opens_lines.
+constexpr std::int64_t kFewCodes = 2;
 
 struct SplitAxes {
   std::vector<std::int64_t> elements, words, scales;
@@ -106,7 +111,7 @@ QuantScheme fitting(QuantScheme scheme, int rank) {
   return scheme;
 }
 
-Split split_of(const QuantScheme& scheme, const Shape& shape) {
+Split split_of(const QuantScheme& scheme, const Shape& shape, Device device) {
   Split split;
   split.padded = solid_shape(shape);
   const int packed = packed_axis(scheme, split.padded.rank());
@@ -114,10 +119,13 @@ Split split_of(const QuantScheme& scheme, const Shape& shape) {
     split.padded[packed] = payload_shape(scheme, shape)[packed] * codes_per_word(scheme);
     check_shape("quantize", split.padded);
   }
-  SplitAxes axes = axes_of(scheme, split.padded, true, &split.codes_axis);
+  split.opens_lines = packed >= 0 && packed == split.padded.rank() - 1 &&
+                      codes_per_word(scheme) <= kFewCodes && device.impl().driver() == nullptr;
+  const QuantScheme as = split.opens_lines ? scheme.with_store(QuantStore::native()) : scheme;
+  SplitAxes axes = axes_of(as, split.padded, true, &split.codes_axis);
   if (axes.elements.size() > kMaxRank) {
     split.spreads_scales = true;
-    axes = axes_of(scheme, split.padded, false, &split.codes_axis);
+    axes = axes_of(as, split.padded, false, &split.codes_axis);
   }
   split.elements = Shape(axes.elements);
   split.words = Shape(axes.words);

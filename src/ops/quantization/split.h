@@ -29,10 +29,14 @@ struct Split {
   Shape words;          // the payload split: 1 along the codes of a word
   Shape scales;         // what broadcasts to `elements`
   int codes_axis = -1;  // of a word, in `elements`
+  // Words are taken apart line by line, in memory, before elements are split: `words` says nothing.
+  bool opens_lines = false;
   // Too many axes to split: scales are brought to each element before.
   bool spreads_scales = false;
 };
-Split split_of(const QuantScheme& scheme, const Shape& shape);
+// The host walks along the last axis: where that would be the two codes of a byte, lines are
+// opened.
+Split split_of(const QuantScheme& scheme, const Shape& shape, Device device);
 
 // scales_shape() scales as `scales` says.
 Array split_scales(const Array& scales, const QuantScheme& scheme, const Shape& shape,
