@@ -1,5 +1,5 @@
-// The kernels that sort, on the simulator, against the CPU's: lines of one element to lines that no
-// threadgroup holds, and which kernels did it.
+// The kernels that sort and select, on the simulator, against the CPU's: lines of one element to
+// lines that no threadgroup holds, and which kernels did it.
 #include <string>
 
 #include "check.h"
@@ -31,8 +31,14 @@ TEST(SortKernels, LinesInThreadgroups) {
     for (const DType dtype : {DType::f32, DType::i64}) {
       const std::int64_t rows = n < 100 ? 41 : 3;
       const Array x = random_array({rows, n}, dtype, -20, 20, ++seed);
-      expect_sorted(is_float(dtype) ? floor(x).eval() : x, 1, n % 2 == 0, "sort_block");
+      expect_sorted(is_float(dtype) ? floor(x).eval() : x, 1, n % 2 == 0,
+                    is_float(dtype) ? "sort_threads" : "sort_block");
     }
+  }
+  for (const DType dtype : {DType::bf16, DType::f16, DType::i16, DType::u8, DType::bool_}) {
+    const Array x = floor(random_array({3, 700}, DType::f32, 0, 9, 40));
+    expect_sorted(cast(x, dtype).eval(), 1, true, "sort_threads");
+    expect_sorted(cast(x, dtype).eval(), 0, false, "sort_threads");
   }
   expect_sorted(random_array({4096, 2}, DType::f32, -9, 9, 50), 0, false, "sort_block");
 }
@@ -44,6 +50,21 @@ TEST(SortKernels, LongerLines) {
                 "sort_line_keys");
   expect_sorted(random_array({300, 4100}, DType::u8, 0, 200, 63), 1, false, "sort_line_keys");
   expect_sorted(random_array({2, 2500}, DType::i64, -9e15, 9e15, 64), 1, false, "sort_next_keys");
+}
+
+TEST(SortKernels, LargestElementsWithoutASort) {
+  const auto expect_top = [](const Array& here, std::int64_t k, const char* kernel) {
+    const Array x = to_device(here, hearth::testing::kernel_device_under_test()).eval();
+    const auto expected = sort_with_indices(here, -1, true);
+    hearth::testing::expect_ran(kernel, [&] {
+      const auto top = topk_with_indices(x, k);
+      expect_close(top.first, narrow(expected.first, -1, 0, k).to_doubles(), 0, kernel);
+      EXPECT_EQ(top.second.to_doubles(), narrow(expected.second, -1, 0, k).to_doubles());
+    });
+  };
+  expect_top(random_array({3, 900}, DType::bf16, -9, 9, 70), 10, "topk_elements");
+  expect_top(zeros({2, 5000}, DType::f32), 40, "topk_elements");
+  expect_top(random_array({40000}, DType::f32, -9, 9, 71), 90, "topk_parts");
 }
 
 // Keys that several elements have, whose bits come from where they stood.

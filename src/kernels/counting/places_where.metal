@@ -60,7 +60,8 @@ void write_places(device const uchar* chosen, device const ulong* before, device
   uint all;
   uint at = sum_before(popcount(bits), all, sums, ctx);
   while (bits != 0u) {
-    staged[at++] = ushort(ctx.tid.x * kEach + ctz(bits));
+    uint lowest = 31u - clz(bits & (0u - bits));
+    staged[at++] = ushort(ctx.tid.x * kEach + lowest);
     bits &= bits - 1u;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);

@@ -2,6 +2,12 @@
 //
 // Places decide between equal keys, so the order does not depend on where the pairs were.
 
+HEARTH_INLINE uint of_lane_xor(uint value, ushort mask) { return simd_shuffle_xor(value, mask); }
+HEARTH_INLINE ulong of_lane_xor(ulong value, ushort mask) {
+  ulong high = ulong(simd_shuffle_xor(uint(value >> 32), mask));
+  return (high << 32) | ulong(simd_shuffle_xor(uint(value), mask));
+}
+
 // One pass at a distance of `step`, within runs of `size` that go up and down.
 template <typename K, typename P>
 inline void exchange_pairs(threadgroup K* keys, threadgroup P* places, uint pairs, uint width,

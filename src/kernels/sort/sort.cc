@@ -1,5 +1,5 @@
 // sort_with_indices: kernels/sort/sort.metal, and radix_sort.metal for lines that no threadgroup
-// holds. topk_with_indices: topk.metal. searchsorted: search.metal.
+// holds. topk_rows: topk.metal. searchsorted: search.metal.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -42,7 +42,7 @@ constexpr std::int64_t kMostSorted = std::int64_t{1} << 26;
 // Positions of radix sort have 32 bits.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 31;
 
-// What both implementations read and write.
+// What all implementations read and write.
 struct SortedLines {
   explicit SortedLines(const Signature& signature)
       : input(signature.inputs[0]),
@@ -144,6 +144,37 @@ Prepared prepare_block(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
+constexpr std::int64_t kHeld = 4;               // elements of a thread
+constexpr std::int64_t kMostSortThreads = 512;  // with the registers that all these take
+
+bool accepts_threads(const Signature& signature) {
+  const TensorSpec& input = signature.inputs[0];
+  return size_of(input.dtype) <= 4 && input.shape[axis_of(signature)] <= kHeld * kMostSortThreads;
+}
+
+// Words of a key and a position of 16 bits.
+Prepared prepare_threads(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  const SortedLines lines(signature);
+  if (lines.are_unwanted()) return prepared_steps(std::move(plan));
+  const auto width = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max(lines.length, kHeld))));
+  const std::int64_t places = std::max<std::int64_t>(width, kHeld * kThreads);
+  LineParams<kRuntimeRank> params = lines.params();
+  params.width_bits = std::countr_zero(static_cast<std::uint64_t>(width));
+  const std::int64_t groups = ceil_div(lines.count, places / width);
+  const bool is_wide = lines.key_bits > 16;
+  const std::string word = is_wide ? "ulong" : "uint";
+  plan->add_step(lines
+                     .results("sort_threads", {lines.memory, word},
+                              {is_wide ? "32" : "16", lines.rank}, [](KernelCall&) {})
+                     .constants(params)
+                     .threadgroup(word, "staged", kHeld * kMostSortThreads)
+                     .step(*plan, {static_cast<std::uint32_t>(groups)},
+                           {static_cast<std::uint32_t>(places / kHeld)}, kMostSortThreads));
+  return prepared_steps(std::move(plan));
+}
+
 bool accepts_radix(const Signature& signature) {
   return signature.inputs[0].shape[axis_of(signature)] < kMaxLength;
 }
@@ -199,6 +230,12 @@ Prepared prepare_radix(const Signature& signature) {
 constexpr std::uint32_t kEither = 0b11;
 
 constexpr Implementation kSortFamily[] = {
+    {.name = "threads",
+     .op = &defs::sort_with_indices_op,
+     .accepts = accepts_threads,
+     .prepare = prepare_threads,
+     .launch = launch_steps,
+     .may_omit = kEither},
     {.name = "block",
      .op = &defs::sort_with_indices_op,
      .accepts = accepts_block,
@@ -212,7 +249,7 @@ constexpr Implementation kSortFamily[] = {
      .launch = launch_steps,
      .may_omit = kEither},
     {.name = "threshold",
-     .op = &defs::topk_with_indices_op,
+     .op = &defs::topk_rows_op,
      .accepts = accepts_topk,
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_topk,

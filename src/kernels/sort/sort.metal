@@ -2,7 +2,8 @@
 //
 // Elements are read as the unsigned integers U of their size and become unsigned keys in whose
 // order they are. Lines that fit into threadgroup memory are sorted there by a bitonic network,
-// with positions that decide between equal keys, so it is stable; bound by threadgroup memory.
+// with positions that decide between equal keys, so it is stable; bound by threadgroup memory. Of
+// lines that the registers of a threadgroup hold, only what is far apart goes through that memory.
 // Longer lines are pairs of a key and a position, which radix_sort.metal sorts; here are the
 // launches before, between and after its own. Results have the bits of elements: what a key says
 // of them, or what stands where positions say.
@@ -84,6 +85,114 @@ void sort_block_indices(device const U* x, device I* indices, constant LineParam
                         threadgroup K* keys, threadgroup ushort* places, Ctx ctx) {
   sort_in_block<U, K, I, false, true, kRank>(x, (device U*)indices, indices, p, keys, places,
                                              kCount, ctx);
+}
+
+constexpr constant uint kHeld = 4u;  // neighbouring places of a thread
+
+template <typename W>
+HEARTH_INLINE void put_in_order(thread W& a, thread W& b, bool up) {
+  W low = metal::min(a, b), high = metal::max(a, b);
+  a = up ? low : high;
+  b = up ? high : low;
+}
+
+// Sorts runs of `width` of the words that all threads hold: neighbours within a thread by itself,
+// near ones between lanes, the others through `staged`, which has room for all.
+template <typename W>
+inline void sort_held(thread W* held, uint width, threadgroup W* staged, Ctx ctx) {
+  uint first = ctx.tid.x * kHeld;
+  for (uint size = 2u; size <= width; size *= 2u) {
+    uint falls = size & (width - 1u);
+    bool up = (first & falls) == 0u;
+    for (uint distance = size / 2u; distance > 0u; distance /= 2u) {
+      if (distance == 1u) {
+        put_in_order<W>(held[0], held[1], up);
+        put_in_order<W>(held[2], held[3], ((first + 2u) & falls) == 0u);
+      } else if (distance == 2u) {
+        put_in_order<W>(held[0], held[2], up);
+        put_in_order<W>(held[1], held[3], up);
+      } else {
+        bool takes_less = ((first & distance) == 0u) == up;
+        uint threads = distance / kHeld;
+        bool near = threads < 32u;
+        if (!near) {
+          threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+          for (uint e = 0u; e < kHeld; ++e) staged[e * ctx.ntid.x + ctx.tid.x] = held[e];
+          threadgroup_barrier(mem_flags::mem_threadgroup);
+        }
+#pragma unroll
+        for (uint e = 0u; e < kHeld; ++e) {
+          W other = near ? of_lane_xor(held[e], ushort(threads))
+                         : staged[e * ctx.ntid.x + (ctx.tid.x ^ threads)];
+          held[e] = takes_less ? metal::min(held[e], other) : metal::max(held[e], other);
+        }
+      }
+    }
+  }
+}
+
+// The same by words of a key above `kPlaceBits` bits of a place.
+template <typename U, typename W, typename I, uint kPlaceBits, bool kValues, bool kIndices,
+          int kRank>
+inline void sort_in_threads(device const U* x, device U* values, device I* indices,
+                            constant LineParams<kRank>& p, threadgroup W* staged, Ctx ctx) {
+  uint width = 1u << uint(p.width_bits), threads = width / kHeld;  // of a line
+  ulong lines = ulong(ctx.tg.x) * ((ctx.ntid.x * kHeld) >> uint(p.width_bits));
+  ulong line = lines + ctx.tid.x / threads;
+  W held[kHeld];
+  {
+    // Sorting does not care where elements begin: neighbours read neighbours.
+    bool here = line < ulong(p.count);
+    device const U* from = x + line_begin<kRank>(here ? line : 0, p);
+#pragma unroll
+    for (uint e = 0u; e < kHeld; ++e) {
+      uint at = e * threads + (ctx.tid.x & (threads - 1u));
+      held[e] = W(~W(0));
+      if (here && at < uint(p.length)) {
+        held[e] = (W(key_of<U>(from[long(at) * p.step], p.order)) << kPlaceBits) | W(at);
+      }
+    }
+  }
+  sort_held<W>(held, width, staged, ctx);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+  for (uint e = 0u; e < kHeld; ++e) staged[ctx.tid.x * kHeld + e] = held[e];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+  for (uint e = 0u; e < kHeld; ++e) {
+    uint i = e * ctx.ntid.x + ctx.tid.x;
+    uint at = i & (width - 1u);
+    line = lines + (i >> uint(p.width_bits));
+    if (line >= ulong(p.count) || at >= uint(p.length)) continue;
+    W word = staged[i];
+    uint place = uint(word) & ((1u << 16) - 1u);
+    long to = result_begin<kRank>(line, p) + long(at) * p.inner;
+    if (kValues) {
+      U value;
+      if (!has_element<U>(uint(word >> kPlaceBits), value, p.order)) {
+        value = x[line_begin<kRank>(line, p) + long(place) * p.step];
+      }
+      values[to] = value;
+    }
+    if (kIndices) indices[to] = I(place);
+  }
+}
+template <typename U, typename W, typename I, uint kPlaceBits, int kRank>
+void sort_threads(device const U* x, device U* values, device I* indices,
+                  constant LineParams<kRank>& p, threadgroup W* staged, Ctx ctx) {
+  sort_in_threads<U, W, I, kPlaceBits, true, true, kRank>(x, values, indices, p, staged, ctx);
+}
+template <typename U, typename W, uint kPlaceBits, int kRank>
+void sort_threads_values(device const U* x, device U* values, constant LineParams<kRank>& p,
+                         threadgroup W* staged, Ctx ctx) {
+  sort_in_threads<U, W, U, kPlaceBits, true, false, kRank>(x, values, values, p, staged, ctx);
+}
+template <typename U, typename W, typename I, uint kPlaceBits, int kRank>
+void sort_threads_indices(device const U* x, device I* indices, constant LineParams<kRank>& p,
+                          threadgroup W* staged, Ctx ctx) {
+  sort_in_threads<U, W, I, kPlaceBits, false, true, kRank>(x, (device U*)indices, indices, p,
+                                                           staged, ctx);
 }
 
 // The element at a position, which counts line by line.

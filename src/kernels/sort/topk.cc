@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastThreads = 64, kMostThreads = 512;
 constexpr std::int64_t kElementsOfThread = 16;
 // What a threadgroup reads is read again, and should be in a cache then; of each part there are far
 // fewer results than elements.
-constexpr std::int64_t kLeastPart = 1024, kMostPart = 8192, kElementsOfResult = 16;
+constexpr std::int64_t kLeastPart = 1024, kMostPart = 16384, kElementsOfResult = 16;
 // Room for what is collected, with least keys of few threads, and of many.
 constexpr std::int64_t kFewGroups = 64, kRoom = 256, kLargeRoom = 1024;
 constexpr std::int64_t kCounters = 259;
@@ -106,7 +106,8 @@ Prepared prepare_topk(const Signature& signature) {
   auto [least, from] = add_results(first.groups * k);
   first.add(*plan,
             KernelCall("sort/topk.metal", "topk_elements",
-                       {memory, key, std::to_string(first.room), rank})
+                       {memory, key, std::to_string(first.room),
+                        std::to_string(first.params.order.form), rank})
                 .read(memory, "x", x.argument)
                 .write(key, "least", least)
                 .write("uint", "from", from)

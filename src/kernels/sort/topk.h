@@ -1,4 +1,4 @@
-// topk_with_indices: kernels/sort/topk.metal.
+// topk_rows: kernels/sort/topk.metal.
 #pragma once
 
 #include "graph/implementation.h"

@@ -21,11 +21,6 @@ constexpr constant uint kDigit = 257u;
 constexpr constant uint kLeft = 258u;
 constexpr constant int kBytesAtOnce = 32;  // of keys that a thread loads before it looks at them
 
-HEARTH_INLINE uint of_lane_xor(uint value, ushort mask) { return simd_shuffle_xor(value, mask); }
-HEARTH_INLINE ulong of_lane_xor(ulong value, ushort mask) {
-  ulong high = ulong(simd_shuffle_xor(uint(value >> 32), mask));
-  return (high << 32) | ulong(simd_shuffle_xor(uint(value), mask));
-}
 HEARTH_INLINE uint counter(threadgroup atomic_uint* counters, uint i) {
   return atomic_load_explicit(&counters[i], memory_order_relaxed);
 }
@@ -37,7 +32,7 @@ HEARTH_INLINE uint count_one(threadgroup atomic_uint* counters, uint i) {
 }
 
 // Of all that this thread reads.
-template <typename U, typename K>
+template <typename U, typename K, int kForm>
 inline K least_key(device const U* x, uint length, constant KeyOrder& order, Ctx ctx) {
   const int kAtOnce = kBytesAtOnce / int(sizeof(K));
   K least = K(~K(0));
@@ -47,9 +42,10 @@ inline K least_key(device const U* x, uint length, constant KeyOrder& order, Ctx
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) loaded[u] = x[i + uint(u) * step];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) least = metal::min(least, K(key_of<U>(loaded[u], order)));
+    for (int u = 0; u < kAtOnce; ++u)
+      least = metal::min(least, K(key_as<U, kForm>(loaded[u], order)));
   }
-  for (; i < length; i += step) least = metal::min(least, K(key_of<U>(x[i], order)));
+  for (; i < length; i += step) least = metal::min(least, K(key_as<U, kForm>(x[i], order)));
   return least;
 }
 
@@ -63,7 +59,7 @@ HEARTH_INLINE void collect(K key, K most, uint i, uint room, threadgroup K* keys
   keys[at] = key;
   places[at] = i;
 }
-template <typename U, typename K>
+template <typename U, typename K, int kForm>
 inline void collect_all(device const U* x, uint length, K most, uint room, constant KeyOrder& order,
                         threadgroup K* keys, threadgroup uint* places,
                         threadgroup atomic_uint* counters, Ctx ctx) {
@@ -75,17 +71,17 @@ inline void collect_all(device const U* x, uint length, K most, uint room, const
     for (int u = 0; u < kAtOnce; ++u) loaded[u] = x[i + uint(u) * step];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      collect<K>(K(key_of<U>(loaded[u], order)), most, i + uint(u) * step, room, keys, places,
-                 counters);
+      collect<K>(K(key_as<U, kForm>(loaded[u], order)), most, i + uint(u) * step, room, keys,
+                 places, counters);
     }
   }
   for (; i < length; i += step) {
-    collect<K>(K(key_of<U>(x[i], order)), most, i, room, keys, places, counters);
+    collect<K>(K(key_as<U, kForm>(x[i], order)), most, i, room, keys, places, counters);
   }
 }
 
 // Collects exactly k, which there are.
-template <typename U, typename K>
+template <typename U, typename K, int kForm>
 inline void collect_by_digits(device const U* x, uint length, uint k, constant KeyOrder& order,
                               threadgroup K* keys, threadgroup uint* places,
                               threadgroup atomic_uint* counters, threadgroup uint* sums, Ctx ctx) {
@@ -95,7 +91,7 @@ inline void collect_by_digits(device const U* x, uint length, uint k, constant K
     for (uint bin = ctx.tid.x; bin < kBins; bin += ctx.ntid.x) set_counter(counters, bin, 0u);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = ctx.tid.x; i < length; i += ctx.ntid.x) {
-      K key = K(key_of<U>(x[i], order));
+      K key = K(key_as<U, kForm>(x[i], order));
       if ((key & mask) == known) count_one(counters, uint(key >> shift) & (kBins - 1u));
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -124,12 +120,13 @@ inline void collect_by_digits(device const U* x, uint length, uint k, constant K
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint below = k - left;
   if (known > K(0)) {
-    collect_all<U, K>(x, length, K(known - K(1)), below, order, keys, places, counters, ctx);
+    collect_all<U, K, kForm>(x, length, K(known - K(1)), below, order, keys, places, counters,
+                             ctx);
   }
   uint taken = 0u;
   for (uint first = 0u; first < length && taken < left; first += ctx.ntid.x) {
     uint i = first + ctx.tid.x;
-    bool equal = i < length && K(key_of<U>(x[i], order)) == known;
+    bool equal = i < length && K(key_as<U, kForm>(x[i], order)) == known;
     uint all;
     uint at = taken + sum_before(equal ? 1u : 0u, all, sums, ctx);
     if (equal && at < left) {
@@ -141,12 +138,12 @@ inline void collect_by_digits(device const U* x, uint length, uint k, constant K
 }
 
 // The k least of `length` elements, in order; where there are fewer, what follows has no place.
-template <typename U, typename K>
+template <typename U, typename K, int kForm>
 inline void least_in_order(device const U* x, uint length, constant LeastParams& p, uint room,
                            threadgroup K* keys, threadgroup uint* places,
                            threadgroup atomic_uint* counters, threadgroup uint* sums, Ctx ctx) {
   uint k = uint(p.k), shared = uint(p.shared), groups = ctx.ntid.x / shared;
-  K least = least_key<U, K>(x, length, p.order, ctx);
+  K least = least_key<U, K, kForm>(x, length, p.order, ctx);
   for (uint lanes = 1u; lanes < shared; lanes *= 2u) {
     least = metal::min(least, of_lane_xor(least, ushort(lanes)));
   }
@@ -160,12 +157,12 @@ inline void least_in_order(device const U* x, uint length, constant LeastParams&
   threadgroup_barrier(mem_flags::mem_threadgroup);
   K most = keys[k - 1u];
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  collect_all<U, K>(x, length, most, room, p.order, keys, places, counters, ctx);
+  collect_all<U, K, kForm>(x, length, most, room, p.order, keys, places, counters, ctx);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint found = counter(counters, kFound);
   if (found > room) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    collect_by_digits<U, K>(x, length, k, p.order, keys, places, counters, sums, ctx);
+    collect_by_digits<U, K, kForm>(x, length, k, p.order, keys, places, counters, sums, ctx);
     found = k;
   }
   uint width = 2u;
@@ -194,13 +191,13 @@ HEARTH_INLINE RowPart row_part(constant LeastParams& p, Ctx ctx) {
 }
 
 // Of elements: keys and places in their row.
-template <typename U, typename K, uint kRoom, int kRank>
+template <typename U, typename K, uint kRoom, int kForm, int kRank>
 void topk_elements(device const U* x, device K* least, device uint* from,
                    constant RowLeastParams<kRank>& p, threadgroup K* keys, threadgroup uint* places,
                    threadgroup atomic_uint* counters, threadgroup uint* sums, Ctx ctx) {
   RowPart part = row_part(p.least, ctx);
   x += offset_of<ulong, kRank>(part.row, p.x) + part.first;
-  least_in_order<U, K>(x, part.length, p.least, kRoom, keys, places, counters, sums, ctx);
+  least_in_order<U, K, kForm>(x, part.length, p.least, kRoom, keys, places, counters, sums, ctx);
   for (uint i = ctx.tid.x; i < uint(p.least.k); i += ctx.ntid.x) {
     ulong to = ulong(ctx.tg.x) * ulong(p.least.k) + i;
     least[to] = keys[i];
@@ -214,7 +211,8 @@ void topk_parts(device const K* x, device const uint* x_from, device K* least, d
                 threadgroup atomic_uint* counters, threadgroup uint* sums, Ctx ctx) {
   RowPart part = row_part(p, ctx);
   ulong begin = part.row * ulong(p.length) + ulong(part.first);
-  least_in_order<K, K>(x + begin, part.length, p, kRoom, keys, places, counters, sums, ctx);
+  least_in_order<K, K, kSortIntegers>(x + begin, part.length, p, kRoom, keys, places, counters,
+                                      sums, ctx);
   for (uint i = ctx.tid.x; i < uint(p.k); i += ctx.ntid.x) {
     ulong to = ulong(ctx.tg.x) * ulong(p.k) + i;
     least[to] = keys[i];

@@ -146,7 +146,6 @@ void scatter_add_rows(const Launch& launch) {
   const OffsetMap value_rows(shape, values.strides(), 0, axis);
   const OffsetMap out_rows(shape, output.strides(), 0, axis);
   for_chunks(index_rows.count(), 4 * n, [&](std::int64_t first, std::int64_t end) {
-    std::int64_t* const targets = scratch<std::int64_t>(0, std::min(n, kPiece));
     for (std::int64_t row = first; row < end; ++row) {
       E* const out = reinterpret_cast<E*>(output.data) + out_rows.at(row);
       Sum* sums;
@@ -158,13 +157,24 @@ void scatter_add_rows(const Launch& launch) {
       }
       for (std::int64_t begin = 0; begin < n; begin += kPiece) {
         const std::int64_t count = std::min(kPiece, n - begin);
-        load_indices(indices, index_rows.at(row) + begin * indices.stride(axis),
-                     indices.stride(axis), count, targets);
+        const std::int64_t index_step = indices.stride(axis);
+        const std::int64_t index_begin = index_rows.at(row) + begin * index_step;
         const Address from = values.at(value_rows.at(row) + begin * value_step);
-        const auto add_all = [&](const Sum* each, std::int64_t step) {
+        const auto add_at = [=](const Sum* each, std::int64_t step, const std::int64_t* targets,
+                                std::int64_t target_step) {
           for (std::int64_t i = 0; i < count; ++i) {
-            if (inside(targets[i], extent)) add_element(sums[targets[i]], each[i * step], is_or);
+            const std::int64_t target = targets[i * target_step];
+            if (inside(target, extent)) add_element(sums[target], each[i * step], is_or);
           }
+        };
+        const auto add_all = [&](const Sum* each, std::int64_t step) {
+          if (indices.dtype() == DType::i64) {
+            const Address at = indices.at(index_begin);
+            return add_at(each, step, reinterpret_cast<const std::int64_t*>(at), index_step);
+          }
+          std::int64_t* const targets = scratch<std::int64_t>(0, std::min(n, kPiece));
+          load_indices(indices, index_begin, index_step, count, targets);
+          add_at(each, step, targets, 1);
         };
         if constexpr (kHalf) {
           float* const each = scratch<float>(2, std::min(n, kPiece));
