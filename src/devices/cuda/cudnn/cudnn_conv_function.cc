@@ -13,27 +13,14 @@
 namespace hearth::cuda {
 namespace {
 
-// Of what either heuristics propose and the problem allows. Further ones are rarely fast.
+// Of what the heuristics propose. Further ones are rarely fast.
 constexpr std::size_t kMaxEngines = 8;
 // No further engine is made ready after this: some are compiled by the library.
 constexpr auto kMaking = std::chrono::milliseconds(300);
 
-// A proposal, by the heuristics that make it and its place in what they propose.
-struct Proposal {
-  const CudnnEngines* engines;
-  std::size_t at;
-  std::string name;  // "cudnn/a3"
-};
+constexpr std::string_view kEngineFamily = "cudnn/";
 
-void add_proposals(const CudnnEngines& engines, const char* family,
-                   std::vector<Proposal>* proposals) {
-  std::size_t added = 0;
-  for (std::size_t i = 0; i < engines.count() && added < kMaxEngines; ++i) {
-    if (!engines.is_wanted(i)) continue;
-    proposals->push_back({&engines, i, family + std::to_string(i)});
-    ++added;
-  }
-}
+std::string engine_name(std::size_t i) { return std::string(kEngineFamily) + std::to_string(i); }
 
 // The elements of the operands, in the order of the call.
 std::array<std::int64_t, 3> elements_of(const gpu::ConvProblem& p) {
@@ -107,25 +94,21 @@ void CudnnConvFunction::choose(void* workspace) const {
   const runtime::HostSpan span("choose convolution");
   const std::string problem = text();
   const CudnnGraph graph = conv_graph(library_.api(), problem_);
-  const auto proposed = [&](CudnnApi::HeuristicsMode mode) {
+  const CudnnEngines engines = [&] {
     const std::lock_guard lock(library_.lock());
-    return graph.engines(library_.handle(context().stream()), mode, problem_.workspace_bytes,
-                         notes_unwanted_by(problem_));
-  };
-  const CudnnEngines usual = proposed(CudnnApi::HeuristicsMode::a);
-  const CudnnEngines others = proposed(CudnnApi::HeuristicsMode::fallback);
-  std::vector<Proposal> proposals;
-  add_proposals(usual, "cudnn/a", &proposals);
-  add_proposals(others, "cudnn/fallback", &proposals);
+    return graph.engines(library_.handle(context().stream()), CudnnApi::HeuristicsMode::a,
+                         problem_.workspace_bytes, notes_unwanted_by(problem_));
+  }();
   std::vector<std::string> names;
-  for (const Proposal& each : proposals) names.push_back(each.name);
-  const auto plan = [&](std::size_t i) { return proposals[i].engines->plan(proposals[i].at); };
+  for (std::size_t i = 0; i < std::min(engines.count(), kMaxEngines); ++i) {
+    names.push_back(engine_name(i));
+  }
   if (names.size() < 2) return;
   std::vector<Plan> plans(names.size());
   const auto kept = tuner_.times("conv", problem, names, [&] {
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      if (std::chrono::steady_clock::now() - begin < kMaking) plans[i] = plan(i);
+      if (std::chrono::steady_clock::now() - begin < kMaking) plans[i] = engines.plan(i);
     }
     return seconds_of(plans, workspace);
   });
@@ -133,7 +116,7 @@ void CudnnConvFunction::choose(void* workspace) const {
   const auto chosen =
       static_cast<std::size_t>(std::find(names.begin(), names.end(), kept->chosen) - names.begin());
   if (chosen == names.size()) return;
-  if (plans[chosen] == nullptr) plans[chosen] = plan(chosen);
+  if (plans[chosen] == nullptr) plans[chosen] = engines.plan(chosen);
   if (plans[chosen] != nullptr) plan_ = std::move(plans[chosen]);
 }
 

@@ -273,13 +273,9 @@ void CudnnGraph::reshape(Value x, Value y) {
   operation.finalize();
 }
 
-bool CudnnEngines::is_wanted(std::size_t i) const {
-  return !has_note(*api_, configs_[i], unwanted_);
-}
-
 std::unique_ptr<const CudnnPlan> CudnnEngines::plan(std::size_t i) const {
   const CudnnDescriptor& config = configs_[i];
-  if (!is_wanted(i)) return nullptr;
+  if (has_note(*api_, config, unwanted_)) return nullptr;
   CudnnDescriptor plan(*api_, DescriptorType::execution_plan);
   plan.set(Attribute::execution_plan_handle, AttributeType::handle, handle_);
   plan.set(Attribute::execution_plan_engine_config, config);

@@ -70,10 +70,8 @@ class CudnnPlan {
 class CudnnEngines {
  public:
   std::size_t count() const noexcept { return configs_.size(); }
-  // Whether the engine of proposal i has no note that is unwanted.
-  bool is_wanted(std::size_t i) const;
-  // Null where that is not so, where this card does not support it, or where it takes more
-  // workspace.
+  // Null where this card does not support proposal i, where it takes more workspace, or where its
+  // engine has a note that is unwanted.
   std::unique_ptr<const CudnnPlan> plan(std::size_t i) const;
 
  private:
