@@ -25,6 +25,9 @@ constexpr std::int64_t kFewPoints = 1024;
 // Lines that are read or written side by side, where there is memory for them.
 constexpr std::int64_t kNeighbours = 8;
 
+// Positions of lines have 32 bits.
+constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
+
 enum class Transform { complex, real, real_inverse };
 
 // Lines that a step reads; strides are over the lines' shape.
@@ -235,6 +238,10 @@ class Steps {
                                          .in_scale = pass.in_scale,
                                          .out_part = pass.out_part,
                                          .out_scale = pass.out_scale,
+                                         .by_lines = divmod(group_lines),
+                                         .by_length = divmod(pass.points),
+                                         .by_pairs = divmod(pass.points / 2 + 1),
+                                         .by_split = divmod(pass.split),
                                          .whole = whole,
                                          .lines_together = (in ? 1 : 0) + (out ? 2 : 0),
                                          .re_step = source.re_step,
@@ -283,6 +290,10 @@ class Steps {
     return shape_.back() > 1 && lines < (step < 0 ? -step : step);
   }
 
+  static FftDivmod divmod(std::int64_t extent) {
+    const FastDivmod by = fast_divmod(extent);
+    return {by.magic, by.shift};
+  }
   static std::int64_t power_of_two(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
   }
@@ -326,7 +337,8 @@ bool accepts(const Signature& signature) {
   const std::int64_t n = shape[axis_of(signature)];
   if (element_count(shape) == 0) return method == Method::lines;
   const bool halved = transform != Transform::complex && n % 2 == 0;
-  return Length(halved ? n / 2 : n, Limits(*signature.device, dtype)).method == method;
+  const Length length(halved ? n / 2 : n, Limits(*signature.device, dtype));
+  return length.method == method && element_count(shape) / n < kMostLines / length.most_parts();
 }
 
 template <Transform transform>

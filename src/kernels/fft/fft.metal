@@ -19,11 +19,11 @@ struct FftComplex {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     FftPoint<typename D::value> x;
-    x.re = D::load(re[offset_of<ulong, kRank>(line, p.from_re) + long(k) * p.re_step]);
-    x.im = D::load(im[offset_of<ulong, kRank>(line, p.from_im) + long(k) * p.im_step]);
+    x.re = D::load(re[offset_of<uint, kRank>(line, p.from_re) + long(k) * p.re_step]);
+    x.im = D::load(im[offset_of<uint, kRank>(line, p.from_im) + long(k) * p.im_step]);
     return x;
   }
 };
@@ -31,10 +31,10 @@ struct FftReal {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     FftPoint<typename D::value> x;
-    x.re = D::load(re[offset_of<ulong, kRank>(line, p.from_re) + long(k) * p.re_step]);
+    x.re = D::load(re[offset_of<uint, kRank>(line, p.from_re) + long(k) * p.re_step]);
     x.im = 0;
     return x;
   }
@@ -44,7 +44,7 @@ struct FftMirrored {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     uint whole = uint(p.whole);
     bool beyond = k > whole / 2u;
@@ -62,7 +62,7 @@ struct FftHalved {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     typedef typename D::value V;
     uint whole = uint(p.whole);
@@ -97,7 +97,7 @@ struct FftChirped {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     FftPoint<typename D::value> zero;
     zero.re = zero.im = 0;
@@ -116,7 +116,7 @@ struct FftFilter {
   template <typename D, int kRank>
   static HEARTH_INLINE FftPoint<typename D::value> load(device const typename D::memory* re,
                                                         device const typename D::memory* im,
-                                                        ulong line, uint k,
+                                                        uint line, uint k,
                                                         constant FftParams<kRank>& p) {
     typedef typename D::value V;
     uint length = uint(p.length) * uint(p.split), t = k < length - k ? k : length - k;
@@ -188,8 +188,10 @@ struct FftLine {
 
 // Of `stride` transforms side by side, of length / stride points each: elements that are as far
 // apart as possible are transformed, and turned.
-template <typename V, int kRadix, int kHeld>
-HEARTH_INLINE void fft_stage(FftLine line, uint stride, threadgroup V* re, threadgroup V* im) {
+// Four turns are worked out, the others are products of two.
+template <typename V, int kRadix, int kHeld, int kFactor>
+HEARTH_INLINE void fft_stage(FftLine line, uint stride, uint bits, threadgroup V* re,
+                             threadgroup V* im) {
   uint count = line.length / kRadix, length = line.length / stride;
   V whole = V(length), part = V(1.0f) / whole;
   FftPoint<V> x[kHeld * kRadix];
@@ -209,15 +211,22 @@ HEARTH_INLINE void fft_stage(FftLine line, uint stride, threadgroup V* re, threa
   for (int h = 0; h < kHeld; ++h) {
     uint i = line.lane + uint(h) * line.lanes;
     if (!line.inside || i >= count) continue;
-    uint p = i / stride, to = line.first + p * kRadix * stride + (i - p * stride);
+    uint p = kFactor == 2 ? i >> bits : i / stride;
+    uint to = line.first + p * kRadix * stride + (i - p * stride);
     FftButterfly<V, kRadix>::run(x + h * kRadix);
+    if (stride != count) {
+      FftPoint<V> turn[8];
+#pragma unroll
+      for (int k = 1; k < kRadix; ++k) {
+        turn[k] = k <= 4 ? fft_root<V>(p * uint(k), whole, part) : fft_times(turn[4], turn[k - 4]);
+        x[h * kRadix + k] = fft_times(x[h * kRadix + k], turn[k]);
+      }
+    }
 #pragma unroll
     for (int k = 0; k < kRadix; ++k) {
-      FftPoint<V> y = x[h * kRadix + k];
-      if (k > 0 && stride != count) y = fft_times(y, fft_root<V>(p * uint(k), whole, part));
       uint at = fft_place(to + stride * uint(k));
-      re[at] = y.re;
-      im[at] = y.im;
+      re[at] = x[h * kRadix + k].re;
+      im[at] = x[h * kRadix + k].im;
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -227,30 +236,31 @@ HEARTH_INLINE void fft_stage(FftLine line, uint stride, threadgroup V* re, threa
 // registers than the one before.
 template <typename V, int kFactor>
 HEARTH_INLINE void fft_stages(FftLine line, ulong factors, threadgroup V* re, threadgroup V* im) {
-  for (uint stride = 1u; factors != 0u; factors >>= 4) {
+  for (uint stride = 1u, bits = 0u; factors != 0u; factors >>= 4) {
     uint factor = uint(factors & 15u);
     if (factor == 8u) {
-      fft_stage<V, 8, 1>(line, stride, re, im);
+      fft_stage<V, 8, 1, kFactor>(line, stride, bits, re, im);
     } else if (factor == 4u) {
-      fft_stage<V, 4, 2>(line, stride, re, im);
+      fft_stage<V, 4, 2, kFactor>(line, stride, bits, re, im);
     } else if (kFactor == 2 || factor == 2u) {
-      fft_stage<V, 2, 4>(line, stride, re, im);
+      fft_stage<V, 2, 4, kFactor>(line, stride, bits, re, im);
     } else if (factor == 3u) {
-      fft_stage<V, 3, 3>(line, stride, re, im);
+      fft_stage<V, 3, 3, kFactor>(line, stride, bits, re, im);
     } else if (kFactor == 5 || factor == 5u) {
-      fft_stage<V, 5, 2>(line, stride, re, im);
+      fft_stage<V, 5, 2, kFactor>(line, stride, bits, re, im);
     } else {
-      fft_stage<V, 7, 2>(line, stride, re, im);
+      fft_stage<V, 7, 2, kFactor>(line, stride, bits, re, im);
     }
     stride *= factor;
+    bits += factor == 8u ? 3u : factor / 2u;  // of powers of two
   }
 }
 
 // The lines of this threadgroup, and its thread's in the stages.
 template <int kRank>
 HEARTH_INLINE uint fft_lines_here(constant FftParams<kRank>& p, Ctx ctx, thread FftLine& line) {
-  ulong before = ulong(ctx.tg.x) * ulong(p.group_lines);
-  uint here = uint(metal::min(ulong(p.group_lines), ulong(p.lines) - before));
+  uint before = ctx.tg.x * uint(p.group_lines);
+  uint here = metal::min(uint(p.group_lines), uint(p.lines) - before);
   uint lanes = uint(p.line_threads), mine = ctx.tid.x / lanes;
   line.length = uint(p.length);
   line.lanes = lanes;
@@ -260,12 +270,32 @@ HEARTH_INLINE uint fft_lines_here(constant FftParams<kRank>& p, Ctx ctx, thread 
   return here;
 }
 
-// Point `e` of a threadgroup's, counted along lines or across them.
-HEARTH_INLINE void fft_point(uint e, uint here, uint length, bool across, thread uint& line,
+// Point `e` of a threadgroup's, counted along lines of `length` or across them. False beyond.
+template <int kRank>
+HEARTH_INLINE bool fft_point(uint e, uint here, uint length, constant FftDivmod& by_length,
+                             bool across, constant FftParams<kRank>& p, thread uint& line,
                              thread uint& i) {
-  uint part = across ? here : length, whole = e / part, rest = e - whole * part;
-  line = across ? rest : whole;
-  i = across ? whole : rest;
+  line = 0u;
+  i = e;
+  if (here > 1u) {
+    uint whole = across ? divided(e, uint(p.by_lines.magic), uint(p.by_lines.shift))
+                        : divided(e, uint(by_length.magic), uint(by_length.shift));
+    uint rest = e - whole * (across ? uint(p.group_lines) : length);
+    line = across ? rest : whole;
+    i = across ? whole : rest;
+  }
+  return line < here && i < length;
+}
+
+// The line of the operands that a line is part of, and which part.
+template <int kRank>
+HEARTH_INLINE uint fft_outer(uint line, constant FftParams<kRank>& p, thread uint& part) {
+  uint split = uint(p.split);
+  part = 0u;
+  if (split == 1u) return line;
+  uint outer = divided(line, uint(p.by_split.magic), uint(p.by_split.shift));
+  part = line - outer * split;
+  return outer;
 }
 
 template <typename D, typename Load, int kRank>
@@ -277,10 +307,9 @@ HEARTH_INLINE void fft_load(device const typename D::memory* re,
 #pragma unroll
   for (uint u = 0u; u < 8u; ++u) {
     uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
-    if (e >= here * length) continue;
-    fft_point(e, here, length, (p.lines_together & 1) != 0, mine, i);
-    ulong line = ulong(ctx.tg.x) * ulong(p.group_lines) + mine, outer = line / ulong(p.split);
-    uint part = uint(line - outer * ulong(p.split));
+    bool across = (p.lines_together & 1) != 0;
+    if (!fft_point(e, here, length, p.by_length, across, p, mine, i)) continue;
+    uint part, outer = fft_outer(ctx.tg.x * uint(p.group_lines) + mine, p, part);
     FftPoint<typename D::value> x = Load::template load<D, kRank>(
         re, im, outer, part * uint(p.in_part) + i * uint(p.in_scale), p);
     uint at = fft_place(mine * length + i);
@@ -300,16 +329,15 @@ HEARTH_INLINE void fft_store(device typename D::memory* to_re, device typename D
 #pragma unroll
   for (uint u = 0u; u < 8u; ++u) {
     uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
-    if (e >= here * length) continue;
-    fft_point(e, here, length, (p.lines_together & 2) != 0, mine, i);
-    ulong line = ulong(ctx.tg.x) * ulong(p.group_lines) + mine, outer = line / ulong(p.split);
-    uint part = uint(line - outer * ulong(p.split));
+    bool across = (p.lines_together & 2) != 0;
+    if (!fft_point(e, here, length, p.by_length, across, p, mine, i)) continue;
+    uint part, outer = fft_outer(ctx.tg.x * uint(p.group_lines) + mine, p, part);
     uint k = part * uint(p.out_part) + i * uint(p.out_scale), at = fft_place(mine * length + i);
     FftPoint<typename D::value> y;
     y.re = shared_re[at];
     y.im = shared_im[at];
     y = Store::template changed<typename D::value, kRank>(y, filter_re, filter_im, part, k, p);
-    long place = offset_of<ulong, kRank>(outer, p.to) + long(k) * p.out_step;
+    long place = offset_of<uint, kRank>(outer, p.to) + long(k) * p.out_step;
     if (k < uint(p.re_count)) to_re[place + p.out_re] = D::store(y.re);
     if (k < uint(p.im_count)) to_im[place + p.out_im] = D::store(y.im);
   }
@@ -385,9 +413,10 @@ void fft_real_lines(device const typename D::memory* re, device const typename D
   fft_load<D, FftComplex, kRank>(re, im, here, p, shared, shared_im, ctx);
   fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
   uint pairs = length / 2u + 1u;
-  for (uint e = ctx.tid.x; e < here * pairs; e += ctx.ntid.x) {
+  for (uint e = ctx.tid.x; e < uint(p.group_lines) * pairs; e += ctx.ntid.x) {
     uint mine, k;
-    fft_point(e, here, pairs, (p.lines_together & 2) != 0, mine, k);
+    bool across = (p.lines_together & 2) != 0;
+    if (!fft_point(e, here, pairs, p.by_pairs, across, p, mine, k)) continue;
     uint mirror = k == 0u ? 0u : length - k;
     uint first = fft_place(mine * length + k), second = fft_place(mine * length + mirror);
     Point a, b, low, high;
@@ -396,7 +425,7 @@ void fft_real_lines(device const typename D::memory* re, device const typename D
     b.re = shared[second];
     b.im = shared_im[second];
     fft_bins(a, b, k, length, low, high);
-    long to = offset_of<ulong, kRank>(ulong(ctx.tg.x) * ulong(p.group_lines) + mine, p.to);
+    long to = offset_of<uint, kRank>(ctx.tg.x * uint(p.group_lines) + mine, p.to);
     fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
     if (length - k == k) continue;
     fft_store_bin<D>(high, length - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
@@ -410,17 +439,17 @@ void fft_bins_of(device const typename D::memory* re, device const typename D::m
                  constant FftBinsParams<kRank>& p, Ctx ctx) {
   typedef FftPoint<typename D::value> Point;
   uint half = uint(p.half), pairs = half / 2u + 1u;
-  ulong at = ulong(ctx.tg.x) * ctx.ntid.x + ctx.tid.x, line = at / pairs;
-  if (line >= ulong(p.lines)) return;
-  uint k = uint(at - line * pairs);
-  ulong from = line * half, first = from + k, second = from + (k == 0u ? 0u : half - k);
+  ulong at = ulong(ctx.tg.x) * ctx.ntid.x + ctx.tid.x;
+  uint line = uint(at / pairs), k = uint(at - ulong(line) * pairs);
+  if (at / pairs >= ulong(p.lines)) return;
+  ulong from = ulong(line) * half, first = from + k, second = from + (k == 0u ? 0u : half - k);
   Point a, b, low, high;
   a.re = D::load(re[first]);
   a.im = D::load(im[first]);
   b.re = D::load(re[second]);
   b.im = D::load(im[second]);
   fft_bins(a, b, k, half, low, high);
-  long to = offset_of<ulong, kRank>(line, p.to);
+  long to = offset_of<uint, kRank>(line, p.to);
   fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
   if (half - k == k) return;
   fft_store_bin<D>(high, half - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);

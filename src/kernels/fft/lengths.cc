@@ -76,4 +76,8 @@ Length::Length(std::int64_t length, const Limits& limits) : points(length) {
   if (padded <= most * most) method = Method::convolution;
 }
 
+std::int64_t Length::most_parts() const {
+  return method == Method::convolution ? padded : std::max(rows, columns);
+}
+
 }  // namespace hearth::gpu::fourier

@@ -28,6 +28,8 @@ class Limits {
 
 struct Length {
   Length(std::int64_t length, const Limits& limits);
+  // Lines that a line is cut into, at most.
+  std::int64_t most_parts() const;
   std::int64_t points;
   Method method = Method::none;
   std::int64_t columns = 1, rows = 1;  // of passes: points = rows * columns, rows go first

@@ -3,6 +3,11 @@
 
 #include "kernels/blocks/params.h"
 
+// Of divided(): kernels/blocks/elements.h.
+struct FftDivmod {
+  long magic, shift;
+};
+
 // Transforms of lines. Line g is part g % split of line g / split of the operands: its element i is
 // element (g % split) * part + i * scale there.
 template <int kRank>
@@ -11,7 +16,8 @@ struct FftParams {
   long group_lines, line_threads;  // of a threadgroup, and of a line there
   long factors;                    // of the length: four bits each, the first ones lowest
   long split, in_part, in_scale, out_part, out_scale;
-  long whole;                        // elements of the operands' lines
+  FftDivmod by_lines, by_length, by_pairs, by_split;  // pairs of bins of real lines
+  long whole;                                         // elements of the operands' lines
   long lines_together;               // 1: threads read neighbouring lines; 2: write them
   long re_step, im_step, out_step;   // between elements of the operands' lines
   long out_re, out_im;               // where results begin after their pointers

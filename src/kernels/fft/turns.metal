@@ -82,7 +82,9 @@ HEARTH_INLINE FftPoint<V> fft_root(uint at, V n, V part) {
 // Of any n.
 template <typename V>
 HEARTH_INLINE FftPoint<V> fft_far_root(ulong at, ulong n) {
-  V part = V(1.0f) / V(n), quarter = metal::rint(V(4u * at) * part);
+  V part = V(1.0f) / V(n);
+  if (n <= (1u << 22)) return fft_root<V>(uint(at), V(n), part);
+  V quarter = metal::rint(V(4u * at) * part);
   long rest = long(4u * at) - long(quarter) * long(n);
   return fft_turned<V>(int(quarter), V(rest) * part);
 }
