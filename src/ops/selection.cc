@@ -64,7 +64,7 @@ Array composite(const Composite& c) {
 std::vector<SampleCase> samples() {
   std::vector<SampleCase> samples;
   const auto add = [&samples](std::int64_t size, std::int64_t count) {
-    samples.emplace_back().inputs = {{.shape = {size}, .dtype = kBool}};
+    samples.emplace_back().inputs = {{.shape = {size}}};
     samples.back().params.i64(count);
   };
   add(7, 3);
@@ -151,6 +151,7 @@ constinit const OpDef defs::places_where_op = {
     .infer = selection::infer,
     .composite = selection::composite,
     .differentiable = false,
+    .accepts_dtype = is_bool,
     .samples = selection::samples,
 };
 

@@ -24,9 +24,17 @@ namespace {
 using runtime::DeviceTraits;
 using runtime::KernelSource;
 
-// One of each size, signed and not. f64 is left out, which Metal has not.
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16,
-                             DType::i64, DType::u32, DType::i8};
+// One of each size, signed and not. f64 is left out, which Metal has not; truth values are for ops
+// that take nothing else.
+std::vector<DType> dtypes_of(const OpDef& op) {
+  std::vector<DType> dtypes;
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::i64, DType::u32, DType::i8}) {
+    if (op.accepts_dtype == nullptr || op.accepts_dtype(dtype)) dtypes.push_back(dtype);
+  }
+  if (dtypes.empty()) dtypes.push_back(DType::bool_);
+  return dtypes;
+}
 
 std::vector<DeviceTraits> kinds_of_device() {
   const DeviceTraits plain;
@@ -124,8 +132,7 @@ std::vector<Signature> signatures_of(const OpDef& op) {
   std::vector<Signature> all;
   for (SampleCase& sample : samples_of(op)) {
     const SampleCase& named = kept.emplace_back(std::move(sample));
-    for (const DType dtype : kDTypes) {
-      if (op.accepts_dtype != nullptr && !op.accepts_dtype(dtype)) continue;
+    for (const DType dtype : dtypes_of(op)) {
       try {
         all.push_back(sample_signature(op, named, dtype));
       } catch (const Error&) {

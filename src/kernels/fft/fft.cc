@@ -140,7 +140,7 @@ class Steps {
         .write(type_, "to_re", target.re)
         .write(type_, "to_im", target.im)
         .constants(FftBinsParams<kRuntimeRank>{.lines = lines_,
-                                               .half = half,
+                                               .points = half,
                                                .out_step = target.step,
                                                .re_count = target.re_count,
                                                .im_count = target.im_count,

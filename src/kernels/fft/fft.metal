@@ -381,11 +381,11 @@ template <typename V>
 HEARTH_INLINE void fft_bins(FftPoint<V> a, FftPoint<V> b, uint k, uint whole,
                             thread FftPoint<V>& low, thread FftPoint<V>& high) {
   FftPoint<V> even, odd;
-  V half = V(0.5f);
-  even.re = (a.re + b.re) * half;
-  even.im = (a.im - b.im) * half;
-  odd.re = (a.im + b.im) * half;
-  odd.im = (b.re - a.re) * half;
+  V scale = V(0.5f);
+  even.re = (a.re + b.re) * scale;
+  even.im = (a.im - b.im) * scale;
+  odd.re = (a.im + b.im) * scale;
+  odd.im = (b.re - a.re) * scale;
   odd = fft_times(odd, fft_far_root<V>(k, 2u * ulong(whole)));
   low.re = even.re + odd.re;
   low.im = k == 0u ? V(0.0f) : even.im + odd.im;
@@ -438,19 +438,20 @@ void fft_bins_of(device const typename D::memory* re, device const typename D::m
                  device typename D::memory* to_re, device typename D::memory* to_im,
                  constant FftBinsParams<kRank>& p, Ctx ctx) {
   typedef FftPoint<typename D::value> Point;
-  uint half = uint(p.half), pairs = half / 2u + 1u;
+  uint points = uint(p.points), pairs = points / 2u + 1u;
   ulong at = ulong(ctx.tg.x) * ctx.ntid.x + ctx.tid.x;
   uint line = uint(at / pairs), k = uint(at - ulong(line) * pairs);
   if (at / pairs >= ulong(p.lines)) return;
-  ulong from = ulong(line) * half, first = from + k, second = from + (k == 0u ? 0u : half - k);
+  ulong from = ulong(line) * points, first = from + k;
+  ulong second = from + (k == 0u ? 0u : points - k);
   Point a, b, low, high;
   a.re = D::load(re[first]);
   a.im = D::load(im[first]);
   b.re = D::load(re[second]);
   b.im = D::load(im[second]);
-  fft_bins(a, b, k, half, low, high);
+  fft_bins(a, b, k, points, low, high);
   long to = offset_of<uint, kRank>(line, p.to);
   fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
-  if (half - k == k) return;
-  fft_store_bin<D>(high, half - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
+  if (points - k == k) return;
+  fft_store_bin<D>(high, points - k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);
 }

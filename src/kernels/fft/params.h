@@ -25,10 +25,10 @@ struct FftParams {
   Axes<kRank> from_re, from_im, to;  // the operands' lines
 };
 
-// Of lines of `half` complex elements, [lines, half], the bins of real ones.
+// Of lines of `points` complex elements, [lines, points], the bins of real ones twice as long.
 template <int kRank>
 struct FftBinsParams {
-  long lines, half;
+  long lines, points;
   long out_step;
   long re_count, im_count;
   Axes<kRank> to;

@@ -212,18 +212,18 @@ struct FftButterfly<V, 4> {
 template <typename V>
 struct FftButterfly<V, 8> {
   static HEARTH_INLINE void run(thread FftPoint<V>* x) {
-    V half = FftConstants<V>::root_half();
+    V root = FftConstants<V>::root_half();
 #pragma unroll
     for (int i = 0; i < 4; ++i) FftButterfly<V, 2>::pair(x[i], x[i + 4]);
     FftPoint<V> y = x[5];
-    x[5].re = half * (y.re + y.im);
-    x[5].im = half * (y.im - y.re);
+    x[5].re = root * (y.re + y.im);
+    x[5].im = root * (y.im - y.re);
     y = x[6];
     x[6].re = y.im;
     x[6].im = -y.re;
     y = x[7];
-    x[7].re = half * (y.im - y.re);
-    x[7].im = -half * (y.re + y.im);
+    x[7].re = root * (y.im - y.re);
+    x[7].im = -root * (y.re + y.im);
     FftButterfly<V, 4>::run(x);
     FftButterfly<V, 4>::run(x + 4);
     // Even places from the first half, odd ones from the second.

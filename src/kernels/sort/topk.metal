@@ -120,8 +120,7 @@ inline void collect_by_digits(device const U* x, uint length, uint k, constant K
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint below = k - left;
   if (known > K(0)) {
-    collect_all<U, K, kForm>(x, length, K(known - K(1)), below, order, keys, places, counters,
-                             ctx);
+    collect_all<U, K, kForm>(x, length, K(known - K(1)), below, order, keys, places, counters, ctx);
   }
   uint taken = 0u;
   for (uint first = 0u; first < length && taken < left; first += ctx.ntid.x) {

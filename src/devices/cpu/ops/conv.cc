@@ -365,7 +365,7 @@ void launch_channels(const Launch& launch) {
 // ---- Tiles
 
 bool fits_tiles(const Signature& s) {
-  if (s.output.dtype != DType::bf16 || tile_gemm() == nullptr) return false;
+  if (s.output.dtype != DType::bf16) return false;
   const ConvProblem p = problem_of(s);
   return !p.is_pointwise() && ConvPlanes(p).fits();
 }
@@ -402,6 +402,7 @@ constexpr Implementation kImplementations[] = {
      .launch = launch_channels},
     {.name = "tiles",
      .op = &defs::conv_op,
+     .needs = [](const runtime::DeviceTraits&) { return tile_gemm() != nullptr; },
      .accepts = fits_tiles,
      .prepare = prepare_tiles,
      .launch = launch_tiles},

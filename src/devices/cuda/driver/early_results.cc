@@ -5,7 +5,7 @@
 namespace hearth::cuda {
 
 EarlyResults::~EarlyResults() {
-  if (!context_.drain()) return;
+  if (slots_[0].done == nullptr || !context_.drain()) return;
   try {
     const Context::Scope scope(context_, Context::Use::call);
     for (const Slot& slot : slots_) {
