@@ -7,7 +7,7 @@
 namespace hearth::gpu {
 
 runtime::LibraryCall conv_call(const ConvProblem& problem) {
-  using Kind = runtime::KernelParameter::Kind;
+  using Access = runtime::KernelParameter::Kind;
   constexpr const char* kNames[][4] = {{"conv", "x", "weight", "out"},
                                        {"conv_input_gradient", "grad", "weight", "out"},
                                        {"conv_weight_gradient", "x", "grad", "out"}};
@@ -18,10 +18,10 @@ runtime::LibraryCall conv_call(const ConvProblem& problem) {
   call.function = kConvFunction;
   call.name = "library_" + std::string(names[0]) + "_" +
               std::string(problem.tf32 != 0 ? "tf32" : name(dtype));
-  call.parameters = {{Kind::read, type, names[1]},
-                     {Kind::read, type, names[2]},
-                     {Kind::write, type, names[3]},
-                     {Kind::write, "uchar", "workspace"}};
+  call.parameters = {{Access::read, type, names[1]},
+                     {Access::read, type, names[2]},
+                     {Access::write, type, names[3]},
+                     {Access::write, "uchar", "workspace"}};
   call.problem = runtime::to_words(problem);
   return call;
 }
