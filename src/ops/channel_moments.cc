@@ -131,20 +131,31 @@ std::vector<Array> moments_composite(const Composite& c) {
   return {mean, div(sum_of_channels(square(centred(x, mean))), count_of(x.shape()))};
 }
 
-// What the gradients of mean and variance make of x; either may be undefined.
-Array moments_gradient(const Array& of_mean, const Array& of_variance, const Array& x,
-                       const Array& mean) {
-  const double share = 1 / std::max(count_of(x.shape()), 1.0);
-  Array dx;
-  if (of_variance.defined()) dx = mul(centred(x, mean), beside(mul(of_variance, 2 * share), x));
-  if (!of_mean.defined()) return dx;
-  const Array even = beside(mul(of_mean, share), x);
-  return dx.defined() ? add(dx, even) : expand(even, x.shape());
-}
+// What the gradients of mean and variance add to that of x, before anything of x's shape is
+// recorded: what belongs to channels is one region then. Either may be undefined.
+struct MomentsGradient {
+  MomentsGradient(const Array& of_mean, const Array& of_variance, const Shape& x) {
+    const double share = 1 / std::max(count_of(x), 1.0);
+    if (of_variance.defined()) slope = mul(of_variance, 2 * share);
+    if (of_mean.defined()) even = mul(of_mean, share);
+  }
+  // Added to `dx`, which may be undefined.
+  Array added(Array dx, const Array& x, const Array& mean) const {
+    if (slope.defined()) {
+      const Array part = mul(centred(x, mean), beside(slope, x));
+      dx = dx.defined() ? add(dx, part) : part;
+    }
+    if (!even.defined()) return dx;
+    const Array part = beside(even, x);
+    return dx.defined() ? add(dx, part) : expand(part, x.shape());
+  }
+
+  Array slope, even;
+};
 
 Grads moments_vjp(const Vjp& v) {
-  return grads(cast(moments_gradient(v.output_grad(0), v.output_grad(1), v.input(0), v.output(0)),
-                    v.dtype(0)));
+  const MomentsGradient moments(v.output_grad(0), v.output_grad(1), v.shape(0));
+  return grads(cast(moments.added(Array(), v.input(0), v.output(0)), v.dtype(0)));
 }
 
 std::vector<Array> sums_composite(const Composite& c) {
@@ -189,7 +200,7 @@ Grads batch_norm_vjp(const Vjp& v) {
   const Array& grad = v.output_grad(0);
   Array of_mean = v.output_grad(1), of_variance = v.output_grad(2);
   Grads all(static_cast<std::size_t>(v.input_count()));
-  Array dx;
+  Array factor;
   if (grad.defined()) {
     const std::vector<Array> sums =
         call_outputs(defs::channel_sums_op, kNoParams, {&grad, &x, &mean});
@@ -197,8 +208,7 @@ Grads batch_norm_vjp(const Vjp& v) {
     const Array product = mul(sums[1], scale);
     if (v.has(1) && v.needs(1)) all[1] = product;
     if (v.has(2) && v.needs(2)) all[2] = sums[0];
-    const Array factor = v.has(1) ? mul(scale, wide(v.input(1))) : scale;
-    dx = mul(wide(grad), beside(factor, x));
+    factor = v.has(1) ? mul(scale, wide(v.input(1))) : scale;
     // What reaches x by mean and variance, of which the latter has the factor 2.
     const Array by_mean = neg(mul(factor, sums[0]));
     const Array by_variance = mul(mul(factor, mul(scale, product)), -0.5);
@@ -206,8 +216,9 @@ Grads batch_norm_vjp(const Vjp& v) {
     of_variance = of_variance.defined() ? add(of_variance, by_variance) : by_variance;
   }
   if (!v.needs(0)) return all;
-  const Array rest = moments_gradient(of_mean, of_variance, x, mean);
-  all[0] = cast(dx.defined() ? add(dx, rest) : rest, v.dtype(0));
+  const MomentsGradient moments(of_mean, of_variance, x.shape());
+  const Array dx = grad.defined() ? mul(wide(grad), beside(factor, x)) : Array();
+  all[0] = cast(moments.added(dx, x, mean), v.dtype(0));
   return all;
 }
 

@@ -163,7 +163,7 @@ TEST_P(ChannelsLast, BatchNormReadsItsInputOncePerSum) {
   step();
   const Statistics count = testing::counted(step);
   EXPECT_EQ(count.copies, 0);
-  EXPECT_LE(count.dispatches, 9);
+  EXPECT_EQ(count.dispatches, 7);
 }
 
 // An image that is there row by row, and a weight that nothing computes: a copy each, once.
