@@ -1,5 +1,5 @@
-// Normalisation of channels, made of other ops: statistics are two passes over the values, the
-// variance of values that are centred, so that nothing cancels.
+// Normalisation of channels with statistics that are given or are those of groups, made of other
+// ops. That of a batch in training is an op: ops/channel_moments.cc.
 #include <algorithm>
 #include <string>
 
@@ -76,26 +76,6 @@ Array from_statistics(const char* op, const Array& centred, const Array& varianc
   return scaled(op, mul(centred, for_each_sample(factor, x)), Array(), bias, x);
 }
 
-Dims all_but_channels(const Array& x) {
-  Dims axes;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != 1) axes.push_back(i);
-  }
-  return axes;
-}
-
-// The mean of squares over all axes but that of channels. What a sample has of a channel lies
-// together: summed by itself it is one pass over the memory, in order.
-Array mean_of_squares(const Array& x) {
-  Dims places;
-  for (int i = 2; i < x.rank(); ++i) places.push_back(i);
-  Array sums = square(x);
-  const std::int64_t channels = x.shape()[1];
-  const std::int64_t count = channels == 0 ? 0 : x.size() / channels;
-  if (!places.empty()) sums = sum(sums, places, true);
-  return div(sum(sums, {0}, true), count);
-}
-
 // Of 16-bit floats: statistics and result each read x as it is, where layer_norm would read a copy
 // in f32 and store one.
 Array grouped_halves(const char* op, const Array& x, std::int64_t groups, const Array& weight,
@@ -147,20 +127,6 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance, const
                          epsilon, x);
 } catch (const Error& error) {
   throw_as("batch_norm", error);
-}
-
-std::tuple<Array, Array, Array> batch_norm_train(const Array& x, const Array& weight,
-                                                 const Array& bias, double epsilon) try {
-  require_channels("batch_norm_train", x, epsilon);
-  const Dims axes = all_but_channels(x);
-  const Array values = wide(x);
-  const Array mean = hearth::mean(values, axes, true);
-  const Array centred = sub(values, for_each_sample(mean, x));
-  const Array variance = mean_of_squares(centred);
-  return {from_statistics("batch_norm_train", centred, variance, weight, bias, epsilon, x),
-          squeeze(mean, axes), squeeze(variance, axes)};
-} catch (const Error& error) {
-  throw_as("batch_norm_train", error);
 }
 
 Array group_norm(const Array& x, std::int64_t groups, const Array& weight, const Array& bias,

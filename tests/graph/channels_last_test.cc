@@ -141,6 +141,31 @@ TEST_P(ChannelsLast, ANetworkTrainsWithoutCopiesAfterItsFirstStep) {
   }
 }
 
+// Batch norm in training, ReLU and an addition: a kernel for the statistics and one for the sums of
+// the gradient, a region over channels beside each, and three regions over x: what comes out, the
+// gradient behind the ReLU, that of x.
+TEST_P(ChannelsLast, BatchNormReadsItsInputOncePerSum) {
+  const Array image = to_device(random_array({2, 4, 8, 10}, DType::bf16), device_).eval();
+  const Array kernel = to_device(random_array({8, 4, 3, 3}, DType::bf16), device_).eval();
+  const Array x = conv(image, kernel, Array(), {.padding = {1}}).eval();
+  const Array weight = to_device(random_array({8}, DType::f32, 0.5, 1, 2), device_).eval();
+  const Array bias = to_device(random_array({8}, DType::f32, -1, 1, 3), device_).eval();
+  const Array other = relu(conv(image, kernel, Array(), {.padding = {1}})).eval();
+  const auto step = [&] {
+    const Array leaf = x.require_grad(), scale = weight.require_grad(), shift = bias.require_grad();
+    const Array y = relu(add(std::get<0>(batch_norm_train(leaf, scale, shift)), other)).eval();
+    const Gradients gradients = backward(sum(mul(y, other)));
+    Array dx = gradients.get(leaf), dscale = gradients.get(scale), dshift = gradients.get(shift);
+    submit();
+    EXPECT_TRUE(lies_channels_last(y));
+    EXPECT_TRUE(lies_channels_last(dx));
+  };
+  step();
+  const Statistics count = testing::counted(step);
+  EXPECT_EQ(count.copies, 0);
+  EXPECT_EQ(count.dispatches, 7);
+}
+
 // An image that is there row by row, and a weight that nothing computes: a copy each, once.
 TEST_P(ChannelsLast, WhatComesRowMajorIsCopiedOnce) {
   const Array x = to_device(random_array({2, 3, 5, 6}, DType::bf16), device_).eval();

@@ -336,11 +336,6 @@ const std::vector<FunctionCall>& function_calls() {
        "[channels] -> [batch, channels, ...]",
        {table, vector, vector, vector, vector},
        CALL(batch_norm(in[0], in[1], in[2], in[3], in[4]))},
-      {"batch_norm_train",
-       "x [batch, channels, ...], weight [channels], bias [channels] -> [batch, channels, ...], "
-       "[channels], [channels]",
-       {table, vector, vector},
-       CALL_OF_ALL(batch_norm_train(in[0], in[1], in[2]))},
       {"group_norm", kChannels, {table, vector, vector}, CALL(group_norm(in[0], 3, in[1], in[2]))},
       {"instance_norm",
        kChannels,
