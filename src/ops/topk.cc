@@ -97,10 +97,7 @@ std::vector<SampleCase> samples() {
 
 std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t k,
                              std::int64_t axis, DType dtype) try {
-  if (!x.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": no value; got an undefined array, expected one");
-  }
+  require_defined(function, x);
   const int at = normalize_axis(function, axis, x.rank()), last = x.rank() - 1;
   const Array lines = at == last ? x : swap_axes(x, at, last);
   std::vector<Array> results =

@@ -17,7 +17,6 @@ using Kind = runtime::KernelParameter::Kind;
 // A host that only submits must not fill the memory with queued work.
 constexpr std::size_t kLongQueue = 4096;
 constexpr std::int64_t kStagedBytes = std::int64_t{64} << 20;
-constexpr std::size_t kEarlyResults = 16;
 
 class SimFunction final : public runtime::Function {
  public:
@@ -271,7 +270,7 @@ void SimDriver::keep_early(std::int64_t batch, const runtime::Argument& result) 
   Early& early = early_.emplace_back(Early{batch, result, {}});
   std::memcpy(early.value.data(), real(result.address, result.bytes, "an early result"),
               static_cast<std::size_t>(result.bytes));
-  if (early_.size() > kEarlyResults) early_.pop_front();
+  if (early_.size() > runtime::kEarlyResults) early_.pop_front();
 }
 
 std::vector<double> SimDriver::time(std::span<const runtime::Command> commands) {

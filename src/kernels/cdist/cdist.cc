@@ -16,8 +16,6 @@ namespace hearth::gpu {
 
 namespace {
 
-constexpr std::int64_t kCdistTile = 64, kCdistPitch = 68;
-
 // The axes before the last two.
 struct CdistBatch {
   CdistBatch(const TensorSpec& a, const TensorSpec& b)
@@ -33,8 +31,10 @@ struct CdistBatch {
   Strides left, right;
 };
 
-// What the kernel sums: its kCdistSquares and so on.
-int cdist_sum(double p) { return p == 2 ? 0 : p == 1 ? 1 : std::isinf(p) ? 3 : 2; }
+int cdist_sum(double p) {
+  if (std::isinf(p)) return kCdistLargest;
+  return p == 2 ? kCdistSquares : p == 1 ? kCdistMagnitudes : kCdistPowers;
+}
 
 std::int64_t cdist_tiles(const Signature& signature) {
   const Shape& shape = signature.output.shape;

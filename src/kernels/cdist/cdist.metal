@@ -13,9 +13,7 @@
 #include "kernels/cdist/params.h"
 #include "kernels/formulas/formulas.h"
 
-enum { kCdistTile = 64, kCdistPitch = 68, kCdistThreads = 256, kCdistTogether = 4 };
-// What is summed.
-enum { kCdistSquares, kCdistMagnitudes, kCdistPowers, kCdistLargest };
+enum { kCdistThreads = 256, kCdistTogether = 4 };
 
 // Four values of threadgroup memory.
 HEARTH_INLINE void load_four(thread float* to, threadgroup const float* from) {

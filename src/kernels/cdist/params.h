@@ -3,6 +3,10 @@
 
 #include "kernels/blocks/params.h"
 
+enum { kCdistTile = 64, kCdistPitch = 68 };
+// What is summed.
+enum { kCdistSquares, kCdistMagnitudes, kCdistPowers, kCdistLargest };
+
 // Of cdist(); the axes are those of the batch.
 template <int kRank>
 struct CdistParams {

@@ -25,7 +25,7 @@ void append_bytes(std::vector<std::byte>& bytes, const Array& x) {
 }
 
 // The packed axis in the place of the last, or back.
-Array outermost_lines(const Array& payload, const QuantScheme& scheme) {
+Array swap_packed_axis(const Array& payload, const QuantScheme& scheme) {
   const int packed = packed_axis(scheme, payload.rank());
   return packed < 0 ? payload : swap_axes(payload, packed, -1);
 }
@@ -39,7 +39,7 @@ std::vector<std::byte> to_bytes(const QuantizedArray& x) try {
   quantization::require_quantized("to_bytes", x);
   x.eval();
   std::vector<std::byte> bytes;
-  quantization::append_bytes(bytes, quantization::outermost_lines(x.payload(), x.scheme()));
+  quantization::append_bytes(bytes, quantization::swap_packed_axis(x.payload(), x.scheme()));
   quantization::append_bytes(bytes, x.scales());
   quantization::append_bytes(bytes, x.global());
   return bytes;
@@ -69,7 +69,7 @@ QuantizedArray quantized_from_bytes(std::span<const std::byte> bytes, const Quan
   return {scheme,
           shape,
           dtype,
-          quantization::outermost_lines(payload, scheme),
+          quantization::swap_packed_axis(payload, scheme),
           Array::from_bytes(end.first(scales), scale_dtype, grid, device),
           global != 0 ? Array::from_bytes(end.last(global), DType::f32, {1}, device) : Array()};
 } catch (const Error& error) {

@@ -75,6 +75,7 @@ struct Command {
   Argument early = {};
 };
 inline constexpr std::int64_t kEarlyBytes = 8;
+inline constexpr std::size_t kEarlyResults = 16;  // that a driver keeps, the last ones
 
 // Commands in a form that the API runs again at little cost.
 class Executable {

@@ -14,7 +14,7 @@
 
 namespace hearth::tools {
 
-// The loss is read once in this many steps: reading waits for the device.
+// The loss is read once in this many steps: reading waits for the step's loss.
 inline constexpr std::int64_t kReadEvery = 7;
 
 // What every run has.

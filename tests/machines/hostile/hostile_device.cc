@@ -14,6 +14,7 @@
 #include "graph/implementation.h"
 #include "graph/op_def.h"
 #include "machines/hostile/address_space.h"
+#include "runtime/commands/driver.h"
 #include "runtime/memory/buffer_pool.h"
 
 namespace hearth::hostile {
@@ -270,18 +271,18 @@ class HostileDevice final : public DeviceImpl {
     std::int64_t plan, task;
     Address source;
     std::int64_t bytes;
-    std::shared_ptr<std::array<std::byte, 8>> value;
+    std::shared_ptr<std::array<std::byte, runtime::kEarlyBytes>> value;
   };
 
   void keep_early(const Launch& launch) {
     const Address source = launch.operands[launch.early];
     const std::int64_t bytes = launch.early_bytes;
-    auto value = std::make_shared<std::array<std::byte, 8>>();
+    auto value = std::make_shared<std::array<std::byte, runtime::kEarlyBytes>>();
     queue_.push([at = real(source), bytes, value] {
       std::memcpy(value->data(), at, static_cast<std::size_t>(bytes));
     });
     early_.push_back({plans_ + 1, queue_.pushed(), source, bytes, std::move(value)});
-    if (early_.size() > 16) early_.pop_front();
+    if (early_.size() > runtime::kEarlyResults) early_.pop_front();
   }
 
   // Reserved when first used: programs that never touch the device pay nothing.

@@ -104,11 +104,15 @@ void CudnnConvFunction::choose(void* workspace) const {
     names.push_back(engine_name(i));
   }
   if (names.size() < 2) return;
+  const auto plan_of = [&](std::size_t engine) {
+    const std::lock_guard lock(library_.lock());
+    return engines.plan(engine);
+  };
   std::vector<Plan> plans(names.size());
   const auto kept = tuner_.times("conv", problem, names, [&] {
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      if (std::chrono::steady_clock::now() - begin < kMaking) plans[i] = engines.plan(i);
+      if (std::chrono::steady_clock::now() - begin < kMaking) plans[i] = plan_of(i);
     }
     return seconds_of(plans, workspace);
   });
@@ -116,7 +120,7 @@ void CudnnConvFunction::choose(void* workspace) const {
   const auto chosen =
       static_cast<std::size_t>(std::find(names.begin(), names.end(), kept->chosen) - names.begin());
   if (chosen == names.size()) return;
-  if (plans[chosen] == nullptr) plans[chosen] = engines.plan(chosen);
+  if (plans[chosen] == nullptr) plans[chosen] = plan_of(chosen);
   if (plans[chosen] != nullptr) plan_ = std::move(plans[chosen]);
 }
 

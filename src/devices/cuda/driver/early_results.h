@@ -39,7 +39,7 @@ class EarlyResults {
 
   Context& context_;
   std::byte* memory_ = nullptr;
-  std::array<Slot, 16> slots_;
+  std::array<Slot, runtime::kEarlyResults> slots_;
   std::size_t next_ = 0;
 };
 
