@@ -20,7 +20,9 @@ namespace {
 
 constexpr const char* kFile = "channels/channels.metal";
 constexpr std::int64_t kCombineThreads = 512;
+constexpr std::int64_t kCombineChannels = 8;
 constexpr std::int64_t kPartValues = 3;  // elements of a ChannelPart
+constexpr std::int64_t kWidePacket = 8;  // elements: their sums take most of the registers
 // Units that a thread has at least, in turns of what it loads at once.
 constexpr std::int64_t kMinTurns = 2;
 
@@ -94,7 +96,7 @@ class Call {
   // Units that a thread loads at once: few enough for its registers.
   static std::int64_t unroll(std::int64_t unit) {
     if (unit == 1) return 8;
-    return kMoments ? 4 : 2;
+    return kMoments && unit < kWidePacket ? 4 : 2;
   }
   // Elements of a channel that a threadgroup has: half of the threads that a device runs at a time
   // are busy, as many as have the registers.
@@ -160,10 +162,11 @@ class Call {
         .constants(ChannelCombineParams{
             .channels = channels_, .chunks = chunks_, .count = count_, .chunk = chunk_})
         .threadgroup(sum_, "shared", kPartValues * kCombineThreads);
-    const std::int64_t rows = std::min<std::int64_t>(
-        floor_power_of_two(std::max<std::int64_t>(chunks_, 1)), kCombineThreads / kSimdWidth);
-    plan_->add_step(call.step(*plan_, {static_cast<std::uint32_t>(ceil_div(channels_, kSimdWidth))},
-                              {static_cast<std::uint32_t>(rows * kSimdWidth)}, kCombineThreads));
+    const std::int64_t threads =
+        std::clamp(kCombineChannels * floor_power_of_two(chunks_), kSimdWidth, kCombineThreads);
+    plan_->add_step(call.step(*plan_,
+                              {static_cast<std::uint32_t>(ceil_div(channels_, kCombineChannels))},
+                              {static_cast<std::uint32_t>(threads)}, kCombineThreads));
   }
 
   const Signature& signature_;

@@ -239,18 +239,18 @@ void channel_sums(device const typename D::memory* g, device const typename D::m
   write_parts<D, false, kInnermost, kUnit, kUnroll>(g, x, origin, partial, p, shared, ctx);
 }
 
-// The chunks of a channel; true for the threads that have them. A threadgroup joins those of 32
-// channels; `shared` has 3 elements for each thread.
+// The chunks of a channel; true for the threads that have them. A threadgroup joins those of 8
+// channels, a sector of memory; `shared` has 3 elements for each thread.
 template <bool kMoments, typename V>
 HEARTH_INLINE bool joined_chunks(device const V* partial, constant ChannelCombineParams& p,
                                  threadgroup V* shared, Ctx ctx, thread long& channel,
                                  thread ChannelPart<V>& whole) {
-  channel = long(ctx.tg.x) * 32 + long(ctx.lane);
-  uint chunks = uint(p.chunks), threads = ctx.ntid.x;
+  channel = long(ctx.tg.x) * 8 + long(ctx.tid.x & 7u);
+  uint chunks = uint(p.chunks), threads = ctx.ntid.x, down = ctx.tid.x >> 3u, high = threads >> 3u;
   whole = no_part<V>();
   if (channel < p.channels) {
-#pragma unroll 8
-    for (uint chunk = ctx.sg; chunk < chunks; chunk += ctx.nsg) {
+#pragma unroll 4
+    for (uint chunk = down; chunk < chunks; chunk += high) {
       long left = p.count - long(chunk) * p.chunk;
       ChannelPart<V> part;
       part.count = V(uint(left < p.chunk ? left : p.chunk));
@@ -260,12 +260,14 @@ HEARTH_INLINE bool joined_chunks(device const V* partial, constant ChannelCombin
     }
   }
   put_part(shared, ctx.tid.x, threads, whole);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (ctx.sg != 0u || channel >= p.channels) return false;
-  for (uint i = 1; i < ctx.nsg; ++i) {
-    whole = joined_parts<kMoments>(whole, part_at(shared, 32u * i + ctx.lane, threads));
+  for (uint left = high / 2u; left > 0u; left /= 2u) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (down < left) {
+      whole = joined_parts<kMoments>(whole, part_at(shared, ctx.tid.x + 8u * left, threads));
+      put_part(shared, ctx.tid.x, threads, whole);
+    }
   }
-  return true;
+  return down == 0u && channel < p.channels;
 }
 
 template <typename V>
