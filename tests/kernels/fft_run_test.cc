@@ -88,10 +88,12 @@ TEST(FftKernels, LongLinesInPasses) {
 }
 
 TEST(FftKernels, OtherLengthsAreConvolutions) {
-  for (const std::int64_t n : {11, 13, 17, 22, 26, 34, 121, 143, 509, 514, 1009, 4093}) {
-    expect_transforms(n, n % 3 == 0 ? 0 : 1, DType::f32, "fft_filtered");
+  for (const std::int64_t n : {11, 13, 17, 22, 26, 34, 121, 143, 509, 514, 1009}) {
+    expect_transforms(n, n % 3 == 0 ? 0 : 1, DType::f32, "fft_convolved");
   }
-  expect_transforms(509, 1, DType::f64, "fft_filtered");
+  expect_transforms(509, 1, DType::f64, "fft_convolved");
+  expect_transforms(509, 0, DType::f64, "fft_convolved");
+  expect_transforms(4093, 1, DType::f32, "fft_lines");  // one launch or more
   expect_transforms(70001, 1, DType::f32, "fft_filtered");
 }
 

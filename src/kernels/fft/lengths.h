@@ -38,7 +38,12 @@ struct Length {
 
 // The kind of kernel that has the stages of a length, as its text says; 0 where none has.
 int factor_of(std::int64_t length);
-// The stages of a length that a threadgroup holds, as FftParams has them.
+// The stages of a length that a threadgroup holds, as FftParams has them. Where it has two factors
+// of 8 they come first and last.
 std::int64_t stages_of(std::int64_t length);
+// Whether these are stages of powers of two from 8 to 8.
+bool has_outer_eights(std::int64_t length);
+// Words of threadgroup memory for so many points, with their roots of unity.
+std::int64_t memory_words(std::int64_t points);
 
 }  // namespace hearth::gpu::fourier
