@@ -338,6 +338,9 @@ HEARTH_INLINE void fft_transform(FftLine line, ulong factors, FftShared<V> share
                                  thread FftPoint<V>* x) {
   fft_first_stage<V, kHeld>(line, shared, x);
   fft_stages<V, 2, kHeld>(line, factors >> kFftFactorBits, uint(kHeld), 1u, shared);
+  // Set by all threads: registers then hold nothing through the stages between.
+#pragma unroll
+  for (int j = 0; j < kHeld; ++j) x[j].re = x[j].im = 0;
   if (line.inside) fft_take<V, kHeld>(line, line.lane, shared, x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   FftButterfly<V, kHeld>::run(x);
