@@ -40,7 +40,7 @@ GROUPS = [
     "^pool/",
     "^training/",
 ]
-PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
+PEER_SECONDS = 0.15  # at most, for a row of the peers, before Hearth and again after it
 SLOW = 0.5  # seconds of a run beyond which few are made
 TRAINING_TARGET = 2.0  # times the tokens per second of PyTorch
 
@@ -506,7 +506,7 @@ def combine(row, contestants):
         peer["times_better"] = ours / theirs if contestant.rate else theirs / ours
         row["peers"][contestant.peer] = peer
     judges = [peer for name, peer in row["peers"].items() if name.startswith("torch")]
-    if row["peer_target"] is not None and judges:
+    if row.get("peer_target") is not None and judges:
         row["ok"] = min(peer["times_better"] for peer in judges) >= row["peer_target"]
     if row["row"].startswith("training/") and judges:
         row["target"] = f">= {TRAINING_TARGET:g}x PyTorch"
@@ -589,6 +589,7 @@ def main():
     if not os.access(options.hearth, os.X_OK):
         sys.exit(f"peers: {options.hearth} is missing; build it first (make release)")
     wanted = re.compile(options.rows)
+    peer_seconds = min(PEER_SECONDS, options.seconds or PEER_SECONDS)
 
     listed = subprocess.run([options.hearth, "bench", "--list", "--json"], check=True,
                             stdout=subprocess.PIPE)  # fmt: skip
@@ -608,9 +609,9 @@ def main():
         contestants += torch_conv_rows(names)
         contestants += torch_pool_rows(names)
         contestants += torch_family_rows(names, options.threads)
-        measure(contestants, PEER_SECONDS)
+        measure(contestants, peer_seconds)
         report = run_hearth(options, "^(" + "|".join(names) + ")$")
-        measure(contestants, PEER_SECONDS)
+        measure(contestants, peer_seconds)
         rows += [combine(row, contestants) for row in report["rows"]]
         del contestants  # and the memory of their arrays
     if options.build:

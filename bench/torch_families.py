@@ -198,7 +198,7 @@ FUNCTIONS = {
     "random/uniform": unary("matrix", torch.rand_like),
     "sort/sort_axis1": unary("lines", lambda x: x.sort(1)),
     "sort/sort_axis0": unary("lines", lambda x: x.sort(0)),
-    "sort/argsort_axis1": unary("lines", lambda x: x.argsort(1, stable=True)),
+    "sort/argsort_axis1": unary("lines", lambda x: x.argsort(dim=1, stable=True)),
     "sort/sort_flat": unary("lines", lambda x: x.flatten().sort()),
     "sort/topk10_axis1": unary("lines", lambda x: x.topk(10, 1)),
     "sort/median_axis1": unary("lines", lambda x: x.median(1)),
