@@ -39,7 +39,7 @@ void fill_with_trial_numbers(Context& context, DType dtype,
                              std::span<const TrialMemory* const> memory);
 
 // The time of a run of each candidate: `queue` queues one on a stream, and says whether the library
-// takes it. Where the first that runs takes long, it alone has a time.
+// takes it. Where runs take long, the last ones may be left without a time.
 runtime::CandidateSeconds time_candidates(Context& context, std::size_t candidates,
                                           FunctionRef<bool(std::size_t, Stream)> queue);
 

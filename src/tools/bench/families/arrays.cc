@@ -87,10 +87,10 @@ void add_rows(std::vector<FamilyFunction>& out) {
   row("movement/repeat_interleave", [](const Array& x) { return repeat_interleave(x, 2, 1); });
   row("random/dropout", [](const Array& x) { return dropout(x, 0.1); });
   row("random/normal", [](const Array& x) {
-    return cast(random_normal(x.shape(), 0, 1, DType::f32, x.device()), x.dtype());
+    return random_normal(x.shape(), 0, 1, x.dtype(), x.device());
   });
   row("random/uniform", [](const Array& x) {
-    return cast(random_uniform(x.shape(), 0, 1, DType::f32, x.device()), x.dtype());
+    return random_uniform(x.shape(), 0, 1, x.dtype(), x.device());
   });
   out.push_back(binary("movement/cat_axis0", [](auto& x, auto& y) { return cat({x, y}, 0); }));
   out.push_back(binary("movement/cat_axis1", [](auto& x, auto& y) { return cat({x, y}, 1); }));
