@@ -15,7 +15,7 @@ namespace {
 
 // One that takes more than this share of the fastest's time is measured once only.
 constexpr double kFarBehind = 1.2;
-// A call that takes longer than this is left to the library's heuristic.
+// Where a call takes longer than this, each candidate runs once only.
 constexpr double kMaxSeconds = 5e-3;
 // Of the runs that are measured as one, and of all measuring of one problem, about.
 constexpr double kRunSeconds = 100e-6;
@@ -160,7 +160,14 @@ std::optional<runtime::CandidateSeconds> time_candidates(
   }
   if (!once) return std::nullopt;
   result[first] = once;
-  if (*once > kMaxSeconds) return result;
+  if (*once > kMaxSeconds) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t i = first + 1; i < candidates; ++i) {
+      if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
+      result[i] = seconds_once(context, [&](Stream stream) { return queue(i, stream); });
+    }
+    return result;
+  }
   const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMaxRepetitions);
   std::deque<Repetition> trials;
   std::vector<std::size_t> tried;

@@ -49,8 +49,8 @@ struct TrialOperands {
 };
 
 // The time of a run of each candidate: `queue` queues one on a stream, and says whether the library
-// takes it, which may offer what it then refuses. Where the first that runs takes long, it alone
-// has a time. Empty where none runs.
+// takes it, which may offer what it then refuses. Where runs take long, the last ones may be left
+// without a time. Empty where none runs.
 std::optional<runtime::CandidateSeconds> time_candidates(
     Context& context, std::size_t candidates, FunctionRef<bool(std::size_t, Stream)> queue);
 
