@@ -204,6 +204,11 @@ TEST_F(CudaCudnnConv, TheFirstRunsUnlessAnotherIsFaster) {
   EXPECT_GT(fake_->runs.size(), 3u);
 }
 
+TEST_F(CudaCudnnConv, WhereRunsTakeLongTheFastestOfOneRunEachIsTaken) {
+  offer({9, 6, 7});
+  EXPECT_EQ(engine_of(8), "1");
+}
+
 TEST_F(CudaCudnnConv, EnginesThatDoNotRunAreLeftOut) {
   offer({3, 0, 1});
   stand_in_.refused = {1};
