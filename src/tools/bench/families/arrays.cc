@@ -86,12 +86,10 @@ void add_rows(std::vector<FamilyFunction>& out) {
   row("movement/tril", [](const Array& x) { return tril(x); });
   row("movement/repeat_interleave", [](const Array& x) { return repeat_interleave(x, 2, 1); });
   row("random/dropout", [](const Array& x) { return dropout(x, 0.1); });
-  row("random/normal", [](const Array& x) {
-    return random_normal(x.shape(), 0, 1, x.dtype(), x.device());
-  });
-  row("random/uniform", [](const Array& x) {
-    return random_uniform(x.shape(), 0, 1, x.dtype(), x.device());
-  });
+  row("random/normal",
+      [](const Array& x) { return random_normal(x.shape(), 0, 1, x.dtype(), x.device()); });
+  row("random/uniform",
+      [](const Array& x) { return random_uniform(x.shape(), 0, 1, x.dtype(), x.device()); });
   out.push_back(binary("movement/cat_axis0", [](auto& x, auto& y) { return cat({x, y}, 0); }));
   out.push_back(binary("movement/cat_axis1", [](auto& x, auto& y) { return cat({x, y}, 1); }));
   out.push_back(unary_function("movement/pad_reflect", &Inputs::images, [](const Array& x) {
