@@ -39,6 +39,8 @@ constexpr RowMath<T> make_row_math() {
           .max_to = max_to<T>,
           .exp_to = exp_to<T>,
           .dot_to = dot_to<T>,
+          .moment_rows = moment_rows<T>,
+          .product_rows = product_rows<T>,
           .scale_by = scale_by<T>,
           .softmax_by = softmax_by<T>,
           .shift_by = shift_by<T>,

@@ -50,6 +50,59 @@ void dot_to(T* sum, const T* a, const T* b, int64_t n) {
   });
 }
 
+// sums += x - about and squares += its square (kGrad: sums += g and squares += g * (x - about)),
+// over rows: the sums of up to four vectors of columns stay in registers.
+template <class T, bool kGrad, int kVectors, class Io>
+HWY_INLINE void sum_columns(Io io, const T* g, int64_t g_stride, const T* x, int64_t stride,
+                            int64_t rows, const T* about, T* sums, T* products) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  Vector<T> mean[kVectors], sum[kVectors], product[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    mean[v] = io.load(about + v * lanes);
+    sum[v] = hn::Zero(d);
+    product[v] = hn::Zero(d);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      const auto centred = hn::Sub(io.load(x + r * stride + v * lanes), mean[v]);
+      const auto term = kGrad ? io.load(g + r * g_stride + v * lanes) : centred;
+      sum[v] = hn::Add(sum[v], term);
+      product[v] = hn::MulAdd(term, centred, product[v]);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    io.store(sum[v], sums + v * lanes);
+    io.store(product[v], products + v * lanes);
+  }
+}
+
+template <class T, bool kGrad>
+void sum_rows(const T* g, int64_t g_stride, const T* x, int64_t stride, int64_t rows,
+              const T* about, T* sums, T* products, int64_t n) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Tag<T>()));
+  const auto run = [=]<int kVectors>(auto io, int64_t i) ROW_BODY {
+    sum_columns<T, kGrad, kVectors>(io, g + i, g_stride, x + i, stride, rows, about + i, sums + i,
+                                    products + i);
+  };
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) run.template operator()<4>(Whole<T>{}, i);
+  for (; i + lanes <= n; i += lanes) run.template operator()<1>(Whole<T>{}, i);
+  if (i < n) run.template operator()<1>(Part<T>{n - i}, i);
+}
+
+template <class T>
+void moment_rows(const T* x, int64_t stride, int64_t rows, const T* about, T* sums, T* squares,
+                 int64_t n) {
+  sum_rows<T, false>(x, stride, x, stride, rows, about, sums, squares, n);
+}
+
+template <class T>
+void product_rows(const T* grad, int64_t grad_stride, const T* x, int64_t stride, int64_t rows,
+                  const T* about, T* sums, T* products, int64_t n) {
+  sum_rows<T, true>(grad, grad_stride, x, stride, rows, about, sums, products, n);
+}
+
 template <class T>
 void scale_by(const T* x, const T* factor, T* out, int64_t n, bool stream) {
   each<T>(n, out, stream, [=](auto io, int64_t i) ROW_BODY {
