@@ -41,6 +41,7 @@ constexpr RowMath<T> make_row_math() {
           .dot_to = dot_to<T>,
           .moment_rows = moment_rows<T>,
           .product_rows = product_rows<T>,
+          .weigh_rows = weigh_rows<T>,
           .scale_by = scale_by<T>,
           .softmax_by = softmax_by<T>,
           .shift_by = shift_by<T>,
