@@ -159,7 +159,7 @@ struct Bf16Gemm {
 // Null where the processor lacks it.
 const Bf16Gemm* bf16_gemm();
 
-// The same in tiles of pairs (see tiles.h). Null where the processor lacks them, or the system
+// The same in tiles of pairs (see amx.h). Null where the processor lacks them, or the system
 // keeps them to itself.
 const Bf16Gemm* amx_gemm();
 // In plain C++, for tests.
