@@ -94,7 +94,7 @@ std::vector<SampleCase> samples() {
 // its weight where there are weights.
 Array counted(const Array& numbers, const Array& weights, std::int64_t length) {
   if (weights.defined()) return sums_at(numbers, weights, length);
-  return call(defs::count_numbers_op, Params().i64(length), {&numbers});
+  return call(defs::bincount_op, Params().i64(length), {&numbers});
 }
 
 // One more than the largest of the numbers, none of which is negative.
@@ -166,8 +166,8 @@ void require_range(double low, double high, DType dtype) {
 }  // namespace
 }  // namespace counting
 
-constinit const OpDef defs::count_numbers_op = {
-    .name = "count_numbers",
+constinit const OpDef defs::bincount_op = {
+    .name = "bincount",
     .summary = "How often each number from 0 on is among integers; others are not counted.",
     .shapes = "x [...] -> [length]",
     .method = "",

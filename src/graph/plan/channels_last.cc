@@ -11,7 +11,7 @@ namespace hearth {
 
 bool Planner::has_channels_last(const PlanValue& value, const Shape& shape) const {
   return value.root >= 0 && value.dynamic.empty() &&
-         is_channels_last(shape, value.layout.strides) && !is_dense(shape, value.layout.strides);
+         is_only_channels_last(shape, value.layout.strides);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/rows/row_distances.h"
 #include "devices/cpu/rows/rows.h"
@@ -76,8 +77,8 @@ void launch_typed(const Launch& launch, DistanceSum sum) {
   const std::int64_t m = a.shape()[rank - 2], n = b.shape()[rank - 2], length = a.shape().back();
   const OffsetMap a_batch(a.shape(), a.strides(), 0, rank - 2);
   const OffsetMap b_batch(b.shape(), b.strides(), 0, rank - 2);
-  const std::int64_t panels = (n + columns - 1) / columns;
-  const std::int64_t blocks = (m + kBlockRows - 1) / kBlockRows;
+  const std::int64_t panels = ceil_div(n, columns);
+  const std::int64_t blocks = ceil_div(m, kBlockRows);
   const std::int64_t cost = std::min(m, kBlockRows) * columns * (length / 8 + 1);
   for_chunks(a_batch.count() * panels * blocks, cost, [&](std::int64_t begin, std::int64_t end) {
     T* const totals = scratch<T>(2, kBlockRows * columns);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv_amx.h"
 #include "devices/cpu/ops/conv_channels.h"
@@ -25,8 +26,6 @@ namespace {
 constexpr std::int64_t kTileBytes = 192 * 1024;  // of a second-level cache
 constexpr std::int64_t kTilePositions = 64;      // least positions of a tile, where there are more
 constexpr std::int64_t kMaxPositions = 512;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // What a launch needs to know, whichever of the three ops it is of.
 struct State {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/ops/conv_patches.h"
@@ -37,7 +38,7 @@ class ConvPlanes {
     phase_size_ = extents_[0] * extents_[1] * extents_[2];
     // The last tile of positions ends behind the plane.
     plane_size_ = phases_[0] * phases_[1] * phases_[2] * phase_size_ + kTileCols;
-    blocks_ = (p.in + kTileDepth - 1) / kTileDepth;
+    blocks_ = ceil_div(p.in, kTileDepth);
     // From the first position to behind the last.
     span_ =
         ((p.result_of[0] - 1) * extents_[1] + p.result_of[1] - 1) * extents_[2] + p.result_of[2];
@@ -50,7 +51,7 @@ class ConvPlanes {
 
   std::int64_t span() const { return span_; }
   std::int64_t steps() const { return blocks_ * p.taps; }
-  std::int64_t out_panels() const { return (p.out + kTileRows - 1) / kTileRows; }
+  std::int64_t out_panels() const { return ceil_div(p.out, kTileRows); }
   std::int64_t weight_size() const { return out_panels() * steps() * kTileSize; }  // of a group
   std::int64_t image_size() const { return blocks_ * kTilePairs * plane_size_; }   // in pairs
   std::int64_t image_pairs() const { return blocks_ * kTilePairs; }
@@ -163,7 +164,7 @@ class ConvPlanes {
     // Column j of the plane is column j * step + start of the input.
     const std::int64_t start = phase - p.before[2];
     const std::int64_t begin =
-        std::clamp<std::int64_t>(start >= 0 ? 0 : (-start + step - 1) / step, 0, width);
+        std::clamp<std::int64_t>(start >= 0 ? 0 : ceil_div(-start, step), 0, width);
     const std::int64_t end = std::clamp<std::int64_t>(
         start >= p.input[2] ? 0 : (p.input[2] - 1 - start) / step + 1, begin, width);
     std::fill(to, to + begin, 0u);
@@ -207,7 +208,7 @@ struct ConvAmxMemory {
     constexpr std::int64_t kImageBytes = std::int64_t{32} << 20;
     const ConvPlanes planes(p);
     const auto bytes = [](std::int64_t elements, std::int64_t size) {
-      return (elements * size + 63) / 64 * 64;
+      return round_up(elements * size, 64);
     };
     weights = bytes(p.groups * planes.weight_size(), 2);
     image = bytes(planes.image_size(), 4);
