@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/integer_math.h"
+#include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
-#include "devices/cpu/gemm/tile_packing.h"
 #include "devices/cpu/ops/conv_patches.h"
 
 namespace hearth::cpu {
@@ -137,10 +137,10 @@ class ConvPlanes {
   }
 
   // sums [kRows, kCols] of the panel of weights and the one after it, for positions from `first`.
-  void multiply(void (*walk)(const TileWalk&), const bfloat16* weights, std::int64_t panel,
+  void multiply(void (*walk)(const AmxWalk&), const bfloat16* weights, std::int64_t panel,
                 const std::uint32_t* image, const std::vector<std::int64_t>& offsets,
                 std::int64_t first, float* sums) const {
-    TileWalk w{};
+    AmxWalk w{};
     w.a_panel_stride = steps() * kTileSize;
     w.b = image + first;
     w.b_row_stride = plane_size_;
@@ -203,8 +203,8 @@ class ConvPlanes {
 
 // Bytes of the tiles of weights, and of the planes of as many images, of one group each, as are
 // worked on at a time.
-struct ConvTilesMemory {
-  explicit ConvTilesMemory(const ConvProblem& p) {
+struct ConvAmxMemory {
+  explicit ConvAmxMemory(const ConvProblem& p) {
     constexpr std::int64_t kImageBytes = std::int64_t{32} << 20;
     const ConvPlanes planes(p);
     const auto bytes = [](std::int64_t elements, std::int64_t size) {
@@ -219,12 +219,12 @@ struct ConvTilesMemory {
   std::int64_t weights, image, at_once;
 };
 
-// `memory` has ConvTilesMemory::total() bytes; weight is dense.
-inline void conv_in_tiles(void (*walk)(const TileWalk&), const ConvProblem& p, const Operand& x,
-                          const Operand& weight, const std::vector<float>& bias, const Operand& out,
-                          std::byte* memory) {
+// `memory` has ConvAmxMemory::total() bytes; weight is dense.
+inline void conv_by_amx(void (*walk)(const AmxWalk&), const ConvProblem& p, const Operand& x,
+                        const Operand& weight, const std::vector<float>& bias, const Operand& out,
+                        std::byte* memory) {
   const ConvPlanes planes(p);
-  const ConvTilesMemory sizes(p);
+  const ConvAmxMemory sizes(p);
   const ConvStrides strides(*x.spec);
   const std::vector<std::int64_t> offsets = planes.step_offsets();
   auto* const tiles = reinterpret_cast<bfloat16*>(memory);
