@@ -61,7 +61,8 @@ HEARTH_API Array random_permutation(std::int64_t count, DType dtype = DType::i64
                                     Device device = Device(), Generator* source = nullptr);
 
 // Zeroes elements with `probability` and scales the others by 1 / (1 - probability); `x` itself
-// when not training or when probability is 0. Error{invalid_argument} unless 0 <= probability <= 1.
+// when not training or when probability is 0. Zeroed NaN and infinities are 0 too, where PyTorch
+// multiplies by 0 and makes them NaN. Error{invalid_argument} unless 0 <= probability <= 1.
 HEARTH_API Array dropout(const Array& x, double probability, bool training = true,
                          Generator* source = nullptr);
 

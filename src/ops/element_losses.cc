@@ -37,6 +37,11 @@ Array difference(const char* op, const Array& x, const Array& targets) {
   return sub(wide(x), wide(targets));
 }
 
+// x^2 / 2, but 0 where `far`: the gradient of an infinite square is NaN, even times 0.
+Array half_square_unless(const Array& far, const Array& x) {
+  return mul(square(where(far, 0.0, x)), 0.5);
+}
+
 // log x, -100 at least, with a slope of 1 / max(x, 1e-12): the bounds of PyTorch's
 // binary_cross_entropy, whose gradient is (x - t) / max(x (1 - x), 1e-12).
 Array bounded_log(const Array& x) {
@@ -101,8 +106,8 @@ Array huber_loss(const Array& x, const Array& targets, double delta, Reduction r
   require_above("huber_loss", "delta", delta, 0, false);
   const Array d = difference("huber_loss", x, targets);
   const Array size = abs(d);
-  const Array losses =
-      where(less_equal(size, delta), mul(square(d), 0.5), mul(sub(size, 0.5 * delta), delta));
+  const Array far = greater(size, delta);  // NaN is not: its square has its gradient
+  const Array losses = where(far, mul(sub(size, 0.5 * delta), delta), half_square_unless(far, d));
   return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("huber_loss", error);
@@ -113,8 +118,8 @@ Array smooth_l1_loss(const Array& x, const Array& targets, double beta, Reductio
   const Array d = difference("smooth_l1_loss", x, targets);
   const Array size = abs(d);
   if (beta == 0) return finished_losses(size, reduction, x);
-  const Array losses =
-      where(less(size, beta), div(mul(square(d), 0.5), beta), sub(size, 0.5 * beta));
+  const Array far = greater_equal(size, beta);
+  const Array losses = where(far, sub(size, 0.5 * beta), div(half_square_unless(far, d), beta));
   return finished_losses(losses, reduction, x);
 } catch (const Error& error) {
   throw_as("smooth_l1_loss", error);
@@ -124,9 +129,9 @@ Array kl_div(const Array& x, const Array& targets, bool log_target, Reduction re
   require_beside("kl_div", x, "targets", targets);
   const Array logs = wide(x), t = wide(targets);
   if (log_target) return finished_losses(mul(exp(t), sub(t, logs)), reduction, x);
-  // A probability of 0 costs nothing, even beside log 0.
-  const Array zero = equal(t, 0.0);
-  const Array cross = where(zero, 0.0, mul(t, where(zero, 0.0, logs)));
+  // A probability of 0 costs nothing, even beside log 0; NaN stays.
+  const Array nothing = logical_and(equal(t, 0.0), logical_not(is_nan(logs)));
+  const Array cross = where(nothing, 0.0, mul(t, where(nothing, 0.0, logs)));
   return finished_losses(sub(entropy_term(t), cross), reduction, x);
 } catch (const Error& error) {
   throw_as("kl_div", error);

@@ -132,7 +132,9 @@ Array edge_at(const Array& at, const Array& low, const Array& high, std::int64_t
 
 Array edges_between(const Array& low, const Array& high, std::int64_t bins, DType dtype) {
   const Array at = arange(0, bins + 1, 1, DType::i64, low.device());
-  const Array edges = edge_at(cast(at, low.dtype()), low, high, bins);
+  const Array between = clamp(edge_at(cast(at, low.dtype()), low, high, bins), low, high);
+  // Where bins are narrower than the dtype's steps, rounding would let edges descend.
+  const Array edges = cummax(between, 0);
   const Array is_range = logical_and(is_finite(low), is_finite(high));
   return cast(where(is_range, edges, std::numeric_limits<double>::quiet_NaN()), dtype);
 }

@@ -83,7 +83,7 @@ Array cross_entropy_composite(const Composite& c) {
   } else {
     const Array x = cast(logits, dtype);
     const Array safe = unsqueeze(where(rows.valid, rows.target, std::int64_t{0}), {1});
-    loss = sub(logsumexp(x, 1), squeeze(gather(x, safe, 1), {1}));
+    loss = neg(squeeze(gather(log_softmax(x, 1), safe, 1), {1}));
     loss = where(rows.valid, loss, nan);
   }
   return where(rows.counts, loss, 0.0);
@@ -202,7 +202,9 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
   if (label_smoothing > 0 && rows.size() > 0) {
     // The other part of the target is spread evenly over all classes.
     const Array x = cast(rows, loss.dtype());
-    const Array even = where(counts, sub(logsumexp(x, 1), mean(x, {1})), 0.0);
+    // The mean of -log_softmax(x): large logits are shifted before anything is rounded.
+    const Array shifted = sub(x, max(x, {1}, true).detach());
+    const Array even = where(counts, sub(log(sum(exp(shifted), {1})), mean(shifted, {1})), 0.0);
     loss = add(mul(loss, 1 - label_smoothing), mul(even, label_smoothing));
   }
   if (reduction != Reduction::mean) return reduce_losses(reshape(loss, shape), reduction);

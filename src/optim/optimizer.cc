@@ -153,6 +153,14 @@ void Optimizer::record(Change& change, Array gradient, double learning_rate) con
     weight_decay = group.weight_decay;
     break;
   }
+  const double most = compute == DType::f32 ? std::numeric_limits<float>::max()
+                                            : std::numeric_limits<double>::max();
+  if (learning_rate > most) {
+    throw Error(ErrorCode::invalid_argument,
+                "step: learning rate out of range; got " + number_text(learning_rate) + " for " +
+                    shown(*change.parameter) + ", expected a number of " +
+                    std::string(name(compute)));
+  }
   change.updated = update(
       {value, gradient, change.slots.arrays, learning_rate, ++change.slots.steps, weight_decay});
   if (dtype != compute) change.updated = cast(change.updated, dtype);

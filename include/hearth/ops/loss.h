@@ -46,7 +46,8 @@ HEARTH_API Array huber_loss(const Array& x, const Array& targets, double delta =
 // huber_loss of delta = beta divided by beta; l1_loss for a beta of 0.
 HEARTH_API Array smooth_l1_loss(const Array& x, const Array& targets, double beta = 1,
                                 Reduction reduction = Reduction::mean);
-// t (log t - x) of log-probabilities x, 0 where t is 0; with `log_target`, e^t (t - x).
+// t (log t - x) of log-probabilities x, 0 where t is 0 and x is not NaN; with `log_target`, e^t (t
+// - x).
 HEARTH_API Array kl_div(const Array& x, const Array& targets, bool log_target = false,
                         Reduction reduction = Reduction::mean);
 // (log v + (x - t)^2 / v) / 2, v being `variance`, of x's shape, but `epsilon` at least, where its

@@ -61,7 +61,8 @@ struct Bounds {
 };
 // How many elements of x are in each of `bins` bins of one width between the bounds, which belong
 // to them, and, in x's dtype, the edges [bins + 1] of bins. What is outside and NaN are not
-// counted. Without bounds those of x, or half around them where they are equal; none are counted
+// counted. Edges that the dtype cannot tell apart coincide, and what is on them is in the last of
+// their bins. Without bounds those of x, or half around them where they are equal; none are counted
 // where x has NaN or infinities. Float dtypes. Error{invalid_argument} unless bounds are finite and
 // ascend.
 HEARTH_API std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
