@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "graph/outputs.h"
+#include "graph/record/array_access.h"
+#include "graph/record/node.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 
@@ -171,6 +173,9 @@ Array Walk::collected(GradRecord* target) const {
 void check_loss(const char* op, const Array& loss) {
   if (!loss.defined()) {
     throw Error(ErrorCode::invalid_argument, std::string(op) + ": no loss; got an undefined array");
+  }
+  if (node_of(loss)->state.load(std::memory_order_acquire) == NodeState::failed) {
+    loss.eval();  // throws why
   }
   if (loss.size() != 1) {
     throw Error(ErrorCode::shape, std::string(op) + ": the loss is not one number; got shape " +

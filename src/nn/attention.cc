@@ -156,6 +156,23 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
   length += rows;
 }
 
+void KvCache::clear() {
+  const auto is_lost = [](const Tensor<4>& positions) {
+    if (!positions.array().is_evaluated()) return false;
+    try {
+      positions.array().eval();
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  if (is_lost(keys) || is_lost(values)) {
+    const Shape& shape = keys.shape();
+    *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
+  }
+  length = 0;
+}
+
 MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count,
                                        const Options& options) try
     : heads(head_count),

@@ -27,8 +27,9 @@ struct HEARTH_API KvCache {
   // Writes k, v [batch, kv_heads, rows, head_dim] after what is there. Throws Error{shape} when
   // they do not fit.
   void append(const Tensor<4>& k, const Tensor<4>& v);
-  // Forgets all positions; the memory is kept.
-  void clear() noexcept { length = 0; }
+  // Forgets all positions. The memory is kept, but where an evaluation has failed taken anew: the
+  // positions were lost then, and what is appended to them fails as they did.
+  void clear();
 
   Tensor<4> keys;    // [batch, kv_heads, capacity, head_dim]
   Tensor<4> values;  // the same

@@ -51,6 +51,11 @@ class HEARTH_API Optimizer {
   // (f32 for half dtypes, else the parameter's), and Error{invalid_argument} for a parameter
   // without an array. On an error nothing has changed.
   //
+  // New values are written over old ones, so a step whose evaluation fails, as where memory is
+  // short, loses the parameters and the state concerned: reading them, and backward() of what is
+  // made of them, throws what it failed with. Gradients that are evaluated before the step fail
+  // before anything is lost.
+  //
   // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
             const StepOptions& options, CallSite site = CallSite::here());
