@@ -342,6 +342,63 @@ TEST(Quantization, TwoLevels) {
   }
 }
 
+// Products of two scales below the least normal number: elements come back to half a step of it.
+TEST(Quantization, TinyScales) {
+  for (const Device device : devices_under_test()) {
+    for (const ScaleDType dtype : {ScaleDType::ue4m3, ScaleDType::f16}) {
+      const QuantScheme scheme = QuantScheme().per_tensor().per_block({4}, dtype);
+      for (const float magnitude : {1e-38f, 3e-37f, 1e-36f, 1e-34f}) {
+        const Values x = {magnitude, -magnitude, magnitude / 2, 0, magnitude / 2, 0, 0, 0};
+        const QuantizedArray q = quantize_dynamic(there(x, {8}, device), scheme);
+        const std::vector<float> back = floats(dequantize(q));
+        const std::vector<float> scales = floats(q.combined_scales());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          EXPECT_GE(scales[i / 4], 0x1p-126f);
+          EXPECT_LE(std::abs(back[i] - x[i]), 0.5000001 * scales[i / 4]) << magnitude << " " << i;
+        }
+      }
+    }
+    // 2^-127 is a scale of ue8m0 alone.
+    const QuantScheme scheme = QuantScheme().per_tensor(ScaleDType::ue8m0);
+    const Array least = to_device(full({1}, 0x1p-127, DType::f32), device);
+    const Values x = {0x1p-125, -0x1p-124, 0x1p-120, 0};
+    const QuantizedArray q = quantize(there(x, {4}, device), scheme, {least, Array()});
+    EXPECT_EQ(quantized_values(q).to_doubles(), (Values{4, -8, 127, 0}));
+  }
+}
+
+// What is not finite spoils the block that it is in, and no other.
+TEST(Quantization, TwoLevelsWithInfinities) {
+  for (const Device device : devices_under_test()) {
+    for (const ScaleDType dtype : {ScaleDType::ue4m3, ScaleDType::f16}) {
+      const QuantScheme scheme = QuantScheme().per_tensor().per_block({4}, dtype);
+      const Values finite = {1, -2, 0.5, 0, 3, 2, -1, 4};
+      const std::vector<float> expected =
+          floats(dequantize(quantize_dynamic(there(finite, {8}, device), scheme)));
+      for (const double odd : {kInf, -kInf, kNan, 3e38}) {
+        Values x = finite;
+        for (const double each : {odd, 1.0, -4.0, 0.0}) x.push_back(each);
+        const std::vector<float> got =
+            floats(dequantize(quantize_dynamic(there(x, {12}, device), scheme)));
+        if (odd == 3e38) {
+          EXPECT_NEAR(got[8], 3e38, 2e37);
+          continue;
+        }
+        for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(got[i], expected[i]) << odd << " " << i;
+        if (std::isnan(odd)) continue;
+        EXPECT_EQ(std::signbit(got[8]), std::signbit(odd));
+        EXPECT_NEAR(std::abs(got[8]), 4, 0.3) << "the largest that there is";
+        EXPECT_NEAR(got[10], -4, 0.3);
+      }
+      const Values all = {kInf, 1, -kInf, 0};
+      const std::vector<float> lone =
+          floats(dequantize(quantize_dynamic(there(all, {4}, device), scheme)));
+      EXPECT_EQ(lone[0], std::numeric_limits<float>::infinity());
+      EXPECT_EQ(lone[1], 0);
+    }
+  }
+}
+
 // A whole array of 4-bit codes is dequantized by one launch.
 TEST(Quantization, DequantizesAtOnce) {
   for (const Device device : devices_under_test()) {

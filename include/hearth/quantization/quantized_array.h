@@ -50,7 +50,8 @@ class [[nodiscard]] HEARTH_API QuantizedArray {
   const Array& scales() const noexcept { return scales_; }
   // The tensor's scale of two levels, f32 [1]; undefined of one.
   const Array& global() const noexcept { return global_; }
-  // What codes are multiplied by, f32 of scales_shape().
+  // What codes are multiplied by, f32 of scales_shape(); of two levels the product of both, but
+  // 2^-126 at least and a finite number at most.
   Array combined_scales() const;
   // By how many bits the codes of a word are shifted, u32; undefined where a code has a byte.
   const Array& shifts() const noexcept { return shifts_; }
@@ -86,15 +87,17 @@ struct CalibrationRange {
 HEARTH_API CalibrationRange compute_range(const Array& x, const QuantScheme& scheme,
                                           Calibration calibration = Calibration::min_max);
 // 2 max(|min|, |max|) / (largest code - least code), not yet rounded to what is stored. Of two
-// levels the tensor's scale is such that the largest of the blocks becomes the largest of its
-// dtype.
+// levels the tensor's scale is such that the largest finite one of the blocks becomes the largest
+// of its dtype: a block with an infinite element has that too, and infinities become the largest
+// codes; NaN spoils its own block.
 HEARTH_API QuantParams compute_q_params(const CalibrationRange& range, const QuantScheme& scheme);
 
 // ---- Quantization
 
-// Scales are first rounded up to what their dtype holds: below the least positive (normal) one to
-// that, above the largest to the largest; NaN stays. Codes are x / scale, limited to the range of
-// codes and rounded to the nearest, ties to even; NaN is 0 as an integer and the largest as e2m1.
+// Scales are first rounded up to what their dtype holds: below the least positive one (of f32 and
+// bf16 the least normal one) to that, above the largest to the largest; NaN stays. Codes are x /
+// scale, limited to the range of codes and rounded to the nearest, ties to even; NaN is 0 as an
+// integer and the largest as e2m1.
 HEARTH_API QuantizedArray quantize(const Array& x, const QuantScheme& scheme,
                                    const QuantParams& params);
 // With the scales that compute_range() and compute_q_params() give of x.

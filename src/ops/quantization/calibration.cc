@@ -35,6 +35,13 @@ Array reduced(const Array& x, const QuantScheme& scheme, Reduction reduction) {
   return reshape(left, grid);
 }
 
+// Of scales of blocks, f32 [1]; where none is finite the largest of f32.
+Array largest_finite(const Array& scales) {
+  if (scales.size() == 0) return zeros({1}, DType::f32, scales.device());
+  const Array most = max(where(is_finite(scales), scales, -1.0));
+  return reshape(where(less(most, 0.0), largest_of(ScaleDType::f32), most), {1});
+}
+
 void require_params(const CalibrationRange& range) {
   require_defined("compute_q_params", range.min);
   require_defined("compute_q_params", range.max);
@@ -85,10 +92,9 @@ QuantParams compute_q_params(const CalibrationRange& range, const QuantScheme& s
   const NoGrad no_grad;
   const Array largest = maximum(abs(cast(range.min, DType::f32)), abs(cast(range.max, DType::f32)));
   const auto [low, high] = range_of(scheme.value);
-  const Array scales = div(mul(largest, 2.0), high - low);
+  const Array scales = div(largest, (high - low) / 2);
   if (!scheme.has_two_levels()) return {scales, Array()};
-  const Array most =
-      scales.size() == 0 ? zeros({1}, DType::f32, scales.device()) : reshape(max(scales), {1});
+  const Array most = quantization::largest_finite(scales);
   const Array global =
       clamp_min(div(most, largest_of(scheme.block->dtype)), quantization::kLeastNormal);
   return {div(scales, global), global};

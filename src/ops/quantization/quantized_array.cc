@@ -93,7 +93,9 @@ void require_quantized(const char* op, const QuantizedArray& x) {
 
 Array combined(const Array& stored, const Array& global, const QuantScheme& scheme) {
   const Array scales = loaded_scales(stored, scheme.scale_dtype());
-  return global.defined() ? mul(scales, reshape(global, Shape::filled(scales.rank(), 1))) : scales;
+  if (!global.defined()) return scales;
+  const Array products = mul(scales, reshape(global, Shape::filled(scales.rank(), 1)));
+  return clamp(products, kLeastNormal, largest_of(ScaleDType::f32));
 }
 
 QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtype,
@@ -102,7 +104,13 @@ QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtyp
   // No device divides by less than a normal number for sure.
   const Array scales = split_scales(clamp_min(combined(stored, global, scheme), kLeastNormal),
                                     scheme, x.shape(), split);
-  const Array codes = encoded(div(split_elements(x, split), scales), scheme.value);
+  Array multiples = div(split_elements(x, split), scales);
+  if (scheme.scale_dtype() == ScaleDType::ue8m0) {
+    // The only scale below is 2^-127, of code 0.
+    const Array rest = add(cast(equal(stored, 0), DType::f32), 1.0);
+    multiples = mul(multiples, split_scales(rest, scheme, x.shape(), split));
+  }
+  const Array codes = encoded(multiples, scheme.value);
   return {scheme, x.shape(), dtype, packed(codes, scheme, x.shape(), split), stored, global};
 }
 
