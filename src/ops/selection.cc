@@ -83,7 +83,7 @@ Array places_of(const Array& chosen) {
   const NoGrad no_grad;
   const std::int64_t size = chosen.size();
   const std::int64_t count = size == 0 ? 0 : number_now(sum(cast(chosen, count_dtype(size))));
-  return call(defs::places_where_op, Params().i64(count), {&chosen});
+  return call(defs::nonzero_static_op, Params().i64(count), {&chosen});
 }
 
 // Places and indices are worked out in the shortest dtype that has them, since division takes
@@ -169,7 +169,7 @@ Array counted_unique(const Array& x) {
   const std::uint64_t rest = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   if (rest >= static_cast<std::uint64_t>(x.size())) return {};
   const Array numbers = sub(cast(flat(x), DType::i64), low);
-  const Array counts = call(defs::count_numbers_op,
+  const Array counts = call(defs::bincount_op,
                             Params().i64(static_cast<std::int64_t>(rest) + 1), {&numbers});
   return cast(add(places_of(greater(counts, 0)), low), x.dtype());
 }
@@ -201,8 +201,8 @@ Unique unique_of(const Array& x) {
 }  // namespace
 }  // namespace selection
 
-constinit const OpDef defs::places_where_op = {
-    .name = "places_where",
+constinit const OpDef defs::nonzero_static_op = {
+    .name = "nonzero_static",
     .summary = "Where a row of truth values is true: `count` places, behind the last one n.",
     .shapes = "chosen [n] -> [count]",
     .method = "",

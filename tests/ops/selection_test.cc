@@ -74,8 +74,8 @@ TEST(Selection, NonzeroInEveryDtypeAndLayout) {
     expect_nonzero(zeros({2, 3}, DType::f32, device));
     expect_nonzero(ones({2, 3}, DType::f32, device));
     expect_nonzero(zeros({2, 0, 3}, DType::f32, device));
-    const std::int64_t wide = std::int64_t{1} << 40;
-    const Array none = expand(zeros({0, 1, 1}, DType::f32, device), {0, wide, wide / 4});
+    const std::int64_t wide = std::int64_t{1} << 29;
+    const Array none = expand(zeros({0, 1, 1}, DType::f32, device), {0, wide, wide});
     EXPECT_EQ(argwhere(none).shape(), Shape({0, 3}));
     EXPECT_EQ(nonzero(none)[1].shape(), Shape({0}));
   }

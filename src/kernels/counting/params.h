@@ -3,7 +3,7 @@
 
 #include "kernels/blocks/params.h"
 
-enum { kPlacesEach = 16 };  // elements of a thread of places_where, one after the other
+enum { kPlacesEach = 16 };  // elements of a thread of nonzero_static, one after the other
 
 // Counts of the numbers below `length`.
 struct CountParams {

@@ -31,7 +31,7 @@ constexpr std::int64_t kLeastShared = 4;
 // Kernels whose numbers have 32 bits multiply; of others the extent may be larger.
 PoolDivisor divisor(std::int64_t extent) {
   if (extent >= std::numeric_limits<std::int32_t>::max()) return {extent, 0, 0};
-  const FastDivmod by = fast_divmod(extent);
+  const FastDivmod by = fast_divmod(std::max<std::int64_t>(extent, 1));
   return {extent, by.magic, by.shift};
 }
 
@@ -93,7 +93,8 @@ class PoolCall {
     if (!packed_) {
       const std::int64_t threads = results << params.lane_bits;
       for (const std::int64_t planes : {kMostPlanes, kMaxPoolPlanes}) {
-        if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes)) continue;
+        if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes))
+          continue;
         if (threads / planes >= resident_threads(*signature_.device) / 4) planes_ = planes;
       }
     }

@@ -4,7 +4,7 @@
 #include "kernels/blocks/params.h"
 
 enum { kSortHeld = 4 };  // neighbouring places of a thread of sort_threads()
-// Counters of topk_rows(): of each value of a digit, and behind them.
+// Counters of topk(): of each value of a digit, and behind them.
 enum { kTopkBins = 256, kTopkFound = kTopkBins, kTopkDigit, kTopkLeft, kTopkCounters };
 
 struct SortParams {
@@ -56,6 +56,9 @@ struct RowPickParams {
   long k;      // of a row
   Axes<kRank> x;
 };
+
+// Of searchsorted(): values of a thread.
+enum { kSearchesAtOnce = 4 };
 
 // Values, each searched for in its row: both have the axes of the values.
 template <int kRank>
