@@ -95,7 +95,8 @@ Array short_places(const Array& chosen) {
 // For each axis how many elements lie between neighbours.
 Dims steps_between(const Shape& shape) {
   Dims steps = Dims::filled(shape.rank(), 1);
-  for (int axis = shape.rank() - 2; axis >= 0; --axis) steps[axis] = steps[axis + 1] * shape[axis + 1];
+  for (int axis = shape.rank() - 2; axis >= 0; --axis)
+    steps[axis] = steps[axis + 1] * shape[axis + 1];
   return steps;
 }
 
@@ -169,8 +170,8 @@ Array counted_unique(const Array& x) {
   const std::uint64_t rest = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   if (rest >= static_cast<std::uint64_t>(x.size())) return {};
   const Array numbers = sub(cast(flat(x), DType::i64), low);
-  const Array counts = call(defs::bincount_op,
-                            Params().i64(static_cast<std::int64_t>(rest) + 1), {&numbers});
+  const Array counts =
+      call(defs::bincount_op, Params().i64(static_cast<std::int64_t>(rest) + 1), {&numbers});
   return cast(add(places_of(greater(counts, 0)), low), x.dtype());
 }
 

@@ -185,7 +185,8 @@ TEST_F(PoolRun, DistancesOfShortFloats) {
         if (i / length % 3 == 2) points[at] = 64 + (i % 17 == 0 && i / length % 2 == 0 ? 0.5 : 0);
       }
       const Array a = array(points, {rows, length}, dtype);
-      const Array b = cat({narrow(a, 0, 0, 60), random_array({columns - 60, length}, dtype, 1, 3, 8)}, 0);
+      const Array b =
+          cat({narrow(a, 0, 0, 60), random_array({columns - 60, length}, dtype, 1, 3, 8)}, 0);
       const Values left = a.to_doubles(), right = b.to_doubles();
       Values expected;
       for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {

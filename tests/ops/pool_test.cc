@@ -79,7 +79,8 @@ TEST(MaxPool, HugeKernelsSeeMostlyPadding) {
         max_pool(x, {1, half / 2}, {.stride = {1}, .padding = {0, half / 2}, .dilation = {1, 2}}),
         {1, 1, 1, 6}, {2, 4, 2, 4, 2, 4});
     check::expect_values(
-        avg_pool(x, {1, 2 * half}, {.stride = {1}, .padding = {0, half}, .count_include_pad = false}),
+        avg_pool(x, {1, 2 * half},
+                 {.stride = {1}, .padding = {0, half}, .count_include_pad = false}),
         {1, 1, 1, 5}, {2.5, 2.5, 2.5, 2.5, 2.5});
   }
 }

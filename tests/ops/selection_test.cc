@@ -168,8 +168,8 @@ TEST(Selection, UniqueOfManyIntegers) {
   for (const Device& device : devices_under_test()) {
     for (const DType dtype : {DType::i64, DType::i32, DType::i16, DType::i8, DType::u64, DType::u32,
                               DType::u16, DType::u8, DType::bool_}) {
-      const bool is_signed = dtype == DType::i64 || dtype == DType::i32 || dtype == DType::i16 ||
-                             dtype == DType::i8;
+      const bool is_signed =
+          dtype == DType::i64 || dtype == DType::i32 || dtype == DType::i16 || dtype == DType::i8;
       for (const double extent : {1.0, 40.0, 120.0, 19999.0, 20000.0, 20001.0, 60000.0}) {
         if (extent > (size_of(dtype) == 1 ? 120 : 20001) && size_of(dtype) < 4) continue;
         const double low = is_signed ? -std::floor(extent / 2) : 0;

@@ -7,8 +7,8 @@
 //
 // Products of 16 bits are exact in f32. Sums of 256 columns are added to those before, so that
 // errors grow slowly with the number of columns. What is left of the squares after the subtraction
-// may be as little as kNear of them: then, or where squares overflow, a simdgroup sums the squares
-// of differences instead, which loses nothing.
+// may be as little as kNear of them: then, or where squares overflow or vanish, a simdgroup sums
+// the squares of differences instead, which loses nothing.
 
 #include "kernels/blocks/mma.h"
 #include "kernels/blocks/strided.h"
@@ -58,7 +58,7 @@ template <typename D, int kRank>
 void cdist_mma(device const typename D::memory* a, device const typename D::memory* b,
                device typename D::memory* y, constant CdistParams<kRank>& p, Ctx ctx) {
   typedef typename D::memory M;
-  const float kNear = 0.015625f;
+  const float kNear = 0.015625f, kTiny = 1e-27f;
   uint tile = ctx.tg.x;
   uint rest = tile / uint(p.tiles_across);
   long across = long(tile - rest * uint(p.tiles_across)) * kCdistTile;
@@ -114,10 +114,10 @@ void cdist_mma(device const typename D::memory* a, device const typename D::memo
         for (int j = 0; j < 4; ++j) {
 #pragma unroll
           for (int w = 0; w < 4; w += 2) {
-            sums[i][j] = tile_product<D>(uint4(x[2 * i].word[w], x[2 * i + 1].word[w],
-                                               x[2 * i].word[w + 1], x[2 * i + 1].word[w + 1]),
-                                         uint2(z[j].word[w], z[j].word[w + 1]), sums[i][j],
-                                         ctx.lane);
+            sums[i][j] =
+                tile_product<D>(uint4(x[2 * i].word[w], x[2 * i + 1].word[w], x[2 * i].word[w + 1],
+                                      x[2 * i + 1].word[w + 1]),
+                                uint2(z[j].word[w], z[j].word[w + 1]), sums[i][j], ctx.lane);
           }
         }
       }
@@ -156,7 +156,7 @@ void cdist_mma(device const typename D::memory* a, device const typename D::memo
         float square = metal::fma(-2.0f, product, both);
         long row = down + 8 * r + long(g), column = across + 8 * j + 2 * long(t) + c;
         if (row >= p.rows || column >= p.columns) continue;
-        if (square > kNear * both && both < INFINITY) {
+        if (square > kNear * both && both > kTiny && both < INFINITY) {
           to[row * p.columns + column] = D::store(formula::sqrt(square));
         } else {
           near |= 1u << uint(8 * r + 2 * j + c);
@@ -170,8 +170,8 @@ void cdist_mma(device const typename D::memory* a, device const typename D::memo
       uint bit = 31u - clz(bits & (0u - bits));
       long row = down + long(8u * (bit / 8u) + lane / 4u);
       long column = across + long(8u * (bit / 2u % 4u) + 2u * (lane % 4u) + bit % 2u);
-      float square = squared_distance<D>(a + row * p.a_row, b + column * p.b_row, p.length,
-                                         ctx.lane);
+      float square =
+          squared_distance<D>(a + row * p.a_row, b + column * p.b_row, p.length, ctx.lane);
       if (ctx.lane == 0u) to[row * p.columns + column] = D::store(formula::sqrt(square));
     }
   }

@@ -137,7 +137,8 @@ HEARTH_INLINE PoolPlace<I> pool_place(constant PoolParams& p, Ctx ctx) {
   place.plane = kPacked ? chunk * kPlanes : chunk;
   place.plane_step = kPacked ? I(1) : I(p.chunks);
   I left = I(p.planes) - place.plane;
-  place.planes = kPacked ? kPlanes : int(metal::min(quotient(left - 1, p.by_chunks) + 1, I(kPlanes)));
+  place.planes =
+      kPacked ? kPlanes : int(metal::min(quotient(left - 1, p.by_chunks) + 1, I(kPlanes)));
   return place;
 }
 

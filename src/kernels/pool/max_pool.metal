@@ -28,7 +28,8 @@ HEARTH_INLINE void largest_of(thread typename D::value* best, thread I* found,
                               device const typename D::memory* x, constant PoolParams& p,
                               PoolPlace<I> place) {
   typedef typename D::value V;
-  const int kAtOnce = kPlanes <= 4 ? 3 : 1;  // columns of a window whose loads wait together
+  // Columns of a window whose loads wait together: of several planes, whose threads are few.
+  const int kAtOnce = kPlanes > 1 && kPlanes <= 4 ? 3 : 1;
   PoolPart<I> width = part_of<I>(p.axis[2], place.at[2]);
   PoolPart<I> height = part_of<I>(p.axis[1], place.at[1]);
   PoolPart<I> depth = part_of<I>(p.axis[0], place.at[0]);

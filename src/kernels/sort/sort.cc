@@ -148,7 +148,8 @@ constexpr std::int64_t kMostSortThreads = 512;  // with the registers that all t
 
 bool accepts_threads(const Signature& signature) {
   const TensorSpec& input = signature.inputs[0];
-  return size_of(input.dtype) <= 4 && input.shape[axis_of(signature)] <= kSortHeld * kMostSortThreads;
+  return size_of(input.dtype) <= 4 &&
+         input.shape[axis_of(signature)] <= kSortHeld * kMostSortThreads;
 }
 
 // Words of a key and a position of 16 bits.
