@@ -172,7 +172,7 @@ TEST_F(PoolRun, DistancesOfNearRowsAreExact) {
   }
 }
 
-// Tensor cores make products of packets of 8 columns; what they lose of near rows is summed again.
+// Of 16 bits: equal points, some a little apart far from 0, rows at odd elements, overflow.
 TEST_F(PoolRun, DistancesOfShortFloats) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const std::int64_t length : {8, 40, 256, 600}) {

@@ -28,8 +28,6 @@ HEARTH_INLINE void largest_of(thread typename D::value* best, thread I* found,
                               device const typename D::memory* x, constant PoolParams& p,
                               PoolPlace<I> place) {
   typedef typename D::value V;
-  // Columns of a window whose loads wait together: of several planes, whose threads are few.
-  const int kAtOnce = kPlanes > 1 && kPlanes <= 4 ? 3 : 1;
   PoolPart<I> width = part_of<I>(p.axis[2], place.at[2]);
   PoolPart<I> height = part_of<I>(p.axis[1], place.at[1]);
   PoolPart<I> depth = part_of<I>(p.axis[0], place.at[0]);
@@ -46,26 +44,17 @@ HEARTH_INLINE void largest_of(thread typename D::value* best, thread I* found,
       I h = height.first + b * height.step;
       I row = base + d * I(p.axis[0].step) + h * I(p.axis[1].step);
       I at = (d * I(p.axis[1].extent) + h) * I(p.axis[2].extent);
-      for (I c = 0; c < width.count; c += kAtOnce) {
-        V values[kAtOnce][kPlanes];
+      for (I c = 0; c < width.count; ++c) {
+        I w = width.first + c * width.step;
+        V values[kPlanes];
+        load_planes<D, I, kPlanes, kPacked>(values, x, row + w * I(p.axis[2].step), step,
+                                            place.planes);
 #pragma unroll
-        for (int u = 0; u < kAtOnce; ++u) {
-          I w = width.first + (c + u) * width.step;
-          if (c + u >= width.count) continue;
-          load_planes<D, I, kPlanes, kPacked>(values[u], x, row + w * I(p.axis[2].step), step,
-                                              place.planes);
-        }
-#pragma unroll
-        for (int u = 0; u < kAtOnce; ++u) {
-          I w = width.first + (c + u) * width.step;
-          if (c + u >= width.count) continue;
-#pragma unroll
-          for (int k = 0; k < kPlanes; ++k) {
-            V value = values[u][k];
-            bool wins = found[k] < 0 || value > best[k] || (value != value && best[k] == best[k]);
-            best[k] = wins ? value : best[k];
-            found[k] = wins ? at + w : found[k];
-          }
+        for (int k = 0; k < kPlanes; ++k) {
+          V value = values[k];
+          bool wins = found[k] < 0 || value > best[k] || (value != value && best[k] == best[k]);
+          best[k] = wins ? value : best[k];
+          found[k] = wins ? at + w : found[k];
         }
       }
     }
