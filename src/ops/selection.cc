@@ -86,12 +86,6 @@ Array places_of(const Array& chosen) {
   return call(defs::nonzero_static_op, Params().i64(count), {&chosen});
 }
 
-// Places and indices are worked out in the shortest dtype that has them, since division takes
-// longer the longer numbers are.
-Array short_places(const Array& chosen) {
-  return cast(places_of(chosen), count_dtype(chosen.size()));
-}
-
 // For each axis how many elements lie between neighbours.
 Dims steps_between(const Shape& shape) {
   Dims steps = Dims::filled(shape.rank(), 1);
@@ -107,13 +101,13 @@ std::vector<Array> indices_of(const Array& x) {
     return std::vector<Array>(static_cast<std::size_t>(x.rank()),
                               zeros({0}, DType::i64, x.device()));
   }
-  const Array places = short_places(flat(cast(x, DType::bool_)));
+  const Array places = places_of(flat(cast(x, DType::bool_)));
   const Dims steps = steps_between(x.shape());
   std::vector<Array> indices;
   for (int axis = 0; axis < x.rank(); ++axis) {
     Array at = steps[axis] == 1 ? places : div(places, steps[axis]);
     if (axis > 0) at = remainder(at, x.shape()[axis]);
-    indices.push_back(cast(at, DType::i64));
+    indices.push_back(at);
   }
   return indices;
 }
@@ -125,7 +119,8 @@ Array rows_of_indices(const Array& x) {
   const Array chosen = flat(cast(x, DType::bool_));
   if (x.rank() == 0) return zeros({places_of(chosen).size(), 0}, DType::i64, x.device());
   if (x.rank() == 1) return unsqueeze(places_of(chosen), {1});
-  const Array places = unsqueeze(short_places(chosen), {1});
+  // In the shortest dtype that has them: division takes longer the longer numbers are.
+  const Array places = unsqueeze(cast(places_of(chosen), count_dtype(x.size())), {1});
   const Dims steps = steps_between(x.shape());
   const Array column = arange(0, x.rank(), 1, places.dtype(), x.device());
   Array step = full({}, 1, places.dtype(), x.device());

@@ -13,7 +13,7 @@ namespace hearth {
 namespace {
 
 // Elements of a row from which on one pass over it beats a sum and another, where there are rows
-// enough for the threads of a device and reading takes longer than the sums.
+// enough for the threads of a device.
 constexpr std::int64_t kOnePass = 2048, kOnePassRows = 32;
 
 // The squares about the mean of the last axes, `count` elements, summed up in one pass.
@@ -38,8 +38,7 @@ Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
   }
   const int kept = x.rank() - std::popcount(bits);
   Array squares;
-  if (size_of(x.dtype()) >= 4 && count >= kOnePass && x.size() / count >= kOnePassRows &&
-      std::countr_zero(bits) == kept) {
+  if (count >= kOnePass && x.size() / count >= kOnePassRows && std::countr_zero(bits) == kept) {
     squares = squares_of_rows(x, kept, count, keepdim);
   } else {
     const Array values = cast(x, compute_dtype(x.dtype()));
