@@ -86,23 +86,51 @@ Array places_of(const Array& chosen) {
   return call(defs::nonzero_static_op, Params().i64(count), {&chosen});
 }
 
-// Row-major places as an index along each axis.
-std::vector<Array> indices_along(const Array& places, const Shape& shape) {
-  std::vector<Array> indices(static_cast<std::size_t>(shape.rank()));
-  std::int64_t step = 1;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    const std::int64_t extent = shape[axis];
-    Array at = step == 1 ? places : div(places, step);
-    if (axis > 0) at = remainder(at, extent);
-    indices[static_cast<std::size_t>(axis)] = at;
-    step *= extent;
+// For each axis how many elements lie between neighbours.
+Dims steps_between(const Shape& shape) {
+  Dims steps = Dims::filled(shape.rank(), 1);
+  for (int axis = shape.rank() - 2; axis >= 0; --axis)
+    steps[axis] = steps[axis + 1] * shape[axis + 1];
+  return steps;
+}
+
+// Where x is not 0, as an index along each axis.
+std::vector<Array> indices_of(const Array& x) {
+  const NoGrad no_grad;
+  if (x.size() == 0) {
+    return std::vector<Array>(static_cast<std::size_t>(x.rank()),
+                              zeros({0}, DType::i64, x.device()));
+  }
+  const Array places = places_of(flat(cast(x, DType::bool_)));
+  const Dims steps = steps_between(x.shape());
+  std::vector<Array> indices;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    Array at = steps[axis] == 1 ? places : div(places, steps[axis]);
+    if (axis > 0) at = remainder(at, x.shape()[axis]);
+    indices.push_back(at);
   }
   return indices;
 }
 
-std::vector<Array> indices_of(const Array& x) {
+// The same as columns, which one region makes: [count, rank].
+Array rows_of_indices(const Array& x) {
   const NoGrad no_grad;
-  return indices_along(places_of(flat(cast(x, DType::bool_))), x.shape());
+  if (x.size() == 0) return zeros({0, x.rank()}, DType::i64, x.device());
+  const Array chosen = flat(cast(x, DType::bool_));
+  if (x.rank() == 0) return zeros({places_of(chosen).size(), 0}, DType::i64, x.device());
+  if (x.rank() == 1) return unsqueeze(places_of(chosen), {1});
+  // In the shortest dtype that has them: division takes longer the longer numbers are.
+  const Array places = unsqueeze(cast(places_of(chosen), count_dtype(x.size())), {1});
+  const Dims steps = steps_between(x.shape());
+  const Array column = arange(0, x.rank(), 1, places.dtype(), x.device());
+  Array step = full({}, 1, places.dtype(), x.device());
+  Array extent = full({}, x.shape().back(), places.dtype(), x.device());
+  for (int axis = x.rank() - 2; axis >= 0; --axis) {
+    const Array is_here = equal(column, axis);
+    step = where(is_here, steps[axis], step);
+    extent = where(is_here, x.shape()[axis], extent);
+  }
+  return cast(remainder(div(places, step), extent), DType::i64);
 }
 
 // Whether each of the sorted elements differs from the one before it.
@@ -113,6 +141,33 @@ Array starts_of(const Array& sorted) {
   Array differs = not_equal(before, after);
   if (is_float(sorted.dtype())) differs = logical_and(differs, logical_not(is_nan(before)));
   return cat({ones({1}, DType::bool_, sorted.device()), differs}, 0);
+}
+
+// Elements from which on integers of a short range are counted, where others are sorted.
+constexpr std::int64_t kCountedSize = 1 << 14;
+
+// The least and the largest of integers that are to be counted, of one byte the least and the
+// largest that there are.
+std::pair<std::int64_t, std::int64_t> ends_of(const Array& x) {
+  if (x.dtype() == DType::u8) return {0, 255};
+  if (x.dtype() == DType::i8) return {-128, 127};
+  const std::vector<std::int64_t> ends =
+      elements_now<std::int64_t>(cast(stack({min(x), max(x)}, 0), DType::i64));
+  return {ends[0], ends[1]};
+}
+
+// The different ones of integers whose range is no longer than the array: those that a count of
+// each finds. Undefined for others.
+Array counted_unique(const Array& x) {
+  if (!is_int(x.dtype()) || x.dtype() == DType::u64 || x.size() < kCountedSize) return {};
+  const NoGrad no_grad;
+  const auto [low, high] = ends_of(x);
+  const std::uint64_t rest = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  if (rest >= static_cast<std::uint64_t>(x.size())) return {};
+  const Array numbers = sub(cast(flat(x), DType::i64), low);
+  const Array counts =
+      call(defs::bincount_op, Params().i64(static_cast<std::int64_t>(rest) + 1), {&numbers});
+  return cast(add(places_of(greater(counts, 0)), low), x.dtype());
 }
 
 struct Unique {
@@ -167,11 +222,7 @@ std::vector<Array> nonzero(const Array& x) try {
 
 Array argwhere(const Array& x) try {
   require_defined("argwhere", x);
-  const std::vector<Array> indices = selection::indices_of(x);
-  if (!indices.empty()) return stack(indices, 1);
-  const NoGrad no_grad;
-  const Array places = selection::places_of(flat(cast(x, DType::bool_)));
-  return zeros({places.size(), 0}, DType::i64, x.device());
+  return selection::rows_of_indices(x);
 } catch (const Error& error) {
   throw_as("argwhere", error);
 }
@@ -200,7 +251,8 @@ Array mask_select(const Array& x, const Array& mask) try {
 
 Array unique(const Array& x) try {
   require_defined("unique", x);
-  return selection::unique_of(x).values;
+  const Array counted = selection::counted_unique(x);
+  return counted.defined() ? counted : selection::unique_of(x).values;
 } catch (const Error& error) {
   throw_as("unique", error);
 }

@@ -8,6 +8,7 @@
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/sorted_indices.h"
 
 namespace hearth {
 namespace sorting {
@@ -28,30 +29,13 @@ void infer(Inference& inference) {
   const int axis = require_axis(inference, statics.i64(), shape.rank());
   statics.boolean();
   const DType dtype = statics.dtype();
-  if (!is_int(dtype)) {
-    inference.fail(ErrorCode::dtype, "indices are integers; got " + std::string(name(dtype)) +
-                                         ", expected an integer dtype");
-  }
-  if (shape[axis] - 1 > integer_limits(dtype).highest) {
-    inference.fail(ErrorCode::dtype, "indices do not fit; got " + std::string(name(dtype)) +
-                                         " for an extent of " + std::to_string(shape[axis]) +
-                                         ", expected a dtype that holds " +
-                                         std::to_string(shape[axis] - 1));
-  }
+  require_index_dtype(inference, dtype, shape[axis]);
   inference.shape = shape;
   inference.dtype = inference.scalar_dtype = operand_dtype(inference, 0, 0);
   inference.more_outputs[0] = {shape, dtype};
 }
 
-// Each gradient goes back to where its element came from.
-Grads gradient(const Vjp& v) {
-  const std::int64_t axis = v.statics().i64();
-  const Array zero = zeros(v.shape(0), v.grad.dtype(), v.grad.device());
-  const DType dtype = v.output(1).dtype();
-  const bool is_index = dtype == DType::i64 || dtype == DType::i32;
-  const Array indices = is_index ? v.output(1) : cast(v.output(1), DType::i64);
-  return grads(scatter_add(zero, indices, v.grad, axis));
-}
+Grads gradient(const Vjp& v) { return gradient_of_sorted(v, v.statics().i64()); }
 
 std::vector<SampleCase> samples() {
   std::vector<SampleCase> samples;
@@ -88,6 +72,14 @@ std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t 
 
 }  // namespace
 }  // namespace sorting
+
+Grads gradient_of_sorted(const Vjp& v, std::int64_t axis) {
+  const Array zero = zeros(v.shape(0), v.grad.dtype(), v.grad.device());
+  const DType dtype = v.output(1).dtype();
+  const bool is_index = dtype == DType::i64 || dtype == DType::i32;
+  const Array indices = is_index ? v.output(1) : cast(v.output(1), DType::i64);
+  return grads(scatter_add(zero, indices, v.grad, axis));
+}
 
 constinit const OpDef defs::sort_with_indices_op = {
     .name = "sort_with_indices",

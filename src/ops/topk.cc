@@ -9,6 +9,7 @@
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/sorted_indices.h"
 
 namespace hearth {
 namespace largest {
@@ -30,16 +31,7 @@ void infer(Inference& inference) {
     inference.fail(ErrorCode::shape, "x has no axis; got a scalar, expected rank 1 or more");
   }
   const std::int64_t extent = shape.back();
-  if (!is_int(dtype)) {
-    inference.fail(ErrorCode::dtype, "indices are integers; got " + std::string(name(dtype)) +
-                                         ", expected an integer dtype");
-  }
-  if (extent - 1 > integer_limits(dtype).highest) {
-    inference.fail(ErrorCode::dtype, "indices do not fit; got " + std::string(name(dtype)) +
-                                         " for an extent of " + std::to_string(extent) +
-                                         ", expected a dtype that holds " +
-                                         std::to_string(extent - 1));
-  }
+  require_index_dtype(inference, dtype, extent);
   if (k < 0 || k > extent) {
     inference.fail(ErrorCode::invalid_argument,
                    "there are not k elements; got k = " + std::to_string(k) + " for an extent of " +
@@ -51,14 +43,7 @@ void infer(Inference& inference) {
   inference.more_outputs[0] = {inference.shape, dtype};
 }
 
-// Each gradient goes back to where its element came from.
-Grads gradient(const Vjp& v) {
-  const Array zero = zeros(v.shape(0), v.grad.dtype(), v.grad.device());
-  const DType dtype = v.output(1).dtype();
-  const bool is_index = dtype == DType::i64 || dtype == DType::i32;
-  const Array indices = is_index ? v.output(1) : cast(v.output(1), DType::i64);
-  return grads(scatter_add(zero, indices, v.grad, -1));
-}
+Grads gradient(const Vjp& v) { return gradient_of_sorted(v, -1); }
 
 std::vector<Array> composite(const Composite& c) {
   ParamReader statics = c.statics();

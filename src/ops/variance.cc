@@ -1,13 +1,32 @@
 // Variance and standard deviation, made of other ops.
+#include <bit>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {
+
+// Elements of a row from which on one pass over it beats a sum and another, where there are rows
+// enough for the threads of a device.
+constexpr std::int64_t kOnePass = 2048, kOnePassRows = 32;
+
+// The squares about the mean of the last axes, `count` elements, summed up in one pass.
+Array squares_of_rows(const Array& x, int kept, std::int64_t count, bool keepdim) {
+  Shape shape;
+  for (int i = 0; i < kept; ++i) shape.push_back(x.shape()[i]);
+  const Array rows = reshape(x, {1, element_count(shape), count});
+  if (keepdim) {
+    for (int i = kept; i < x.rank(); ++i) shape.push_back(1);
+  }
+  const Array variance = call_outputs(defs::channel_moments_op, kNoParams, {&rows})[1];
+  return reshape(mul(variance, static_cast<double>(count)), shape);
+}
 
 Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
                std::int64_t correction) {
@@ -17,8 +36,14 @@ Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
   for (int i = 0; i < x.rank(); ++i) {
     if ((bits >> i & 1u) != 0) count *= x.shape()[i];
   }
-  const Array values = cast(x, compute_dtype(x.dtype()));
-  const Array squares = sum(square(sub(values, mean(values, axes, true))), axes, keepdim);
+  const int kept = x.rank() - std::popcount(bits);
+  Array squares;
+  if (count >= kOnePass && x.size() / count >= kOnePassRows && std::countr_zero(bits) == kept) {
+    squares = squares_of_rows(x, kept, count, keepdim);
+  } else {
+    const Array values = cast(x, compute_dtype(x.dtype()));
+    squares = sum(square(sub(values, mean(values, axes, true))), axes, keepdim);
+  }
   // In f64, where no difference overflows.
   const double divisor = static_cast<double>(count) - static_cast<double>(correction);
   return div(squares, divisor > 0 ? divisor : std::numeric_limits<double>::quiet_NaN());

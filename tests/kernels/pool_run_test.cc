@@ -172,6 +172,60 @@ TEST_F(PoolRun, DistancesOfNearRowsAreExact) {
   }
 }
 
+// Of 16 bits: equal points, some a little apart far from 0, rows at odd elements, overflow.
+TEST_F(PoolRun, DistancesOfShortFloats) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const std::int64_t length : {8, 40, 256, 600}) {
+      const std::int64_t rows = 67, columns = 97;
+      const Array spread = random_array({rows, length}, DType::f32, -1, 1, 7);
+      // Every third point is one of the others, or a step of the last bit away from it.
+      Values points = spread.to_doubles();
+      for (std::int64_t i = 0; i + 1 < rows * length; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (i / length % 3 == 2) points[at] = 64 + (i % 17 == 0 && i / length % 2 == 0 ? 0.5 : 0);
+      }
+      const Array a = array(points, {rows, length}, dtype);
+      const Array b =
+          cat({narrow(a, 0, 0, 60), random_array({columns - 60, length}, dtype, 1, 3, 8)}, 0);
+      const Values left = a.to_doubles(), right = b.to_doubles();
+      Values expected;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+        for (std::size_t j = 0; j < static_cast<std::size_t>(columns); ++j) {
+          double sum = 0;
+          for (std::size_t k = 0; k < static_cast<std::size_t>(length); ++k) {
+            const double d = left[i * static_cast<std::size_t>(length) + k] -
+                             right[j * static_cast<std::size_t>(length) + k];
+            sum += d * d;
+          }
+          expected.push_back(std::sqrt(sum));
+        }
+      }
+      const std::string what = std::string(name(dtype)) + " " + std::to_string(length);
+      const double bound = dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
+      for (const Device& device : {Device::cpu(), device_}) {
+        const Array x = to_device(a, device), y = to_device(b, device);
+        expect_close(cdist(x, y), expected, bound, what);
+        // Rows that begin at odd elements, and a batch.
+        const Array odd = to_device(pad(a, {0, 1}, {0, 0}), device);
+        expect_close(cdist(slice(odd, {{0, rows}, {1, length + 1}}), y), expected, bound, what);
+        Values twice = expected;
+        twice.insert(twice.end(), expected.begin(), expected.end());
+        expect_close(cdist(expand(x, {2, rows, length}), y), twice, bound, "batch " + what);
+      }
+    }
+    Values odd(40 * 16, 1);
+    odd[3] = kNan, odd[16] = kInf, odd[35] = dtype == DType::f16 ? 6e4 : 3e38;
+    const Array x = to_device(array(odd, {40, 16}, dtype), device_);
+    const Values got = cdist(x, x).to_doubles();
+    for (std::size_t j = 0; j < 40; ++j) {
+      EXPECT_TRUE(std::isnan(got[j]));
+      EXPECT_TRUE(j < 2 ? std::isnan(got[40 + j]) : got[40 + j] == kInf) << j;
+      EXPECT_EQ(j > 2 && got[40 * 2 + j] == kInf, j > 2 && dtype == DType::bf16) << j;
+    }
+    EXPECT_EQ(got[40 * 2 + 2], 0);
+  }
+}
+
 TEST_F(PoolRun, DropoutKeepsTheSameElementsOnEveryDevice) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
     for (const Shape& shape : {Shape{1}, Shape{16}, Shape{3, 1001}, Shape{64, 128}, Shape{0, 4}}) {

@@ -61,6 +61,30 @@ TEST(MaxPool, FirstOfEqualsAndNaNWin) {
   check::expect_values(max_pool_with_indices(same, {2}).second, {1, 1, 1, 1}, {0});
 }
 
+// What a window costs follows from the elements of x that it sees, not from its padding.
+TEST(MaxPool, HugeKernelsSeeMostlyPadding) {
+  const std::int64_t half = std::int64_t{1} << 29;
+  for (const Device& device : testing::devices_under_test()) {
+    const Array x = to_device(check::array({1, 4, 2, 3}, {1, 1, 1, 4}), device);
+    const Array tall = reshape(x, {1, 1, 4, 1});
+    const PoolOptions wide = {.stride = {1}, .padding = {0, half}};
+    const auto [most, at] = max_pool_with_indices(x, {1, 2 * half}, wide);
+    check::expect_values(most, {1, 1, 1, 5}, {4, 4, 4, 4, 4});
+    check::expect_values(at, {1, 1, 1, 5}, {1, 1, 1, 1, 1});
+    check::expect_values(max_pool(tall, {2 * half, 1}, {.stride = {1}, .padding = {half, 0}}),
+                         {1, 1, 5, 1}, {4, 4, 4, 4, 4});
+    check::expect_values(max_pool(x, {1, half}, {.stride = {1, half}, .padding = {0, half}}),
+                         {1, 1, 1, 2}, {-kInf, 4});
+    check::expect_values(
+        max_pool(x, {1, half / 2}, {.stride = {1}, .padding = {0, half / 2}, .dilation = {1, 2}}),
+        {1, 1, 1, 6}, {2, 4, 2, 4, 2, 4});
+    check::expect_values(
+        avg_pool(x, {1, 2 * half},
+                 {.stride = {1}, .padding = {0, half}, .count_include_pad = false}),
+        {1, 1, 1, 5}, {2.5, 2.5, 2.5, 2.5, 2.5});
+  }
+}
+
 TEST(MaxPool, WindowsWithoutElementsHaveNoGradient) {
   const Array x = check::array({1, 2, 3}, {1, 1, 3}).require_grad();
   const Array y = max_pool(x, {2}, {.stride = {2}, .padding = {1}, .ceil_mode = true});

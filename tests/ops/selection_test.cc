@@ -1,6 +1,7 @@
 // nonzero, argwhere, mask_select and unique: order, layouts, special values, waits, gradients.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -73,6 +74,10 @@ TEST(Selection, NonzeroInEveryDtypeAndLayout) {
     expect_nonzero(zeros({2, 3}, DType::f32, device));
     expect_nonzero(ones({2, 3}, DType::f32, device));
     expect_nonzero(zeros({2, 0, 3}, DType::f32, device));
+    const std::int64_t wide = std::int64_t{1} << 29;
+    const Array none = expand(zeros({0, 1, 1}, DType::f32, device), {0, wide, wide});
+    EXPECT_EQ(argwhere(none).shape(), Shape({0, 3}));
+    EXPECT_EQ(nonzero(none)[1].shape(), Shape({0}));
   }
 }
 
@@ -154,6 +159,42 @@ TEST(Selection, UniqueIsSortedAndInverseGivesTheArrayBack) {
         EXPECT_EQ(counts_found.to_doubles(), counts);
       }
     }
+  }
+}
+
+// Many integers are counted where their range is short; the others are sorted.
+TEST(Selection, UniqueOfManyIntegers) {
+  const std::int64_t size = 20000;
+  for (const Device& device : devices_under_test()) {
+    for (const DType dtype : {DType::i64, DType::i32, DType::i16, DType::i8, DType::u64, DType::u32,
+                              DType::u16, DType::u8, DType::bool_}) {
+      const bool is_signed =
+          dtype == DType::i64 || dtype == DType::i32 || dtype == DType::i16 || dtype == DType::i8;
+      for (const double extent : {1.0, 40.0, 120.0, 19999.0, 20000.0, 20001.0, 60000.0}) {
+        if (extent > (size_of(dtype) == 1 ? 120 : 20001) && size_of(dtype) < 4) continue;
+        const double low = is_signed ? -std::floor(extent / 2) : 0;
+        Values values = random_values(size, low, low + extent, 31);
+        for (double& value : values) value = std::floor(value);
+        values.front() = low, values.back() = low + extent - 1;
+        const Array x = to_device(array(values, {100, 200}, dtype), device);
+        const Values given = x.to_doubles();
+        const std::set<double> different(given.begin(), given.end());
+        const Array got = unique(x);
+        EXPECT_EQ(got.dtype(), dtype);
+        EXPECT_EQ(got.to_doubles(), Values(different.begin(), different.end()))
+            << name(dtype) << " " << extent;
+      }
+    }
+    // The whole range of 64 bits has no length that fits them.
+    const std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = -(least + 1);
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(size), most);
+    ends[77] = least, ends[78] = most - 1;
+    const auto found = [&] { return unique(to_device(Array::from_data(ends, {size}), device)); };
+    EXPECT_EQ(found().to_vector<std::int64_t>(), (std::vector{least, most - 1, most}));
+    ends[77] = most - 20000;
+    EXPECT_EQ(found().to_vector<std::int64_t>(), (std::vector{most - 20000, most - 1, most}));
+    ends[77] = most - 19999;
+    EXPECT_EQ(found().to_vector<std::int64_t>(), (std::vector{most - 19999, most - 1, most}));
   }
 }
 

@@ -1,4 +1,7 @@
 // var and std against plain loops in f64.
+#include <cmath>
+#include <limits>
+
 #include "check.h"
 #include "hearth/tensor.h"
 
@@ -46,6 +49,56 @@ TEST_P(Variance, FarFromZeroNothingCancels) {
   for (double& value : values) value += 4096;
   const Array x = array(values, {1000}, DType::f32);
   EXPECT_NEAR(var(x).item(), variance_of(x.to_doubles(), 1), 1e-4);
+}
+
+// Rows of 2048 elements and more are read once.
+TEST_P(Variance, OfLongRows) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const std::int64_t length : {2047, 2048, 2051}) {
+      const Array x = random_array({2, 32, length}, dtype, -4, 9, 5);
+      const Values all = x.to_doubles();
+      Values biased;
+      for (std::int64_t row = 0; row < 64; ++row) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(length * row);
+        biased.push_back(variance_of(Values(begin, begin + length), 0));
+      }
+      expect_values(var(x, {2}, false, 0), {2, 32}, biased);
+      expect_values(var(x, {-1}, true, 0), {2, 32, 1}, biased);
+      expect_values(var(transpose(contiguous(transpose(x))), {2}, false, 0), {2, 32}, biased);
+      expect_values(var(x, {1, 2}, true, 7), {2, 1, 1},
+                    {variance_of(Values(all.begin(), all.begin() + 32 * length), 7),
+                     variance_of(Values(all.begin() + 32 * length, all.end()), 7)});
+      expect_values(hearth::std(x), {}, {std::sqrt(variance_of(all, 1))});
+    }
+    Values values = random_values(2100, -1, 1, 4);
+    for (double& value : values) value += dtype == DType::f64 || dtype == DType::f32 ? 4096 : 4;
+    const Array far = array(values, {2100}, dtype);
+    const auto of_row = [](const Array& row) {
+      return narrow(var(expand(unsqueeze(row, {0}), {32, 2100}), {1}), 0, 31, 1);
+    };
+    expect_values(of_row(far), {1}, {variance_of(far.to_doubles(), 1)});
+    values[1000] = std::numeric_limits<double>::infinity();
+    EXPECT_TRUE(std::isnan(of_row(array(values, {2100}, dtype)).item()));
+    values[1000] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(of_row(array(values, {2100}, dtype)).item()));
+    // A mean of sums is rounded: what is left is its error, squared.
+    for (const double value : var(full({32, 3000}, 0.3, dtype), {1}).to_doubles()) {
+      EXPECT_NEAR(value, 0, 1e-12);
+    }
+    EXPECT_TRUE(std::isnan(var(ones({32, 2048}, dtype), {1}, false, 2048).to_doubles().back()));
+  }
+}
+
+TEST_P(Variance, OfLongRowsIsDifferentiableTwice) {
+  const Array weights = array(random_values(2048, -1, 1, 9), {2048});
+  const Array x = array(random_values(3, -1, 1, 7), {3});
+  // x among a row of constants, so that finite differences are few.
+  const auto deviation = [&](std::span<const Array> in) {
+    const Array row = mul(weights, sum(in[0])) + cat({in[0], zeros({2045}, DType::f64)}, 0) * 40.0;
+    return narrow(hearth::std(expand(reshape(row, {1, 2048}), {32, 2048}), {1}), 0, 0, 2);
+  };
+  check_gradients(deviation, {x});
+  check_second_gradients(deviation, {x});
 }
 
 TEST_P(Variance, OfTooFewIsNotANumber) {

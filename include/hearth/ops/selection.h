@@ -11,8 +11,8 @@ namespace hearth {
 inline namespace v0 {
 
 // ---- Selections whose size depends on values
-// Each submits what is recorded and waits for one number, how many elements there are; without
-// elements to look at it does neither. Statistics::syncs counts these waits. Any dtype.
+// Each submits what is recorded and waits for how many elements there are, unique of integers for
+// their range too; without elements it does neither. Statistics::syncs counts waits. Any dtype.
 
 // Where x is not 0 (NaN is not): for each axis the indices of these elements, i64 [count], in
 // row-major order. None for rank 0.

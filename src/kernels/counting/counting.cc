@@ -19,7 +19,6 @@ namespace {
 constexpr std::int64_t kCounterThreads = 512, kCountedEach = 16;
 // Counters and positions of parts have 32 bits.
 constexpr std::int64_t kMaxCounted = std::int64_t{1} << 32;
-constexpr std::int64_t kPlacesEach = 16;  // of write_places()
 
 std::int64_t length_of(const Signature& signature) { return ParamReader(signature.statics).i64(); }
 

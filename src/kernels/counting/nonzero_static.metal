@@ -7,7 +7,7 @@
 #include "kernels/blocks/sum_before.h"
 #include "kernels/counting/params.h"
 
-constexpr constant uint kEach = 16u;  // elements of a thread, one after the other
+constexpr constant uint kEach = uint(kPlacesEach);
 
 // Which of a thread's elements are true, as bits. kWide: the row lies at a multiple of 16 bytes.
 template <bool kWide>

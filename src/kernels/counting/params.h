@@ -3,6 +3,8 @@
 
 #include "kernels/blocks/params.h"
 
+enum { kPlacesEach = 16 };  // elements of a thread of nonzero_static, one after the other
+
 // Counts of the numbers below `length`.
 struct CountParams {
   long count;   // of elements

@@ -18,6 +18,19 @@ HEARTH_INLINE I ceiled(I whole, I part) {
   return -floored<I>(-whole, part);
 }
 
+HEARTH_INLINE uint quotient(uint whole, constant PoolDivisor& by) {
+  return divided(whole, uint(by.magic), uint(by.shift));
+}
+HEARTH_INLINE ulong quotient(ulong whole, constant PoolDivisor& by) {
+  return whole / ulong(by.extent);
+}
+HEARTH_INLINE int quotient(int whole, constant PoolDivisor& by) {
+  return int(quotient(uint(whole), by));
+}
+HEARTH_INLINE long quotient(long whole, constant PoolDivisor& by) {
+  return long(quotient(ulong(whole), by));
+}
+
 // Elements first, first + step, ... of a window.
 template <typename I>
 struct PoolPart {
@@ -35,9 +48,8 @@ HEARTH_INLINE PoolPart<I> part_of(constant PoolAxis& a, I o) {
   PoolPart<I> part;
   I extent = I(a.extent), window = I(a.window);
   if (window == 0) {
-    I positions = I(a.positions);
-    part.first = o * extent / positions;
-    part.count = ((o + 1) * extent - 1) / positions + 1 - part.first;
+    part.first = quotient(o * extent, a.by_positions);
+    part.count = quotient((o + 1) * extent - 1, a.by_positions) + 1 - part.first;
     part.step = 1;
     return part;
   }
@@ -97,11 +109,11 @@ struct PoolCount<long> {
 };
 
 template <typename I>
-HEARTH_INLINE I split_off(thread typename PoolCount<I>::type& i, long extent) {
+HEARTH_INLINE I split_off(thread typename PoolCount<I>::type& i, constant PoolDivisor& by) {
   typedef typename PoolCount<I>::type U;
-  if (extent == 1) return I(0);
-  U rest = i / U(extent);
-  I at = I(i - rest * U(extent));
+  if (by.extent == 1) return I(0);
+  U rest = quotient(i, by);
+  I at = I(i - rest * U(by.extent));
   i = rest;
   return at;
 }
@@ -116,16 +128,17 @@ HEARTH_INLINE PoolPlace<I> pool_place(constant PoolParams& p, Ctx ctx) {
   place.inside = item < ulong(p.count);
   U i = place.inside ? U(item) : U(0);
   I chunk = 0;
-  if (p.planes_first != 0) chunk = split_off<I>(i, p.chunks);
-  place.at[2] = split_off<I>(i, p.axis[2].results);
-  place.at[1] = split_off<I>(i, p.axis[1].results);
-  place.at[0] = split_off<I>(i, p.axis[0].results);
-  if (p.planes_first == 0) chunk = split_off<I>(i, p.chunks);
+  if (p.planes_first != 0) chunk = split_off<I>(i, p.by_chunks);
+  place.at[2] = split_off<I>(i, p.axis[2].by_results);
+  place.at[1] = split_off<I>(i, p.axis[1].by_results);
+  place.at[0] = split_off<I>(i, p.axis[0].by_results);
+  if (p.planes_first == 0) chunk = split_off<I>(i, p.by_chunks);
   place.outer = I(i);
   place.plane = kPacked ? chunk * kPlanes : chunk;
   place.plane_step = kPacked ? I(1) : I(p.chunks);
   I left = I(p.planes) - place.plane;
-  place.planes = kPacked ? kPlanes : int(metal::min((left - 1) / I(p.chunks) + 1, I(kPlanes)));
+  place.planes =
+      kPacked ? kPlanes : int(metal::min(quotient(left - 1, p.by_chunks) + 1, I(kPlanes)));
   return place;
 }
 

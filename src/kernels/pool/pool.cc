@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "ops/axis_taps.h"
@@ -26,6 +27,13 @@ constexpr std::int64_t kMostPlanes = 8;
 constexpr std::int64_t kMaxPoolPlanes = 4;
 // Threads that share a window whose rows are at least as long.
 constexpr std::int64_t kLeastShared = 4;
+
+// Kernels whose numbers have 32 bits multiply; of others the extent may be larger.
+PoolDivisor divisor(std::int64_t extent) {
+  if (extent >= std::numeric_limits<std::int32_t>::max()) return {extent, 0, 0};
+  const FastDivmod by = fast_divmod(std::max<std::int64_t>(extent, 1));
+  return {extent, by.magic, by.shift};
+}
 
 // 0 where x lacks the axis.
 std::int64_t step_along(const TensorSpec& spec, int axis) {
@@ -87,10 +95,11 @@ class PoolCall {
       for (const std::int64_t planes : {kMostPlanes, kMaxPoolPlanes}) {
         if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes))
           continue;
-        if (threads / planes >= resident_threads(*signature_.device) / 2) planes_ = planes;
+        if (threads / planes >= resident_threads(*signature_.device) / 4) planes_ = planes;
       }
     }
     params.chunks = ceil_div(params.planes, planes_);
+    params.by_chunks = divisor(params.chunks);
     params.count = results / params.planes * params.chunks;
   }
 
@@ -121,7 +130,9 @@ class PoolCall {
   // The axes that x lacks are in front, of one element and one window.
   void set_axes(const PoolWindow& window, const Dims& extents, bool adjoint) {
     const int count = extents.rank();
-    for (PoolAxis& axis : params.axis) axis = {1, 1, 1, 1, 0, 1, 1, 0, 0, 0};
+    for (PoolAxis& axis : params.axis) {
+      axis = {1, 1, 1, 1, 0, 1, 1, divisor(1), divisor(1), 0, 0, 0};
+    }
     // Points have no kernel, but every axis of one call is of one kind.
     if (window.kernel.rank() == 0) {
       for (PoolAxis& axis : params.axis) axis.window = 0;
@@ -135,6 +146,8 @@ class PoolCall {
                                     along.padding,
                                     along.dilation,
                                     adjoint ? along.extent : along.positions,
+                                    divisor(adjoint ? along.extent : along.positions),
+                                    divisor(along.positions),
                                     step_along(from_, i + 2),
                                     places_ == nullptr ? 0 : step_along(*places_, i + 2),
                                     step_along(to_, i + 2)};

@@ -153,6 +153,8 @@ void resample(device const typename D::memory* x, device typename D::memory* y,
               constant PoolParams& p, Ctx ctx) {
   typedef typename D::value V;
   const int kHeld = 4;  // weights of rows, which every column needs
+  // Rows of a window whose loads wait together.
+  const int kAtOnce = kAdjoint || (kRule != kMean && kRule != kSum) ? 1 : kPlanes >= 4 ? 2 : 4;
   PoolPlace<I> place = pool_place<I, kPlanes, kPacked>(p, ctx);
   bool flag = p.flag != 0;
   PoolSide<V, I, kRule, kAdjoint> depth, height, width;
@@ -176,17 +178,25 @@ void resample(device const typename D::memory* x, device typename D::memory* y,
       V by_width = by_depth * width.weight(p.axis[2], flag, c);
       I column = slice + width.element(c) * I(p.axis[2].step);
       I rows = by_width == V(0.0f) ? I(0) : height.taps.part.count;
-      for (I b = 0; b < rows; ++b) {
-        V by_height = b == 0 ? held[0] : b == 1 ? held[1] : b == 2 ? held[2] : held[3];
-        if (b >= kHeld) by_height = height.weight(p.axis[1], flag, b);
-        V weight = by_width * by_height;
+      for (I b = 0; b < rows; b += kAtOnce) {
         // What has no weight is no part of the result, whatever it is.
-        if (weight == V(0.0f)) continue;
-        V values[kPlanes];
-        load_planes<D, I, kPlanes, kPacked>(
-            values, x, column + height.element(b) * I(p.axis[1].step), step, place.planes);
+        V values[kAtOnce][kPlanes], weights[kAtOnce];
 #pragma unroll
-        for (int k = 0; k < kPlanes; ++k) sums[k] += weight * values[k];
+        for (int u = 0; u < kAtOnce; ++u) {
+          I at = b + u;
+          V by_height = at == 0 ? held[0] : at == 1 ? held[1] : at == 2 ? held[2] : held[3];
+          if (at >= kHeld && at < rows) by_height = height.weight(p.axis[1], flag, at);
+          weights[u] = at < rows ? by_width * by_height : V(0.0f);
+          if (weights[u] == V(0.0f)) continue;
+          load_planes<D, I, kPlanes, kPacked>(
+              values[u], x, column + height.element(at) * I(p.axis[1].step), step, place.planes);
+        }
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u) {
+          if (weights[u] == V(0.0f)) continue;
+#pragma unroll
+          for (int k = 0; k < kPlanes; ++k) sums[k] += weights[u] * values[u][k];
+        }
       }
     }
   }

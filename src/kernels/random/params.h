@@ -3,6 +3,9 @@
 
 #include "kernels/blocks/params.h"
 
+// What a thread makes of floats of up to 32 bits: blocks of four words.
+enum { kThreadBlocks = 4, kBlockWords = 4 };
+
 struct RandomParams {
   long count;
   long dynamic;  // word of the seed in the dynamic block; the others follow

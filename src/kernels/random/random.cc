@@ -13,8 +13,7 @@ namespace hearth::gpu {
 
 namespace {
 
-// Elements of a thread, as kThreadBlocks of the text has it.
-constexpr std::int64_t kThreadElements = 16;
+constexpr std::int64_t kThreadElements = kThreadBlocks * kBlockWords;
 
 // A kernel whose threads make `per_thread` elements of the output each, and store `bytes` bytes at
 // a time. With `rare`, it is compiled when it is launched.

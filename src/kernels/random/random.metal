@@ -76,7 +76,6 @@ HEARTH_INLINE void store_block(device typename D::memory* y, ulong block, ulong 
 
 // What a thread makes: kThreadBlocks blocks, those of 16 bytes at a time, in turns of its
 // threadgroup.
-enum { kThreadBlocks = 4 };
 template <typename D>
 struct Turn {
   enum {

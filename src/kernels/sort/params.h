@@ -3,6 +3,10 @@
 
 #include "kernels/blocks/params.h"
 
+enum { kSortHeld = 4 };  // neighbouring places of a thread of sort_threads()
+// Counters of topk(): of each value of a digit, and behind them.
+enum { kTopkBins = 256, kTopkFound = kTopkBins, kTopkDigit, kTopkLeft, kTopkCounters };
+
 struct SortParams {
   long count;
   long shift;   // of this pass's digit

@@ -144,12 +144,12 @@ Prepared prepare_block(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-constexpr std::int64_t kHeld = 4;               // elements of a thread
 constexpr std::int64_t kMostSortThreads = 512;  // with the registers that all these take
 
 bool accepts_threads(const Signature& signature) {
   const TensorSpec& input = signature.inputs[0];
-  return size_of(input.dtype) <= 4 && input.shape[axis_of(signature)] <= kHeld * kMostSortThreads;
+  return size_of(input.dtype) <= 4 &&
+         input.shape[axis_of(signature)] <= kSortHeld * kMostSortThreads;
 }
 
 // Words of a key and a position of 16 bits.
@@ -158,8 +158,8 @@ Prepared prepare_threads(const Signature& signature) {
   const SortedLines lines(signature);
   if (lines.are_unwanted()) return prepared_steps(std::move(plan));
   const auto width = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max(lines.length, kHeld))));
-  const std::int64_t places = std::max<std::int64_t>(width, kHeld * kThreads);
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(lines.length, kSortHeld))));
+  const std::int64_t places = std::max<std::int64_t>(width, kSortHeld * kThreads);
   LineParams<kRuntimeRank> params = lines.params();
   params.width_bits = std::countr_zero(static_cast<std::uint64_t>(width));
   const std::int64_t groups = ceil_div(lines.count, places / width);
@@ -169,9 +169,9 @@ Prepared prepare_threads(const Signature& signature) {
                      .results("sort_threads", {lines.memory, word},
                               {is_wide ? "32" : "16", lines.rank}, [](KernelCall&) {})
                      .constants(params)
-                     .threadgroup(word, "staged", kHeld * kMostSortThreads)
+                     .threadgroup(word, "staged", kSortHeld * kMostSortThreads)
                      .step(*plan, {static_cast<std::uint32_t>(groups)},
-                           {static_cast<std::uint32_t>(places / kHeld)}, kMostSortThreads));
+                           {static_cast<std::uint32_t>(places / kSortHeld)}, kMostSortThreads));
   return prepared_steps(std::move(plan));
 }
 

@@ -87,13 +87,25 @@ void sort_block_indices(device const U* x, device I* indices, constant LineParam
                                              kCount, ctx);
 }
 
-constexpr constant uint kHeld = 4u;  // neighbouring places of a thread
+constexpr constant uint kHeld = uint(kSortHeld);
 
-template <typename W>
-HEARTH_INLINE void put_in_order(thread W& a, thread W& b, bool up) {
-  W low = metal::min(a, b), high = metal::max(a, b);
+// The lesser of two words, or the greater: of 32 bits by one instruction each, of 64 by one
+// comparison.
+HEARTH_INLINE uint one_of(uint a, uint b, bool lesser) {
+  return lesser ? metal::min(a, b) : metal::max(a, b);
+}
+HEARTH_INLINE ulong one_of(ulong a, ulong b, bool lesser) { return (b < a) == lesser ? b : a; }
+
+HEARTH_INLINE void put_in_order(thread uint& a, thread uint& b, bool up) {
+  uint low = metal::min(a, b), high = metal::max(a, b);
   a = up ? low : high;
   b = up ? high : low;
+}
+HEARTH_INLINE void put_in_order(thread ulong& a, thread ulong& b, bool up) {
+  bool swap = (b < a) == up;
+  ulong first = swap ? b : a;
+  b = swap ? a : b;
+  a = first;
 }
 
 // Sorts runs of `width` of the words that all threads hold: neighbours within a thread by itself,
@@ -106,11 +118,11 @@ inline void sort_held(thread W* held, uint width, threadgroup W* staged, Ctx ctx
     bool up = (first & falls) == 0u;
     for (uint distance = size / 2u; distance > 0u; distance /= 2u) {
       if (distance == 1u) {
-        put_in_order<W>(held[0], held[1], up);
-        put_in_order<W>(held[2], held[3], ((first + 2u) & falls) == 0u);
+        put_in_order(held[0], held[1], up);
+        put_in_order(held[2], held[3], ((first + 2u) & falls) == 0u);
       } else if (distance == 2u) {
-        put_in_order<W>(held[0], held[2], up);
-        put_in_order<W>(held[1], held[3], up);
+        put_in_order(held[0], held[2], up);
+        put_in_order(held[1], held[3], up);
       } else {
         bool takes_less = ((first & distance) == 0u) == up;
         uint threads = distance / kHeld;
@@ -125,7 +137,7 @@ inline void sort_held(thread W* held, uint width, threadgroup W* staged, Ctx ctx
         for (uint e = 0u; e < kHeld; ++e) {
           W other = near ? of_lane_xor(held[e], ushort(threads))
                          : staged[e * ctx.ntid.x + (ctx.tid.x ^ threads)];
-          held[e] = takes_less ? metal::min(held[e], other) : metal::max(held[e], other);
+          held[e] = one_of(held[e], other, takes_less);
         }
       }
     }

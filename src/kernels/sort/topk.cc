@@ -24,7 +24,6 @@ constexpr std::int64_t kElementsOfThread = 16;
 constexpr std::int64_t kLeastPart = 1024, kMostPart = 16384, kElementsOfResult = 16;
 // Room for what is collected, with least keys of few threads, and of many.
 constexpr std::int64_t kFewGroups = 64, kRoom = 256, kLargeRoom = 1024;
-constexpr std::int64_t kCounters = 259;
 // Positions have 32 bits.
 constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;
 
@@ -56,7 +55,7 @@ struct Stage {
   void add(StepPlan& plan, KernelCall call, const std::string& key) const {
     plan.add_step(call.threadgroup(key, "keys", room)
                       .threadgroup("uint", "places", room)
-                      .threadgroup("atomic_uint", "counters", kCounters)
+                      .threadgroup("atomic_uint", "counters", kTopkCounters)
                       .threadgroup("uint", "sums", kMostThreads / kSimdWidth)
                       .step(plan, {static_cast<std::uint32_t>(groups)},
                             {static_cast<std::uint32_t>(threads)}, kMostThreads));

@@ -14,11 +14,10 @@
 #include "kernels/sort/exchange.metal"
 #include "kernels/sort/key.metal"
 
-// Counters: of each digit, and behind them.
-constexpr constant uint kBins = 256u;
-constexpr constant uint kFound = 256u;
-constexpr constant uint kDigit = 257u;
-constexpr constant uint kLeft = 258u;
+constexpr constant uint kBins = uint(kTopkBins);
+constexpr constant uint kFound = uint(kTopkFound);
+constexpr constant uint kDigit = uint(kTopkDigit);
+constexpr constant uint kLeft = uint(kTopkLeft);
 constexpr constant int kBytesAtOnce = 32;  // of keys that a thread loads before it looks at them
 
 HEARTH_INLINE uint counter(threadgroup atomic_uint* counters, uint i) {

@@ -75,11 +75,13 @@ void take(const V* x, std::int64_t step, I at, std::int64_t n, V* values, I* pla
 // Takes a row of x whose first element has index `at` into a row of results.
 template <class V, class I>
 void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) {
-  if (window.is_bins()) {
+  // Of kernels longer than the row, most elements see none of it.
+  if (window.is_bins() || window.kernel > window.extent) {
     for (std::int64_t o = 0; o < window.positions; ++o) {
       const WindowPart part = window.part(o);
       I* const place = places == nullptr ? nullptr : places + o;
-      for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+      for (std::int64_t n = 0; n < part.count; ++n) {
+        const std::int64_t i = part.first + n * part.step;
         take_steps<1>(x + i, 1, static_cast<I>(at + static_cast<I>(i)), 1, values + o, place);
       }
     }
