@@ -2,6 +2,7 @@
 
 #include "devices/cuda/cublas/cublas_lt.h"
 #include "devices/cuda/cudnn/cudnn.h"
+#include "devices/cuda/cusolver/cusolver.h"
 #include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/cuda_driver.h"
 #include "devices/cuda/driver/driver_api.h"
@@ -28,6 +29,10 @@ std::vector<LibraryMaker> open_libraries(const Places& places, int driver_versio
       return std::make_unique<Cudnn>(cudnn, context,
                                      compute_capability(context.api(), context.card()));
     });
+  }
+  if (const auto cusolver = open_cusolver(places, driver_version, notes)) {
+    libraries.emplace_back(
+        [cusolver](Context& context) { return std::make_unique<Cusolver>(cusolver, context); });
   }
   return libraries;
 }

@@ -40,11 +40,16 @@ struct LibraryTraits {
     // do it.
     bool channels_last = false;
   };
+  // Factorizations of matrices of f32 and f64, and systems of equations whose matrix is a triangle.
+  struct Factorizations {
+    bool exists = false;
+  };
 
   Matmul matmul;
   Attention attention;
   PlainAttention plain_attention;
   Conv conv;
+  Factorizations factorizations;
 };
 
 struct DeviceTraits : Properties {
