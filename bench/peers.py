@@ -2,7 +2,7 @@
 """Measures PyTorch, MLX and NumPy on the rows of `hearth bench`, in turn with it, and compares.
 
 usage: bench/peers.py [--hearth PROGRAM] [--rows REGEX] [--threads N] [--seconds S]
-                      [--json FILE|-] [--build]
+                      [--json FILE|-] [--build] [--torch-only]
 
 Each group of rows is measured by the peers, by Hearth, and by the peers again, so that all meet the
 same minute of the machine. Medians with 10th and 90th percentiles. Peers run with the threads they
@@ -40,7 +40,7 @@ GROUPS = [
     "^pool/",
     "^training/",
 ]
-PEER_SECONDS = 0.15  # for a row of the peers, before Hearth and again after it
+PEER_SECONDS = 0.15  # at most, for a row of the peers, before Hearth and again after it
 SLOW = 0.5  # seconds of a run beyond which few are made
 TRAINING_TARGET = 2.0  # times the tokens per second of PyTorch
 
@@ -440,7 +440,45 @@ def torch_pool_rows(names):
     return [Contestant("torch", row, call_of(row), 1e-9 * bytes_of(row), True) for row in rows]
 
 
+def torch_family_rows(names, threads):
+    """Functions of all families in PyTorch, where it is installed, with as many threads."""
+    rows = [name for name in names if name.startswith("families/")]
+    if not rows:
+        return []
+    try:
+        import torch
+        from torch_families import calls_of
+    except ImportError as error:
+        print(f"peers: no PyTorch to judge families/: {error}", file=sys.stderr)
+        return []
+    torch.set_num_threads(threads or min(2, os.cpu_count()))
+    torch.manual_seed(1)
+    return [Contestant("torch", row, call) for row, call in calls_of(rows, "cpu")]
+
+
 # ---- Hearth and the report ----------------------------------------------------------------------
+
+
+def family_groups(rows):
+    """A pattern for each family among the rows `families/<family>/...`, in their order."""
+    found = (re.match(r"(gpu/)?families/[^/]+/", row) for row in rows)
+    return list(dict.fromkeys("^" + match.group() for match in found if match))
+
+
+def family_summary(rows):
+    """A line for each family: the median of how many times better Hearth is, and how many miss."""
+    lines = []
+    for group in family_groups(row["row"] for row in rows):
+        times = [
+            min(peer["times_better"] for peer in row["peers"].values())
+            for row in rows
+            if re.match(group, row["row"]) and row.get("peers")
+        ]
+        if times:
+            behind = sum(each < 1 for each in times)
+            lines.append(f"{group[1:]:<28} median {statistics.median(times):6.2f}x of {len(times):3}"
+                         f" rows, least {min(times):.2f}x, {behind} behind")  # fmt: skip
+    return lines
 
 
 def run_hearth(options, pattern):
@@ -468,6 +506,8 @@ def combine(row, contestants):
         peer["times_better"] = ours / theirs if contestant.rate else theirs / ours
         row["peers"][contestant.peer] = peer
     judges = [peer for name, peer in row["peers"].items() if name.startswith("torch")]
+    if row.get("peer_target") is not None and judges:
+        row["ok"] = min(peer["times_better"] for peer in judges) >= row["peer_target"]
     if row["row"].startswith("training/") and judges:
         row["target"] = f">= {TRAINING_TARGET:g}x PyTorch"
         row["ok"] = min(peer["times_better"] for peer in judges) >= TRAINING_TARGET
@@ -541,30 +581,37 @@ def main():
     parser.add_argument("--seconds", type=float, default=0, help="time to spend on a row of Hearth")
     parser.add_argument("--json", nargs="?", const="-", help="write JSON to a file or to - (stdout)")
     parser.add_argument("--build", action="store_true", help="measure clean builds too")
+    parser.add_argument("--torch-only", action="store_true",
+                        help="PyTorch alone, in this Python; installs nothing")  # fmt: skip
     options = parser.parse_args()
-    enter_environment()
+    if not options.torch_only:
+        enter_environment()
     if not os.access(options.hearth, os.X_OK):
         sys.exit(f"peers: {options.hearth} is missing; build it first (make release)")
     wanted = re.compile(options.rows)
+    peer_seconds = min(PEER_SECONDS, options.seconds or PEER_SECONDS)
 
     listed = subprocess.run([options.hearth, "bench", "--list", "--json"], check=True,
                             stdout=subprocess.PIPE)  # fmt: skip
     known = json.loads(listed.stdout)
     rows = []
-    for group in GROUPS:
+    for group in GROUPS + family_groups(known["rows"]):
         names = [row for row in known["rows"] if re.search(group, row) and wanted.search(row)]
         if not names:
             continue
         contestants = []
-        for make in (engine_rows, elementwise_rows, matmul_rows, row_rows):
-            contestants += make(set(names).__contains__)
-        contestants += training_rows(set(names).__contains__, known["model"])
-        contestants += torch_training_rows(set(names).__contains__, known["model"])
+        wants = set(names).__contains__
+        if not options.torch_only:
+            for make in (engine_rows, elementwise_rows, matmul_rows, row_rows):
+                contestants += make(wants)
+            contestants += training_rows(wants, known["model"])
+        contestants += torch_training_rows(wants, known["model"])
         contestants += torch_conv_rows(names)
         contestants += torch_pool_rows(names)
-        measure(contestants, PEER_SECONDS)
+        contestants += torch_family_rows(names, options.threads)
+        measure(contestants, peer_seconds)
         report = run_hearth(options, "^(" + "|".join(names) + ")$")
-        measure(contestants, PEER_SECONDS)
+        measure(contestants, peer_seconds)
         rows += [combine(row, contestants) for row in report["rows"]]
         del contestants  # and the memory of their arrays
     if options.build:
@@ -577,7 +624,7 @@ def main():
         return
     if options.json:
         pathlib.Path(options.json).write_text(text)
-    print(table(rows))
+    print("\n".join([table(rows), *family_summary(rows)]))
     print("x: how many times better Hearth is than the peer, the better of its variants")
 
 

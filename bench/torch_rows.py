@@ -24,13 +24,14 @@ import time
 
 import torch
 import torch.nn.functional as F
+import torch_families
 import torch_resnet
 import torch_training
-from peers import number, quantile
+from peers import family_groups, family_summary, number, quantile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Patterns of rows, one group after the other; what none of them matches comes last, together.
+# Patterns of rows, one group after the other; then families, and what none of them matches.
 GROUPS = [
     "^gpu/(limit|elementwise)/",
     "^gpu/rows/.*_bf16_",
@@ -42,7 +43,6 @@ GROUPS = [
     "^gpu/matvec/",
     "^gpu/latency/",
     "^gpu/training/",
-    "",
 ]
 SHORTEST = {"stream": 4e-3, "replay": 4e-3, "sync": 1e-3}  # seconds of a sample
 WARM_CALLS = 4
@@ -332,6 +332,12 @@ def training_rows(wants):
     return out
 
 
+def family_rows(rows):
+    rows = [row for row in rows if row.startswith("gpu/families/")]
+    calls = torch_families.calls_of(rows, CUDA)
+    return [Peer(row, "stream", call, setting=tf32(False)) for row, call in calls]
+
+
 MAKERS = (
     limit_rows,
     elementwise_rows,
@@ -404,6 +410,7 @@ def table(rows):
         for key in ("note", "error"):
             if i > 0 and rows[i - 1].get(key):
                 lines.append("    " + rows[i - 1][key])
+    lines += family_summary(rows)
     judged = [row["ok"] for row in rows if row["ok"] is not None]
     lines.append(f"{sum(judged)} of {len(judged)} targets met; "
                  "x: how many times better Hearth is than the best of PyTorch")  # fmt: skip
@@ -412,7 +419,7 @@ def table(rows):
 
 def measure_group(options, names):
     wants = set(names).__contains__
-    peers = [peer for make in MAKERS for peer in make(wants)]
+    peers = [peer for make in MAKERS for peer in make(wants)] + family_rows(names)
     for peer in peers:
         peer.measure(options.seconds / 2)
     rows = run_hearth(options, names)
@@ -424,7 +431,7 @@ def measure_group(options, names):
 def measure_rows(options, names):
     """Groups of rows, one after the other."""
     left = list(names)
-    for group in GROUPS:
+    for group in [*GROUPS, *family_groups(names), ""]:
         chosen = [name for name in left if re.search(group, name)]
         left = [name for name in left if name not in chosen]
         if not chosen:

@@ -218,26 +218,49 @@ class Block(torch.nn.Module):
         return torch.relu(inner + (x if self.downsample is None else self.downsample(x)))
 
 
+class Bottleneck(torch.nn.Module):
+    """The same of bottlenecks."""
+
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        nn = torch.nn
+        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * width)
+        self.downsample = None
+        if inputs != 4 * width:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, 4 * width, 1, stride, bias=False),
+                                            nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        inner = torch.relu(self.bn1(self.conv1(x)))
+        inner = self.bn3(self.conv3(torch.relu(self.bn2(self.conv2(inner)))))
+        return torch.relu(inner + (x if self.downsample is None else self.downsample(x)))
+
+
 class ResNet(torch.nn.Module):
-    def __init__(self, small_images):
+    def __init__(self, small_images, block, expansion):
         super().__init__()
         nn = torch.nn
         kernel, stride = (3, 1) if small_images else (7, 2)
         self.conv1 = nn.Conv2d(2, 3, kernel, stride, kernel // 2, bias=False)
         self.bn1 = nn.BatchNorm2d(3)
         self.pool = nn.Identity() if small_images else nn.MaxPool2d(3, 2, 1)
-        self.layer1 = nn.Sequential(Block(3, 3, 1))
-        self.layer2 = nn.Sequential(Block(3, 6, 2), Block(6, 6, 1))
-        self.fc = nn.Linear(6, 4)
+        self.layer1 = nn.Sequential(block(3, 3, 1))
+        self.layer2 = nn.Sequential(block(3 * expansion, 6, 2), block(6 * expansion, 6, 1))
+        self.fc = nn.Linear(6 * expansion, 4)
 
     def forward(self, x):
         x = self.pool(torch.relu(self.bn1(self.conv1(x))))
         return self.fc(self.layer2(self.layer1(x)).mean((2, 3)))
 
 
-def resnet(name, small_images, height, width):
+def resnet(name, small_images, height, width, block=Block, expansion=1):
     torch.manual_seed(len(lines))
-    module = ResNet(small_images)
+    module = ResNet(small_images, block, expansion)
     for key, value in module.state_dict().items():
         if key.endswith("num_batches_tracked"):
             continue
@@ -283,6 +306,7 @@ def main():
     rosenbrock("lbfgs_strong_wolfe", lr=1, max_iter=6, line_search_fn="strong_wolfe")
     resnet("resnet", False, 33, 26)
     resnet("resnet_small_images", True, 7, 6)
+    resnet("resnet_bottleneck", False, 33, 26, Bottleneck, 4)
     FILE.write_text("\n".join(lines) + "\n")
 
 

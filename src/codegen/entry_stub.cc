@@ -5,6 +5,7 @@
 #include "codegen/batch_stub.h"
 #include "codegen/dialect_types.h"
 #include "codegen/msl/text.h"
+#include "core/integer_math.h"
 
 namespace hearth::gpu {
 namespace {
@@ -161,7 +162,7 @@ LargeArrays large_arrays(const KernelSource& source) {
     const std::int64_t each = size_of_dialect_type(parameter.type);
     if (each == 0 || parameter.count > (std::int64_t{1} << 40) / each) return {};
     made.offsets.push_back(made.bytes);
-    made.bytes += (each * parameter.count + 15) / 16 * 16;
+    made.bytes += round_up(each * parameter.count, 16);
   }
   return made.bytes > kStaticThreadgroupBytes ? made : LargeArrays();
 }

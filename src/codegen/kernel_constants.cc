@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "codegen/text/text_builder.h"
+#include "core/integer_math.h"
 
 namespace hearth::gpu {
 
@@ -47,7 +48,7 @@ std::vector<std::byte> KernelConstants::bytes() const {
       }
     }
   }
-  if (any_wide) bytes.resize((bytes.size() + 7) / 8 * 8);
+  if (any_wide) bytes.resize(round_up(bytes.size(), 8));
   return bytes;
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <deque>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "codegen/text/declared_functions.h"
 #include "codegen/text/tokens.h"
 #include "codegen/used_vocabulary.h"
+#include "core/hashing.h"
 #include "hearth/error.h"
 
 namespace hearth::gpu {
@@ -225,11 +227,11 @@ std::string_view embedded_text(std::string_view path) {
 
 std::uint64_t embedded_revision() {
   static const std::uint64_t revision = [] {
-    std::uint64_t hash = 14695981039346656037u + kAssembly;  // FNV-1a
+    std::uint64_t hash = kFnvBasis + kAssembly;
     for (const EmbeddedText& embedded : embedded_texts()) {
       for (const std::string_view part : {embedded.path, embedded.text}) {
-        for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-        hash = (hash ^ 0x100u) * 1099511628211u;
+        hash = fnv1a(std::as_bytes(std::span(part)), hash);
+        hash = fnv1a(hash, 0x100);
       }
     }
     return hash;

@@ -23,6 +23,18 @@ bool has_dense_matrices(const Shape& shape, const Strides& strides) {
   return lies(rank - 2, rank - 1) || lies(rank - 1, rank - 2);
 }
 
+bool has_innermost_channels(const Shape& shape, const Strides& strides) {
+  std::int64_t step = 1;
+  const auto is_next = [&](int axis) {
+    const bool fits = shape[axis] == 1 || strides[axis] == step;
+    step *= shape[axis];
+    return fits;
+  };
+  bool fits = is_next(1);
+  for (int axis = shape.rank() - 1; axis > 1; --axis) fits = is_next(axis) && fits;
+  return is_next(0) && fits;
+}
+
 Strides channels_last_strides(const Shape& shape) {
   const int rank = shape.rank();
   if (rank != 4 && rank != 5) return contiguous_strides(shape);
@@ -38,11 +50,12 @@ Strides channels_last_strides(const Shape& shape) {
 
 bool is_channels_last(const Shape& shape, const Strides& strides) {
   if (element_count(shape) == 0) return true;
-  const Strides wanted = channels_last_strides(shape);
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != 1 && strides[axis] != wanted[axis]) return false;
-  }
-  return true;
+  const bool has_order = shape.rank() == 4 || shape.rank() == 5;
+  return has_order ? has_innermost_channels(shape, strides) : is_dense(shape, strides);
+}
+
+bool is_only_channels_last(const Shape& shape, const Strides& strides) {
+  return is_channels_last(shape, strides) && !is_dense(shape, strides);
 }
 
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/function_ref.h"
+#include "core/hashing.h"
 #include "graph/combine.h"
 #include "graph/params.h"
 #include "hearth/array.h"
@@ -30,10 +31,8 @@ struct OpName {
   OpName(const char* name, Runtime) : text(name), hash(hash_of(name)) {}
 
   static constexpr std::uint64_t hash_of(const char* name) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name != '\0'; ++name) {
-      hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
-    }
+    std::uint64_t hash = kFnvBasis;
+    for (; *name != '\0'; ++name) hash = fnv1a(hash, static_cast<unsigned char>(*name));
     return hash;
   }
 };

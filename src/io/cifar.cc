@@ -22,22 +22,22 @@ CifarFile CifarFile::open(const std::string& path, CifarKind kind) {
 
 CifarFile CifarFile::parse(std::span<const std::byte> bytes, CifarKind kind,
                            const std::string& source) {
-  const Blame blame("cifar", source);
+  const FileErrors errors("cifar", source);
   CifarFile out;
   out.bytes_ = bytes;
   out.labels_ = kind == CifarKind::cifar10 ? 1 : 2;
   const std::size_t record = out.labels_ + kCifarPixels;
   out.count_ = bytes.size() / record;
   if (bytes.empty() || bytes.size() % record != 0) {
-    blame.corrupt(out.count_ * record, "ends in a record; got " +
-                                           std::to_string(bytes.size() % record) +
-                                           " bytes, expected " + std::to_string(record));
+    errors.corrupt(out.count_ * record, "ends in a record; got " +
+                                            std::to_string(bytes.size() % record) +
+                                            " bytes, expected " + std::to_string(record));
   }
   const auto check = [&](std::size_t at, std::int64_t classes, const char* what) {
     const auto label = std::to_integer<std::int64_t>(bytes[at]);
     if (label >= classes) {
-      blame.corrupt(at, std::string(what) + " out of range; got " + std::to_string(label) +
-                            ", expected 0 to " + std::to_string(classes - 1));
+      errors.corrupt(at, std::string(what) + " out of range; got " + std::to_string(label) +
+                             ", expected 0 to " + std::to_string(classes - 1));
     }
   };
   for (std::size_t i = 0; i < out.count_; ++i) {

@@ -45,33 +45,33 @@ IdxFile IdxFile::open(const std::string& path) {
 }
 
 IdxFile IdxFile::parse(std::span<const std::byte> bytes, const std::string& source) {
-  const Blame blame("idx", source);
+  const FileErrors errors("idx", source);
   if (bytes.size() < kMagicBytes) {
-    blame.corrupt(bytes.size(), "ends in its first 4 bytes");
+    errors.corrupt(bytes.size(), "ends in its first 4 bytes");
   }
   for (std::size_t i = 0; i < 2; ++i) {
     if (byte_at(bytes, i) != 0) {
-      blame.corrupt(i, "no IDX file; got " + std::to_string(byte_at(bytes, i)) + ", expected 0");
+      errors.corrupt(i, "no IDX file; got " + std::to_string(byte_at(bytes, i)) + ", expected 0");
     }
   }
   const std::optional<DType> dtype = dtype_of(byte_at(bytes, 2));
   if (!dtype) {
-    blame.corrupt(2, "no type of elements; got " + std::to_string(byte_at(bytes, 2)) +
-                         ", expected 8, 9 or 11 to 14");
+    errors.corrupt(2, "no type of elements; got " + std::to_string(byte_at(bytes, 2)) +
+                          ", expected 8, 9 or 11 to 14");
   }
   const std::size_t rank = byte_at(bytes, 3);
-  if (rank == 0) blame.corrupt(3, "no extents; got rank 0, expected at least 1");
+  if (rank == 0) errors.corrupt(3, "no extents; got rank 0, expected at least 1");
   if (rank > kMaxRank) {
-    throw blame.error(ErrorCode::unsupported, 3,
-                      "too many extents; got " + std::to_string(rank) + ", expected at most " +
-                          std::to_string(kMaxRank));
+    throw errors.error(ErrorCode::unsupported, 3,
+                       "too many extents; got " + std::to_string(rank) + ", expected at most " +
+                           std::to_string(kMaxRank));
   }
   IdxFile out;
   out.dtype_ = *dtype;
   out.begin_ = kMagicBytes + rank * kExtentBytes;
   if (bytes.size() < out.begin_) {
-    blame.corrupt(bytes.size(),
-                  "ends in its extents; expected " + std::to_string(rank) + " of 4 bytes");
+    errors.corrupt(bytes.size(),
+                   "ends in its extents; expected " + std::to_string(rank) + " of 4 bytes");
   }
   std::int64_t extents[kMaxRank] = {};
   for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -82,15 +82,15 @@ IdxFile IdxFile::parse(std::span<const std::byte> bytes, const std::string& sour
   out.shape_ = Shape(std::span<const std::int64_t>(extents, rank));
   const std::optional<std::uint64_t> expected = checked_bytes(out.shape_, *dtype);
   if (!expected) {
-    blame.corrupt(kMagicBytes, "a shape that overflows; got " + to_string(out.shape_));
+    errors.corrupt(kMagicBytes, "a shape that overflows; got " + to_string(out.shape_));
   }
   out.elements_ = bytes.subspan(out.begin_);
   if (out.elements_.size() != *expected) {
-    blame.corrupt(out.elements_.size() < *expected ? bytes.size() : out.begin_ + *expected,
-                  "a size that does not fit its shape; got " +
-                      std::to_string(out.elements_.size()) + " bytes of elements, expected " +
-                      std::to_string(*expected) + " for " + std::string(name(*dtype)) + " " +
-                      to_string(out.shape_));
+    errors.corrupt(out.elements_.size() < *expected ? bytes.size() : out.begin_ + *expected,
+                   "a size that does not fit its shape; got " +
+                       std::to_string(out.elements_.size()) + " bytes of elements, expected " +
+                       std::to_string(*expected) + " for " + std::string(name(*dtype)) + " " +
+                       to_string(out.shape_));
   }
   return out;
 }

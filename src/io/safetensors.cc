@@ -12,35 +12,35 @@ namespace {
 
 // Checks that the tensors cover the data exactly once.
 void check_coverage(std::vector<HeaderTensor>& tensors, std::uint64_t data_bytes,
-                    std::uint64_t data_start, const Blame& blame) {
+                    std::uint64_t data_start, const FileErrors& errors) {
   std::sort(tensors.begin(), tensors.end(), [](const HeaderTensor& a, const HeaderTensor& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::uint64_t covered = 0;
   for (const HeaderTensor& tensor : tensors) {
     if (tensor.begin != covered) {
-      blame.corrupt(tensor.position,
-                    "tensor " + printable(tensor.name) +
-                        (tensor.begin < covered ? " overlaps another" : " follows a hole") +
-                        "; got data offset " + std::to_string(tensor.begin) + ", expected " +
-                        std::to_string(covered));
+      errors.corrupt(tensor.position,
+                     "tensor " + printable(tensor.name) +
+                         (tensor.begin < covered ? " overlaps another" : " follows a hole") +
+                         "; got data offset " + std::to_string(tensor.begin) + ", expected " +
+                         std::to_string(covered));
     }
     covered = tensor.end;
   }
   if (covered != data_bytes) {
-    blame.corrupt(data_start + covered, "data that belongs to no tensor; got " +
-                                            std::to_string(data_bytes) + " bytes, expected " +
-                                            std::to_string(covered));
+    errors.corrupt(data_start + covered, "data that belongs to no tensor; got " +
+                                             std::to_string(data_bytes) + " bytes, expected " +
+                                             std::to_string(covered));
   }
 }
 
-void check_names(std::vector<HeaderTensor>& tensors, const Blame& blame) {
+void check_names(std::vector<HeaderTensor>& tensors, const FileErrors& errors) {
   std::sort(tensors.begin(), tensors.end(),
             [](const HeaderTensor& a, const HeaderTensor& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < tensors.size(); ++i) {
     if (tensors[i].name == tensors[i - 1].name) {
-      blame.corrupt(std::max(tensors[i].position, tensors[i - 1].position),
-                    "two tensors called " + printable(tensors[i].name));
+      errors.corrupt(std::max(tensors[i].position, tensors[i - 1].position),
+                     "two tensors called " + printable(tensors[i].name));
     }
   }
 }
@@ -56,31 +56,31 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
 
 SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes,
                                        const std::string& source) {
-  const Blame blame("safetensors", source);
+  const FileErrors errors("safetensors", source);
   if (bytes.size() < kLengthBytes) {
-    blame.corrupt(bytes.size(),
-                  "too short; got " + std::to_string(bytes.size()) + " bytes, expected at least 8");
+    errors.corrupt(bytes.size(), "too short; got " + std::to_string(bytes.size()) +
+                                     " bytes, expected at least 8");
   }
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   }
   if (length > kMaxSafetensorsHeader) {
-    blame.corrupt(0, "header too long; got " + std::to_string(length) +
-                         " bytes, expected at most " + std::to_string(kMaxSafetensorsHeader));
+    errors.corrupt(0, "header too long; got " + std::to_string(length) +
+                          " bytes, expected at most " + std::to_string(kMaxSafetensorsHeader));
   }
   if (length > bytes.size() - kLengthBytes) {
-    blame.corrupt(bytes.size(), "header cut off; got " +
-                                    std::to_string(bytes.size() - kLengthBytes) +
-                                    " bytes, expected " + std::to_string(length));
+    errors.corrupt(bytes.size(), "header cut off; got " +
+                                     std::to_string(bytes.size() - kLengthBytes) +
+                                     " bytes, expected " + std::to_string(length));
   }
   const auto header = bytes.subspan(kLengthBytes, static_cast<std::size_t>(length));
   const auto data = bytes.subspan(kLengthBytes + header.size());
   try {
     auto [tensors, metadata] = read_header(
-        {reinterpret_cast<const char*>(header.data()), header.size()}, data.size(), blame);
-    check_coverage(tensors, data.size(), kLengthBytes + header.size(), blame);
-    check_names(tensors, blame);
+        {reinterpret_cast<const char*>(header.data()), header.size()}, data.size(), errors);
+    check_coverage(tensors, data.size(), kLengthBytes + header.size(), errors);
+    check_names(tensors, errors);
     SafetensorsFile file;
     file.metadata_ = std::move(metadata);
     file.tensors_.reserve(tensors.size());

@@ -42,8 +42,8 @@ class CountedBytes {
 // return false to stop the parser, after failure_ has been set.
 class HeaderEvents {
  public:
-  HeaderEvents(std::string_view text, std::uint64_t data_bytes, const Blame& blame)
-      : text_(text), data_bytes_(data_bytes), blame_(blame) {}
+  HeaderEvents(std::string_view text, std::uint64_t data_bytes, const FileErrors& errors)
+      : text_(text), data_bytes_(data_bytes), errors_(errors) {}
 
   // Parses all of the text. Throws Error{corrupt_file} or Error{unsupported}.
   void read() {
@@ -183,15 +183,15 @@ class HeaderEvents {
   // Refuses what is cheaper to refuse before parsing.
   void check_bytes() const {
     if (!text_.starts_with('{')) {
-      blame_.corrupt(kLengthBytes, "a header that does not begin with '{'");
+      errors_.corrupt(kLengthBytes, "a header that does not begin with '{'");
     }
     std::size_t breaks = 0;
     for (std::size_t i = 0; i < text_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text_[i]);
       breaks = byte > ' ' ? 0 : breaks + (byte < ' ');
       if (breaks > kMaxBreaks) {
-        blame_.corrupt(kLengthBytes + i, "too much white space; expected at most " +
-                                             std::to_string(kMaxBreaks) + " line breaks in a row");
+        errors_.corrupt(kLengthBytes + i, "too much white space; expected at most " +
+                                              std::to_string(kMaxBreaks) + " line breaks in a row");
       }
     }
   }
@@ -203,7 +203,7 @@ class HeaderEvents {
   }
 
   bool fail(ErrorCode code, const std::string& what) {
-    failure_ = blame_.error(code, kLengthBytes + token_, what);
+    failure_ = errors_.error(code, kLengthBytes + token_, what);
     return false;
   }
   bool corrupt(const std::string& what) { return fail(ErrorCode::corrupt_file, what); }
@@ -317,7 +317,7 @@ class HeaderEvents {
 
   std::string_view text_;
   std::uint64_t data_bytes_;
-  const Blame& blame_;
+  const FileErrors& errors_;
   std::optional<Error> failure_;
 
   // Positions in text_: how much the parser has read, and where the last token begins and ends.
@@ -347,8 +347,9 @@ std::string printable(std::string_view name) {
   return text;
 }
 
-SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes, const Blame& blame) {
-  HeaderEvents events(text, data_bytes, blame);
+SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes,
+                              const FileErrors& errors) {
+  HeaderEvents events(text, data_bytes, errors);
   events.read();
   return {events.take_tensors(), events.take_metadata()};
 }

@@ -39,6 +39,7 @@ struct SafetensorsHeader {
 
 // Parses all of the text, whose tensors lie in `data_bytes` bytes. Throws Error{corrupt_file} for
 // what the format does not allow, Error{unsupported} for dtypes and ranks that Hearth lacks.
-SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes, const Blame& blame);
+SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes,
+                              const FileErrors& errors);
 
 }  // namespace hearth::io

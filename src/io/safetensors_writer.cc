@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/integer_math.h"
 #include "io/safetensors_header.h"
 
 namespace hearth::io {
@@ -85,7 +86,7 @@ std::string safetensors_header(std::vector<SafetensorsView>& tensors,
     json += std::to_string(offset) + "]}";
   }
   json += '}';
-  json.resize((json.size() + 7) / 8 * 8, ' ');
+  json.resize(round_up(json.size(), 8), ' ');
   if (json.size() > kMaxSafetensorsHeader) {
     invalid("names and metadata too long; got a header of " + std::to_string(json.size()) +
             " bytes, expected at most " + std::to_string(kMaxSafetensorsHeader));

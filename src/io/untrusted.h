@@ -14,10 +14,10 @@ namespace hearth::io {
 // Bytes of `shape` elements of `dtype`, or nothing when that overflows 63 bits.
 std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype);
 
-// Where errors of a file are raised; positions are in the file.
-class Blame {
+// The errors of a file, whose format and name they begin with; positions are in the file.
+class FileErrors {
  public:
-  Blame(const char* format, const std::string& source) : format_(format), source_(source) {}
+  FileErrors(const char* format, const std::string& source) : format_(format), source_(source) {}
 
   Error error(ErrorCode code, std::uint64_t position, const std::string& what) const {
     return Error(code, std::string(format_) + ": " + source_ + ": " + what + "; at byte " +

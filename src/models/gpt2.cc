@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/require.h"
+#include "core/require.h"
 
 namespace hearth::models {
 namespace {
@@ -10,15 +10,15 @@ namespace {
 void check(const Gpt2Config& config) {
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
   const auto size = [](const char* what, std::int64_t value) {
-    require("gpt2", value >= 1 && value <= kMax, what, value, "1 to 2^30");
+    require(value >= 1 && value <= kMax, "gpt2", what, value, "1 to 2^30");
   };
   size("vocabulary out of range", config.vocabulary);
   size("dim out of range", config.dim);
   size("context out of range", config.context);
   size("heads out of range", config.heads);
-  require("gpt2", config.layers >= 1 && config.layers <= 10000, "layers out of range",
+  require(config.layers >= 1 && config.layers <= 10000, "gpt2", "layers out of range",
           config.layers, "1 to 10000");
-  require("gpt2", config.dim % config.heads == 0, "heads do not divide dim", config.heads,
+  require(config.dim % config.heads == 0, "gpt2", "heads do not divide dim", config.heads,
           "a divisor");
 }
 

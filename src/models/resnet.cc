@@ -2,24 +2,25 @@
 
 #include <cmath>
 
+#include "core/require.h"
 #include "hearth/ops.h"
-#include "models/require.h"
 
 namespace hearth::models {
 namespace {
 
+constexpr std::int64_t kBottleneckExpansion = 4;
 constexpr std::int64_t kMaxStages = 8;
 constexpr std::int64_t kMaxBlocks = 1000;
 
 void check(const ResNetConfig& config) {
   constexpr std::int64_t kMax = std::int64_t{1} << 20;
   const auto size = [](const char* what, std::int64_t value) {
-    require("resnet", value >= 1 && value <= kMax, what, value, "1 to 2^20");
+    require(value >= 1 && value <= kMax, "resnet", what, value, "1 to 2^20");
   };
   const auto stages = static_cast<std::int64_t>(config.blocks.size());
-  require("resnet", stages >= 1 && stages <= kMaxStages, "stages out of range", stages, "1 to 8");
+  require(stages >= 1 && stages <= kMaxStages, "resnet", "stages out of range", stages, "1 to 8");
   for (const std::int64_t blocks : config.blocks) {
-    require("resnet", blocks >= 1 && blocks <= kMaxBlocks, "blocks out of range", blocks,
+    require(blocks >= 1 && blocks <= kMaxBlocks, "resnet", "blocks out of range", blocks,
             "1 to 1000");
   }
   size("width out of range", config.width);
@@ -56,7 +57,8 @@ struct Evaluating {
 template <class Block, class Normalise>
 Array through_block(Block& block, const Array& x, Normalise normalise) {
   const Array inner = relu(normalise(block.bn1, block.conv1.forward(x)));
-  const Array added = normalise(block.bn2, block.conv2.forward(inner));
+  Array added = normalise(block.bn2, block.conv2.forward(inner));
+  if (block.conv3) added = normalise(*block.bn3, block.conv3->forward(relu(added)));
   if (!block.downsample) return relu(added + x);
   auto& [conv, its_norm] = block.downsample->layers;
   return relu(added + normalise(its_norm, conv.forward(x)));
@@ -78,12 +80,18 @@ Array through(Network& network, const Array& images, Normalise normalise) {
 
 }  // namespace
 
-ResNetBlock::ResNetBlock(std::int64_t in, std::int64_t out, std::int64_t stride,
+ResNetBlock::ResNetBlock(std::int64_t in, std::int64_t width, std::int64_t stride, bool bottleneck,
                          const nn::ParameterOptions& options)
-    : conv1(convolution(in, out, 3, stride, options)),
-      conv2(convolution(out, out, 3, 1, options)),
-      bn1(norm(out, options)),
-      bn2(norm(out, options)) {
+    : conv1(bottleneck ? convolution(in, width, 1, 1, options)
+                       : convolution(in, width, 3, stride, options)),
+      conv2(convolution(width, width, 3, bottleneck ? stride : 1, options)),
+      bn1(norm(width, options)),
+      bn2(norm(width, options)) {
+  const std::int64_t out = bottleneck ? kBottleneckExpansion * width : width;
+  if (bottleneck) {
+    conv3.emplace(convolution(width, out, 1, 1, options));
+    bn3.emplace(norm(out, options));
+  }
   if (stride != 1 || in != out) {
     downsample.emplace(convolution(in, out, 1, stride, options), norm(out, options));
   }
@@ -95,15 +103,15 @@ ResNet::ResNet(const ResNetConfig& shape, const nn::ParameterOptions& parameters
                               : convolution(config.channels, config.width, 7, 2, parameters);
   bn1 = norm(config.width, parameters);
   std::int64_t in = config.width;
-  std::int64_t out = config.width;
+  std::int64_t width = config.width;
   for (const std::int64_t blocks : config.blocks) {
     std::vector<ResNetBlock>& stage = stages.emplace_back();
     for (std::int64_t i = 0; i < blocks; ++i) {
       const bool halves = i == 0 && stages.size() > 1;
-      stage.emplace_back(in, out, halves ? 2 : 1, parameters);
-      in = out;
+      stage.emplace_back(in, width, halves ? 2 : 1, config.bottleneck, parameters);
+      in = config.bottleneck ? kBottleneckExpansion * width : width;
     }
-    out *= 2;
+    width *= 2;
   }
   fc = nn::Linear(in, config.classes, {.parameters = parameters});
 }

@@ -1,5 +1,6 @@
-// Residual networks of basic blocks (He et al. 2016): ResNet-18, ResNet-34 and smaller ones, for
-// large images and for small ones. Names and shapes are those of torchvision's ResNet.
+// Residual networks (He et al. 2016) of basic blocks, as ResNet-18 and ResNet-34, or of
+// bottlenecks, as ResNet-50, for large images and for small ones. Names and shapes are those of
+// torchvision's ResNet.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,11 @@ namespace hearth::models {
 
 struct ResNetConfig {
   std::vector<std::int64_t> blocks = {2, 2, 2, 2};  // of each stage
-  std::int64_t width = 64;                          // channels of the first stage; each has twice
-  std::int64_t channels = 3;                        // of images
+  // Two convolutions of 3 x 3 a block; or 1 x 1, 3 x 3 and 1 x 1, the last with four times as many
+  // channels as the others.
+  bool bottleneck = false;
+  std::int64_t width = 64;    // channels of the 3 x 3 of the first stage; each stage has twice
+  std::int64_t channels = 3;  // of images
   std::int64_t classes = 1000;
   // Starts with a 3 x 3 convolution that keeps the extents, instead of one of 7 x 7 and a pool that
   // divide them by 4.
@@ -23,8 +27,8 @@ struct ResNetConfig {
 
 struct ResNetBlock {
   ResNetBlock() = default;
-  // Stride 2 halves the extents.
-  ResNetBlock(std::int64_t in, std::int64_t out, std::int64_t stride,
+  // Of `in` channels, with `width` of them in its 3 x 3. Stride 2 halves the extents.
+  ResNetBlock(std::int64_t in, std::int64_t width, std::int64_t stride, bool bottleneck,
               const nn::ParameterOptions& options);
 
   template <class Self, class Visitor>
@@ -33,11 +37,16 @@ struct ResNetBlock {
     visitor("bn1", self.bn1);
     visitor("conv2", self.conv2);
     visitor("bn2", self.bn2);
+    visitor("conv3", self.conv3);
+    visitor("bn3", self.bn3);
     visitor("downsample", self.downsample);
   }
 
   nn::Conv2d conv1, conv2;
   nn::BatchNorm bn1, bn2;
+  // Of a bottleneck.
+  std::optional<nn::Conv2d> conv3;
+  std::optional<nn::BatchNorm> bn3;
   // Of the shortcut, where extents or channels change.
   std::optional<nn::Sequential<nn::Conv2d, nn::BatchNorm>> downsample;
 };

@@ -2,8 +2,9 @@
 
 #include <cmath>
 
+#include "core/integer_math.h"
 #include "core/number_text.h"
-#include "models/require.h"
+#include "core/require.h"
 
 namespace hearth::models {
 
@@ -12,28 +13,28 @@ TransformerConfig TransformerConfig::resolved() const {
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
   TransformerConfig out = *this;
   const auto size = [](const char* what, std::int64_t value, std::int64_t least) {
-    require("transformer", value >= least && value <= kMax, what, value,
+    require(value >= least && value <= kMax, "transformer", what, value,
             least == 0 ? "0 to 2^30" : "1 to 2^30");
   };
   size("vocabulary out of range", out.vocabulary, 1);
   size("dim out of range", out.dim, 1);
   size("layers out of range", out.layers, 1);
-  require("transformer", out.layers <= 10000, "too many layers", out.layers, "at most 10000");
+  require(out.layers <= 10000, "transformer", "too many layers", out.layers, "at most 10000");
   size("heads out of range", out.heads, 1);
   size("context out of range", out.context, 1);
   size("kv_heads out of range", out.kv_heads, 0);
   size("head_dim out of range", out.head_dim, 0);
   size("hidden size out of range", out.hidden, 0);
   if (out.kv_heads == 0) out.kv_heads = out.heads;
-  if (out.hidden == 0) out.hidden = (out.dim * 8 / 3 + 63) / 64 * 64;
-  require("transformer", out.heads % out.kv_heads == 0, "kv_heads do not divide heads",
+  if (out.hidden == 0) out.hidden = round_up(out.dim * 8 / 3, 64);
+  require(out.heads % out.kv_heads == 0, "transformer", "kv_heads do not divide heads",
           out.kv_heads, "a divisor");
   if (out.head_dim == 0) {
-    require("transformer", out.dim % out.heads == 0, "heads do not divide dim", out.heads,
+    require(out.dim % out.heads == 0, "transformer", "heads do not divide dim", out.heads,
             "a divisor");
     out.head_dim = out.dim / out.heads;
   }
-  require("transformer", out.head_dim % 2 == 0, "rotary positions need an even head_dim",
+  require(out.head_dim % 2 == 0, "transformer", "rotary positions need an even head_dim",
           out.head_dim, "an even number");
   if (!(out.rope_base > 0) || !(out.norm_epsilon > 0)) {
     throw Error(ErrorCode::invalid_argument,

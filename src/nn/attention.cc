@@ -8,8 +8,8 @@
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
-#include "nn/as_before.h"
 #include "nn/options.h"
+#include "nn/restore_on_error.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -185,7 +185,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
 }
 
 Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
-  nn_detail::AsBefore cache(call.cache);
+  nn_detail::RestoreOnError cache(call.cache);
   const Array tokens = tokens_of("multi_head_attention", "input", x);
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
@@ -239,7 +239,7 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
   const Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
-  nn_detail::AsBefore cache(call.cache);
+  nn_detail::RestoreOnError cache(call.cache);
   ContextCache computed;
   ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
   if (!seen.keys.defined()) {

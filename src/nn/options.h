@@ -5,33 +5,24 @@
 #include <cstdint>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "hearth/nn/activation.h"
 #include "hearth/shape.h"
 
 namespace hearth::nn_detail {
 
-inline void require(bool holds, const char* layer, const char* what, const std::string& got,
-                    const std::string& expected) {
-  if (holds) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      std::string(layer) + ": " + what + " out of range; got " + got + ", expected " + expected);
-}
-
 inline void require_epsilon(const char* layer, double epsilon) {
-  require(epsilon >= 0 && std::isfinite(epsilon), layer, "epsilon", number_text(epsilon),
-          "a finite number >= 0");
+  require_in_range(epsilon >= 0 && std::isfinite(epsilon), layer, "epsilon", epsilon,
+                   "a finite number >= 0");
 }
 
 inline void require_dropout(const char* layer, double probability) {
-  require(probability >= 0 && probability <= 1, layer, "dropout", number_text(probability),
-          "[0, 1]");
+  require_in_range(probability >= 0 && probability <= 1, layer, "dropout", probability, "[0, 1]");
 }
 
 inline void require_activation(const char* layer, nn::Activation activation) {
-  require(!nn::name(activation).empty(), layer, "activation",
-          std::to_string(static_cast<int>(activation)), "one of Activation");
+  require_in_range(!nn::name(activation).empty(), layer, "activation",
+                   std::to_string(static_cast<int>(activation)), "one of Activation");
 }
 
 // A number for each of `axes`, one for all of them, or none.
@@ -39,9 +30,9 @@ inline void require_per_axis(const char* layer, const char* what, const Dims& li
                              std::int64_t least) {
   bool holds = list.empty() || list.rank() == 1 || list.rank() == axes;
   for (const std::int64_t each : list) holds = holds && each >= least && each <= INT32_MAX;
-  require(holds, layer, what, to_string(list),
-          "1 or " + std::to_string(axes) + " numbers from " + std::to_string(least) + " to " +
-              std::to_string(INT32_MAX));
+  require_in_range(holds, layer, what, to_string(list),
+                   "1 or " + std::to_string(axes) + " numbers from " + std::to_string(least) +
+                       " to " + std::to_string(INT32_MAX));
 }
 
 }  // namespace hearth::nn_detail

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/throw_as.h"
-#include "nn/as_before.h"
+#include "nn/restore_on_error.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -74,7 +74,7 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t dim, std::int64_t 
 
 Array TransformerEncoderLayer::forward(const Array& x, const MultiHeadAttention::Call& call) const
     try {
-  nn_detail::AsBefore cache(call.cache);
+  nn_detail::RestoreOnError cache(call.cache);
   const Array attended = residual(x, norm1, norm_first, dropout, call.training,
                                   [&](const Array& rows) { return self_attn.forward(rows, call); });
   const Array result =
@@ -99,7 +99,7 @@ Array TransformerEncoder::forward(const Array& x, const Call& call) const try {
   if (call.caches != nullptr) {
     require_caches("transformer_encoder", call.caches->size(), layers.size());
   }
-  nn_detail::AsBefore caches(call.caches);
+  nn_detail::RestoreOnError caches(call.caches);
   Array rows = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     MultiHeadAttention::Call inner;
@@ -146,8 +146,8 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t dim, std::int64_t 
 Array TransformerDecoderLayer::forward(const Array& x, const Array& memory,
                                        const MultiHeadAttention::Call& to_itself,
                                        const CrossAttention::Call& to_memory) const try {
-  nn_detail::AsBefore own_cache(to_itself.cache);
-  nn_detail::AsBefore memory_cache(to_memory.cache);
+  nn_detail::RestoreOnError own_cache(to_itself.cache);
+  nn_detail::RestoreOnError memory_cache(to_memory.cache);
   const bool training = to_itself.training;
   const Array attended = residual(x, norm1, norm_first, dropout, training, [&](const Array& rows) {
     return self_attn.forward(rows, to_itself);
@@ -179,7 +179,7 @@ Array TransformerDecoder::forward(const Array& x, const Array& memory, const Cal
     require_caches("transformer_decoder", call.cache->rows.size(), layers.size());
     require_caches("transformer_decoder", call.cache->memory.size(), layers.size());
   }
-  nn_detail::AsBefore cache(call.cache);
+  nn_detail::RestoreOnError cache(call.cache);
   Array rows = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     MultiHeadAttention::Call to_itself;

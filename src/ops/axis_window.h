@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/integer_math.h"
 #include "graph/op_def.h"
 #include "graph/params.h"
 #include "hearth/shape.h"
@@ -29,7 +30,7 @@ struct AxisWindow {
       return {first, ((i + 1) * extent - 1) / positions + 1 - first, 1};
     }
     const std::int64_t start = i * stride - padding;
-    const std::int64_t skipped = start < 0 ? (-start + dilation - 1) / dilation : 0;
+    const std::int64_t skipped = start < 0 ? ceil_div(-start, dilation) : 0;
     const std::int64_t first = start + skipped * dilation;
     const std::int64_t end = first < extent ? (extent - first - 1) / dilation + 1 : 0;
     return {first,

@@ -2,11 +2,13 @@
 // ops. That of a batch in training is an op: ops/channel_moments.cc.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
@@ -76,14 +78,18 @@ Array from_statistics(const char* op, const Array& centred, const Array& varianc
   return scaled(op, mul(centred, for_each_sample(factor, x)), Array(), bias, x);
 }
 
-// Of 16-bit floats: statistics and result each read x as it is, where layer_norm would read a copy
-// in f32 and store one.
+// Of 16-bit floats: statistics and result each read x as it is, once, where layer_norm would read a
+// copy in f32 and store one.
 Array grouped_halves(const char* op, const Array& x, std::int64_t groups, const Array& weight,
                      const Array& bias, double epsilon) {
   const std::int64_t each = x.shape()[1] / groups;
   const Array values = wide(reshape(x, {x.shape()[0], groups, each, -1}));
-  const Array centred = sub(values, hearth::mean(values, {2, 3}, true));
-  const Array variance = hearth::mean(square(centred), {2, 3}, true);
+  const Array by_group = reshape(x, {1, x.shape()[0] * groups, -1});
+  // Each group as a channel of one sample.
+  const std::vector<Array> moments = call_outputs(defs::channel_moments_op, Params(), {&by_group});
+  const Shape beside_groups{x.shape()[0], groups, 1, 1};
+  const Array centred = sub(values, reshape(moments[0], beside_groups));
+  const Array variance = reshape(moments[1], beside_groups);
   const auto beside = [&](const char* what, const Array& vector) {
     return expand(reshape(beside_channels(op, what, vector, x), {1, groups, each, 1}),
                   {x.shape()[0], groups, each, 1});

@@ -1,5 +1,4 @@
-// Deformable convolution: what the taps read, put side by side, then a product of matrices. For
-// each of four corners there is one gather of [batch, channels, taps, positions].
+// Deformable convolution: what the taps read, put side by side, then a product of matrices.
 #include <string>
 
 #include "core/compute_class.h"
@@ -8,6 +7,7 @@
 #include "hearth/ops/deform_conv.h"
 #include "ops/conv_window.h"
 #include "ops/definition/rules.h"
+#include "ops/weighted_gather.h"
 
 namespace hearth {
 namespace {
@@ -141,43 +141,13 @@ Array coordinates(const Deformation& d, const Array& moved, int axis) {
   return reshape(at, {d.batch * d.offset_groups, 1, d.taps() * d.high * d.wide});
 }
 
-// The share of one of the two neighbours along an axis, where it is, and whether it lies outside.
-struct Neighbour {
-  Array share, index, outside;
-};
-
-Neighbour neighbour(const Array& at, bool second, std::int64_t extent) {
-  const Array low = floor(at.detach());
-  const Array part = sub(at, low);
-  const Array index = second ? add(low, 1.0) : low;
-  const auto last = static_cast<double>(extent - 1);
-  return {second ? part : sub(1.0, part), cast(clamp(index, 0.0, last), DType::i64),
-          logical_or(less(index, 0.0), greater(index, last))};
-}
-
 // What all taps read: [batch * offset_groups, in / offset_groups, taps * positions].
 Array sampled(const Deformation& d, const Array& x, const Array& offset) {
   const std::int64_t planes = d.batch * d.offset_groups, channels = d.in / d.offset_groups;
-  const std::int64_t reads = d.taps() * d.high * d.wide;
-  const Array values = reshape(x, {planes, channels, d.height * d.width});
   const Array moved =
       reshape(offset, {d.batch, d.offset_groups, d.rows, d.cols, 2, d.high, d.wide});
-  const Array y = coordinates(d, moved, 0), x_at = coordinates(d, moved, 1);
-  Array total;
-  for (const bool below : {false, true}) {
-    const Neighbour row = neighbour(y, below, d.height);
-    for (const bool right : {false, true}) {
-      const Neighbour column = neighbour(x_at, right, d.width);
-      const Array index = add(mul(row.index, d.width), column.index);
-      // What lies outside is not read: it may be no number, and has no gradient.
-      const Array outside = logical_or(row.outside, column.outside);
-      const Array read =
-          where(outside, 0.0, gather(values, expand(index, {planes, channels, reads}), 2));
-      const Array part = mul(read, mul(row.share, column.share));
-      total = total.defined() ? add(total, part) : part;
-    }
-  }
-  return total;
+  return sampled_points(reshape(x, {planes, channels, d.height, d.width}), coordinates(d, moved, 0),
+                        coordinates(d, moved, 1), false);
 }
 
 }  // namespace

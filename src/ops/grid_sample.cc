@@ -1,4 +1,5 @@
-// grid_sample_2d and affine_grid_2d: images at the points of a grid, of gathers that are weighted.
+// grid_sample_2d and affine_grid_2d: images at the points of a grid, of sums of their
+// elements, weighted.
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "hearth/ops.h"
 #include "hearth/ops/image.h"
 #include "ops/definition/rules.h"
+#include "ops/weighted_gather.h"
 
 namespace hearth {
 namespace grids {
@@ -29,26 +31,6 @@ Array points(const Array& coordinates, std::int64_t extent, const GridSampleOpti
   at = where(is_nan(at), 0.0, at);  // of infinite ones
   if (options.padding == GridSamplePadding::zeros) return clamp(at, -2.0, size + 1);
   return clamp(at, 0.0, size - 1);
-}
-
-struct Tap {
-  Array index;   // i64, of an element
-  Array inside;  // whether there is one
-};
-Tap tap_at(const Array& index, std::int64_t extent) {
-  return {clamp(index, 0, extent - 1), logical_and(greater_equal(index, 0), less(index, extent))};
-}
-
-// The elements [batch, channels, points] that `row` and `column` name; 0 where there is none, and
-// times `weight` where that is defined.
-Array at_tap(const Array& planes, std::int64_t width, const Tap& row, const Tap& column,
-             const Array& weight) {
-  Shape shape = planes.shape();
-  shape[2] = row.index.shape()[2];
-  const Array index = expand(add(mul(row.index, width), column.index), shape);
-  Array values = gather(planes, index, 2);
-  if (weight.defined()) values = mul(values, weight);
-  return where(logical_and(row.inside, column.inside), values, 0.0);
 }
 
 void check_operands(const Array& x, const Array& grid) {
@@ -88,30 +70,10 @@ Array grid_sample_2d(const Array& x, const Array& grid, const GridSampleOptions&
   const std::int64_t rows = grid.shape()[1], columns = grid.shape()[2];
   const Shape result = {batch, channels, rows, columns};
   check_shape("grid_sample_2d", result);
-  const Array planes = reshape(wide(x), {batch, channels, height * width});
   const Array at = reshape(wide(grid), {batch, 1, rows * columns, 2});
   const Array across = grids::points(squeeze(narrow(at, 3, 0, 1), {3}), width, options);
   const Array down = grids::points(squeeze(narrow(at, 3, 1, 1), {3}), height, options);
-  Array sum;
-  if (options.mode == GridSampleMode::nearest) {
-    const grids::Tap row = grids::tap_at(cast(round(down), DType::i64), height);
-    const grids::Tap column = grids::tap_at(cast(round(across), DType::i64), width);
-    sum = grids::at_tap(planes, width, row, column, Array());
-  } else {
-    const Array top = floor(down), left = floor(across);
-    const Array lower = sub(down, top), right = sub(across, left);
-    const Array first_row = cast(top, DType::i64), first_column = cast(left, DType::i64);
-    for (int tap = 0; tap < 4; ++tap) {
-      const bool is_lower = tap / 2 == 1, is_right = tap % 2 == 1;
-      const Array weight =
-          mul(is_lower ? lower : sub(1.0, lower), is_right ? right : sub(1.0, right));
-      const Array value =
-          grids::at_tap(planes, width, grids::tap_at(add(first_row, is_lower ? 1 : 0), height),
-                        grids::tap_at(add(first_column, is_right ? 1 : 0), width), weight);
-      sum = tap == 0 ? value : add(sum, value);
-    }
-  }
-  return reshape(cast(sum, x.dtype()), result);
+  return reshape(sampled_points(x, down, across, options.mode == GridSampleMode::nearest), result);
 } catch (const Error& error) {
   throw_as("grid_sample_2d", error);
 }

@@ -94,7 +94,7 @@ std::vector<SampleCase> samples() {
 // its weight where there are weights.
 Array counted(const Array& numbers, const Array& weights, std::int64_t length) {
   if (weights.defined()) return sums_at(numbers, weights, length);
-  return call(defs::count_numbers_op, Params().i64(length), {&numbers});
+  return call(defs::bincount_op, Params().i64(length), {&numbers});
 }
 
 // One more than the largest of the numbers, none of which is negative.
@@ -122,12 +122,17 @@ Array bins_of(const Array& x, const Array& edges) {
   return where(equal(x, narrow(edges, 0, bins, 1)), bins - 1, bin);
 }
 
-Array edges_between(const Array& low, const Array& high, std::int64_t bins, DType dtype) {
-  const Array at = arange(0, bins + 1, 1, DType::i64, low.device());
-  const Array part = div(cast(at, low.dtype()), static_cast<double>(bins));
+// Edge `at` of [0, bins], in low's dtype.
+Array edge_at(const Array& at, const Array& low, const Array& high, std::int64_t bins) {
+  const Array part = div(at, static_cast<double>(bins));
   // Both weighted, so that no difference overflows.
   const Array between = low * (1.0 - part) + high * part;
-  const Array edges = where(equal(at, bins), high, between);
+  return where(equal(at, static_cast<double>(bins)), high, between);
+}
+
+Array edges_between(const Array& low, const Array& high, std::int64_t bins, DType dtype) {
+  const Array at = arange(0, bins + 1, 1, DType::i64, low.device());
+  const Array edges = edge_at(cast(at, low.dtype()), low, high, bins);
   const Array is_range = logical_and(is_finite(low), is_finite(high));
   return cast(where(is_range, edges, std::numeric_limits<double>::quiet_NaN()), dtype);
 }
@@ -163,11 +168,33 @@ void require_range(double low, double high, DType dtype) {
                                                std::string(name(dtype)) + " that ascend");
 }
 
+// Whether the bin of a number follows from its distance to `low`, or is one beside that: edges lie
+// much further apart than numbers of the dtype, which is computed in itself.
+bool bins_are_wide(const Bounds& bounds, std::int64_t bins, DType dtype) {
+  if (is_half(dtype)) return false;
+  const double magnitude = std::max(std::abs(bounds.low), std::abs(bounds.high));
+  const double width = (bounds.high / 2 - bounds.low / 2) / static_cast<double>(bins);
+  return width >= 16 * magnitude * spacing_of(dtype);
+}
+
+// As bins_of, of edges_between.
+Array even_bins_of(const Array& x, const Array& low, const Array& high, std::int64_t bins) {
+  const auto last = static_cast<double>(bins - 1);
+  // Halved, so that no difference overflows.
+  const Array part = (x * 0.5 - low * 0.5) / (high * 0.5 - low * 0.5);
+  const Array near = clamp(floor(part * static_cast<double>(bins)), 0.0, last);
+  const Array first = edge_at(near, low, high, bins), end = edge_at(near + 1.0, low, high, bins);
+  const Array bin =
+      where(less(x, first), near - 1.0, where(greater_equal(x, end), near + 1.0, near));
+  const DType dtype = bins <= INT32_MAX ? DType::i32 : DType::i64;
+  return cast(where(is_nan(x), -1.0, where(equal(x, high), last, bin)), dtype);
+}
+
 }  // namespace
 }  // namespace counting
 
-constinit const OpDef defs::count_numbers_op = {
-    .name = "count_numbers",
+constinit const OpDef defs::bincount_op = {
+    .name = "bincount",
     .summary = "How often each number from 0 on is among integers; others are not counted.",
     .shapes = "x [...] -> [length]",
     .method = "",
@@ -209,15 +236,18 @@ std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
   check_shape("histogram", {bins});
   if (bounds) counting::require_range(bounds->low, bounds->high, x.dtype());
   counting::require_weights(x, weights);
-  Array edges;
-  if (bounds) {
-    const DType dtype = compute_dtype(x.dtype());
-    edges = counting::edges_between(full({}, bounds->low, dtype, x.device()),
-                                    full({}, bounds->high, dtype, x.device()), bins, x.dtype());
-  } else {
-    edges = counting::even_edges(x.detach(), bins);
+  if (!bounds) {
+    const Array edges = counting::even_edges(x.detach(), bins);
+    return {counting::counted(counting::bins_of(x, edges), weights, bins), edges};
   }
-  return {counting::counted(counting::bins_of(x, edges), weights, bins), edges};
+  const DType dtype = compute_dtype(x.dtype());
+  const Array low = full({}, bounds->low, dtype, x.device());
+  const Array high = full({}, bounds->high, dtype, x.device());
+  const Array edges = counting::edges_between(low, high, bins, x.dtype());
+  const Array of_each = counting::bins_are_wide(*bounds, bins, x.dtype())
+                            ? counting::even_bins_of(x, low, high, bins)
+                            : counting::bins_of(x, edges);
+  return {counting::counted(of_each, weights, bins), edges};
 } catch (const Error& error) {
   throw_as("histogram", error);
 }

@@ -6,12 +6,13 @@
 
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "core/float_limits.h"
+#include "core/hashing.h"
 #include "core/philox.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
@@ -81,19 +82,6 @@ void infer_drawn(Inference& inference) {
                                        expected);
 }
 
-double largest_float(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return std::numeric_limits<double>::max();
-    case DType::f16:
-      return 65504;
-    case DType::bf16:
-      return 0x1.fep127;
-    default:
-      return static_cast<double>(std::numeric_limits<float>::max());
-  }
-}
-
 // Whether kernels can work out high - low, in f64 or else in f32.
 bool has_width(DType dtype, double low, double high) {
   if (dtype == DType::f64) return std::isfinite(high - low);
@@ -111,7 +99,7 @@ void infer_uniform(Inference& inference) {
     inference.fail(ErrorCode::invalid_argument,
                    "no range" + got() + ", expected numbers with low <= high");
   }
-  const double largest = largest_float(inference.dtype);
+  const double largest = largest_finite(inference.dtype);
   if (std::abs(low) > largest || std::abs(high) > largest ||
       !has_width(inference.dtype, low, high)) {
     inference.fail(ErrorCode::invalid_argument,
@@ -179,15 +167,6 @@ Array draw(const OpDef& op, const Shape& shape, DType dtype, Device device, Gene
 }
 
 // ---- The generator of a thread
-
-// A bijection of 64-bit words that leaves no trace of their order (the finalizer of SplitMix64).
-std::uint64_t scramble(std::uint64_t word) {
-  word ^= word >> 30;
-  word *= 0xbf58476d1ce4e5b9u;
-  word ^= word >> 27;
-  word *= 0x94d049bb133111ebu;
-  return word ^ (word >> 31);
-}
 
 struct Process {
   std::mutex mutex;
@@ -352,7 +331,7 @@ Generator& generator() {
   Process& shared = process();
   if (local.epoch != shared.epoch.load(std::memory_order_acquire)) {
     const std::lock_guard lock(shared.mutex);
-    local.generator = {scramble(shared.seed + 0x9e3779b97f4a7c15u * (local.index + 1)), 0};
+    local.generator = {splitmix64(shared.seed + kSplitMix64Step * local.index), 0};
     local.epoch = shared.epoch.load(std::memory_order_relaxed);
   }
   return local.generator;

@@ -83,7 +83,7 @@ Array places_of(const Array& chosen) {
   const NoGrad no_grad;
   const std::int64_t size = chosen.size();
   const std::int64_t count = size == 0 ? 0 : number_now(sum(cast(chosen, count_dtype(size))));
-  return call(defs::places_where_op, Params().i64(count), {&chosen});
+  return call(defs::nonzero_static_op, Params().i64(count), {&chosen});
 }
 
 // Row-major places as an index along each axis.
@@ -142,8 +142,8 @@ Unique unique_of(const Array& x) {
 }  // namespace
 }  // namespace selection
 
-constinit const OpDef defs::places_where_op = {
-    .name = "places_where",
+constinit const OpDef defs::nonzero_static_op = {
+    .name = "nonzero_static",
     .summary = "Where a row of truth values is true: `count` places, behind the last one n.",
     .shapes = "chosen [n] -> [count]",
     .method = "",

@@ -100,8 +100,7 @@ std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t 
   require_defined(function, x);
   const int at = normalize_axis(function, axis, x.rank()), last = x.rank() - 1;
   const Array lines = at == last ? x : swap_axes(x, at, last);
-  std::vector<Array> results =
-      call_outputs(defs::topk_rows_op, Params().i64(k).dtype(dtype), {&lines});
+  std::vector<Array> results = call_outputs(defs::topk_op, Params().i64(k).dtype(dtype), {&lines});
   if (at == last) return {std::move(results[0]), std::move(results[1])};
   return {swap_axes(results[0], at, last), swap_axes(results[1], at, last)};
 } catch (const Error& error) {
@@ -111,8 +110,8 @@ std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t 
 }  // namespace
 }  // namespace largest
 
-constinit const OpDef defs::topk_rows_op = {
-    .name = "topk_rows",
+constinit const OpDef defs::topk_op = {
+    .name = "topk",
     .summary = "The k largest elements of each row in descending order, and where each was.",
     .shapes = "x [..., n] -> values and indices [..., k]",
     .method = "",

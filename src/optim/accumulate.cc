@@ -44,14 +44,13 @@ Gradients GradientsAccumulator::take() {
 }
 
 LossScaler::LossScaler(const Options& options) : options_(options), scale_(options.scale) {
-  using optim_detail::require;
-  require(is_scale(options.scale), "loss_scaler", "scale", options.scale, kScales);
-  require(options.growth > 1 && std::isfinite(options.growth), "loss_scaler", "growth",
-          options.growth, "a finite number > 1");
-  require(options.backoff > 0 && options.backoff < 1, "loss_scaler", "backoff", options.backoff,
-          "(0, 1)");
-  require(options.interval > 0, "loss_scaler", "interval", static_cast<double>(options.interval),
-          "1 or more");
+  require_in_range(is_scale(options.scale), "loss_scaler", "scale", options.scale, kScales);
+  require_in_range(options.growth > 1 && std::isfinite(options.growth), "loss_scaler", "growth",
+                   options.growth, "a finite number > 1");
+  require_in_range(options.backoff > 0 && options.backoff < 1, "loss_scaler", "backoff",
+                   options.backoff, "(0, 1)");
+  require_in_range(options.interval > 0, "loss_scaler", "interval",
+                   static_cast<double>(options.interval), "1 or more");
 }
 
 Array LossScaler::scaled(const Array& loss, CallSite site) const {

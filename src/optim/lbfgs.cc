@@ -138,8 +138,8 @@ class Lbfgs::Problem {
 Lbfgs::Lbfgs(const Options& options) : options_(options) {
   using namespace optim_detail;
   const auto count = [](const char* what, std::int64_t value, std::int64_t least) {
-    require(value >= least && value <= std::int64_t{1} << 30, "lbfgs", what,
-            static_cast<double>(value), least == 0 ? "0 to 2^30" : "1 to 2^30");
+    require_in_range(value >= least && value <= std::int64_t{1} << 30, "lbfgs", what,
+                     static_cast<double>(value), least == 0 ? "0 to 2^30" : "1 to 2^30");
   };
   count("max_iterations", options.max_iterations, 1);
   count("max_evaluations", options.max_evaluations, 0);

@@ -41,11 +41,11 @@ Muon::Muon(const Options& options) : Optimizer(SlotNames{{"momentum"}}), options
   require_no_less_than_zero("muon", "epsilon", options.epsilon);
   require_listed("muon", "rate", options.rate, Rate::match_rms_adamw);
   for (const double each : options.coefficients) {
-    require(std::isfinite(each), "muon", "coefficient", each, "a finite number");
+    require_in_range(std::isfinite(each), "muon", "coefficient", each, "a finite number");
   }
   // A handful will do; each is three products.
-  require(options.iterations >= 0 && options.iterations <= 100, "muon", "iterations",
-          static_cast<double>(options.iterations), "0 to 100");
+  require_in_range(options.iterations >= 0 && options.iterations <= 100, "muon", "iterations",
+                   static_cast<double>(options.iterations), "0 to 100");
 }
 
 Array Muon::update(const Update& at) const {

@@ -4,26 +4,19 @@
 #include <cmath>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 
 namespace hearth::optim_detail {
 
-inline void require(bool holds, const char* what_for, const char* what, double value,
-                    const char* expected) {
-  if (holds) return;
-  throw Error(ErrorCode::invalid_argument, std::string(what_for) + ": " + what +
-                                               " out of range; got " + number_text(value) +
-                                               ", expected " + expected);
-}
-
 // In [0, 1), as factors of moving means are.
 inline void require_share(const char* what_for, const char* what, double value) {
-  require(value >= 0 && value < 1, what_for, what, value, "[0, 1)");
+  require_in_range(value >= 0 && value < 1, what_for, what, value, "[0, 1)");
 }
 inline void require_no_less_than_zero(const char* what_for, const char* what, double value) {
-  require(value >= 0 && std::isfinite(value), what_for, what, value, "a finite number >= 0");
+  require_in_range(value >= 0 && std::isfinite(value), what_for, what, value,
+                   "a finite number >= 0");
 }
 
 // Of what adds to parameters: integers would be cut, and bools are no numbers.

@@ -13,7 +13,6 @@ inline namespace v0 {
 namespace optim {
 namespace {
 
-using optim_detail::require;
 using optim_detail::require_no_less_than_zero;
 
 void require_count(const char* schedule, const char* what, std::int64_t count,
@@ -74,7 +73,7 @@ Schedule cosine(double rate, std::int64_t steps, double minimum) {
 
 Schedule exponential(double rate, double gamma) {
   require_no_less_than_zero("exponential", "rate", rate);
-  require(gamma > 0 && gamma <= 1, "exponential", "gamma", gamma, "(0, 1]");
+  require_in_range(gamma > 0 && gamma <= 1, "exponential", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
     require_count("exponential", "step", step);
     return rate * std::pow(gamma, static_cast<double>(step));
@@ -84,7 +83,7 @@ Schedule exponential(double rate, double gamma) {
 Schedule stairs(double rate, std::int64_t every, double gamma) {
   require_no_less_than_zero("stairs", "rate", rate);
   require_count("stairs", "every", every, 1);
-  require(gamma > 0 && gamma <= 1, "stairs", "gamma", gamma, "(0, 1]");
+  require_in_range(gamma > 0 && gamma <= 1, "stairs", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
     require_count("stairs", "step", step);
     return rate * std::pow(gamma, static_cast<double>(step / every));

@@ -12,10 +12,10 @@ Sgd::Sgd(const Options& options)
   using namespace optim_detail;
   require_no_less_than_zero("sgd", "momentum", options.momentum);
   require_no_less_than_zero("sgd", "weight_decay", options.weight_decay);
-  require(std::isfinite(options.dampening), "sgd", "dampening", options.dampening,
-          "a finite number");
-  require(!options.nesterov || options.momentum > 0, "sgd", "nesterov's momentum", options.momentum,
-          "> 0");
+  require_in_range(std::isfinite(options.dampening), "sgd", "dampening", options.dampening,
+                   "a finite number");
+  require_in_range(!options.nesterov || options.momentum > 0, "sgd", "nesterov's momentum",
+                   options.momentum, "> 0");
 }
 
 Array Sgd::update(const Update& at) const {

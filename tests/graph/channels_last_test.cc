@@ -220,6 +220,20 @@ TEST_P(ChannelsLast, MemoryIsTakenOverInOneOrderOnly) {
   EXPECT_EQ(added, other.to_doubles());
 }
 
+// Where no convolution asks for it, what is read decides.
+TEST(KeptOrder, ElementwiseOpsKeepAnOrderThatAllTheyReadHas) {
+  const Array rows = random_array({2, 5, 6, 3}, DType::f32).eval();
+  const Array last = permute(rows, {0, 3, 1, 2}), dense = contiguous(last).eval();
+  const Array each = reshape(random_array({3}, DType::f32), {1, 3, 1, 1}).eval();
+  const Array kept = relu(mul(add(last, each), 2.0)).eval();
+  const Array mixed = add(last, dense).eval();
+  EXPECT_TRUE(lies_channels_last(kept));
+  EXPECT_TRUE(lies_channels_last(mul(kept, last).eval()));
+  EXPECT_FALSE(lies_channels_last(mixed));
+  EXPECT_EQ(kept.to_doubles(), relu(mul(add(dense, each), 2.0)).to_doubles());
+  EXPECT_EQ(mixed.to_doubles(), mul(dense, 2.0).to_doubles());
+}
+
 // One of many ops on a value of rank 4, chosen by `random`; the result has rank 4.
 Array random_op(const Array& x, const Array& other, std::mt19937& random) {
   const Shape& shape = x.shape();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,8 @@ Array random_images(const Shape& shape, DType dtype = DType::f32) {
   return random_normal(shape, 0, 1, dtype, Device(), &source);
 }
 
-// Torchvision's table says 11,689,512 and 21,797,672 for its weights; running statistics, two for
-// each channel of a norm, are counted here too.
+// Torchvision's table says 11,689,512, 21,797,672 and 25,557,032 for its weights; running
+// statistics, two for each channel of a norm, are counted here too.
 TEST(ResNet, HasTheParametersOfTorchvision) {
   const auto statistics = [](const ResNet& net) {
     std::int64_t count = 0;
@@ -51,6 +52,9 @@ TEST(ResNet, HasTheParametersOfTorchvision) {
   config.blocks = {3, 4, 6, 3};
   const ResNet resnet34 = network(config);
   EXPECT_EQ(parameter_count(resnet34) - statistics(resnet34), 21797672);
+  config.bottleneck = true;
+  const ResNet resnet50 = network(config);
+  EXPECT_EQ(parameter_count(resnet50) - statistics(resnet50), 25557032);
 }
 
 TEST(ResNet, HasTheNamesOfTorchvision) {
@@ -71,31 +75,55 @@ TEST(ResNet, HasTheNamesOfTorchvision) {
   EXPECT_EQ(names.size(), 5u + 10 + 15 + 10 + 2);
 }
 
+TEST(ResNet, HasTheNamesOfTorchvisionsBottlenecks) {
+  ResNetConfig config = small_network();
+  config.bottleneck = true;
+  std::map<std::string, Shape> shapes;
+  const ResNet net = network(config);
+  visit(net, [&](const std::string& name, const Array& array) { shapes[name] = array.shape(); });
+  EXPECT_EQ(shapes["layer1.0.conv1.weight"], Shape({4, 4, 1, 1}));
+  EXPECT_EQ(shapes["layer1.0.conv2.weight"], Shape({4, 4, 3, 3}));
+  EXPECT_EQ(shapes["layer1.0.conv3.weight"], Shape({16, 4, 1, 1}));
+  EXPECT_EQ(shapes["layer1.0.bn3.running_var"], Shape({16}));
+  EXPECT_EQ(shapes["layer1.0.downsample.0.weight"], Shape({16, 4, 1, 1}));
+  EXPECT_EQ(shapes["layer2.0.conv1.weight"], Shape({8, 16, 1, 1}));
+  EXPECT_EQ(shapes["layer2.0.downsample.0.weight"], Shape({32, 16, 1, 1}));
+  EXPECT_EQ(shapes["layer2.1.conv1.weight"], Shape({8, 32, 1, 1}));
+  EXPECT_EQ(shapes["fc.weight"], Shape({5, 32}));
+  EXPECT_FALSE(shapes.contains("layer2.1.downsample.0.weight"));
+  EXPECT_EQ(shapes.size(), 5u + 20 + 20 + 15 + 2);
+}
+
 // What PyTorch gives for networks of the same parts (scripts/golden/layers.py).
+void expect_pytorchs(const char* name, bool small_images, bool bottleneck, int parameters) {
+  const testing::LayerCase golden(name);
+  ResNetConfig config;
+  config.blocks = {1, 2};
+  config.bottleneck = bottleneck;
+  config.width = 3;
+  config.channels = 2;
+  config.classes = 4;
+  config.small_images = small_images;
+  ResNet net = network(config, DType::f64);
+  load_state_dict(net, golden.with("weight."));
+  testing::expect_like(net.evaluate(golden["x"]), golden["evaluated"], 1e-12, "evaluated");
+  const Array scores = net.forward(golden["x"]);
+  testing::expect_like(scores, golden["scores"], 1e-12, "scores");
+  const Gradients gradients =
+      backward(cross_entropy(scores, Array::from_data(std::vector<std::int32_t>{3, 0, 2}, {3})));
+  int compared = 0;
+  visit(net, [&](const std::string& path, const Array& parameter) {
+    if (path.find("running_") != std::string::npos) return;
+    testing::expect_like(gradients.at(parameter), golden["gradient." + path], 1e-11, path);
+    ++compared;
+  });
+  EXPECT_EQ(compared, parameters);
+}
+
 TEST(ResNet, AgreesWithPyTorch) {
-  for (const bool small_images : {false, true}) {
-    const testing::LayerCase golden(small_images ? "resnet_small_images" : "resnet");
-    ResNetConfig config;
-    config.blocks = {1, 2};
-    config.width = 3;
-    config.channels = 2;
-    config.classes = 4;
-    config.small_images = small_images;
-    ResNet net = network(config, DType::f64);
-    load_state_dict(net, golden.with("weight."));
-    testing::expect_like(net.evaluate(golden["x"]), golden["evaluated"], 1e-12, "evaluated");
-    const Array scores = net.forward(golden["x"]);
-    testing::expect_like(scores, golden["scores"], 1e-12, "scores");
-    const Gradients gradients =
-        backward(cross_entropy(scores, Array::from_data(std::vector<std::int32_t>{3, 0, 2}, {3})));
-    int compared = 0;
-    visit(net, [&](const std::string& name, const Array& parameter) {
-      if (name.find("running_") != std::string::npos) return;
-      testing::expect_like(gradients.at(parameter), golden["gradient." + name], 1e-11, name);
-      ++compared;
-    });
-    EXPECT_EQ(compared, 3 + 6 + 9 + 6 + 2);
-  }
+  expect_pytorchs("resnet", false, false, 3 + 6 + 9 + 6 + 2);
+  expect_pytorchs("resnet_small_images", true, false, 3 + 6 + 9 + 6 + 2);
+  expect_pytorchs("resnet_bottleneck", false, true, 3 + 12 + 12 + 9 + 2);
 }
 
 TEST(ResNet, DividesExtentsAndTakesAnyOfThem) {

@@ -73,6 +73,36 @@ TEST_P(Fourier, FollowsItsDefinition) {
   }
 }
 
+// Lines that lie in one piece, and the same across memory; against the definition.
+TEST_P(Fourier, LinesAloneAndSideBySide) {
+  for (const std::int64_t n : {64, 128, 256, 364, 396, 500, 728, 1001, 1024}) {
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const std::string what = std::to_string(n) + " " + std::string(name(dtype));
+      const Array re = random_array({3, n}, dtype, -1, 1, 5),
+                  im = random_array({3, n}, dtype, -1, 1, 6);
+      const auto across = [](const Array& x) { return contiguous(transpose(x)); };
+      const auto want = defined_transform(re.to_doubles(), im.to_doubles(), n, false);
+      const Pair alone = fft(re, im), beside = fft(across(re), across(im), 0);
+      for (const Pair& got : {alone, Pair{across(beside.first), across(beside.second)}}) {
+        expect_within(got.first.to_doubles(), want.first, share_of(dtype), what);
+        expect_within(got.second.to_doubles(), want.second, share_of(dtype), what);
+      }
+      const Pair half = rfft(re), half_beside = rfft(across(re), 0);
+      expect_within(across(half_beside.first).to_doubles(), half.first.to_doubles(),
+                    share_of(dtype), what);
+      expect_within(across(half_beside.second).to_doubles(), half.second.to_doubles(),
+                    share_of(dtype), what);
+      EXPECT_EQ(rfft(re).second.to_doubles(), half.second.to_doubles()) << what;
+      // Imaginary parts that no real line has change nothing.
+      const Array odd = add(half.second, cast(equal(arange(0, n / 2 + 1), 0.0), dtype));
+      expect_within(irfft(half.first, odd, -1, n).to_doubles(), re.to_doubles(), share_of(dtype),
+                    what);
+      expect_within(irfft(across(half.first), across(odd), 0, n).to_doubles(),
+                    across(re).to_doubles(), share_of(dtype), what);
+    }
+  }
+}
+
 TEST_P(Fourier, LongLengthsComeBack) {
   for (const std::int64_t n : {1000, 1009, 1024, 2018, 4096, 4757, 10007, 15015, 65536}) {
     const Array re = random_array({2, n}, DType::f64, -1, 1, 3);

@@ -13,6 +13,25 @@ Array ramp(const Shape& shape) {
   return reshape(arange(0, element_count(shape), 1, DType::f32), shape);
 }
 
+// Rows of whole lines, from few to many of them.
+TEST(Movement, ShortRowsInAnotherOrder) {
+  for (const std::int64_t width : {16, 32, 48, 128, 192}) {
+    const std::int64_t a = 3, b = 40, c = 37;
+    const Array x = reshape(arange(0, a * b * c * width, 1, DType::i32), {a, b, c, width}).eval();
+    const std::vector<double> got = contiguous(permute(x, {2, 0, 1, 3})).to_doubles();
+    std::size_t at = 0;
+    for (std::int64_t k = 0; k < c; ++k) {
+      for (std::int64_t row = 0; row < a * b; ++row) {
+        for (std::int64_t i = 0; i < width; ++i) {
+          ASSERT_EQ(got[at++], static_cast<double>((row * c + k) * width + i)) << width;
+        }
+      }
+    }
+    const Array turned = permute(x, {0, 2, 1, 3});
+    EXPECT_EQ(permute(contiguous(turned), {0, 2, 1, 3}).to_doubles(), x.to_doubles());
+  }
+}
+
 TEST(Movement, Reshape) {
   const Array x = ramp({2, 3});
   expect_values(reshape(x, {3, -1}), {3, 2}, {0, 1, 2, 3, 4, 5});

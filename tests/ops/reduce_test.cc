@@ -108,6 +108,27 @@ TEST(Reduce, AnyAndAllTakeNanAsTrue) {
   EXPECT_EQ(any(x).dtype(), DType::bool_);
 }
 
+TEST(Reduce, ExtremesOfLongRows) {
+  const std::int64_t n = 1111;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    // A row of numbers, one with infinities that cancel side by side, and NaN at many places.
+    Values values(static_cast<std::size_t>(40 * n)), most, least;
+    for (std::int64_t row = 0; row < 40; ++row) {
+      double* const x = values.data() + row * n;
+      for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<double>(i * 37 % n - n / 2);
+      if (row > 0) x[16 * row] = -(x[16 * row + 16] = kInf);
+      if (row > 1) x[row * row % n] = kNan;
+      const bool odd = row > 1;
+      most.push_back(odd ? kNan : row == 1 ? kInf : static_cast<double>(n - 1 - n / 2));
+      least.push_back(odd ? kNan : row == 1 ? -kInf : static_cast<double>(-(n / 2)));
+    }
+    const Array x = array(values, {40, n}, dtype);
+    expect_values(max(x, {1}), {40}, most);
+    expect_values(min(x, {1}), {40}, least);
+    expect_values(max(x), {}, {kNan});
+  }
+}
+
 TEST(Reduce, LargeAndLongAxes) {
   const std::int64_t n = 100003;
   const Array x = full({n}, 1.0, DType::f32);

@@ -150,6 +150,32 @@ TEST(Histogram, BinsHaveTheirLowerEdgeAndTheLastBoth) {
   }
 }
 
+// Numbers at and beside each edge, and far away, are counted as by the edges themselves.
+TEST(Histogram, EvenBinsAgreeWithTheirEdges) {
+  for (const Device device : devices_under_test()) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      for (const auto& [bounds, bins] : {std::pair(Bounds{-4, 4}, 100),
+                                         {Bounds{0.1, 0.7}, 7},
+                                         {Bounds{-3e38, 3e38}, 33},
+                                         {Bounds{1000, 1064}, 64}}) {
+        const auto edges = histogram(zeros({1}, dtype, device), bins, bounds).second;
+        std::vector<double> values = {-INFINITY, INFINITY, NAN, 0, 1e30, -1e30};
+        for (const double edge : cast(edges, DType::f64).to_vector<double>()) {
+          const auto at = static_cast<float>(edge);
+          values.push_back(at);
+          values.push_back(std::nextafter(at, INFINITY));
+          values.push_back(std::nextafter(at, -INFINITY));
+        }
+        const auto count = static_cast<std::int64_t>(values.size());
+        const Array x = cast(there(values, {count}, DType::f32, device), dtype);
+        EXPECT_EQ(histogram(x, bins, bounds).first.to_vector<std::int64_t>(),
+                  histogram_by_edges(x, edges).to_vector<std::int64_t>())
+            << device.name() << " " << name(dtype) << " " << bins << " bins from " << bounds.low;
+      }
+    }
+  }
+}
+
 TEST(Histogram, TakesBoundsFromTheElements) {
   for (const Device& device : devices_under_test()) {
     const Array x = there({-1, 0, 3, 1}, {2, 2}, DType::f32, device);

@@ -1,4 +1,4 @@
-// topk, argtopk, count_numbers and places_where, by their public functions: against whole sorts and
+// topk, argtopk, bincount and nonzero_static, by their public functions: against whole sorts and
 // counts on the host, over lengths that kernels treat apart, ties, special values and layouts.
 #include <algorithm>
 #include <bit>

@@ -15,7 +15,7 @@ TEST(WorkerPool, EveryChunkRunsOnce) {
   WorkerPool& pool = WorkerPool::global();
   for (const int threads : {1, 2, 4}) {
     pool.set_threads(threads);
-    for (const std::int64_t chunks : {0, 1, 2, 3, 7, 1000}) {
+    for (const std::int64_t chunks : {0, 1, 2, 3, 7, 8, 15, 16, 17, 63, 1000}) {
       for (int repeat = 0; repeat < 20; ++repeat) {
         std::vector<int> hits(static_cast<std::size_t>(chunks), 0);
         pool.parallel_for(chunks,
@@ -25,6 +25,26 @@ TEST(WorkerPool, EveryChunkRunsOnce) {
     }
   }
   pool.set_threads(2);
+}
+
+// A thread that is held up leaves the rest of its share to the others.
+TEST(WorkerPool, SharesAreHelpedWith) {
+  WorkerPool& pool = WorkerPool::global();
+  pool.set_threads(2);
+  constexpr std::int64_t kChunks = 100;
+  std::atomic<std::int64_t> ran{0};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  pool.parallel_for(kChunks, [&](std::int64_t chunk) {
+    const auto waits = [&] {
+      return ran < kChunks - 1 && std::chrono::steady_clock::now() < deadline;
+    };
+    while (chunk == 0 && waits()) std::this_thread::yield();
+    if (chunk == 0) {
+      EXPECT_EQ(ran, kChunks - 1);
+    }
+    ++ran;
+  });
+  EXPECT_EQ(ran, kChunks);
 }
 
 TEST(WorkerPool, RangesCoverWithoutOverlap) {

@@ -5,9 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
 
 #include "devices_under_test.h"
+#include "source_dir.h"
+#include "tools/bench/families/families.h"
 #include "tools/bench/gpu/gpu.h"
 #include "tools/bench/report.h"
 
@@ -41,6 +48,36 @@ TEST(Bench, MemoryLimitsScaleWithTraffic) {
   EXPECT_GT(limits.copy(2.0 * kSize).sample(), 0);
   EXPECT_GT(limits.read(kSize).sample(), 0);
   EXPECT_EQ(limits.read(0).sample(), 0);
+}
+
+std::vector<FamilyFunction> family_functions() {
+  std::vector<FamilyFunction> all = array_functions();
+  for (const auto& more : {layer_functions(), matrix_functions()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+TEST(Bench, FamiliesHaveTheFunctionsOfPyTorchsProgram) {
+  std::set<std::string> here;
+  for (const FamilyFunction& function : family_functions()) here.insert(function.name);
+  std::ostringstream text;
+  text << std::ifstream(check::source_dir() / "bench" / "torch_families.py").rdbuf();
+  const std::string program = text.str();
+  const std::regex entry("\n    \"([a-z]+/[a-z0-9_]+)\": ");
+  std::set<std::string> there;
+  for (std::sregex_iterator at(program.begin(), program.end(), entry), end; at != end; ++at) {
+    there.insert((*at)[1]);
+  }
+  EXPECT_EQ(here, there);
+  EXPECT_EQ(here.size(), family_functions().size()) << "a name stands twice";
+}
+
+TEST(Bench, FamiliesRun) {
+  for (const FamilyFunction& function : family_functions()) {
+    const Array result = function.prepare({Device::cpu(), DType::f32, false})();
+    EXPECT_NO_THROW(result.eval()) << function.name;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/hashing.h"
 #include "devices/sim/checker/access_hooks.h"
 #include "devices/sim/host_compiler.h"
 #include "devices/sim/host_process.h"
@@ -22,14 +23,6 @@ struct Seal {
 };
 constexpr char kMark[8] = {'h', 'e', 'a', 'r', 't', 'h', 's', 'o'};
 
-// FNV-1a.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  std::uint64_t sum = 0xcbf29ce484222325u;
-  for (const std::byte byte : bytes)
-    sum = (sum ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3u;
-  return sum;
-}
-
 [[noreturn]] void corrupt(const std::string& kernel, const std::string& what) {
   throw Error(ErrorCode::corrupt_file, "sim: the image of kernel '" + kernel + "' " + what);
 }
@@ -40,7 +33,7 @@ std::span<const std::byte> open_seal(const std::string& kernel, std::span<const 
   const std::span<const std::byte> library = image.first(image.size() - sizeof(seal));
   std::memcpy(&seal, library.data() + library.size(), sizeof(seal));
   if (std::memcmp(seal.mark, kMark, sizeof(kMark)) != 0 || seal.bytes != library.size() ||
-      seal.checksum != checksum(library)) {
+      seal.checksum != fnv1a(library)) {
     corrupt(kernel, "is damaged");
   }
   return library;
@@ -80,7 +73,7 @@ std::vector<std::byte> seal_image(std::vector<std::byte> library) {
   Seal seal = {};
   std::memcpy(seal.mark, kMark, sizeof(kMark));
   seal.bytes = library.size();
-  seal.checksum = checksum(library);
+  seal.checksum = fnv1a(library);
   const auto* const bytes = reinterpret_cast<const std::byte*>(&seal);
   library.insert(library.end(), bytes, bytes + sizeof(seal));
   return library;

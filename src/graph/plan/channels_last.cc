@@ -4,14 +4,27 @@
 // so has what is made of them element by element, gradients and updated weights too. So it lasts
 // from step to step: what comes from outside keeps the order that it has. What elementwise ops make
 // for a convolution they write in that order; only where nothing else helps is there a copy.
+// Where no convolution asks, elementwise ops keep an order that all they read has.
 #include "graph/plan/planner.h"
 
 namespace hearth {
 
 bool Planner::has_channels_last(const PlanValue& value, const Shape& shape) const {
   return value.root >= 0 && value.dynamic.empty() &&
-         is_channels_last(shape, value.layout.strides) && !is_dense(shape, value.layout.strides);
+         is_only_channels_last(shape, value.layout.strides);
 }
+
+namespace {
+
+// Whether some elements of the shape are one in memory.
+bool is_spread(const Shape& shape, const Strides& strides) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] > 1 && strides[axis] == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool Planner::wants_channels_last(const Implementation& chosen, const Signature& signature) const {
   return keeps_channels_last_ && chosen.wants_channels_last != nullptr &&
@@ -40,12 +53,16 @@ void Planner::find_channels_last() {
 }
 
 bool Planner::put_channels_last(PlanNode& node) {
-  if (!keeps_channels_last_) return false;
-  bool follows = node.for_channels_last;
-  for (std::uint32_t i = 0; i < node.ref_count && !follows; ++i) {
-    follows =
-        operand_shape(node, i) == node.shape && has_channels_last(operand(node, i), node.shape);
+  if (!switches_.channels_last || node.shape.rank() < 4) return false;
+  bool some = false, all = true;
+  for (std::uint32_t i = 0; i < node.ref_count; ++i) {
+    const PlanValue value = operand(node, i);
+    if (operand_shape(node, i) != node.shape || value.scalar >= 0) continue;
+    const bool last = has_channels_last(value, node.shape);
+    some = some || last;
+    all = all && (last || is_spread(node.shape, value.layout.strides));
   }
+  const bool follows = keeps_channels_last_ ? node.for_channels_last || some : some && all;
   if (!follows) return false;
   lay_channels_last(node);
   return true;

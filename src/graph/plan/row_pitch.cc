@@ -1,6 +1,7 @@
 // Part of pass 2 of the planner: which values have padded rows, so that each row is aligned as
 // contractions read and write it fastest. Only memory that the plan places itself can be padded.
 // The contents of the padding are unspecified.
+#include "core/integer_math.h"
 #include "graph/plan/planner.h"
 
 namespace hearth {
@@ -16,7 +17,7 @@ constexpr std::int64_t kMinRow = 8 * kRun;
 
 Shape padded_shape(const Shape& shape) {
   Shape padded = shape;
-  padded[shape.rank() - 1] = (shape.back() + kRun - 1) / kRun * kRun;
+  padded[shape.rank() - 1] = round_up(shape.back(), kRun);
   return padded;
 }
 

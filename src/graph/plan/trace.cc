@@ -193,7 +193,11 @@ void Planner::trace_kernel(std::uint32_t index) {
   roots_.back().in_memory = true;
   if (chosen->writes_padded) pad_rows(node);
   if (node.op->outputs > 1) trace_outputs(index);
-  for (int i = 0; lies_channels_last && i < node.op->outputs; ++i) lay_channels_last(*(&node + i));
+  if (!lies_channels_last) return;
+  for (PlanNode& output :
+       std::span(nodes_).subspan(index, static_cast<std::size_t>(node.op->outputs))) {
+    lay_channels_last(output);
+  }
 }
 
 bool Planner::lay_out(const Implementation& chosen, std::uint32_t index,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/integer_math.h"
 #include "graph/record/node.h"
 
 namespace hearth {
@@ -14,7 +15,7 @@ std::span<const std::byte> pages_of(const std::byte* begin, const std::byte* end
   const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(begin) % page;
   const std::byte* const first = begin - before;
   const auto bytes = static_cast<std::uintptr_t>(end - first);
-  return {first, (bytes + page - 1) / page * page};
+  return {first, round_up(bytes, page)};
 }
 
 const std::byte* end_of(const HostElements& elements) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
 #include "kernels/launch/occupancy.h"
@@ -31,7 +32,7 @@ Prepared prepare_small_mma(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const char* const type = a.memory_type();
   const Size3 threads = {
-      static_cast<std::uint32_t>((a.rows + kRowsOfSimdgroup - 1) / kRowsOfSimdgroup * kSimdWidth)};
+      static_cast<std::uint32_t>(ceil_div(a.rows, kRowsOfSimdgroup) * kSimdWidth)};
   plan->add_step(
       KernelCall("attention/small_mma.metal", "attention_small_mma", {dtype_struct(a.dtype())})
           .read(type, "q", a.arguments[kQ])

@@ -1,10 +1,10 @@
 // Extents as tuning classes name them.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
+
+#include "core/integer_math.h"
 
 namespace hearth::gpu {
 
@@ -12,8 +12,7 @@ namespace hearth::gpu {
 // sizes; one above `most` counts as `most`, beyond which nothing changes.
 inline std::int64_t size_class(std::int64_t extent, std::int64_t most = 8192) {
   if (extent >= most) return most;
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1))));
+  return ceil_power_of_two(extent);
 }
 
 // " m1024".

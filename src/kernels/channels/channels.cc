@@ -26,19 +26,6 @@ constexpr std::int64_t kWidePacket = 8;  // elements: their sums take most of th
 // Units that a thread has at least, in turns of what it loads at once.
 constexpr std::int64_t kMinTurns = 2;
 
-// Whether x [batch, channels, ...] is dense with its channels innermost.
-bool is_innermost(const TensorSpec& x) {
-  std::int64_t step = 1;
-  const auto is_next = [&](int axis) {
-    const bool fits = x.shape[axis] == 1 || x.strides[axis] == step;
-    step *= x.shape[axis];
-    return fits;
-  };
-  bool fits = is_next(1);
-  for (int axis = x.shape.rank() - 1; axis > 1; --axis) fits = is_next(axis) && fits;
-  return is_next(0) && fits;
-}
-
 // x and, for sums, grad: inputs [0, count).
 template <bool kMoments>
 constexpr int kArrays = kMoments ? 1 : 2;
@@ -46,7 +33,8 @@ constexpr int kArrays = kMoments ? 1 : 2;
 template <bool kMoments>
 bool fits_innermost(const Signature& signature) {
   for (std::size_t i = 0; i < kArrays<kMoments>; ++i) {
-    if (!is_innermost(signature.inputs[i])) return false;
+    const TensorSpec& x = signature.inputs[i];
+    if (!has_innermost_channels(x.shape, x.strides)) return false;
   }
   return true;
 }
@@ -87,8 +75,7 @@ class Call {
   // Threads along channels, of those that are innermost.
   std::int64_t wide(std::int64_t unit) const {
     if (!kInnermost) return 1;
-    const auto units = static_cast<std::uint64_t>(ceil_div(channels_, unit));
-    return std::min(static_cast<std::int64_t>(std::bit_ceil(units)), kSimdWidth);
+    return std::min(ceil_power_of_two(ceil_div(channels_, unit)), kSimdWidth);
   }
   std::int64_t groups(std::int64_t unit) const {
     return kInnermost ? ceil_div(channels_, unit * wide(unit)) : channels_;

@@ -24,8 +24,7 @@ constexpr std::int64_t kMinConvWorkspace = std::int64_t{32} << 20;
 // they are in all.
 bool lies_channels_last(const Signature& signature) {
   const auto lies = [](const TensorSpec& spec) {
-    return spec.shape.rank() > 3 && is_channels_last(spec.shape, spec.strides) &&
-           !is_dense(spec.shape, spec.strides);
+    return is_only_channels_last(spec.shape, spec.strides);
   };
   return lies(signature.inputs[0]) || lies(signature.inputs[1]) || lies(signature.output);
 }
@@ -114,8 +113,7 @@ bool wants_conv_channels_last(const Signature& signature) {
     return false;
   }
   ParamReader statics(signature.statics);
-  return ConvWindow(statics).groups == 1 ||
-         (is_channels_last(first.shape, first.strides) && !is_dense(first.shape, first.strides));
+  return ConvWindow(statics).groups == 1 || is_only_channels_last(first.shape, first.strides);
 }
 
 Prepared prepare_conv_library(const Signature& signature) {

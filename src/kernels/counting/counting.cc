@@ -1,4 +1,4 @@
-// count_numbers: kernels/counting/count_numbers.metal. places_where: places_where.metal.
+// bincount: kernels/counting/bincount.metal. nonzero_static: nonzero_static.metal.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -34,7 +34,7 @@ bool accepts_threadgroups(const Signature& signature) {
 
 KernelCall counting_call(const std::string& function,
                          const std::vector<std::string>& arguments = {}) {
-  return {"counting/count_numbers.metal", function, arguments};
+  return {"counting/bincount.metal", function, arguments};
 }
 
 Prepared prepare_threadgroups(const Signature& signature) {
@@ -102,7 +102,7 @@ Prepared prepare_places(const Signature& signature) {
   const StepArgument row = input_argument(signature, 0);
   constexpr std::int64_t kSums = kThreads / kSimdWidth;
   const auto call = [](const char* function, bool wide) {
-    return KernelCall("counting/places_where.metal", function, {truth(wide)});
+    return KernelCall("counting/nonzero_static.metal", function, {truth(wide)});
   };
   const auto finish = [&](const KernelCall& made, std::int64_t groups, bool rare) {
     return made.step(*plan, {static_cast<std::uint32_t>(groups)}, {kThreads}, kThreads, rare);
@@ -115,7 +115,7 @@ Prepared prepare_places(const Signature& signature) {
                       .threadgroup("uint", "sums", kSums),
                   tiles, rare);
   });
-  plan->add_step(finish(KernelCall("counting/places_where.metal", "scan_places")
+  plan->add_step(finish(KernelCall("counting/nonzero_static.metal", "scan_places")
                             .read("uint", "counts", counts)
                             .write("ulong", "before", before)
                             .constants(params)
@@ -136,19 +136,19 @@ Prepared prepare_places(const Signature& signature) {
 
 constexpr Implementation kCountingFamily[] = {
     {.name = "threadgroups",
-     .op = &defs::count_numbers_op,
+     .op = &defs::bincount_op,
      .accepts = accepts_threadgroups,
      .layout = LayoutNeed::dense,
      .prepare = prepare_threadgroups,
      .launch = launch_steps},
     {.name = "memory",
-     .op = &defs::count_numbers_op,
+     .op = &defs::bincount_op,
      .accepts = accepts_counting,
      .layout = LayoutNeed::dense,
      .prepare = prepare_memory,
      .launch = launch_steps},
     {.name = "tiles",
-     .op = &defs::places_where_op,
+     .op = &defs::nonzero_static_op,
      .layout = LayoutNeed::dense,
      .prepare = prepare_places,
      .launch = launch_steps},

@@ -30,7 +30,8 @@ constexpr std::int64_t kMostLines = std::int64_t{1} << 31;
 
 enum class Transform { complex, real, real_inverse };
 
-// Lines that a step reads; strides are over the lines' shape.
+// Lines that a step reads; strides are over the lines' shape. `load` is "Complex" of the text's
+// FftComplex and FftChirpedComplex.
 struct Source {
   const char* load;
   StepArgument re, im;
@@ -53,7 +54,14 @@ struct Pass {
   std::int64_t in_part = 0, in_scale = 1, out_part = 0, out_scale = 1;
 };
 
-std::string chirped(const std::string& load) { return "FftChirped" + load.substr(3); }
+// The kernels of passes.
+enum class Work { lines, real_lines, filtered, convolved };
+struct PassKernel {
+  Work work = Work::lines;
+  const char* store = "Plain";  // "Plain" of FftPlain, of Work::lines
+  bool chirped = false;
+  const Pair* filter = nullptr;
+};
 
 class Steps {
  public:
@@ -86,8 +94,8 @@ class Steps {
     const StridedOperand first = strided_operand(re, 0);
     const int last = static_cast<int>(signature_.inputs.size()) - 1;
     const StridedOperand second = strided_operand(im, last);
-    Source source = {"FftComplex", first.argument, second.argument,  first.base,      second.base,
-                     re_strides,   im_strides,     re.strides[axis], im.strides[axis]};
+    Source source = {"Complex",  first.argument, second.argument,  first.base,      second.base,
+                     re_strides, im_strides,     re.strides[axis], im.strides[axis]};
     Target target = result(to, to_step);
     target.re_count = signature_.output.absent ? 0 : out[axis];
     const bool has_im = signature_.output_count() > 1 && !signature_.output_at(1).absent;
@@ -121,14 +129,14 @@ class Steps {
 
   void add_real(Source source, Target target, std::int64_t n) {
     if (n % 2 != 0) {
-      source.load = "FftReal";
+      source.load = "Real";
       return add_transform(source, target, n);
     }
     const std::int64_t half = n / 2;
     source.im_base += source.im_step;
     source.re_step = source.im_step *= 2;
     if (Length(half, limits_).method == Method::lines) {
-      return add_pass(source, target, {half}, "fft_real_lines", nullptr, half);
+      return add_pass(source, target, {half}, {.work = Work::real_lines}, half);
     }
     const Pair transformed = add_workspace(lines_ * half);
     Target between = {transformed.re, transformed.im, dense_lines(half)};
@@ -150,13 +158,13 @@ class Steps {
 
   void add_real_inverse(Source source, Target target, std::int64_t n) {
     if (n % 2 != 0) {
-      source.load = "FftMirrored";
+      source.load = "Mirrored";
       target.im = target.re;
       target.im_count = n;
       target.re_count = 0;
       return add_transform(source, target, n);
     }
-    source.load = "FftHalved";
+    source.load = "Halved";
     target.im = target.re;
     target.re_first = target.step;
     target.step *= 2;
@@ -168,53 +176,54 @@ class Steps {
 
   void add_transform(const Source& source, const Target& target, std::int64_t n) {
     const Length length(n, limits_);
-    if (length.method != Method::convolution) {
-      return add_smooth(source, target, length, "FftPlain", nullptr, n);
-    }
+    if (length.method != Method::convolution) return add_smooth(source, target, length, {}, n);
     const Length padded(length.padded, limits_);
-    const Pair filter = add_workspace(padded.points),
-               spectrum = add_workspace(lines_ * padded.points);
+    const Pair filter = add_workspace(padded.points);
     const std::int64_t lines = std::exchange(lines_, 1);
     Source chirp = source;
-    chirp.load = "FftFilter";
-    add_smooth(chirp, whole_lines(filter, padded.points), padded, "FftPlain", nullptr, n);
+    chirp.load = "Filter";
+    add_smooth(chirp, whole_lines(filter, padded.points), padded, {}, n);
     lines_ = lines;
-    const std::string load = chirped(source.load);
-    Source signal = source;
-    signal.load = load.c_str();
-    const Target product = whole_lines(spectrum, padded.points);
-    add_smooth(signal, product, padded, "FftFiltered", &filter, n);
-    add_smooth(dense_source(spectrum, padded.points), target, padded, "FftUnchirped", nullptr, n);
+    if (padded.method == Method::lines) {
+      return add_pass(source, target, {padded.points},
+                      {.work = Work::convolved, .chirped = true, .filter = &filter}, n);
+    }
+    const Pair spectrum = add_workspace(lines_ * padded.points);
+    add_smooth(source, whole_lines(spectrum, padded.points), padded,
+               {.work = Work::filtered, .chirped = true, .filter = &filter}, n);
+    add_smooth(dense_source(spectrum, padded.points), target, padded, {.store = "Unchirped"}, n);
   }
 
   // `whole` is the length of the operands' lines, where that is another.
   void add_smooth(const Source& source, const Target& target, const Length& length,
-                  const char* store, const Pair* filter, std::int64_t whole) {
+                  const PassKernel& kernel, std::int64_t whole) {
     if (length.method == Method::lines) {
-      return add_pass(source, target, {length.points}, store, filter, whole);
+      return add_pass(source, target, {length.points}, kernel, whole);
     }
-    const Pair turned = add_workspace(lines_ * length.points);
+    const Pair twiddled = add_workspace(lines_ * length.points);
     const std::int64_t rows = length.rows, columns = length.columns;
-    add_pass(source, whole_lines(turned, length.points),
+    add_pass(source, whole_lines(twiddled, length.points),
              {.points = rows,
               .split = columns,
               .in_part = 1,
               .in_scale = columns,
               .out_part = 1,
               .out_scale = columns},
-             "FftColumn", nullptr, whole);
-    add_pass(dense_source(turned, length.points), target,
+             {.store = "Column", .chirped = kernel.chirped}, whole);
+    PassKernel last = kernel;
+    last.chirped = false;
+    add_pass(dense_source(twiddled, length.points), target,
              {.points = columns,
               .split = rows,
               .in_part = columns,
               .in_scale = 1,
               .out_part = 1,
               .out_scale = rows},
-             store, filter, whole);
+             last, whole);
   }
 
   void add_pass(const Source& source, const Target& target, const Pass& pass,
-                const std::string& store, const Pair* filter, std::int64_t whole) {
+                const PassKernel& kernel, std::int64_t whole) {
     const bool in =
         reads_together(source.re_strides, source.re_step, pass.split, pass.in_part, pass.in_scale);
     const bool out =
@@ -225,14 +234,17 @@ class Steps {
     std::int64_t points = std::max(power_of_two(pass.points), kFewPoints);
     if (in || out) points = std::max(points, power_of_two(pass.points * kNeighbours));
     points = std::min(points, most);
-    const std::int64_t lanes = ceil_div(pass.points, 8);
-    const std::int64_t group_lines =
-        std::min({points / pass.points, std::max<std::int64_t>(points / 8 / lanes, 1), count});
+    const bool across = (in || out) && kernel.work != Work::convolved;
+    const int held = across || kernel.work == Work::filtered ? 0 : held_points(pass.points);
+    const std::int64_t thread_points = held > 0 ? held : kFftThreadPoints;
+    const std::int64_t lanes = ceil_div(pass.points, thread_points);
+    const std::int64_t group_lines = std::min(
+        {points / pass.points, std::max<std::int64_t>(points / thread_points / lanes, 1), count});
     const FftParams<kRuntimeRank> params{.lines = count,
                                          .length = pass.points,
                                          .group_lines = group_lines,
                                          .line_threads = lanes,
-                                         .factors = stages_of(pass.points),
+                                         .factors = stages_of(pass.points, held),
                                          .split = pass.split,
                                          .in_part = pass.in_part,
                                          .in_scale = pass.in_scale,
@@ -254,30 +266,40 @@ class Steps {
                                          .from_re = {source.re_base, &shape_, &source.re_strides},
                                          .from_im = {source.im_base, &shape_, &source.im_strides},
                                          .to = {0, &shape_, &target.strides}};
-    const bool is_real = store == "fft_real_lines";
-    std::vector<std::string> arguments = {dtype_struct(dtype_)};
-    if (!is_real) arguments.emplace_back(source.load);
-    if (!is_real && filter == nullptr) arguments.push_back(store);
-    arguments.push_back(std::to_string(factor));
-    arguments.push_back(std::to_string(points));
-    arguments.push_back(rank());
-    KernelCall call(kFile,
-                    is_real             ? store
-                    : filter != nullptr ? "fft_filtered"
-                                        : "fft_lines",
-                    arguments);
+    KernelCall call = pass_kernel(kernel, source.load, factor, held, points);
     call.read(type_, "re", source.re).read(type_, "im", source.im);
-    if (filter != nullptr) {
-      call.read(type_, "filter_re", filter->re).read(type_, "filter_im", filter->im);
+    if (kernel.filter != nullptr) {
+      call.read(type_, "filter_re", kernel.filter->re).read(type_, "filter_im", kernel.filter->im);
     }
     const std::int64_t threads = ceil_div(group_lines * lanes, kSimdWidth) * kSimdWidth;
     plan_->add_step(call.write(type_, "to_re", target.re)
                         .write(type_, "to_im", target.im)
                         .constants(params)
-                        .threadgroup(type_, "shared", 2 * (points + points / 32))
+                        .threadgroup(type_, "memory", memory_words(points))
                         .step(*plan_, {static_cast<std::uint32_t>(ceil_div(count, group_lines))},
                               {static_cast<std::uint32_t>(threads)},
-                              std::max(points / 8, kSimdWidth)));
+                              std::max(points / thread_points, kSimdWidth)));
+  }
+
+  KernelCall pass_kernel(const PassKernel& kernel, const char* load, int factor, int held,
+                         std::int64_t points) const {
+    const std::string read = (kernel.chirped ? "FftChirped" : "Fft") + std::string(load);
+    const std::string kind = std::to_string(factor), most = std::to_string(points);
+    const std::string registers = std::to_string(held);
+    switch (kernel.work) {
+      case Work::lines:
+        return {kFile,
+                "fft_lines",
+                {dtype_struct(dtype_), read, "Fft" + std::string(kernel.store), kind, registers,
+                 most, rank()}};
+      case Work::real_lines:
+        return {kFile, "fft_real_lines", {dtype_struct(dtype_), kind, registers, most, rank()}};
+      case Work::filtered:
+        return {kFile, "fft_filtered", {dtype_struct(dtype_), read, kind, most, rank()}};
+      case Work::convolved:
+        break;
+    }
+    return {kFile, "fft_convolved", {dtype_struct(dtype_), read, registers, most, rank()}};
   }
 
   // ---- Lines in memory
@@ -315,7 +337,7 @@ class Steps {
     return target;
   }
   Source dense_source(const Pair& memory, std::int64_t n) const {
-    return {"FftComplex", memory.re, memory.im, 0, 0, dense_lines(n), dense_lines(n)};
+    return {"Complex", memory.re, memory.im, 0, 0, dense_lines(n), dense_lines(n)};
   }
 
   const Signature& signature_;

@@ -1,17 +1,17 @@
 // Fourier transforms of lines: y[k] = sum over t of x[t] e^(-2 pi i t k / n). Text of the kernel
 // dialect.
 //
-// A threadgroup holds whole lines, eight points a thread, and passes over them by Stockham's stages
-// of 8, 4, 2, 3, 5 and 7 (Van Loan, "Computational frameworks for the fast Fourier transform",
-// 1992, 1.7). Longer lines are two launches, over the columns of a matrix and over its rows, with
-// turns between them; other lengths are convolutions (Bluestein 1970). What a launch reads and
-// writes is a Load and a Store. Bound by memory, and by the turns where lines are in cache.
-// Swapping real and imaginary parts on both sides makes the transform in the other direction, not
-// divided by the length.
+// A threadgroup holds whole lines, eight or 16 points a thread, and passes over them by Stockham's
+// stages of 16, 8, 4, 2, 3, 5 and 7 (Van Loan, "Computational frameworks for the fast Fourier
+// transform", 1992, 1.7). Longer lines are two launches, over the columns of a matrix and over its
+// rows, with twiddles between them; other lengths are convolutions (Bluestein 1970). What a launch
+// reads and writes is a Load and a Store. Bound by memory, and by threadgroup memory where lines
+// are in cache. Swapping real and imaginary parts on both sides makes the transform in the other
+// direction, not divided by the length.
 
 #include "kernels/blocks/strided.h"
 #include "kernels/fft/params.h"
-#include "kernels/fft/turns.metal"
+#include "kernels/fft/twiddles.metal"
 
 // ---- What is read: element k of a line of `whole`
 
@@ -72,9 +72,9 @@ struct FftHalved {
     FftPoint<V> far;
     far.re = a.re - b.re;
     far.im = a.im + b.im;
-    FftPoint<V> turn = fft_far_root<V>(k, 2u * ulong(whole));
-    turn.im = -turn.im;
-    FftPoint<V> odd = fft_times(far, turn), y;
+    FftPoint<V> twiddle = fft_far_root<V>(k, 2u * ulong(whole));
+    twiddle.im = -twiddle.im;
+    FftPoint<V> odd = fft_times(far, twiddle), y;
     y.im = a.re + b.re - odd.im;
     y.re = a.im - b.im + odd.re;
     return y;
@@ -84,10 +84,9 @@ struct FftHalved {
 // e^(-pi i t^2 / n)
 template <typename V>
 HEARTH_INLINE FftPoint<V> fft_chirp(uint t, ulong n) {
-  if (t < 65536u) {
-    uint turns = t * t % uint(2u * n);
-    return fft_far_root<V>(turns, 2u * n);
-  }
+  // Whole numbers that the type has need no remainder: fft_root() takes it without an error.
+  if (t < 4096u) return fft_far_root<V>(t * t, 2u * n);
+  if (t < 65536u) return fft_far_root<V>(t * t % uint(2u * n), 2u * n);
   return fft_far_root<V>(ulong(t) * t % (2u * n), 2u * n);
 }
 
@@ -140,7 +139,7 @@ struct FftPlain {
     return y;
   }
 };
-// A column of a matrix: element k of column `part` is turned by their product.
+// A column of a matrix: element k of column `part` is multiplied with the root of their product.
 struct FftColumn {
   template <typename V, int kRank>
   static HEARTH_INLINE FftPoint<V> changed(FftPoint<V> y, device const V* re, device const V* im,
@@ -179,81 +178,172 @@ struct FftUnchirped {
 // ---- Lines in threadgroup memory
 
 // Points that lie a power of two apart are in different banks.
-HEARTH_INLINE uint fft_place(uint i) { return i + (i >> 5); }
+HEARTH_INLINE uint fft_place(uint i) { return i + i / uint(kFftBanks); }
 
 struct FftLine {
-  uint first, lane, lanes, length;
+  uint number, first, lane, lanes, length;
   bool inside;
 };
 
-// Of `stride` transforms side by side, of length / stride points each: elements that are as far
-// apart as possible are transformed, and turned.
-// Four turns are worked out, the others are products of two.
-template <typename V, int kRadix, int kHeld, int kFactor>
-HEARTH_INLINE void fft_stage(FftLine line, uint stride, uint bits, threadgroup V* re,
-                             threadgroup V* im) {
-  uint count = line.length / kRadix, length = line.length / stride;
+// Points of lines, and the roots e^(-2 pi i j / length) of j up to length / 2.
+template <typename V>
+struct FftShared {
+  threadgroup V* re;
+  threadgroup V* im;
+  threadgroup V* root_re;
+  threadgroup V* root_im;
+};
+template <typename V, int kPoints>
+HEARTH_INLINE FftShared<V> fft_shared(threadgroup V* memory) {
+  FftShared<V> shared;
+  shared.re = memory;
+  shared.im = shared.re + kPoints + kPoints / kFftBanks;
+  shared.root_re = shared.im + kPoints + kPoints / kFftBanks;
+  shared.root_im = shared.root_re + kPoints / 2 + kPoints / 2 / kFftBanks + 1;
+  return shared;
+}
+
+template <typename V>
+HEARTH_INLINE void fft_put_root(uint at, V re, V im, FftShared<V> shared) {
+  shared.root_re[fft_place(at)] = re;
+  shared.root_im[fft_place(at)] = im;
+}
+// An eighth of the circle is worked out, the rest are its mirror images where the length has them.
+template <typename V>
+HEARTH_INLINE void fft_fill_roots(uint length, FftShared<V> shared, Ctx ctx) {
   V whole = V(length), part = V(1.0f) / whole;
+  bool mirrors = length % 8u == 0u;
+  uint last = mirrors ? length / 8u : length / 2u;
+  for (uint j = ctx.tid.x; j <= last; j += ctx.ntid.x) {
+    FftPoint<V> w = fft_root<V>(j, whole, part);
+    fft_put_root(j, w.re, w.im, shared);
+    if (!mirrors) continue;
+    fft_put_root(length / 4u - j, -w.im, -w.re, shared);
+    fft_put_root(length / 4u + j, w.im, -w.re, shared);
+    fft_put_root(length / 2u - j, -w.re, w.im, shared);
+  }
+}
+// Of `at` below the length; `below`, known when loops are unrolled, says that it is below half of
+// it.
+template <typename V>
+HEARTH_INLINE FftPoint<V> fft_shared_root(uint at, uint length, bool below, FftShared<V> shared) {
+  bool beyond = !below && at > length / 2u;
+  uint place = fft_place(beyond ? length - at : at);
+  FftPoint<V> y;
+  y.re = shared.root_re[place];
+  y.im = beyond ? -shared.root_im[place] : shared.root_im[place];
+  return y;
+}
+
+// ---- Stages
+
+// The points of a stage's butterfly `i`: those that are as far apart as possible.
+template <typename V, int kRadix>
+HEARTH_INLINE void fft_take(FftLine line, uint i, FftShared<V> shared, thread FftPoint<V>* x) {
+  uint count = line.length / kRadix;
+#pragma unroll
+  for (int j = 0; j < kRadix; ++j) {
+    uint at = fft_place(line.first + i + count * uint(j));
+    x[j].re = shared.re[at];
+    x[j].im = shared.im[at];
+  }
+}
+// Transforms them, multiplies them with their twiddles and puts them where the next stage, of
+// `stride` kRadix transforms side by side, has them. Of twiddles beyond the fourth most are
+// products of two.
+template <typename V, int kRadix, int kFactor>
+HEARTH_INLINE void fft_put(FftLine line, uint i, uint stride, FftShared<V> shared,
+                           thread FftPoint<V>* x) {
+  uint at = kFactor == 2 ? i & ~(stride - 1u) : i / stride * stride;
+  uint to = line.first + at * uint(kRadix - 1) + i;
+  FftButterfly<V, kRadix>::run(x);
+  if (stride * kRadix != line.length) {
+    FftPoint<V> w[4], fourth;
+#pragma unroll
+    for (int k = 1; k < kRadix; ++k) {
+      FftPoint<V> root;
+      if (k < 4 || k % 4 == 0) {
+        root = fft_shared_root(at * uint(k), line.length, k * 2 <= kRadix, shared);
+        if (k < 4) w[k] = root;
+        if (k >= 4) fourth = root;
+      } else {
+        root = fft_times(fourth, w[k % 4]);
+      }
+      x[k] = fft_times(x[k], root);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kRadix; ++k) {
+    uint place = fft_place(to + stride * uint(k));
+    shared.re[place] = x[k].re;
+    shared.im[place] = x[k].im;
+  }
+}
+
+template <typename V, int kRadix, int kHeld, int kFactor>
+HEARTH_INLINE void fft_stage(FftLine line, uint stride, FftShared<V> shared) {
+  uint count = line.length / kRadix;
   FftPoint<V> x[kHeld * kRadix];
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) {
     uint i = line.lane + uint(h) * line.lanes;
-    if (!line.inside || i >= count) continue;
-#pragma unroll
-    for (int j = 0; j < kRadix; ++j) {
-      uint at = fft_place(line.first + i + count * uint(j));
-      x[h * kRadix + j].re = re[at];
-      x[h * kRadix + j].im = im[at];
-    }
+    if (line.inside && i < count) fft_take<V, kRadix>(line, i, shared, x + h * kRadix);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) {
     uint i = line.lane + uint(h) * line.lanes;
     if (!line.inside || i >= count) continue;
-    uint p = kFactor == 2 ? i >> bits : i / stride;
-    uint to = line.first + p * kRadix * stride + (i - p * stride);
-    FftButterfly<V, kRadix>::run(x + h * kRadix);
-    if (stride != count) {
-      FftPoint<V> turn[8];
-#pragma unroll
-      for (int k = 1; k < kRadix; ++k) {
-        turn[k] = k <= 4 ? fft_root<V>(p * uint(k), whole, part) : fft_times(turn[4], turn[k - 4]);
-        x[h * kRadix + k] = fft_times(x[h * kRadix + k], turn[k]);
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < kRadix; ++k) {
-      uint at = fft_place(to + stride * uint(k));
-      re[at] = x[h * kRadix + k].re;
-      im[at] = x[h * kRadix + k].im;
-    }
+    fft_put<V, kRadix, kFactor>(line, i, stride, shared, x + h * kRadix);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-// kFactor is 2 of powers of two, 5 of lengths without a factor of 7, else 7: each takes more
-// registers than the one before.
-template <typename V, int kFactor>
-HEARTH_INLINE void fft_stages(FftLine line, ulong factors, threadgroup V* re, threadgroup V* im) {
-  for (uint stride = 1u, bits = 0u; factors != 0u; factors >>= 4) {
-    uint factor = uint(factors & 15u);
-    if (factor == 8u) {
-      fft_stage<V, 8, 1, kFactor>(line, stride, bits, re, im);
-    } else if (factor == 4u) {
-      fft_stage<V, 4, 2, kFactor>(line, stride, bits, re, im);
-    } else if (kFactor == 2 || factor == 2u) {
-      fft_stage<V, 2, 4, kFactor>(line, stride, bits, re, im);
+// The stages of all factors but the last `kept` ones. kFactor is 2 of powers of two, 5 of lengths
+// without a factor of 7, else 7: each takes more registers than the one before. A thread has kHeld
+// points.
+template <typename V, int kFactor, int kHeld>
+HEARTH_INLINE void fft_stages(FftLine line, ulong factors, uint stride, uint kept,
+                              FftShared<V> shared) {
+  for (; (factors >> (kept * uint(kFftFactorBits))) != 0u; factors >>= kFftFactorBits) {
+    uint factor = uint(factors) & ((1u << kFftFactorBits) - 1u);
+    if (kHeld == 16 && factor == 16u) {
+      fft_stage<V, kHeld, 1, kFactor>(line, stride, shared);
+    } else if (factor == 8u) {
+      fft_stage<V, 8, kHeld / 8, kFactor>(line, stride, shared);
+    } else if (kHeld == 16 || factor == 4u) {
+      fft_stage<V, 4, kHeld / 4, kFactor>(line, stride, shared);
+    } else if (kHeld < 16 && (kFactor == 2 || factor == 2u)) {
+      fft_stage<V, 2, 4, kFactor>(line, stride, shared);
     } else if (factor == 3u) {
-      fft_stage<V, 3, 3, kFactor>(line, stride, bits, re, im);
+      fft_stage<V, 3, 3, kFactor>(line, stride, shared);
     } else if (kFactor == 5 || factor == 5u) {
-      fft_stage<V, 5, 2, kFactor>(line, stride, bits, re, im);
+      fft_stage<V, 5, 2, kFactor>(line, stride, shared);
     } else {
-      fft_stage<V, 7, 2, kFactor>(line, stride, bits, re, im);
+      fft_stage<V, 7, 2, kFactor>(line, stride, shared);
     }
     stride *= factor;
-    bits += factor == 8u ? 3u : factor / 2u;  // of powers of two
   }
+}
+
+// The first stage, of kHeld, from registers: x[j] is element lane + j lanes of the line.
+template <typename V, int kHeld>
+HEARTH_INLINE void fft_first_stage(FftLine line, FftShared<V> shared, thread FftPoint<V>* x) {
+  if (line.inside) fft_put<V, kHeld, 2>(line, line.lane, 1u, shared, x);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+// A transform of registers, whose first and last stages are of kHeld.
+template <typename V, int kHeld>
+HEARTH_INLINE void fft_transform(FftLine line, ulong factors, FftShared<V> shared,
+                                 thread FftPoint<V>* x) {
+  fft_first_stage<V, kHeld>(line, shared, x);
+  fft_stages<V, 2, kHeld>(line, factors >> kFftFactorBits, uint(kHeld), 1u, shared);
+  // Set by all threads: registers then hold nothing through the stages between.
+#pragma unroll
+  for (int j = 0; j < kHeld; ++j) x[j].re = x[j].im = 0;
+  if (line.inside) fft_take<V, kHeld>(line, line.lane, shared, x);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  FftButterfly<V, kHeld>::run(x);
 }
 
 // The lines of this threadgroup, and its thread's in the stages.
@@ -267,6 +357,7 @@ HEARTH_INLINE uint fft_lines_here(constant FftParams<kRank>& p, Ctx ctx, thread 
   line.lane = ctx.tid.x - mine * lanes;
   line.first = mine * line.length;
   line.inside = mine < here;
+  line.number = before + mine;
   return here;
 }
 
@@ -298,14 +389,55 @@ HEARTH_INLINE uint fft_outer(uint line, constant FftParams<kRank>& p, thread uin
   return outer;
 }
 
+// Points of registers: x[j] is element lane + j lanes of this thread's line.
+template <typename D, typename Load, int kHeld, int kRank>
+HEARTH_INLINE void fft_load_points(device const typename D::memory* re,
+                                   device const typename D::memory* im, FftLine line,
+                                   constant FftParams<kRank>& p,
+                                   thread FftPoint<typename D::value>* x) {
+  uint part, outer = fft_outer(line.number, p, part);
+#pragma unroll
+  for (uint j = 0u; j < uint(kHeld); ++j) {
+    uint k = part * uint(p.in_part) + (line.lane + j * line.lanes) * uint(p.in_scale);
+    x[j].re = x[j].im = 0;
+    if (line.inside) x[j] = Load::template load<D, kRank>(re, im, outer, k, p);
+  }
+}
+template <typename D, typename Store, int kRank>
+HEARTH_INLINE void fft_store_point(FftPoint<typename D::value> y, uint outer, uint part, uint i,
+                                   device const typename D::memory* filter_re,
+                                   device const typename D::memory* filter_im,
+                                   constant FftParams<kRank>& p, device typename D::memory* to_re,
+                                   device typename D::memory* to_im) {
+  uint k = part * uint(p.out_part) + i * uint(p.out_scale);
+  y = Store::template changed<typename D::value, kRank>(y, filter_re, filter_im, part, k, p);
+  long place = offset_of<uint, kRank>(outer, p.to) + long(k) * p.out_step;
+  if (k < uint(p.re_count)) to_re[place + p.out_re] = D::store(y.re);
+  if (k < uint(p.im_count)) to_im[place + p.out_im] = D::store(y.im);
+}
+template <typename D, typename Store, int kHeld, int kRank>
+HEARTH_INLINE void fft_store_points(thread const FftPoint<typename D::value>* x, FftLine line,
+                                    device const typename D::memory* filter_re,
+                                    device const typename D::memory* filter_im,
+                                    constant FftParams<kRank>& p, device typename D::memory* to_re,
+                                    device typename D::memory* to_im) {
+  uint part, outer = fft_outer(line.number, p, part);
+  if (!line.inside) return;
+#pragma unroll
+  for (uint j = 0u; j < uint(kHeld); ++j) {
+    uint i = line.lane + j * line.lanes;
+    fft_store_point<D, Store, kRank>(x[j], outer, part, i, filter_re, filter_im, p, to_re, to_im);
+  }
+}
+
 template <typename D, typename Load, int kRank>
 HEARTH_INLINE void fft_load(device const typename D::memory* re,
                             device const typename D::memory* im, uint here,
-                            constant FftParams<kRank>& p, threadgroup typename D::value* shared_re,
-                            threadgroup typename D::value* shared_im, Ctx ctx) {
+                            constant FftParams<kRank>& p, FftShared<typename D::value> shared,
+                            Ctx ctx) {
   uint length = uint(p.length);
 #pragma unroll
-  for (uint u = 0u; u < 8u; ++u) {
+  for (uint u = 0u; u < uint(kFftThreadPoints); ++u) {
     uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
     bool across = (p.lines_together & 1) != 0;
     if (!fft_point(e, here, length, p.by_length, across, p, mine, i)) continue;
@@ -313,8 +445,8 @@ HEARTH_INLINE void fft_load(device const typename D::memory* re,
     FftPoint<typename D::value> x = Load::template load<D, kRank>(
         re, im, outer, part * uint(p.in_part) + i * uint(p.in_scale), p);
     uint at = fft_place(mine * length + i);
-    shared_re[at] = x.re;
-    shared_im[at] = x.im;
+    shared.re[at] = x.re;
+    shared.im[at] = x.im;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
@@ -323,38 +455,49 @@ template <typename D, typename Store, int kRank>
 HEARTH_INLINE void fft_store(device typename D::memory* to_re, device typename D::memory* to_im,
                              device const typename D::memory* filter_re,
                              device const typename D::memory* filter_im, uint here,
-                             constant FftParams<kRank>& p, threadgroup typename D::value* shared_re,
-                             threadgroup typename D::value* shared_im, Ctx ctx) {
+                             constant FftParams<kRank>& p, FftShared<typename D::value> shared,
+                             Ctx ctx) {
   uint length = uint(p.length);
 #pragma unroll
-  for (uint u = 0u; u < 8u; ++u) {
+  for (uint u = 0u; u < uint(kFftThreadPoints); ++u) {
     uint e = ctx.tid.x + u * ctx.ntid.x, mine, i;
     bool across = (p.lines_together & 2) != 0;
     if (!fft_point(e, here, length, p.by_length, across, p, mine, i)) continue;
     uint part, outer = fft_outer(ctx.tg.x * uint(p.group_lines) + mine, p, part);
-    uint k = part * uint(p.out_part) + i * uint(p.out_scale), at = fft_place(mine * length + i);
+    uint at = fft_place(mine * length + i);
     FftPoint<typename D::value> y;
-    y.re = shared_re[at];
-    y.im = shared_im[at];
-    y = Store::template changed<typename D::value, kRank>(y, filter_re, filter_im, part, k, p);
-    long place = offset_of<uint, kRank>(outer, p.to) + long(k) * p.out_step;
-    if (k < uint(p.re_count)) to_re[place + p.out_re] = D::store(y.re);
-    if (k < uint(p.im_count)) to_im[place + p.out_im] = D::store(y.im);
+    y.re = shared.re[at];
+    y.im = shared.im[at];
+    fft_store_point<D, Store, kRank>(y, outer, part, i, filter_re, filter_im, p, to_re, to_im);
   }
 }
 
-// ---- Kernels: threadgroups of kPoints / 8 threads at most
+// ---- Kernels: threadgroups of kPoints / kFftThreadPoints threads at most
 
-template <typename D, typename Load, typename Store, int kFactor, int kPoints, int kRank>
+// Powers of two from kHeld^2 on go from memory to kHeld registers of a thread and back; other
+// lines, of kHeld 0, are brought to threadgroup memory first.
+template <typename D, typename Load, typename Store, int kFactor, int kHeld, int kPoints, int kRank>
 void fft_lines(device const typename D::memory* re, device const typename D::memory* im,
                device typename D::memory* to_re, device typename D::memory* to_im,
-               constant FftParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
-  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+               constant FftParams<kRank>& p, threadgroup typename D::value* memory, Ctx ctx) {
+  typedef typename D::value V;
+  FftShared<V> shared = fft_shared<V, kPoints>(memory);
   FftLine line;
   uint here = fft_lines_here(p, ctx, line);
-  fft_load<D, Load, kRank>(re, im, here, p, shared, shared_im, ctx);
-  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
-  fft_store<D, Store, kRank>(to_re, to_im, re, im, here, p, shared, shared_im, ctx);
+  if (kHeld > 0) {
+    const int kCount = kHeld > 0 ? kHeld : kFftThreadPoints;  // also where this is not reached
+    FftPoint<V> x[kCount];
+    fft_load_points<D, Load, kCount, kRank>(re, im, line, p, x);
+    fft_fill_roots(line.length, shared, ctx);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    fft_transform<V, kCount>(line, ulong(p.factors), shared, x);
+    fft_store_points<D, Store, kCount, kRank>(x, line, re, im, p, to_re, to_im);
+    return;
+  }
+  fft_fill_roots(line.length, shared, ctx);
+  fft_load<D, Load, kRank>(re, im, here, p, shared, ctx);
+  fft_stages<V, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+  fft_store<D, Store, kRank>(to_re, to_im, re, im, here, p, shared, ctx);
 }
 
 // The same, with a filter that lines are multiplied with.
@@ -363,14 +506,43 @@ void fft_filtered(device const typename D::memory* re, device const typename D::
                   device const typename D::memory* filter_re,
                   device const typename D::memory* filter_im, device typename D::memory* to_re,
                   device typename D::memory* to_im, constant FftParams<kRank>& p,
-                  threadgroup typename D::value* shared, Ctx ctx) {
-  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+                  threadgroup typename D::value* memory, Ctx ctx) {
+  FftShared<typename D::value> shared = fft_shared<typename D::value, kPoints>(memory);
   FftLine line;
   uint here = fft_lines_here(p, ctx, line);
-  fft_load<D, Load, kRank>(re, im, here, p, shared, shared_im, ctx);
-  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
-  fft_store<D, FftFiltered, kRank>(to_re, to_im, filter_re, filter_im, here, p, shared, shared_im,
-                                   ctx);
+  fft_fill_roots(line.length, shared, ctx);
+  fft_load<D, Load, kRank>(re, im, here, p, shared, ctx);
+  fft_stages<typename D::value, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+  fft_store<D, FftFiltered, kRank>(to_re, to_im, filter_re, filter_im, here, p, shared, ctx);
+}
+
+// A convolution of lines whose transforms a threadgroup holds: chirped, transformed, multiplied
+// with the filter, and back.
+template <typename D, typename Load, int kHeld, int kPoints, int kRank>
+void fft_convolved(device const typename D::memory* re, device const typename D::memory* im,
+                   device const typename D::memory* filter_re,
+                   device const typename D::memory* filter_im, device typename D::memory* to_re,
+                   device typename D::memory* to_im, constant FftParams<kRank>& p,
+                   threadgroup typename D::value* memory, Ctx ctx) {
+  typedef typename D::value V;
+  FftShared<V> shared = fft_shared<V, kPoints>(memory);
+  FftLine line;
+  fft_lines_here(p, ctx, line);
+  FftPoint<V> x[kHeld];
+  fft_load_points<D, Load, kHeld, kRank>(re, im, line, p, x);
+  fft_fill_roots(line.length, shared, ctx);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll 1
+  for (int way = 0; way < 2; ++way) {
+    fft_transform<V, kHeld>(line, ulong(p.factors), shared, x);
+    if (way == 1) break;
+#pragma unroll
+    for (uint j = 0u; j < uint(kHeld); ++j) {
+      uint k = line.lane + j * line.lanes;
+      x[j] = FftFiltered::changed<V, kRank>(x[j], filter_re, filter_im, 0u, k, p);
+    }
+  }
+  fft_store_points<D, FftUnchirped, kHeld, kRank>(x, line, re, im, p, to_re, to_im);
 }
 
 // ---- Real lines of even length: even elements are real parts and odd ones imaginary parts
@@ -402,16 +574,28 @@ HEARTH_INLINE void fft_store_bin(FftPoint<typename D::value> y, uint k, long lin
   if (long(k) < im_count) to_im[place] = D::store(y.im);
 }
 
-template <typename D, int kFactor, int kPoints, int kRank>
+template <typename D, int kFactor, int kHeld, int kPoints, int kRank>
 void fft_real_lines(device const typename D::memory* re, device const typename D::memory* im,
                     device typename D::memory* to_re, device typename D::memory* to_im,
-                    constant FftParams<kRank>& p, threadgroup typename D::value* shared, Ctx ctx) {
-  typedef FftPoint<typename D::value> Point;
-  threadgroup typename D::value* shared_im = shared + kPoints + kPoints / 32;
+                    constant FftParams<kRank>& p, threadgroup typename D::value* memory, Ctx ctx) {
+  typedef typename D::value V;
+  typedef FftPoint<V> Point;
+  FftShared<V> shared = fft_shared<V, kPoints>(memory);
   FftLine line;
   uint here = fft_lines_here(p, ctx, line), length = uint(p.length);
-  fft_load<D, FftComplex, kRank>(re, im, here, p, shared, shared_im, ctx);
-  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), shared, shared_im);
+  if (kHeld > 0) {
+    const int kCount = kHeld > 0 ? kHeld : kFftThreadPoints;
+    Point x[kCount];
+    fft_load_points<D, FftComplex, kCount, kRank>(re, im, line, p, x);
+    fft_fill_roots(length, shared, ctx);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    fft_first_stage<V, kCount>(line, shared, x);
+    fft_stages<V, 2, kCount>(line, ulong(p.factors) >> kFftFactorBits, uint(kCount), 0u, shared);
+  } else {
+    fft_fill_roots(length, shared, ctx);
+    fft_load<D, FftComplex, kRank>(re, im, here, p, shared, ctx);
+    fft_stages<V, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+  }
   uint pairs = length / 2u + 1u;
   for (uint e = ctx.tid.x; e < uint(p.group_lines) * pairs; e += ctx.ntid.x) {
     uint mine, k;
@@ -420,10 +604,10 @@ void fft_real_lines(device const typename D::memory* re, device const typename D
     uint mirror = k == 0u ? 0u : length - k;
     uint first = fft_place(mine * length + k), second = fft_place(mine * length + mirror);
     Point a, b, low, high;
-    a.re = shared[first];
-    a.im = shared_im[first];
-    b.re = shared[second];
-    b.im = shared_im[second];
+    a.re = shared.re[first];
+    a.im = shared.im[first];
+    b.re = shared.re[second];
+    b.im = shared.im[second];
     fft_bins(a, b, k, length, low, high);
     long to = offset_of<uint, kRank>(ctx.tg.x * uint(p.group_lines) + mine, p.to);
     fft_store_bin<D>(low, k, to, p.out_step, p.re_count, p.im_count, to_re, to_im);

@@ -5,23 +5,35 @@
 
 #include "kernels/launch/occupancy.h"
 
-namespace hearth::gpu::fourier {
+namespace hearth::gpu {
+
+#include "kernels/fft/params.h"
+
+namespace fourier {
 namespace {
 
-constexpr std::int64_t kThreadPoints = 8;
 constexpr std::int64_t kMaxThreads = 1024;
+// Factors that kernels have stages of, in the order of the stages.
+constexpr int kFactors[] = {8, 4, 2, 3, 5, 7};
+// Convolutions are at least as long: held_points() of them is not 0.
+constexpr std::int64_t kLeastPadded = 64;
+
+std::int64_t with_padding(std::int64_t words) { return words + words / kFftBanks; }
 
 }  // namespace
 
+std::int64_t memory_words(std::int64_t points) {
+  return 2 * (with_padding(points) + with_padding(points / 2) + 1);
+}
+
 Limits::Limits(const runtime::DeviceTraits& device, DType dtype) {
-  const std::int64_t bytes = 2 * size_of(dtype);
   const std::int64_t memory = std::max(device.threadgroup_memory, device.large_threadgroup_memory);
-  // A word of padding after 32.
-  by_memory_ = floor_power_of_two(memory * 32 / 33 / bytes);
+  by_memory_ = 1;
+  while (memory_words(2 * by_memory_) * size_of(dtype) <= memory) by_memory_ *= 2;
   // Points of 16 bytes take twice the registers.
   const std::int64_t registers = size_of(dtype) > 4 ? 2 : 1;
   const std::int64_t threads = std::min<std::int64_t>(device.max_threads, kMaxThreads / registers);
-  by_threads_ = floor_power_of_two(threads) * kThreadPoints;
+  by_threads_ = floor_power_of_two(threads) * kFftThreadPoints;
 }
 
 std::int64_t Limits::points(int factor) const {
@@ -42,14 +54,29 @@ int factor_of(std::int64_t length) {
   return largest == 3 ? 5 : largest;
 }
 
-std::int64_t stages_of(std::int64_t length) {
+int held_points(std::int64_t length) {
+  if (factor_of(length) != 2) return 0;
+  // Of 16 there are no stages of 2 between the first and the last.
+  if (length >= 256 && length != 512) return 16;
+  return length >= kLeastPadded ? 8 : 0;
+}
+
+std::int64_t stages_of(std::int64_t length, int held) {
   std::uint64_t stages = 0;
   int bits = 0;
-  for (const int factor : {8, 4, 2, 3, 5, 7}) {
-    for (; length % factor == 0; length /= factor, bits += 4) {
-      stages |= static_cast<std::uint64_t>(factor) << bits;
-    }
+  const auto add = [&](int factor) {
+    stages |= static_cast<std::uint64_t>(factor) << bits;
+    bits += kFftFactorBits;
+  };
+  if (held > 0) {
+    add(held);
+    length /= held * held;
+    for (; held == 16 && length % held == 0 && length != 2 * held; length /= held) add(held);
   }
+  for (const int factor : kFactors) {
+    for (; length % factor == 0; length /= factor) add(factor);
+  }
+  if (held > 0) add(held);
   return static_cast<std::int64_t>(stages);
 }
 
@@ -73,6 +100,7 @@ Length::Length(std::int64_t length, const Limits& limits) : points(length) {
     }
   }
   padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * length - 1)));
+  padded = std::max(padded, kLeastPadded);
   if (padded <= most * most) method = Method::convolution;
 }
 
@@ -80,4 +108,5 @@ std::int64_t Length::most_parts() const {
   return method == Method::convolution ? padded : std::max(rows, columns);
 }
 
-}  // namespace hearth::gpu::fourier
+}  // namespace fourier
+}  // namespace hearth::gpu

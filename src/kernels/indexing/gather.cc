@@ -110,8 +110,7 @@ Step rows_step(StepPlan& plan, const Lookup& from, SelectedRows rows, std::int64
   const std::int64_t bytes = width * size_of(from.input.dtype);
   const std::string vector = vector_type(bytes);
   const std::int64_t vectors = rows.row / width;
-  const auto lanes = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(vectors, kThreads))));
+  const auto lanes = ceil_power_of_two(std::min<std::int64_t>(vectors, kThreads));
   const std::string rank = std::to_string(rows.outer.shape.rank());
   const std::int64_t groups = ceil_div(rows.rows, kThreads / lanes * kRowsAtOnce);
   const std::int64_t across = std::clamp<std::int64_t>(

@@ -1,14 +1,9 @@
-// Division of integers: rounded up, and by a multiplication and a shift, as kernels do it.
+// Division by a multiplication and a shift, as kernels do it.
 #pragma once
 
 #include <cstdint>
 
 namespace hearth::gpu {
-
-// Rounded up. `whole` is not negative.
-inline std::int64_t ceil_div(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
 
 // What divided() of kernels/blocks/elements.h divides by.
 struct FastDivmod {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
+#include "core/integer_math.h"
 #include "runtime/device/device_traits.h"
 
 namespace hearth::gpu {
@@ -37,12 +37,6 @@ inline std::int64_t threadgroup_budget(const runtime::DeviceTraits& device, std:
       device.processor_memory / std::max<std::int64_t>(device.processor_threads / threads, 1);
   return std::min(std::max(share, runtime::common_traits().threadgroup_memory),
                   device.threadgroup_memory);
-}
-
-// The largest power of two that is not above `count`, at least 1.
-inline std::int64_t floor_power_of_two(std::int64_t count) {
-  return static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1))));
 }
 
 }  // namespace hearth::gpu

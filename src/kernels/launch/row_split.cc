@@ -33,8 +33,7 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
   // A row that begins inside a packet may touch one more.
   const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
   const std::int64_t wanted = ceil_div(packets, held);
-  split.lanes = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_lanes))));
+  split.lanes = ceil_power_of_two(std::clamp<std::int64_t>(wanted, 1, most_lanes));
   split.whole = packets <= split.lanes * held;
   const std::int64_t threads =
       std::max(split.lanes > kSimdWidth ? kSimdWidth : kShortThreads, split.lanes);

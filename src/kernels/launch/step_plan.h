@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "graph/params.h"
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/kernel_plan.h"

@@ -85,7 +85,8 @@ class PoolCall {
     if (!packed_) {
       const std::int64_t threads = results << params.lane_bits;
       for (const std::int64_t planes : {kMostPlanes, kMaxPoolPlanes}) {
-        if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes)) continue;
+        if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes))
+          continue;
         if (threads / planes >= resident_threads(*signature_.device) / 2) planes_ = planes;
       }
     }

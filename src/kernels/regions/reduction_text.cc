@@ -48,10 +48,6 @@ struct Fillings {
   std::int64_t half_column_groups;
 };
 
-std::int64_t power_of_two(std::int64_t x) {
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
-}
 std::int64_t power_bits(std::int64_t power) {
   return std::countr_zero(static_cast<std::uint64_t>(power));
 }
@@ -126,13 +122,13 @@ Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width
   const std::int64_t rows = layout.results;
   Split split;
   if (vectors <= kSimdWidth) {
-    split.across = power_of_two(vectors);
+    split.across = ceil_power_of_two(vectors);
     split.short_rows = true;
   } else {
     split.across =
         rows >= fillings.simdgroups && vectors <= kSimdVectors ? kSimdWidth : kReductionThreads;
     if (split.across == kReductionThreads && vectors < 2 * kReductionThreads) {
-      split.across = std::max(kSimdWidth, power_of_two(vectors) / 4);
+      split.across = std::max(kSimdWidth, ceil_power_of_two(vectors) / 4);
     }
   }
   if (split.short_rows) {
@@ -151,9 +147,9 @@ Split split_columns(const Fillings& fillings, const RegionLayout& layout, int wi
   const std::int64_t columns = layout.results / width;
   const std::int64_t rows = layout.reduced_elements();
   Split split;
-  const std::int64_t fewest = std::min(kSimdWidth, power_of_two(columns));
+  const std::int64_t fewest = std::min(kSimdWidth, ceil_power_of_two(columns));
   const std::int64_t high =
-      std::min(kReductionThreads / fewest, power_of_two(ceil_div(rows, unroll)));
+      std::min(kReductionThreads / fewest, ceil_power_of_two(ceil_div(rows, unroll)));
   split.across = kReductionThreads / high;
   split.groups = ceil_div(columns, split.across);
   if (high > 1 && split.groups >= fillings.column_groups &&
@@ -246,9 +242,9 @@ BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
   built.operands = {
       {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
       {reduction_operands(lowered.region), result.lowest * size, result.span * size, 1}};
-  const std::int64_t high = std::clamp(power_of_two(chunks / kCombinedAtOnce),
+  const std::int64_t high = std::clamp(ceil_power_of_two(chunks / kCombinedAtOnce),
                                        kReductionThreads / kSimdWidth, kReductionThreads);
-  const std::int64_t wide = std::min(kReductionThreads / high, power_of_two(layout.results));
+  const std::int64_t wide = std::min(kReductionThreads / high, ceil_power_of_two(layout.results));
   KernelConstants constants(false);
   constants.add_u32("results", layout.results);
   constants.add_u32("splits", chunks);

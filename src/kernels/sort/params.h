@@ -53,6 +53,9 @@ struct RowPickParams {
   Axes<kRank> x;
 };
 
+// Of searchsorted(): values of a thread.
+enum { kSearchesAtOnce = 4 };
+
 // Values, each searched for in its row: both have the axes of the values.
 template <int kRank>
 struct SearchParams {

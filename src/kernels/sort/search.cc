@@ -1,5 +1,6 @@
 #include "kernels/sort/search.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,7 +26,8 @@ Prepared prepare_search(const Signature& signature) {
   const bool right = ParamReader(signature.statics).boolean();
   plan->add_step(
       KernelCall("sort/search.metal", "searchsorted",
-                 {memory, index, index_type(count), truth(right), std::to_string(shape.rank())})
+                 {memory, index, index_type(std::max(count, sorted.shape[last])), truth(right),
+                  std::to_string(shape.rank())})
           .read(memory, "sorted", row.argument)
           .read(memory, "values", value.argument)
           .write(index, "places", output_argument(signature))
@@ -35,7 +37,7 @@ Prepared prepare_search(const Signature& signature) {
                                                 .step = sorted.strides[last],
                                                 .sorted = {row.base, &shape, &row_strides},
                                                 .values = {value.base, &shape, &value_strides}})
-          .step(*plan, groups_for(count), {kThreads}, kThreads));
+          .step(*plan, groups_for(ceil_div(count, kSearchesAtOnce)), {kThreads}, kThreads));
   return prepared_steps(std::move(plan));
 }
 

@@ -1,7 +1,8 @@
 // Places of values in sorted rows. Text of the kernel dialect.
 //
-// A thread searches for one value, comparing keys as sort.metal makes them: log2 of the row's
-// length dependent loads, the first of which all threads of a row share. Bound by their latency.
+// A thread searches for kSearchesAtOnce values, comparing keys as sort.metal makes them: log2 of
+// the row's length dependent loads each, which those of the others do not wait for. Bound by their
+// latency.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
@@ -10,17 +11,31 @@
 template <typename U, typename X, typename I, bool kRight, int kRank>
 void searchsorted(device const U* sorted, device const U* values, device X* places,
                   constant SearchParams<kRank>& p, Ctx ctx) {
-  I i = I(ctx.tg.x) * I(ctx.ntid.x) + I(ctx.tid.x);
-  if (ulong(i) >= ulong(p.count)) return;
-  U value = key_of<U>(values[offset_of<I, kRank>(i, p.values)], p.order);
-  device const U* row = sorted + offset_of<I, kRank>(i, p.sorted);
-  long low = 0, count = p.length;
-  while (count > 0) {
-    long half_count = count >> 1;
-    U element = key_of<U>(row[(low + half_count) * p.step], p.order);
-    bool goes_on = kRight ? element <= value : element < value;
-    low = goes_on ? low + half_count + 1 : low;
-    count = goes_on ? count - half_count - 1 : half_count;
+  I begin = I(ctx.tg.x) * I(ctx.ntid.x * uint(kSearchesAtOnce)) + I(ctx.tid.x);
+  U value[kSearchesAtOnce];
+  device const U* row[kSearchesAtOnce];
+  I first[kSearchesAtOnce];
+#pragma unroll
+  for (int u = 0; u < kSearchesAtOnce; ++u) {
+    I i = metal::min(begin + I(uint(u) * ctx.ntid.x), I(p.count) - I(1));
+    value[u] = key_of<U>(values[offset_of<I, kRank>(i, p.values)], p.order);
+    row[u] = sorted + offset_of<I, kRank>(i, p.sorted);
+    first[u] = I(0);
   }
-  places[i] = X(low);
+  // The place is one of [first, first + length].
+  for (I length = I(p.length); length > I(0);) {
+    I lower = length > I(1) ? length >> 1 : I(1);
+#pragma unroll
+    for (int u = 0; u < kSearchesAtOnce; ++u) {
+      U element = key_of<U>(row[u][long(first[u] + lower - I(1)) * p.step], p.order);
+      bool goes_on = kRight ? element <= value[u] : element < value[u];
+      first[u] += goes_on ? lower : I(0);
+    }
+    length -= lower;
+  }
+#pragma unroll
+  for (int u = 0; u < kSearchesAtOnce; ++u) {
+    I i = begin + I(uint(u) * ctx.ntid.x);
+    if (ulong(i) < ulong(p.count)) places[i] = X(first[u]);
+  }
 }

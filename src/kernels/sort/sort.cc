@@ -1,5 +1,5 @@
 // sort_with_indices: kernels/sort/sort.metal, and radix_sort.metal for lines that no threadgroup
-// holds. topk_rows: topk.metal. searchsorted: search.metal.
+// holds. topk: topk.metal. searchsorted: search.metal.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -249,7 +249,7 @@ constexpr Implementation kSortFamily[] = {
      .launch = launch_steps,
      .may_omit = kEither},
     {.name = "threshold",
-     .op = &defs::topk_rows_op,
+     .op = &defs::topk_op,
      .accepts = accepts_topk,
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_topk,

@@ -1,4 +1,4 @@
-// topk_rows: kernels/sort/topk.metal.
+// topk: kernels/sort/topk.metal.
 #pragma once
 
 #include "graph/implementation.h"

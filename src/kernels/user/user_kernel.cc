@@ -1,3 +1,4 @@
+#include "core/integer_math.h"
 #include "kernels/user/user_op.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::string text_of(const OperandTypes& types) {
 // Appends bytes to whole words; returns where they begin, in bytes.
 std::int64_t append(std::vector<std::int64_t>* words, std::span<const std::byte> bytes) {
   const std::size_t first = words->size();
-  words->resize(first + (bytes.size() + 7) / 8);
+  words->resize(first + ceil_div(bytes.size(), 8));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words->data() + first));
   return static_cast<std::int64_t>(first * 8);
 }

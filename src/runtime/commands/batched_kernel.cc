@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/integer_math.h"
+
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
@@ -16,7 +18,7 @@ KernelSource batched_kernel(const KernelSource& source, int members) {
 std::int64_t batch_member_bytes(std::span<const Argument> arguments) {
   std::int64_t bytes = 0;
   for (const Argument& argument : arguments) {
-    bytes += argument.constant == nullptr ? 8 : (argument.bytes + 7) / 8 * 8;
+    bytes += argument.constant == nullptr ? 8 : round_up(argument.bytes, 8);
   }
   return bytes;
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "hearth/runtime.h"
 #include "runtime/commands/driver.h"
 
@@ -49,7 +50,7 @@ void pack_batch(const KernelSource& source, const Command& command, std::byte* t
       std::memcpy(target, &number, sizeof number);
       target += sizeof number;
     } else {
-      const std::int64_t whole = (argument.bytes + 7) / 8 * 8;
+      const std::int64_t whole = round_up(argument.bytes, 8);
       std::memcpy(target, argument.constant, static_cast<std::size_t>(argument.bytes));
       std::memset(target + argument.bytes, 0, static_cast<std::size_t>(whole - argument.bytes));
       target += whole;

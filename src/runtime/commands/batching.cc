@@ -1,11 +1,11 @@
 #include "runtime/commands/batching.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <map>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "runtime/commands/batched_kernel.h"
 #include "runtime/commands/schedule.h"
 
@@ -110,7 +110,7 @@ void MergedCommands::split(const std::vector<int>& members, int level,
     return;
   }
   // Few capacities, so that few kernels are compiled.
-  const auto wanted = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+  const auto wanted = ceil_power_of_two(count);
   const int capacity =
       static_cast<int>(std::min(std::max<std::int64_t>(wanted, kMinCapacity), most));
   std::int64_t threadgroups = 0;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/integer_math.h"
+
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
@@ -66,8 +68,7 @@ void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
     const Argument& argument = arguments[next++];
     arguments_.push_back(argument);
     if (argument.constant != nullptr) {
-      constants_.resize((constants_.size() + kConstantAlignment - 1) / kConstantAlignment *
-                        kConstantAlignment);
+      constants_.resize(round_up(constants_.size(), kConstantAlignment));
       constant_at_.push_back(constants_.size());
       const auto* bytes = static_cast<const std::byte*>(argument.constant);
       constants_.insert(constants_.end(), bytes, bytes + argument.bytes);

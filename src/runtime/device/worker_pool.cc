@@ -125,9 +125,8 @@ void WorkerPool::parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t
   if (helpers > spawned_) spawn(helpers);
 
   body_ = &body;
-  chunks_ = chunks;
   failed_.store(false, std::memory_order_relaxed);
-  next_.store(0, std::memory_order_relaxed);
+  deal(chunks, helpers + 1);
   const std::uint64_t generation = (gate_.load(std::memory_order_relaxed) / kGeneration + 1);
   gate_.store(generation * kGeneration | kOpen | static_cast<std::uint64_t>(helpers) * kPlace,
               std::memory_order_seq_cst);
@@ -144,7 +143,7 @@ void WorkerPool::parallel_for(std::int64_t chunks, FunctionRef<void(std::int64_t
 
   {
     const InsideScope inside;
-    run_chunks();
+    run_chunks(0);
   }
   const std::uint64_t closed = gate_.fetch_and(~(kOpen | kPlaces), std::memory_order_acq_rel);
   if ((closed & kInside) != 0) {
@@ -181,23 +180,45 @@ void WorkerPool::parallel_for_range(std::int64_t n, std::int64_t grain,
 void WorkerPool::spawn(int helpers) {
   static const int most = affordable_helpers();
   try {
-    for (; spawned_ < std::min(helpers, most); ++spawned_) std::thread([this] { work(); }).detach();
+    for (; spawned_ < std::min(helpers, most); ++spawned_) {
+      std::thread([this, place = spawned_ + 1] { work(place); }).detach();
+    }
   } catch (const std::exception&) {
     // The machine has no more threads to give: the ones there are share the work.
   }
 }
 
-void WorkerPool::run_chunks() {
+// Few chunks are one share: who is there first takes them.
+void WorkerPool::deal(std::int64_t chunks, int threads) {
+  constexpr std::int64_t kChunksOfShare = 4;
+  share_count_ = chunks / kChunksOfShare < threads ? 1 : std::min(threads, kShares);
+  const std::int64_t each = chunks / share_count_, more = chunks % share_count_;
+  std::int64_t begin = 0;
+  for (int i = 0; i < share_count_; ++i) {
+    Share& share = shares_[i];
+    share.next.store(begin, std::memory_order_relaxed);
+    begin += each + (i < more ? 1 : 0);
+    share.end = begin;
+  }
+}
+
+void WorkerPool::run_chunks(int place) {
   const FunctionRef<void(std::int64_t)>& body = *body_;
-  const std::int64_t chunks = chunks_;
-  for (;;) {
-    const std::int64_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= chunks) return;
-    try {
-      body(chunk);
-    } catch (...) {
-      if (!failed_.exchange(true, std::memory_order_acq_rel)) error_ = std::current_exception();
-      next_.store(chunks, std::memory_order_relaxed);
+  const int count = share_count_;
+  for (int i = 0; i < count; ++i) {
+    Share& share = shares_[(place + i) % count];
+    const std::int64_t end = share.end;
+    while (share.next.load(std::memory_order_relaxed) < end) {
+      const std::int64_t chunk = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= end) break;
+      try {
+        body(chunk);
+      } catch (...) {
+        if (!failed_.exchange(true, std::memory_order_acq_rel)) error_ = std::current_exception();
+        for (int k = 0; k < count; ++k) {
+          shares_[k].next.store(shares_[k].end, std::memory_order_relaxed);
+        }
+      }
     }
   }
 }
@@ -220,7 +241,7 @@ void WorkerPool::leave() {
   }
 }
 
-void WorkerPool::work() {
+void WorkerPool::work(int place) {
   t_inside = true;
   std::uint64_t served = 0;  // the generation in which this helper last took part
   const auto open = [this, &served] {
@@ -244,7 +265,7 @@ void WorkerPool::work() {
     const std::uint64_t gate = gate_.load(std::memory_order_acquire);
     if (!try_join(gate)) continue;
     served = gate_.load(std::memory_order_relaxed) / kGeneration;
-    run_chunks();
+    run_chunks(place);
     leave();
   }
 }

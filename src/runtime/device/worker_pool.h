@@ -12,8 +12,8 @@
 namespace hearth {
 
 // One pool serves the whole process. A parallel loop is a fork and a join: the caller works too,
-// chunks are claimed one at a time from a counter, and nobody waits for a worker that has not
-// started. So a core that is busy elsewhere delays at most the chunk it holds.
+// each thread claims chunks one at a time, of its own share first, and nobody waits for a worker
+// that has not started. So a core that is busy elsewhere delays at most the chunk it holds.
 //
 // Any thread may call at any time. While one caller has the workers, loops of other callers, and
 // loops inside a chunk, run on the thread that asked. Workers spin for kSpinMicroseconds after
@@ -64,10 +64,11 @@ class WorkerPool {
 
   void run_inline(std::int64_t chunks, FunctionRef<void(std::int64_t)> body);
   void spawn(int helpers);
-  void work();
+  void work(int place);
   bool try_join(std::uint64_t gate);
   void leave();
-  void run_chunks();
+  void deal(std::int64_t chunks, int threads);
+  void run_chunks(int place);
 
   // The gate: | generation:32 | open:1 | places left:15 | helpers inside:16 |. A helper enters
   // only by taking a place of an open gate, so a closed gate with nobody inside means that the
@@ -80,7 +81,14 @@ class WorkerPool {
 
   std::atomic<int> limit_;
   alignas(64) std::atomic<std::uint64_t> gate_{0};
-  alignas(64) std::atomic<std::int64_t> next_{0};
+  // Chunks that follow one another, which a thread takes first in every loop: what a loop left in
+  // its cache is what the next one wants. When they are done it helps with those of the others.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  static constexpr int kShares = 64;
+  Share shares_[kShares];
   alignas(64) std::atomic<bool> taken_{false};  // a caller has the workers
   std::atomic<int> sleepers_{0};
   std::atomic<int> wake_{0};                   // sleepers wait for a change of this
@@ -90,7 +98,7 @@ class WorkerPool {
 
   // The job, written before the gate opens.
   const FunctionRef<void(std::int64_t)>* body_ = nullptr;
-  std::int64_t chunks_ = 0;
+  int share_count_ = 1;
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;  // written by the one that sets failed_
 };

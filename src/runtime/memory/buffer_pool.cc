@@ -11,14 +11,14 @@
 #include <new>
 #include <string>
 
+#include "core/integer_math.h"
+
 namespace hearth {
 namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kSlabBytes = std::int64_t{256} << 10;
-
-std::int64_t round_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <string>
 
+#include "core/integer_math.h"
+
 namespace hearth {
 inline namespace v0 {
 namespace runtime {
@@ -79,7 +81,7 @@ Address DevicePool::take_large(std::int64_t bytes) {
     large_.erase(found);
     return address;
   }
-  const std::int64_t size = (bytes + kGrain - 1) / kGrain * kGrain;
+  const std::int64_t size = round_up(bytes, kGrain);
   const Address address = driver_.allocate(size);
   capacity_[address] = size;
   ++stats_.fresh;

@@ -232,6 +232,7 @@ Bench run_bench(const BenchOptions& options) {
   } else {
     bench_gpu(bench);
   }
+  bench_families(bench);
   show_progress("");
   if (bench.rows().empty() && bench.names().empty() && bench.profile().empty()) {
     throw Error(ErrorCode::invalid_argument,

@@ -157,6 +157,9 @@ void bench_pool(Bench& bench);
 void bench_sort(Bench& bench);
 void bench_training(Bench& bench);
 
+// The rows of every device.
+void bench_families(Bench& bench);
+
 // The rows of a GPU.
 void bench_gpu(Bench& bench);
 

@@ -89,11 +89,9 @@ std::string bench_json(const Bench& bench) {
         {"target", row.target},
     };
     if (!row.timing.empty()) {
-      out.insert(out.end(), {{"timing", row.timing},
-                             {"scale", row.scale},
-                             {"rate", row.rate},
-                             {"peer_target", row.peer}});
+      out.insert(out.end(), {{"timing", row.timing}, {"scale", row.scale}, {"rate", row.rate}});
     }
+    if (!row.timing.empty() || row.peer) out.emplace_back("peer_target", row.peer);
     out.insert(
         out.end(),
         {{"threads", row.threads}, {"recording_included", row.recording_included}, {"ok", row.ok}});

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "codegen/value_types.h"
+#include "core/float_limits.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 #include "io/file.h"
@@ -61,7 +62,8 @@ class Values {
       fill(dtype, count, value.empty() ? "random" : value, part);
     } else if (is_float(dtype)) {
       const double given = number<double>(value, part);
-      if (std::isfinite(given) && std::abs(given) > largest(dtype)) refuse_number(dtype, part);
+      if (std::isfinite(given) && std::abs(given) > largest_finite(dtype))
+        refuse_number(dtype, part);
       append(dtype, given);
     } else if (dtype == DType::u64) {
       append_bytes(number<std::uint64_t>(value, part), 8);
@@ -79,11 +81,6 @@ class Values {
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  static double largest(DType dtype) {
-    if (dtype == DType::f64) return std::numeric_limits<double>::max();
-    if (dtype == DType::f16) return 65504;
-    return dtype == DType::bf16 ? 0x1.fep127 : std::numeric_limits<float>::max();
-  }
   [[noreturn]] void refuse_number(DType dtype, std::string_view part) const {
     throw Error(ErrorCode::invalid_argument,
                 "check-kernel: the value of " + argument_ + " is out of range; got \"" +

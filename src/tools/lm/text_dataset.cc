@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "io/file.h"
 #include "tools/training/draw.h"
 
@@ -93,8 +94,8 @@ std::vector<TokenBatch> TextDataset::held_out_batches(std::int64_t batch,
   const std::uint64_t available = held_out().size() - 1;  // the first byte is no target
   const std::uint64_t wanted =
       std::min(available, static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1)));
-  std::uint64_t windows = (wanted + context - 1) / context;
-  windows = (windows + rows - 1) / rows * rows;
+  std::uint64_t windows = ceil_div(wanted, context);
+  windows = round_up(windows, rows);
   // Starts from 0 to available - context at equal distances. Where the windows could hold the whole
   // part, the distance is at most a context, so no byte is left out.
   const std::uint64_t last = available - context;

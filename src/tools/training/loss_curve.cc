@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/integer_math.h"
 #include "io/file.h"
 #include "tools/output.h"
 
@@ -85,7 +86,7 @@ struct Bucket {
 };
 
 std::vector<Bucket> thin(const std::vector<LossPoint>& points) {
-  const std::size_t size = (points.size() + kMaxPoints - 1) / kMaxPoints;
+  const std::size_t size = ceil_div(points.size(), kMaxPoints);
   std::vector<Bucket> buckets;
   for (std::size_t first = 0; first < points.size(); first += size) {
     Bucket bucket;

@@ -35,8 +35,7 @@ void make_folder(const std::string& folder) {
 }  // namespace
 
 std::uint64_t fingerprint(std::span<const std::uint8_t> bytes, std::uint64_t hash) {
-  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3u;
-  return hash;
+  return fnv1a(std::as_bytes(bytes), hash);
 }
 
 TrainingRun::TrainingRun(const RunOptions& options)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/hashing.h"
 #include "core/json.h"
 #include "hearth/optim.h"
 #include "tools/training/checkpoint.h"
@@ -109,7 +110,6 @@ class TrainingRun {
 };
 
 // FNV-1a, to tell data apart; `hash` is that of what came before.
-std::uint64_t fingerprint(std::span<const std::uint8_t> bytes,
-                          std::uint64_t hash = 0xcbf29ce484222325u);
+std::uint64_t fingerprint(std::span<const std::uint8_t> bytes, std::uint64_t hash = kFnvBasis);
 
 }  // namespace hearth::tools

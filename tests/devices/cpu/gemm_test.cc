@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
-#include "devices/cpu/gemm/tile_packing.h"
 #include "devices/element.h"
 #include "runtime/device/worker_pool.h"
 
@@ -229,13 +229,13 @@ bool check_case(Random& random, const Case& t, int threads) {
   if (t.dtype == DType::bf16) {
     SCOPED_TRACE(describe(t) + " in tiles");
     c = before;
-    gemm_bf16(emulated_tile_gemm(), g);
+    gemm_bf16(emulated_amx_gemm(), g);
     check_product(t, a, b, before, c);
-    if (tile_gemm() != nullptr) {
+    if (amx_gemm() != nullptr) {
       SCOPED_TRACE("of the processor");
       const std::vector<unsigned char> emulated = c;
       c = before;
-      gemm_bf16(*tile_gemm(), g);
+      gemm_bf16(*amx_gemm(), g);
       EXPECT_EQ(c, emulated);
     }
   }
@@ -341,6 +341,25 @@ TEST(Gemm, TilesAcrossTasks) {
   }
 }
 
+// Many threads pack what they need, A and, of small products, B.
+TEST(Gemm, TilesOfManyThreads) {
+  Random random(13);
+  WorkerPool& pool = WorkerPool::global();
+  const int before = pool.threads();
+  for (const int threads : {8, 2}) {
+    pool.set_threads(threads);
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+             {400, 300, 544}, {1030, 70, 100}, {513, 200, 65}}) {
+      check_case(random, {m, n, k, DType::bf16, DType::f32, Layout::plain, Layout::plain, true, 0},
+                 2);
+      check_case(random,
+                 {m, n, k, DType::bf16, DType::bf16, Layout::transposed, Layout::plain, false, 0},
+                 2);
+    }
+  }
+  pool.set_threads(before);
+}
+
 TEST(Gemm, TilesArePackedAlikeOnEveryProcessor) {
   Random random(12);
   for (int i = 0; i < 200; ++i) {
@@ -352,7 +371,7 @@ TEST(Gemm, TilesArePackedAlikeOnEveryProcessor) {
     std::vector<std::uint16_t> packed[2];
     std::vector<std::uint32_t> panels[2];
     for (const bool portable : {false, true}) {
-      const TilePacking& packing = portable ? kPortableTilePacking : tile_packing();
+      const AmxPacking& packing = portable ? kPortableAmxPacking : amx_packing();
       std::vector<std::uint16_t>& tiles = packed[portable];
       tiles.assign(elements, 0xffff);
       packing.a(from, a.row_stride, a.col_stride, m, k, reinterpret_cast<bfloat16*>(tiles.data()));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/hashing.h"
 #include "graph/programs/program_text.h"
 #include "graph/record/tape.h"
 #include "hearth/ops.h"
@@ -49,7 +50,7 @@ void store(std::vector<std::byte>& bytes, DType dtype, double value) {
 }  // namespace
 
 ProgramMaker::ProgramMaker(std::uint64_t seed, const ProgramOptions& options)
-    : options_(options), state_(seed * 0x9e3779b97f4a7c15u + 1) {
+    : options_(options), state_(seed * kSplitMix64Step + 1) {
   program_.seed = seed;
   program_.lanes = options.lanes;
   // References to shadows stay valid while inputs are added.
@@ -57,11 +58,9 @@ ProgramMaker::ProgramMaker(std::uint64_t seed, const ProgramOptions& options)
 }
 
 std::uint64_t ProgramMaker::next() {
-  state_ += 0x9e3779b97f4a7c15u;
-  std::uint64_t z = state_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (z ^ (z >> 31)) >> 8;
+  const std::uint64_t drawn = splitmix64(state_);
+  state_ += kSplitMix64Step;
+  return drawn >> 8;
 }
 
 Shape ProgramMaker::random_shape() {

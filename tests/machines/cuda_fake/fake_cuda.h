@@ -59,6 +59,8 @@ struct FakeCuda {
 
   // What kernels do.
   std::function<void(const KernelRun&)> kernel;
+  // How many milliseconds a kernel takes more than others; null: none.
+  std::function<int(const KernelRun&)> more_milliseconds;
 
   // What happened.
   std::map<std::string, int> calls;

@@ -69,6 +69,8 @@ EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned 
                                    launch.run)) {
       return Result::invalid_value;
     }
+    const auto& more = machine().more_milliseconds;
+    if (more) launch.more_milliseconds = more(launch.run);
     return expect(machine().add_work(stream, std::move(launch)));
   });
 }

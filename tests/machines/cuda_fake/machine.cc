@@ -24,6 +24,7 @@ void Machine::reset() {
   algorithms = 4;
   algorithms_run.clear();
   kernel = nullptr;
+  more_milliseconds = nullptr;
   calls.clear();
   runs.clear();
   misuse.clear();

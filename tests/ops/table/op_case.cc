@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/hashing.h"
 #include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 
@@ -12,11 +13,9 @@ namespace hearth::testing {
 namespace {
 
 std::uint64_t next(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15u;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  const std::uint64_t drawn = splitmix64(state);
+  state += kSplitMix64Step;
+  return drawn;
 }
 
 double element(const SampleInput& input, DType dtype, std::uint64_t& state) {

@@ -1,7 +1,7 @@
 // Register tiles of bf16 pairs for x86 processors with AVX512-BF16. Highway has no word for the
 // instruction in all versions that Hearth builds with, so this file names it itself.
+#include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
-#include "devices/cpu/gemm/tile_packing.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HEARTH_BF16_X86 1
@@ -340,9 +340,9 @@ void pack_tile_panels(const bfloat16* src, std::int64_t row_stride, std::int64_t
 
 }  // namespace
 
-const TilePacking& tile_packing() {
-  static constexpr TilePacking kVectorized = {pack_tiles, pack_tile_panels};
-  return bf16_gemm() != nullptr ? kVectorized : kPortableTilePacking;
+const AmxPacking& amx_packing() {
+  static constexpr AmxPacking kVectorized = {pack_tiles, pack_tile_panels};
+  return bf16_gemm() != nullptr ? kVectorized : kPortableAmxPacking;
 }
 
 const Bf16Gemm* bf16_gemm() {
@@ -362,7 +362,7 @@ const Bf16Gemm* bf16_gemm() {
 #else
 
 const Bf16Gemm* bf16_gemm() { return nullptr; }
-const TilePacking& tile_packing() { return kPortableTilePacking; }
+const AmxPacking& amx_packing() { return kPortableAmxPacking; }
 
 #endif
 

@@ -93,7 +93,8 @@ class Product {
     const std::int64_t lanes = kernels_.lanes;
     direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
-    local_b_ = !direct_b_ && g_.m <= blocking_.local_rows;
+    local_rows_ = blocking_.local_rows;
+    local_b_ = !direct_b_ && g_.m <= local_rows_;
     direct_a_ = std::is_same_v<S, X> && a_reads_well();
     panel_ = kernels_.vectors * lanes;
     height_ = groups_of(g_.k);
@@ -101,6 +102,11 @@ class Product {
 
   void run() {
     const int threads = usable_threads();
+    if (by_amx() && !direct_b_ && threads > kSharingThreads && g_.m <= kAloneRows &&
+        flops(g_) <= threads * kAloneFlops) {
+      local_rows_ = kAloneRows;
+      local_b_ = true;
+    }
     if (threads == 1 && g_.m <= blocking_.task_rows && g_.n <= blocking_.task_cols &&
         (direct_b_ || local_b_)) {
       // One task; choosing its size would take longer than a small product.
@@ -117,7 +123,8 @@ class Product {
         kPanelBytes / std::max<std::int64_t>(group * static_cast<std::int64_t>(sizeof(P)), 1), 1,
         groups);
     P* panels = t_panels.take<P>(at_once * group);
-    if (in_tiles() && !direct_a_ && padded_rows() * height_ <= kPanelBytes / 4) {
+    if (by_amx() && !direct_a_ && threads <= kSharingThreads &&
+        padded_rows() * height_ <= kPanelBytes / 4) {
       tiles_ = t_tiles.take<X>(padded_rows() * height_ * kGroup);
     }
     for (std::int64_t first = 0; first < groups; first += at_once) {
@@ -144,7 +151,7 @@ class Product {
   }
 
   bool a_reads_well() const {
-    if (in_tiles()) {
+    if (by_amx()) {
       // Rows of tiles that lie apart cost more than packing them once for a few panels.
       const bool few = g_.m <= 4 * blocking_.row_panel ||
                        g_.n <= kLocalPanels * kernels_.vectors * kernels_.lanes;
@@ -169,7 +176,7 @@ class Product {
     rows_ = even_part(g_.m, blocking_.task_rows, blocking_.row_unit);
     cols_ = even_part(g_.n, direct_a_ ? blocking_.task_cols : 2 * blocking_.task_cols, panel_);
     if (local_b_) {
-      rows_ = even_part(g_.m, blocking_.local_rows, blocking_.row_unit);
+      rows_ = even_part(g_.m, local_rows_, blocking_.row_unit);
       cols_ = even_part(g_.n, 4 * blocking_.task_cols, panel_);
     }
     const auto tasks = [this] { return ceil_div(g_.m, rows_) * ceil_div(g_.n, cols_); };
@@ -317,7 +324,7 @@ class Product {
       block.a_row_stride = g_.a_row_stride;
       block.a_panel_stride = blocking_.row_panel * g_.a_row_stride;
       block.a_step = kGroup * blocking_.group_unit * g_.a_col_stride;
-    } else if (in_tiles()) {
+    } else if (by_amx()) {
       if (tiles_ != nullptr) {
         set_tiles(tiles_ + p * padded_rows() + i * groups_of(block.k) * kGroup, block);
       } else {
@@ -344,7 +351,7 @@ class Product {
     }
   }
 
-  bool in_tiles() const { return kernels_.pack_tiles != nullptr; }
+  bool by_amx() const { return kernels_.pack_tiles != nullptr; }
 
   void place_tiles(const S* a, GemmBlock<X, P, T>& block) {
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
@@ -368,6 +375,12 @@ class Product {
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
+  // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own
+  // cache then, or what others pack is used often. More threads pack what they need, and of a
+  // product of which each has little to do, no taller than kAloneRows, what they need of B too.
+  static constexpr int kSharingThreads = 4;
+  static constexpr std::int64_t kAloneRows = 1024;
+  static constexpr double kAloneFlops = 64e6;
 
   How how_;
   const GemmArgs& g_;
@@ -378,10 +391,11 @@ class Product {
   X* tiles_ = nullptr;  // all of A, where it is packed once
   bool direct_a_ = false;
   bool direct_b_ = false;
-  bool local_b_ = false;     // each task packs the part of B that it needs
-  std::int64_t panel_ = 0;   // columns of a whole panel
-  std::int64_t height_ = 0;  // rows of a packed panel
-  std::int64_t rows_ = 0;    // of a task
+  bool local_b_ = false;         // each task packs the part of B that it needs
+  std::int64_t local_rows_ = 0;  // of a task that does
+  std::int64_t panel_ = 0;       // columns of a whole panel
+  std::int64_t height_ = 0;      // rows of a packed panel
+  std::int64_t rows_ = 0;        // of a task
   std::int64_t cols_ = 0;
 };
 
@@ -404,10 +418,10 @@ void run_half(const How& how, const GemmArgs& g, std::int64_t batch) {
 }
 
 // Tiles of which much is zero cost as much as whole ones.
-bool fits_tiles(const GemmArgs& g) { return g.m >= 8 && g.n >= 16 && g.k >= 16; }
+bool fits_amx(const GemmArgs& g) { return g.m >= 8 && g.n >= 16 && g.k >= 16; }
 
 void run_bf16(const GemmArgs& g, std::int64_t batch) {
-  const Bf16Gemm* const tiles = fits_tiles(g) ? tile_gemm() : nullptr;
+  const Bf16Gemm* const tiles = fits_amx(g) ? amx_gemm() : nullptr;
   const Bf16Gemm* const pairs = tiles != nullptr ? tiles : bf16_gemm();
   if (pairs != nullptr) return run_half(Bf16Pairs{pairs}, g, batch);
   run_half(Converted<bfloat16>(), g, batch);

@@ -137,7 +137,7 @@ const CpuGemm& cpu_gemm();
 // C = A * B, or C += A * B, in tiles, where 32 values of k after another lie anywhere in B: step s
 // is at b + step_offsets[s], in rows of pairs. A is in tiles, 16 or 32 rows of it; columns are
 // whole tiles too.
-struct TileWalk {
+struct AmxWalk {
   const bfloat16* a;
   std::int64_t a_panel_stride;  // from 16 rows to the next
   const std::uint32_t* b;
@@ -154,24 +154,24 @@ struct TileWalk {
 struct Bf16Gemm {
   GemmKernels<bfloat16, std::uint32_t, float> kernels;
   GemmCopies<bfloat16, bfloat16, std::uint32_t> copies;
-  void (*walk)(const TileWalk&) = nullptr;  // of tiles
+  void (*walk)(const AmxWalk&) = nullptr;  // of tiles
 };
 // Null where the processor lacks it.
 const Bf16Gemm* bf16_gemm();
 
-// The same in tiles of pairs (see tiles.h). Null where the processor lacks them, or the system
+// The same in tiles of pairs (see amx.h). Null where the processor lacks them, or the system
 // keeps them to itself.
-const Bf16Gemm* tile_gemm();
+const Bf16Gemm* amx_gemm();
 // In plain C++, for tests.
-const Bf16Gemm& emulated_tile_gemm();
+const Bf16Gemm& emulated_amx_gemm();
 
 // gemm() of bf16 by these kernels, whatever else the processor has.
 void gemm_bf16(const Bf16Gemm& how, const GemmArgs& args, const GemmBatch& batch = {});
 
-struct TilePacking {
+struct AmxPacking {
   PackTiles a;
   PackPanels<bfloat16, std::uint32_t> b;
 };
-const TilePacking& tile_packing();
+const AmxPacking& amx_packing();
 
 }  // namespace hearth::cpu

@@ -65,7 +65,7 @@ class PackedPairs {
   }
 
  private:
-  static const Bf16Gemm* best() { return tile_gemm() != nullptr ? tile_gemm() : bf16_gemm(); }
+  static const Bf16Gemm* best() { return amx_gemm() != nullptr ? amx_gemm() : bf16_gemm(); }
 
   std::int64_t panel() const { return how_.kernels.lanes * how_.kernels.vectors; }
   std::int64_t height(std::int64_t k) const {

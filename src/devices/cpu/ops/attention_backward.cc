@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/attention_scores.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -28,9 +29,9 @@ Split split_of(const TensorSpec& q, const TensorSpec& k) {
   constexpr std::int64_t kEnoughTasks = 16, kMinRows = 128;
   const std::int64_t heads = std::max<std::int64_t>(1, q.shape[0] * q.shape[1]);
   const std::int64_t rows = std::max<std::int64_t>(1, q.shape[2]);
-  const std::int64_t wanted = (kEnoughTasks + heads - 1) / heads;
-  const std::int64_t chunk = std::max(kMinRows, (rows + wanted - 1) / wanted);
-  const std::int64_t chunks = (rows + chunk - 1) / chunk;
+  const std::int64_t wanted = ceil_div(kEnoughTasks, heads);
+  const std::int64_t chunk = std::max(kMinRows, ceil_div(rows, wanted));
+  const std::int64_t chunks = ceil_div(rows, chunk);
   const bool half = q.dtype != DType::f32 && q.dtype != DType::f64;
   return {chunk, chunks, chunks == 1 && q.shape[1] == k.shape[1] && !half};
 }

@@ -2,13 +2,14 @@
 //
 // Where the positions of a channel lie together, a task has some of them, sample by sample: they
 // are read, and in the L1 cache again about their mean. Else tasks have rows of all channels, one
-// for each position: sums about the first row of a block. Blocks are added in f64, moments by the
+// for each position. Blocks are added in f64, moments by the
 // formula for the sums of squares of two samples (Chan, Golub, LeVeque, "Updating Formulae and a
 // Pairwise Algorithm for Computing Sample Variances", 1979), and the split depends on shapes and
 // layouts only, so results are the same for any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
@@ -135,6 +136,39 @@ OffsetMap positions_of(const Operand& x) {
   return {shape, strides, 0, shape.rank()};
 }
 
+// Some of an operand's rows of channels in compute precision: where they lie, if those are evenly
+// apart, else in `copy`.
+template <class T>
+struct Rows {
+  Rows(const Operand& operand, const OffsetMap& rows, std::int64_t begin, std::int64_t count,
+       T* copy) {
+    const std::int64_t n = operand.shape()[1], step = n > 1 ? operand.stride(1) : 1;
+    if (rows.linear() && step == 1 && operand.dtype() == dtype_of_v<T>) {
+      first = reinterpret_cast<const T*>(operand.at(rows.at(begin)));
+      stride = rows.stride();
+      return;
+    }
+    first = copy;
+    stride = n;
+    if (rows.linear() && step == 1 && rows.stride() == n) {
+      load_row(operand.dtype(), operand.at(rows.at(begin)), 1, count * n, copy);
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      load_row(operand.dtype(), operand.at(rows.at(begin + i)), step, n, copy + i * n);
+    }
+  }
+
+  const T* first;
+  std::int64_t stride;
+};
+
+std::vector<Part>& sums_of_chunk() {
+  thread_local std::vector<Part> sums;
+  return sums;
+}
+
+// Moments are about the first row, from the second block on about the mean of the first block.
 template <class T, bool kMoments>
 void add_rows(const Operand& grad, const Operand& x, const T* mean, const Split& split,
               Part* parts) {
@@ -142,42 +176,58 @@ void add_rows(const Operand& grad, const Operand& x, const T* mean, const Split&
   const RowMath<T>& math = row_math<T>();
   const std::int64_t n = split.channels;
   const std::int64_t chunks = (split.rows + split.grain - 1) / split.grain;
+  const std::int64_t block =
+      std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(1, n), 1, kBlockOfRows);
   WorkerPool::global().parallel_for(chunks, [&](std::int64_t chunk) {
-    T *const copy = scratch<T>(0, n), *const grad_copy = scratch<T>(1, n);
-    T *const centred = scratch<T>(2, n), *const about = scratch<T>(3, n);
-    T *const sums = scratch<T>(4, n), *const products = scratch<T>(5, n);
-    T* const nothing = scratch<T>(6, n);
-    std::fill_n(nothing, n, T(0));
-    if (!kMoments) std::copy_n(mean, n, about);
+    T *const copy = scratch<T>(0, block * n), *const grad_copy = scratch<T>(1, block * n);
+    T *const own_about = scratch<T>(3, n), *const sums = scratch<T>(4, n);
+    T* const products = scratch<T>(5, n);
+    std::int64_t since = 0;  // rows that `sum` is of, about `own_about`
+    std::vector<Part>& sum = sums_of_chunk();
     Part* const own = parts + chunk * n;
     std::fill_n(own, n, Part());
-    const std::int64_t last = std::min(split.rows, (chunk + 1) * split.grain);
-    for (std::int64_t begin = chunk * split.grain; begin < last; begin += kBlockOfRows) {
-      const std::int64_t end = std::min(last, begin + kBlockOfRows);
-      std::fill_n(sums, n, T(0));
-      std::fill_n(products, n, T(0));
-      for (std::int64_t row = begin; row < end; ++row) {
-        const T* const values = read_row(x, rows.at(row), x.stride(1), n, copy);
-        if (kMoments && row == begin) {
-          for (std::int64_t c = 0; c < n; ++c) about[c] = std::isfinite(values[c]) ? values[c] : 0;
-        }
-        math.shift_by(values, about, nothing, centred, n, false);
-        const T* const terms =
-            kMoments ? centred : read_row(grad, grad_rows.at(row), grad.stride(1), n, grad_copy);
-        math.add_to(sums, terms, n);
-        math.dot_to(products, terms, centred, n);
-      }
-      const auto count = static_cast<double>(end - begin);
-      for (std::int64_t c = 0; c < n; ++c) {
-        Part part{count, static_cast<double>(sums[c]), static_cast<double>(products[c])};
+    const auto join = [&] {
+      for (std::int64_t c = 0; c < n && since > 0; ++c) {
+        Part part = sum[static_cast<std::size_t>(c)];
+        part.count = static_cast<double>(since);
         if (kMoments) {
-          const double rest = part.first / count, squares = part.second - part.first * rest;
-          part.first = static_cast<double>(about[c]) + rest;
+          const double rest = part.first / part.count, squares = part.second - part.first * rest;
+          part.first = static_cast<double>(own_about[c]) + rest;
           part.second = squares < 0 ? 0 : squares;
         }
         own[c].add<kMoments>(part);
       }
+      sum.assign(static_cast<std::size_t>(n), Part());
+      since = 0;
+    };
+    join();
+    const std::int64_t first = chunk * split.grain,
+                       last = std::min(split.rows, first + split.grain);
+    for (std::int64_t begin = first; begin < last; begin += block) {
+      const std::int64_t count = std::min(last - begin, block);
+      const Rows<T> values(x, rows, begin, count, copy);
+      if (kMoments && begin <= first + block) {
+        join();
+        for (std::int64_t c = 0; c < n; ++c) {
+          const T about = begin == first ? values.first[c] : static_cast<T>(own[c].first);
+          own_about[c] = std::isfinite(about) ? about : 0;
+        }
+      }
+      if (kMoments) {
+        math.moment_rows(values.first, values.stride, count, own_about, sums, products, n);
+      } else {
+        const Rows<T> grads(grad, grad_rows, begin, count, grad_copy);
+        math.product_rows(grads.first, grads.stride, values.first, values.stride, count, mean, sums,
+                          products, n);
+      }
+      for (std::int64_t c = 0; c < n; ++c) {
+        Part& part = sum[static_cast<std::size_t>(c)];
+        part.first += static_cast<double>(sums[c]);
+        part.second += static_cast<double>(products[c]);
+      }
+      since += count;
     }
+    join();
   });
 }
 

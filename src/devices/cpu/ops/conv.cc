@@ -6,14 +6,15 @@
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
 // share a tile. Groups of one channel each take no products: conv_channels.h. Where the processor
-// multiplies tiles of bf16, no patches are made: conv_tiles.h.
+// multiplies tiles of bf16, no patches are made: conv_amx.h.
 #include <memory>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/ops/conv_amx.h"
 #include "devices/cpu/ops/conv_channels.h"
 #include "devices/cpu/ops/conv_patches.h"
-#include "devices/cpu/ops/conv_tiles.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
@@ -25,8 +26,6 @@ namespace {
 constexpr std::int64_t kTileBytes = 192 * 1024;  // of a second-level cache
 constexpr std::int64_t kTilePositions = 64;      // least positions of a tile, where there are more
 constexpr std::int64_t kMaxPositions = 512;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // What a launch needs to know, whichever of the three ops it is of.
 struct State {
@@ -364,25 +363,25 @@ void launch_channels(const Launch& launch) {
 
 // ---- Tiles
 
-bool fits_tiles(const Signature& s) {
+bool fits_amx(const Signature& s) {
   if (s.output.dtype != DType::bf16) return false;
   const ConvProblem p = problem_of(s);
   return !p.is_pointwise() && ConvPlanes(p).fits();
 }
 
-Prepared prepare_tiles(const Signature& s) {
+Prepared prepare_amx(const Signature& s) {
   Prepared prepared = prepare_conv(s);
-  prepared.workspace_bytes += ConvTilesMemory(problem_of(s)).total();
+  prepared.workspace_bytes += ConvAmxMemory(problem_of(s)).total();
   return prepared;
 }
 
-void launch_tiles(const Launch& launch) {
+void launch_amx(const Launch& launch) {
   const auto& state = *static_cast<const State*>(launch.state);
   if (element_count(launch.signature->output.shape) == 0) return;
   TensorSpec dense[2];
   const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
-  conv_in_tiles(tile_gemm()->walk, state.problem, x, weight, bias_of<float>(launch),
-                output_of(launch), launch.workspace + state.copies[0] + state.copies[1]);
+  conv_by_amx(amx_gemm()->walk, state.problem, x, weight, bias_of<float>(launch), output_of(launch),
+              launch.workspace + state.copies[0] + state.copies[1]);
 }
 
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
@@ -400,12 +399,12 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
-    {.name = "tiles",
+    {.name = "amx",
      .op = &defs::conv_op,
-     .needs = [](const runtime::DeviceTraits&) { return tile_gemm() != nullptr; },
-     .accepts = fits_tiles,
-     .prepare = prepare_tiles,
-     .launch = launch_tiles},
+     .needs = [](const runtime::DeviceTraits&) { return amx_gemm() != nullptr; },
+     .accepts = fits_amx,
+     .prepare = prepare_amx,
+     .launch = launch_amx},
     {.name = "patches",
      .op = &defs::conv_op,
      .prepare = prepare_conv,

@@ -14,6 +14,10 @@ namespace hearth::cpu {
 template <class T>
 void load_plane(const ConvProblem& p, const ConvStrides& strides, const Operand& x,
                 std::int64_t offset, T* plane) {
+  if (strides.axis[2] == 1 && strides.axis[1] == p.input[2] &&
+      (p.input[0] == 1 || strides.axis[0] == p.input[1] * p.input[2])) {
+    return load_row(x.dtype(), x.at(offset), 1, p.inputs, plane);
+  }
   for (std::int64_t i = 0; i < p.input[0] * p.input[1]; ++i) {
     const std::int64_t at =
         offset + i / p.input[1] * strides.axis[0] + i % p.input[1] * strides.axis[1];
@@ -53,6 +57,95 @@ T dot(const T* x, const T* y, std::int64_t y_step, std::int64_t n) {
   return all;
 }
 
+// One channel of a result of stride 1 along the last axis: rows of the plane that a row of the
+// result meets are added all at once where the elements of the kernel all meet some, and element by
+// element, in the same order, at the edges.
+template <class T>
+class ChannelRows {
+ public:
+  explicit ChannelRows(const ConvProblem& p) : p_(p) {
+    const auto taps = static_cast<std::size_t>(p.taps);
+    rows_.resize(taps);
+    starts_.resize(taps);
+    factors_.resize(taps);
+    spans_.resize(taps);
+  }
+
+  void run(const T* plane, const T* weight, T start, T* out) {
+    was_whole_ = false;
+    for (std::int64_t row = 0; row < p_.result_of[0] * p_.result_of[1]; ++row) {
+      run_row(plane, weight, row / p_.result_of[1], row % p_.result_of[1], start,
+              out + row * p_.result_of[2]);
+    }
+  }
+
+ private:
+  struct Span {
+    std::int64_t begin, end;  // positions that meet an element of the row
+  };
+
+  void run_row(const T* plane, const T* weight, std::int64_t o0, std::int64_t o1, T start, T* out) {
+    const std::int64_t width = p_.result_of[2];
+    const std::int64_t z = o0 * p_.stride[0] - p_.before[0], y = o1 * p_.stride[1] - p_.before[1];
+    const bool whole = z >= 0 && z + (p_.taps_of[0] - 1) * p_.dilation[0] < p_.input[0] && y >= 0 &&
+                       y + (p_.taps_of[1] - 1) * p_.dilation[1] < p_.input[1];
+    if (whole && was_whole_ && o1 > 0) {
+      // All meet what they met a row before, a step further.
+      for (std::size_t i = 0; i < count_; ++i) rows_[i] += p_.stride[1] * p_.input[2];
+    } else {
+      find_rows(weight, z, y);
+    }
+    was_whole_ = whole;
+    const auto edge = [&](std::int64_t j) {
+      T sum = start;
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (j >= spans_[i].begin && j < spans_[i].end) sum += factors_[i] * plane[rows_[i] + j];
+      }
+      out[j] = sum;
+    };
+    for (std::int64_t j = 0; j < inside_.begin; ++j) edge(j);
+    for (std::int64_t j = inside_.end; j < width; ++j) edge(j);
+    if (inside_.begin < inside_.end) {
+      for (std::size_t i = 0; i < count_; ++i) starts_[i] = plane + rows_[i] + inside_.begin;
+      row_math<T>().weigh_rows(starts_.data(), factors_.data(), static_cast<std::int64_t>(count_),
+                               start, out + inside_.begin, inside_.end - inside_.begin);
+    }
+  }
+
+  // What the row of the result meets that begins with row (z, y) of the input.
+  void find_rows(const T* weight, std::int64_t z, std::int64_t y) {
+    const std::int64_t width = p_.result_of[2];
+    count_ = 0;
+    inside_ = {0, width};
+    for (std::int64_t tap = 0; tap < p_.taps_of[0] * p_.taps_of[1]; ++tap) {
+      const std::int64_t plane = z + tap / p_.taps_of[1] * p_.dilation[0];
+      const std::int64_t row = y + tap % p_.taps_of[1] * p_.dilation[1];
+      if (plane < 0 || plane >= p_.input[0] || row < 0 || row >= p_.input[1]) continue;
+      for (std::int64_t tap2 = 0; tap2 < p_.taps_of[2]; ++tap2) {
+        const std::int64_t column = tap2 * p_.dilation[2] - p_.before[2];
+        const Span span{std::clamp<std::int64_t>(-column, 0, width),
+                        std::clamp<std::int64_t>(p_.input[2] - column, 0, width)};
+        if (span.begin >= span.end) continue;
+        // Where the row would begin: it is read within the span only.
+        rows_[count_] = (plane * p_.input[1] + row) * p_.input[2] + column;
+        factors_[count_] = weight[tap * p_.taps_of[2] + tap2];
+        spans_[count_++] = span;
+        inside_ = {std::max(inside_.begin, span.begin), std::min(inside_.end, span.end)};
+      }
+    }
+    inside_.end = std::max(inside_.begin, inside_.end);
+  }
+
+  const ConvProblem& p_;
+  std::vector<std::int64_t> rows_;
+  std::vector<const T*> starts_;
+  std::vector<T> factors_;
+  std::vector<Span> spans_;
+  std::size_t count_ = 0;
+  Span inside_{};  // positions for which all elements of the kernel meet one
+  bool was_whole_ = false;
+};
+
 // weight [groups * out, taps], dense in compute precision; bias empty or [groups * out].
 template <class T>
 void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>& weight,
@@ -62,13 +155,19 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
     T* const plane = scratch<T>(0, p.inputs);
     T* const sums = scratch<T>(1, p.positions);
+    ChannelRows<T> channel_rows(p);
     for (std::int64_t image = begin; image < end; ++image) {
       const std::int64_t g = image % p.groups;
       load_plane(p, strides, x, image / p.groups * strides.batch + g * strides.channel, plane);
       for (std::int64_t o = g * p.out; o < (g + 1) * p.out; ++o) {
         const auto channel = static_cast<std::size_t>(o);
-        std::fill(sums, sums + p.positions, bias.empty() ? T(0) : bias[channel]);
-        for (std::int64_t tap = 0; tap < p.taps; ++tap) {
+        const T start = bias.empty() ? T(0) : bias[channel];
+        if (p.stride[2] == 1) {
+          channel_rows.run(plane, weight.data() + o * p.taps, start, sums);
+        } else {
+          std::fill(sums, sums + p.positions, start);
+        }
+        for (std::int64_t tap = 0; tap < p.taps && p.stride[2] != 1; ++tap) {
           const T factor = weight[static_cast<std::size_t>(o * p.taps + tap)];
           for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
             if (run.begin == run.end) return;

@@ -1,4 +1,4 @@
-// count_numbers: parts of the elements are counted apart, and their counts added. places_where:
+// bincount: parts of the elements are counted apart, and their counts added. nonzero_static:
 // parts count theirs, then write their places behind those of the parts before.
 #include <algorithm>
 #include <cstdint>
@@ -122,11 +122,11 @@ void launch_places(const Launch& launch) {
 
 constexpr Implementation kImplementations[] = {
     {.name = "parts",
-     .op = &defs::count_numbers_op,
+     .op = &defs::bincount_op,
      .prepare = prepare_counting,
      .launch = launch_counting},
     {.name = "parts",
-     .op = &defs::places_where_op,
+     .op = &defs::nonzero_static_op,
      .prepare = prepare_places,
      .launch = launch_places},
 };

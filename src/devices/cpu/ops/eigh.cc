@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/householder.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -59,7 +60,7 @@ void gather_reflections(const T* vectors, const T* tau, std::int64_t n, T* z, T*
     T* const rows = z + (j + 1) * n + j + 1;
     // By columns of blocks, so that they may run at once.
     constexpr std::int64_t kWidth = 128;
-    for_chunks((rest + kWidth - 1) / kWidth, 2 * rest * kWidth,
+    for_chunks(ceil_div(rest, kWidth), 2 * rest * kWidth,
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t begin = first * kWidth, end = std::min(rest, last * kWidth);
                  T* const sums = room + begin;
@@ -84,7 +85,7 @@ template <class T>
 void turn_rows(T* z, std::int64_t n, const std::vector<Turn>& turns) {
   constexpr std::int64_t kWidth = 256;
   const auto cost = 6 * kWidth * static_cast<std::int64_t>(turns.size());
-  for_chunks((n + kWidth - 1) / kWidth, cost, [&](std::int64_t first, std::int64_t last) {
+  for_chunks(ceil_div(n, kWidth), cost, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t at = first * kWidth; at < std::min(n, last * kWidth); at += kWidth) {
       const std::int64_t width = std::min(kWidth, n - at);
       for (const Turn& turn : turns) {

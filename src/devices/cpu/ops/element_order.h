@@ -1,8 +1,7 @@
-// Unsigned keys in whose order elements are: NaN is the largest, and zeros have one.
+// The order of elements by unsigned keys, as element_key() makes them, and elements from keys.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "devices/cpu/rows/row_keys.h"
 #include "hearth/dtype.h"
@@ -12,7 +11,7 @@ namespace hearth::cpu {
 // The order of elements of U's size, by their bits.
 template <class U, Form kForm>
 struct Order {
-  static constexpr U kSign = static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1));
+  static constexpr U kSign = kKeySign<U>;
 
   Order(DType dtype, bool descending)
       : flip(static_cast<U>(descending ? ~U{0} : U{0})),
@@ -23,19 +22,7 @@ struct Order {
     if (is_int(dtype) && info(dtype).is_signed) flip ^= kSign;
   }
 
-  U key(U bits) const {
-    if constexpr (kForm == Form::truth) {
-      return static_cast<U>((bits != 0 ? 1 : 0) ^ flip);
-    } else if constexpr (kForm == Form::floating) {
-      const U magnitude = bits & static_cast<U>(~kSign);
-      U key = bits ^ static_cast<U>((bits & kSign) != 0 ? ~U{0} : kSign);
-      key = magnitude == 0 ? kSign : key;
-      key = magnitude > infinity ? static_cast<U>(~U{0}) : key;
-      return key ^ flip;
-    } else {
-      return bits ^ flip;
-    }
-  }
+  U key(U bits) const { return element_key<U, kForm>(bits, flip, infinity); }
   U bits(U key) const {
     key ^= flip;
     if constexpr (kForm == Form::floating) {

@@ -1,5 +1,6 @@
 // Discrete Fourier transforms along an axis. Those of real lines of even length are done by one of
 // half the length: even elements are its real part and odd ones its imaginary part.
+#include <algorithm>
 #include <utility>
 
 #include "devices/cpu/ops/fft_plan.h"
@@ -10,8 +11,10 @@ namespace hearth::cpu {
 namespace {
 
 // Lines that are transformed at once, side by side, and elements of all of them.
-constexpr std::int64_t kLanes = 8;
+constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kLaneElements = 1 << 16;
+// Lines at least as long go alone where they lie in one piece.
+constexpr std::int64_t kLongLine = 64;
 
 // The lines of an operand along an axis.
 template <class T>
@@ -43,30 +46,39 @@ class FftLines {
 // What is transformed: n elements of a line are `half` complex ones, n where there is no trick.
 template <class T>
 struct FftState {
-  FftState(std::int64_t length, bool real)
-      : n(length), halved(real && n % 2 == 0), plan(halved ? n / 2 : n) {
+  FftState(std::int64_t length, bool real, bool alone)
+      : n(length),
+        halved(real && n % 2 == 0),
+        plan(halved ? n / 2 : n, alone && (halved ? n / 2 : n) >= kLongLine) {
     if (!halved) return;
     for (std::int64_t k = 0; k <= n / 2; ++k) {
-      const Turning turn = root_of_unity(k, n);
-      turns_re.push_back(static_cast<T>(turn.re));
-      turns_im.push_back(static_cast<T>(turn.im));
+      const RootOfUnity root = root_of_unity(k, n);
+      roots_re.push_back(static_cast<T>(root.re));
+      roots_im.push_back(static_cast<T>(root.im));
     }
   }
+  ComplexRow<const T> roots() const { return {roots_re.data(), roots_im.data()}; }
   std::int64_t n;
   bool halved;
   FftPlan<T> plan;
-  std::vector<T> turns_re, turns_im;  // e^(-2 pi i k / n)
+  std::vector<T> roots_re, roots_im;  // e^(-2 pi i k / n)
 };
 
 // Lines side by side: element i of lane l is at i * lanes + l.
 template <class T>
 struct FftBlock {
-  T *re, *im, *room_re, *room_im;
+  ComplexRow<T> from, to, room;
   std::int64_t first, lanes;
 };
 
 template <class T>
+ComplexRow<const T> read_only(ComplexRow<T> x) {
+  return {x.re, x.im};
+}
+
+template <class T>
 std::int64_t lanes_of(const FftState<T>& state) {
+  if (state.plan.alone()) return 1;
   const std::int64_t n = std::max<std::int64_t>(state.plan.length(), 1);
   return std::clamp<std::int64_t>(kLaneElements / n, 1, kLanes);
 }
@@ -78,11 +90,14 @@ void for_blocks(const FftState<T>& state, std::int64_t count, Body body) {
   const std::int64_t most = lanes_of(state), blocks = (count + most - 1) / most;
   const std::int64_t n = state.plan.length();
   for_chunks(blocks, most * n * kCost, [&](std::int64_t begin, std::int64_t end) {
-    T* const memory = scratch<T>(0, 4 * n * most);
+    T* const memory = scratch<T>(0, 6 * n * most);
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t lanes = std::min(most, count - i * most);
-      body(FftBlock<T>{memory, memory + n * lanes, memory + 2 * n * lanes, memory + 3 * n * lanes,
-                       i * most, lanes});
+      const std::int64_t lanes = std::min(most, count - i * most), size = n * lanes;
+      body(FftBlock<T>{{memory, memory + size},
+                       {memory + 2 * size, memory + 3 * size},
+                       {memory + 4 * size, memory + 5 * size},
+                       i * most,
+                       lanes});
     }
   });
 }
@@ -107,6 +122,25 @@ void scatter(const T* from, const FftBlock<T>& block, std::int64_t start, std::i
   }
 }
 
+// A block's line where it lies, if it is alone and in one piece, else a copy in `room`.
+template <class T>
+const T* gathered(const FftLines<T>& lines, const FftBlock<T>& block, std::int64_t n, T* room) {
+  if (block.lanes == 1 && lines.step() == 1) return lines.line(block.first);
+  gather(lines, block, 0, 1, n, room);
+  return room;
+}
+// Where a block's results are to be put: into their line, or into `room`, for finish().
+template <class T>
+T* place_of(const FftLines<T>& lines, const FftBlock<T>& block, T* room) {
+  const bool direct = block.lanes == 1 && lines.step() == 1 && !lines.absent();
+  return direct ? lines.line(block.first) : room;
+}
+template <class T>
+void finish(const T* result, const T* room, const FftBlock<T>& block, std::int64_t n,
+            const FftLines<T>& lines) {
+  if (result == room) scatter(room, block, 0, 1, n, lines);
+}
+
 template <class T>
 void run_fft(const Launch& launch) {
   ParamReader statics = statics_of(launch);
@@ -116,16 +150,39 @@ void run_fft(const Launch& launch) {
   const FftLines<T> out_re(output_of(launch), axis), out_im(output_of(launch, 1), axis);
   const auto& state = *static_cast<const FftState<T>*>(launch.state);
   for_blocks(state, re.count(), [&](FftBlock<T> block) {
-    gather(re, block, 0, 1, state.n, block.re);
-    gather(im, block, 0, 1, state.n, block.im);
+    const ComplexRow<const T> x = {gathered(re, block, state.n, block.from.re),
+                                   gathered(im, block, state.n, block.from.im)};
+    const ComplexRow<T> y = {place_of(out_re, block, block.to.re),
+                             place_of(out_im, block, block.to.im)};
     if (inverse) {
-      state.plan.run(block.im, block.re, block.room_im, block.room_re, block.lanes);
+      state.plan.run({x.im, x.re}, {y.im, y.re}, block.room, block.lanes);
     } else {
-      state.plan.run(block.re, block.im, block.room_re, block.room_im, block.lanes);
+      state.plan.run(x, y, block.room, block.lanes);
     }
-    scatter(block.re, block, 0, 1, state.n, out_re);
-    scatter(block.im, block, 0, 1, state.n, out_im);
+    finish(y.re, block.to.re, block, state.n, out_re);
+    finish(y.im, block.to.im, block, state.n, out_im);
   });
+}
+
+// RowFourier::bins() of lines side by side.
+template <class T>
+void bins_of_lanes(ComplexRow<const T> from, const FftState<T>& state, std::int64_t lanes,
+                   ComplexRow<T> to) {
+  const std::int64_t half = state.plan.length();
+  for (std::int64_t k = 0; k <= half; ++k) {
+    const T c = state.roots_re[static_cast<std::size_t>(k)];
+    const T s = state.roots_im[static_cast<std::size_t>(k)];
+    const std::int64_t a = k % half * lanes, b = (half - k) % half * lanes;
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const T even_re = (from.re[a + l] + from.re[b + l]) / 2;
+      const T even_im = (from.im[a + l] - from.im[b + l]) / 2;
+      const T odd_re = (from.im[a + l] + from.im[b + l]) / 2;
+      const T odd_im = (from.re[b + l] - from.re[a + l]) / 2;
+      to.re[k * lanes + l] = even_re + (odd_re * c - odd_im * s);
+      const bool is_real = k == 0 || k == half;
+      to.im[k * lanes + l] = is_real ? T(0) : even_im + (odd_re * s + odd_im * c);
+    }
+  }
 }
 
 template <class T>
@@ -138,35 +195,52 @@ void run_rfft(const Launch& launch) {
   for_blocks(state, x.count(), [&](FftBlock<T> block) {
     const std::int64_t lanes = block.lanes;
     if (!state.halved) {
-      gather(x, block, 0, 1, state.n, block.re);
-      std::fill_n(block.im, state.n * lanes, T(0));
-      state.plan.run(block.re, block.im, block.room_re, block.room_im, lanes);
-      scatter(block.re, block, 0, 1, bins, out_re);
-      scatter(block.im, block, 0, 1, bins, out_im);
+      std::fill_n(block.from.im, state.n * lanes, T(0));
+      const T* const re = gathered(x, block, state.n, block.from.re);
+      state.plan.run({re, block.from.im}, block.to, block.room, lanes);
+      scatter(block.to.re, block, 0, 1, bins, out_re);
+      scatter(block.to.im, block, 0, 1, bins, out_im);
       return;
     }
-    gather(x, block, 0, 2, half, block.re);
-    gather(x, block, 1, 2, half, block.im);
-    state.plan.run(block.re, block.im, block.room_re, block.room_im, lanes);
-    T* const re = scratch<T>(1, 2 * bins * lanes);
-    T* const im = re + bins * lanes;
-    for (std::int64_t k = 0; k < bins; ++k) {
-      const T c = state.turns_re[static_cast<std::size_t>(k)];
-      const T s = state.turns_im[static_cast<std::size_t>(k)];
-      const std::int64_t a = k % half * lanes, b = (half - k) % half * lanes;
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        const T even_re = (block.re[a + l] + block.re[b + l]) / 2;
-        const T even_im = (block.im[a + l] - block.im[b + l]) / 2;
-        const T odd_re = (block.im[a + l] + block.im[b + l]) / 2;
-        const T odd_im = (block.re[b + l] - block.re[a + l]) / 2;
-        re[k * lanes + l] = even_re + (odd_re * c - odd_im * s);
-        const bool is_real = k == 0 || k == half;
-        im[k * lanes + l] = is_real ? T(0) : even_im + (odd_re * s + odd_im * c);
-      }
+    if (lanes == 1 && x.step() == 1) {
+      row_fourier<T>().split(x.line(block.first), half, block.from);
+    } else {
+      gather(x, block, 0, 2, half, block.from.re);
+      gather(x, block, 1, 2, half, block.from.im);
     }
-    scatter(re, block, 0, 1, bins, out_re);
-    scatter(im, block, 0, 1, bins, out_im);
+    state.plan.run(read_only(block.from), block.to, block.room, lanes);
+    T* const room = scratch<T>(1, 2 * bins * lanes);
+    T* const room_im = room + bins * lanes;
+    const ComplexRow<T> y = {place_of(out_re, block, room), place_of(out_im, block, room_im)};
+    if (lanes == 1) {
+      row_fourier<T>().bins(read_only(block.to), half, state.roots(), y);
+    } else {
+      bins_of_lanes(read_only(block.to), state, lanes, y);
+    }
+    finish(y.re, room, block, bins, out_re);
+    finish(y.im, room_im, block, bins, out_im);
   });
+}
+
+// RowFourier::from_bins() of lines side by side.
+template <class T>
+void from_bins_of_lanes(ComplexRow<const T> from, const FftState<T>& state, std::int64_t lanes,
+                        ComplexRow<T> to) {
+  const std::int64_t half = state.plan.length();
+  for (std::int64_t k = 0; k < half; ++k) {
+    const T c = state.roots_re[static_cast<std::size_t>(k)];
+    const T s = -state.roots_im[static_cast<std::size_t>(k)];
+    const std::int64_t a = k * lanes, b = (half - k) * lanes;
+    const bool is_real = k == 0;
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const T near = is_real ? T(0) : from.im[a + l], far = is_real ? T(0) : from.im[b + l];
+      const T even_re = from.re[a + l] + from.re[b + l], even_im = near - far;
+      const T far_re = from.re[a + l] - from.re[b + l], far_im = near + far;
+      const T odd_re = far_re * c - far_im * s, odd_im = far_re * s + far_im * c;
+      to.re[a + l] = even_re - odd_im;
+      to.im[a + l] = even_im + odd_re;
+    }
+  }
 }
 
 template <class T>
@@ -178,40 +252,35 @@ void run_irfft(const Launch& launch) {
   const std::int64_t half = state.plan.length(), bins = re.length();
   for_blocks(state, re.count(), [&](FftBlock<T> block) {
     const std::int64_t lanes = block.lanes;
-    T* const x = scratch<T>(1, 2 * bins * lanes);
-    T* const y = x + bins * lanes;
-    gather(re, block, 0, 1, bins, x);
-    gather(im, block, 0, 1, bins, y);
-    // Elements that a real line cannot have are left out.
-    std::fill_n(y, lanes, T(0));
-    if (state.n % 2 == 0) std::fill_n(y + (bins - 1) * lanes, lanes, T(0));
+    T* const room = scratch<T>(1, 2 * bins * lanes);
+    const ComplexRow<const T> x = {gathered(re, block, bins, room),
+                                   gathered(im, block, bins, room + bins * lanes)};
+    const ComplexRow<const T> from = {block.from.im, block.from.re};  // the other direction
+    const ComplexRow<T> to = {block.to.im, block.to.re};
     if (!state.halved) {
       for (std::int64_t k = 0; k < state.n; ++k) {
-        const bool mirrored = k >= bins;
-        const std::int64_t from = (mirrored ? state.n - k : k) * lanes;
+        const bool mirrored = k >= bins, is_real = k == 0;
+        const std::int64_t at = (mirrored ? state.n - k : k) * lanes;
         for (std::int64_t l = 0; l < lanes; ++l) {
-          block.re[k * lanes + l] = x[from + l];
-          block.im[k * lanes + l] = mirrored ? -y[from + l] : y[from + l];
+          block.from.re[k * lanes + l] = x.re[at + l];
+          const T y = mirrored ? -x.im[at + l] : x.im[at + l];
+          block.from.im[k * lanes + l] = is_real ? T(0) : y;
         }
       }
-      state.plan.run(block.im, block.re, block.room_im, block.room_re, lanes);
-      return scatter(block.re, block, 0, 1, state.n, out);
+      state.plan.run(from, to, block.room, lanes);
+      return scatter(block.to.re, block, 0, 1, state.n, out);
     }
-    for (std::int64_t k = 0; k < half; ++k) {
-      const T c = state.turns_re[static_cast<std::size_t>(k)];
-      const T s = -state.turns_im[static_cast<std::size_t>(k)];
-      const std::int64_t a = k * lanes, b = (half - k) * lanes;
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        const T even_re = x[a + l] + x[b + l], even_im = y[a + l] - y[b + l];
-        const T far_re = x[a + l] - x[b + l], far_im = y[a + l] + y[b + l];
-        const T odd_re = far_re * c - far_im * s, odd_im = far_re * s + far_im * c;
-        block.re[a + l] = even_re - odd_im;
-        block.im[a + l] = even_im + odd_re;
-      }
+    if (lanes == 1) {
+      row_fourier<T>().from_bins(x, half, state.roots(), block.from);
+    } else {
+      from_bins_of_lanes(x, state, lanes, block.from);
     }
-    state.plan.run(block.im, block.re, block.room_im, block.room_re, lanes);
-    scatter(block.re, block, 0, 2, half, out);
-    scatter(block.im, block, 1, 2, half, out);
+    state.plan.run(from, to, block.room, lanes);
+    if (lanes == 1 && out.step() == 1) {
+      return row_fourier<T>().interleave(read_only(block.to), half, out.line(block.first));
+    }
+    scatter(block.to.re, block, 0, 2, half, out);
+    scatter(block.to.im, block, 1, 2, half, out);
   });
 }
 
@@ -225,8 +294,10 @@ Prepared prepare(const Signature& signature) {
   const std::int64_t n = line.shape[axis];
   Prepared prepared;
   if (n == 0) return prepared;
+  const bool alone = std::all_of(signature.inputs.begin(), signature.inputs.end(),
+                                 [&](const TensorSpec& each) { return each.strides[axis] == 1; });
   with_compute_type(signature.inputs[0].dtype, [&]<class T>() {
-    prepared.state = std::make_shared<const FftState<T>>(n, transform != Transform::complex);
+    prepared.state = std::make_shared<const FftState<T>>(n, transform != Transform::complex, alone);
   });
   return prepared;
 }

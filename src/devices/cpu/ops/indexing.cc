@@ -1,6 +1,7 @@
 // cat, slice_assign, gather and scatter_add, for every dtype by element size; bound by memory.
 //
 // An index outside its axis reads as zero and is not written.
+#include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -32,7 +33,7 @@ void copy_elements(const Shape& shape, const E* from, const Strides& from_stride
   }
   const std::int64_t from_step = from_strides[last], to_step = to_strides[last];
   const OffsetMap from_rows(shape, from_strides, 0, inner), to_rows(shape, to_strides, 0, inner);
-  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  const std::int64_t pieces = ceil_div(n, kPiece);
   for_chunks(
       from_rows.count() * pieces, std::min(n, kPiece), [&](std::int64_t first, std::int64_t end) {
         for (std::int64_t task = first; task < end; ++task) {
@@ -97,7 +98,7 @@ void launch_gather(const Launch& launch) {
   rest[axis] = 0;
   const OffsetMap input_rows(shape, rest, 0, last), index_rows(shape, indices.strides(), 0, last);
   const std::int64_t extent = input.shape()[axis], step = input.stride(axis), n = shape[last];
-  const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+  const std::int64_t pieces = ceil_div(n, kPiece);
   with_storage_type(input.dtype(), [&]<class E>() {
     for_chunks(input_rows.count() * pieces, 4 * std::min(n, kPiece),
                [&](std::int64_t first, std::int64_t end) {
@@ -211,7 +212,7 @@ void scatter_add(const Launch& launch) {
   const std::int64_t inner = index_inner.count();
   const std::int64_t width =
       std::min(inner, std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, extent), 1, 4096));
-  const std::int64_t blocks = (inner + width - 1) / width;
+  const std::int64_t blocks = ceil_div(inner, width);
   E* const out = reinterpret_cast<E*>(output.data);
   const auto* from = reinterpret_cast<const E*>(values.data);
   for_chunks(

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/integer_math.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -86,8 +87,8 @@ Chunks chunks_of(const Shape& shape) {
   const std::int64_t rows = n == 0 ? 0 : element_count(shape) / n;
   if (rows == 0) return {1, 0};
   std::int64_t grain = std::max<std::int64_t>(1, kChunkElements / n);
-  grain = std::max(grain, (rows + kMaxChunks - 1) / kMaxChunks);
-  return {grain, (rows + grain - 1) / grain};
+  grain = std::max(grain, ceil_div(rows, kMaxChunks));
+  return {grain, ceil_div(rows, grain)};
 }
 
 template <bool kCentered>

@@ -1,5 +1,7 @@
 // searchsorted: a binary search for each value, in the row that belongs to it. Values that ascend
-// are found from the place of the one before.
+// are found from the place of the one before; others some at a time, whose steps do not wait for
+// each other.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -23,6 +25,31 @@ bool is_before(T a, T b) {
 
 // How far the last of the steps from a known place is.
 constexpr std::int64_t kNear = 8;
+
+// Values that are searched at a time.
+constexpr int kTogether = 8;
+
+// The places of kTogether values, none of which is NaN, in a row of `n` > 0 elements.
+template <bool kRight, class V, class E>
+void search_together(const E* row, std::int64_t step, std::int64_t n, const V* values,
+                     std::int64_t* places) {
+  const auto is_behind = [=](std::int64_t i, V value) {
+    const V element = static_cast<V>(row[i * step]);
+    return kRight ? element <= value : element < value;
+  };
+  std::int64_t first[kTogether] = {};
+  std::int64_t length = n;
+  while (length > 1) {
+    const std::int64_t lower = length / 2;
+    for (int k = 0; k < kTogether; ++k) {
+      first[k] += is_behind(first[k] + lower - 1, values[k]) ? lower : 0;
+    }
+    length -= lower;
+  }
+  for (int k = 0; k < kTogether; ++k) {
+    places[k] = first[k] + (is_behind(first[k], values[k]) ? 1 : 0);
+  }
+}
 
 // Steps of a search over `n` elements.
 std::int64_t steps_of(std::int64_t n) {
@@ -79,9 +106,31 @@ void search(const Launch& launch) {
       const E* const row = reinterpret_cast<const E*>(sorted.data) + sorted_rows.at(at);
       const E* const value = reinterpret_cast<const E*>(values.data) + value_rows.at(at);
       std::int64_t place = 0;
-      for (; i < stop; ++i) {
-        place = count_before(row, static_cast<V>(value[(i - at * m) * value_step]), place);
-        out[i] = static_cast<I>(place);
+      V some[kTogether];
+      while (i < stop) {
+        const auto count = static_cast<int>(std::min<std::int64_t>(kTogether, stop - i));
+        bool ascends = true, is_number = true;
+        for (int k = 0; k < count; ++k) {
+          some[k] = static_cast<V>(value[(i + k - at * m) * value_step]);
+          ascends &= k == 0 || !(some[k] < some[k - 1]);
+          is_number &= some[k] == some[k];
+        }
+        if (count == kTogether && !ascends && is_number && n > 0) {
+          std::int64_t places[kTogether];
+          if (right) {
+            search_together<true>(row, step, n, some, places);
+          } else {
+            search_together<false>(row, step, n, some, places);
+          }
+          for (int k = 0; k < kTogether; ++k) out[i + k] = static_cast<I>(places[k]);
+          place = places[kTogether - 1];
+        } else {
+          for (int k = 0; k < count; ++k) {
+            place = count_before(row, some[k], place);
+            out[i + k] = static_cast<I>(place);
+          }
+        }
+        i += count;
       }
     }
   });

@@ -1,4 +1,4 @@
-// topk_rows: elements become keys whose least are wanted, in order.
+// topk: elements become keys whose least are wanted, in order.
 //
 // Groups of elements that are far from each other have a least key each; at least k keys are not
 // above the k-th least of these, and few more are where the order of elements says nothing of their
@@ -197,7 +197,7 @@ void launch_topk(const Launch& launch) {
 
 constexpr Implementation kImplementations[] = {
     {.name = "threshold",
-     .op = &defs::topk_rows_op,
+     .op = &defs::topk_op,
      .accepts = accepts_topk,
      .prepare = prepare_topk,
      .launch = launch_topk,

@@ -57,6 +57,56 @@ struct MinFold {
   }
 };
 
+// The largest or least of floats by the processor's own instruction, which does not keep a NaN;
+// `sums` are as before where there may be one, or two infinities that cancel.
+template <class F, class L>
+constexpr bool kIsExtreme =
+    std::is_floating_point_v<L> && (std::is_same_v<F, MaxFold> || std::is_same_v<F, MinFold>);
+
+template <class F, class L, int kCount>
+HWY_INLINE bool fold_extremes(Vec<L> (&sums)[kCount], const L* values, std::int64_t n) {
+  constexpr std::int64_t kWidth = kLanes<L>;
+  const Tag<L> d;
+  hn::Vec<Tag<L>> best[kCount];
+  auto bad = hn::IsNaN(sums[0].raw);
+  HEARTH_UNROLL
+  for (int v = 0; v < kCount; ++v) {
+    best[v] = sums[v].raw;
+    bad = hn::Or(bad, hn::IsNaN(best[v]));
+  }
+  for (std::int64_t at = 0; at < n; at += kFoldLanes) {
+    HEARTH_UNROLL
+    for (int v = 0; v + 1 < kCount; v += 2) {
+      const auto x = hn::LoadU(d, values + at + v * kWidth);
+      const auto y = hn::LoadU(d, values + at + (v + 1) * kWidth);
+      bad = hn::Or(bad, hn::IsNaN(hn::Add(x, y)));
+      best[v] = std::is_same_v<F, MaxFold> ? hn::Max(best[v], x) : hn::Min(best[v], x);
+      best[v + 1] = std::is_same_v<F, MaxFold> ? hn::Max(best[v + 1], y) : hn::Min(best[v + 1], y);
+    }
+  }
+  if (!hn::AllFalse(d, bad)) return false;
+  HEARTH_UNROLL
+  for (int v = 0; v < kCount; ++v) sums[v].raw = best[v];
+  return true;
+}
+
+template <class F, class L>
+void fold_lanes(std::byte* lanes_at) {
+  constexpr std::int64_t kWidth = kLanes<L>;
+  const Tag<L> d;
+  L* lanes = reinterpret_cast<L*>(lanes_at);
+  std::int64_t half = kFoldLanes / 2;
+  for (; half >= kWidth; half /= 2) {
+    for (std::int64_t i = 0; i < half; i += kWidth) {
+      const Vec<L> low(hn::LoadU(d, lanes + i)), high(hn::LoadU(d, lanes + half + i));
+      hn::StoreU(F::apply(low, high).raw, d, lanes + i);
+    }
+  }
+  for (; half >= 1; half /= 2) {
+    for (std::int64_t i = 0; i < half; ++i) lanes[i] = F::apply(lanes[i], lanes[half + i]);
+  }
+}
+
 template <class F, class L>
 void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
   constexpr std::int64_t kWidth = kLanes<L>;
@@ -71,7 +121,11 @@ void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
     Vec<L> sums[kAtOnce];
     HEARTH_UNROLL
     for (int v = 0; v < kAtOnce; ++v) sums[v] = hn::LoadU(d, lanes + part + v * kWidth);
-    for (std::int64_t at = part; at < whole; at += kFoldLanes) {
+    bool done = false;
+    if constexpr (kIsExtreme<F, L> && kAtOnce % 2 == 0) {
+      done = fold_extremes<F, L, kAtOnce>(sums, values + part, whole);
+    }
+    for (std::int64_t at = part; at < whole && !done; at += kFoldLanes) {
       HEARTH_UNROLL
       for (int v = 0; v < kAtOnce; ++v) {
         sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + at + v * kWidth)));
@@ -150,7 +204,7 @@ void fold_segments(std::byte* results_at, const std::byte* values_at, std::int64
 template <class F, class L>
 void set_fold(TileTable& table, Combine combine, ComputeClass type) {
   table.fold[static_cast<int>(combine)][static_cast<int>(type)] = {
-      fold_row<F, L>, fold_columns<F, L>, fold_segments<F, L>};
+      fold_row<F, L>, fold_lanes<F, L>, fold_columns<F, L>, fold_segments<F, L>};
 }
 template <class L>
 void set_folds(TileTable& table, ComputeClass type) {

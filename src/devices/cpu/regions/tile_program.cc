@@ -259,7 +259,23 @@ class Compiler {
     return emit_to_tile(table_.narrow[static_cast<std::size_t>(dtype)], x.type, x);
   }
 
-  Value converted(Value x, DType from, DType to) {
+  // Whether nothing reads result `i` but stores in its own dtype, which round as they convert.
+  bool only_stored(std::size_t i) const {
+    const int result = region_.first_result() + static_cast<int>(i);
+    for (const RegionInstruction& each : region_.instructions) {
+      for (const int arg : each.args) {
+        if (arg == result) return false;
+      }
+    }
+    if (region_.reduction.op != nullptr && region_.reduction.value == result) return false;
+    for (const RegionOutput& output : region_.outputs) {
+      if (output.value == result && output.dtype != region_.value_dtype(result)) return false;
+    }
+    return true;
+  }
+
+  // `stored`: what it is converted to is stored, and not read as a tile.
+  Value converted(Value x, DType from, DType to, bool stored = false) {
     const ComputeClass target = compute_class(to);
     const int source = static_cast<int>(x.type);
     if (from == to) return x;
@@ -278,6 +294,7 @@ class Compiler {
       x = emit_to_tile(function, target, x);
     }
     const bool widens = is_bool(from) || (is_int(from) && is_int(to) && holds(to, from));
+    if (is_half(to) && stored) return x;
     if (is_half(to) || (is_narrow_int(to) && !widens)) {
       if (x.single) x = filled(x);
       const auto i = static_cast<std::size_t>(to);
@@ -295,7 +312,7 @@ class Compiler {
       const DType from = region_.value_dtype(arg);
       Value x = value(arg);
       if (how.rounds_source) x = rounded(x, from);
-      return converted(x, from, instruction.dtype);
+      return converted(x, from, instruction.dtype, is_half(instruction.dtype) && only_stored(i));
     }
     TileOp op = ops_[i];
     if (op == TileOp::count) {
@@ -359,7 +376,7 @@ class Compiler {
     emit(forms[form], code(target), code(x[0]), count > 1 ? code(x[1]) : -1,
          count > 2 ? code(x[2]) : -1, count > 3 ? code(x[3]) : -1);
     draft_.program.cost += cost_of(op) * static_cast<double>(size_of(type)) / 4;
-    if (how.narrows) {
+    if (how.narrows && !(is_half(instruction.dtype) && only_stored(i))) {
       target =
           emit_to_tile(table_.narrow[static_cast<std::size_t>(instruction.dtype)], type, target);
     }

@@ -128,18 +128,29 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
       launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t result = task / plan.chunks;
-      const std::int64_t chunk = task % plan.chunks;
+    Lanes identity;
+    fill_values(identity.bytes, kFoldLanes, plan);
+    const auto bytes = static_cast<std::size_t>(kFoldLanes * size);
+    std::int64_t result = begin / plan.chunks, chunk = begin % plan.chunks;
+    for (std::int64_t task = begin; task < end; ++task, ++chunk) {
+      if (chunk == plan.chunks) {
+        chunk = 0;
+        ++result;
+      }
       const std::int64_t first = chunk * plan.chunk;
       const std::int64_t last = std::min(tiles, first + plan.chunk);
       Lanes lanes;
       Lanes block;
-      fill_values(lanes.bytes, kFoldLanes, plan);
+      std::memcpy(lanes.bytes, identity.bytes, bytes);
       bool blocked = false;
       std::int64_t since = 0;
-      walk.seek(result * plan.reduced_rows + first / tiles_per_line);
-      std::int64_t column = first % tiles_per_line * program.tile;
+      std::int64_t column = 0;
+      if (task == begin || plan.chunks > 1) {
+        walk.seek(result * plan.reduced_rows + first / tiles_per_line);
+        column = first % tiles_per_line * program.tile;
+      } else {
+        walk.next_row();
+      }
       for (std::int64_t tile = first; tile < last; ++tile) {
         walk.to_column(column);
         const std::int64_t n = std::min(program.tile, program.length - column);
@@ -147,9 +158,9 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
         fold.row(lanes.bytes, walk.result(), n);
         since += n;
         if (since >= kBlock * kFoldLanes) {
-          if (!blocked) fill_values(block.bytes, kFoldLanes, plan);
+          if (!blocked) std::memcpy(block.bytes, identity.bytes, bytes);
           fold.columns(block.bytes, lanes.bytes, kFoldLanes, 1, 0);
-          fill_values(lanes.bytes, kFoldLanes, plan);
+          std::memcpy(lanes.bytes, identity.bytes, bytes);
           blocked = true;
           since = 0;
         }
@@ -160,9 +171,7 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
         }
       }
       if (blocked) fold.columns(lanes.bytes, block.bytes, kFoldLanes, 1, 0);
-      for (std::int64_t half = kFoldLanes / 2; half >= 1; half /= 2) {
-        fold.columns(lanes.bytes, lanes.bytes + half * size, half, 1, 0);
-      }
+      fold.lanes(lanes.bytes);
       if (plan.chunks == 1) {
         store_values(plan, result_at(plan, base, result), lanes.bytes, 1, 1);
       } else {

@@ -62,6 +62,8 @@ inline constexpr std::int64_t kFoldLanes = 64;
 struct FoldFunctions {
   // lanes[i % kFoldLanes] combined with values[i], for i < n.
   void (*row)(std::byte* lanes, const std::byte* values, std::int64_t n);
+  // lanes[0] = all of lanes, halves with halves.
+  void (*lanes)(std::byte* lanes);
   // into[i] combined with values[i + r * stride] for i < n, r < rows in order; stride in elements.
   void (*columns)(std::byte* into, const std::byte* values, std::int64_t n, std::int64_t rows,
                   std::int64_t stride);

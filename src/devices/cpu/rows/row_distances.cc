@@ -2,6 +2,7 @@
 #include "devices/cpu/rows/row_distances.h"
 
 #include <algorithm>
+#include <cmath>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "devices/cpu/rows/row_distances.cc"
@@ -78,9 +79,36 @@ void join_sums(DistanceSum sum, const T* const* rows, const T* panel, std::int64
 }
 
 template <class T>
+bool from_products(T square, const T* squares, T near, std::int64_t n, T* products) {
+  const DistanceTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto s = hn::Set(d, square), limit = hn::Set(d, near), none = hn::Set(d, T(-1));
+  auto some = hn::MaskFromVec(hn::Zero(d));
+  const auto distance = [=](auto product, auto of_y) HWY_ATTR {
+    const auto both = hn::Add(s, of_y);
+    const auto apart = hn::NegMulAdd(hn::Set(d, T(2)), product, both);
+    // An infinity is not above any part of an infinity.
+    return hn::IfThenElse(hn::Gt(apart, hn::Mul(limit, both)), hn::Sqrt(apart), none);
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto y = distance(hn::LoadU(d, products + i), hn::LoadU(d, squares + i));
+    some = hn::Or(some, hn::Lt(y, hn::Zero(d)));
+    hn::StoreU(y, d, products + i);
+  }
+  bool any = !hn::AllFalse(d, some);
+  for (; i < n; ++i) {
+    const T both = square + squares[i], apart = both - 2 * products[i];
+    products[i] = apart > near * both ? std::sqrt(apart) : T(-1);
+    any = any || products[i] < 0;
+  }
+  return any;
+}
+
+template <class T>
 RowDistances<T> make_row_distances() {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(DistanceTag<T>()));
-  return {2 * lanes, join_sums<T>};
+  return {2 * lanes, join_sums<T>, from_products<T>};
 }
 RowDistances<float> make_row_distances32() { return make_row_distances<float>(); }
 RowDistances<double> make_row_distances64() { return make_row_distances<double>(); }

@@ -17,6 +17,10 @@ struct RowDistances {
   // and the panel [length][columns].
   void (*join)(DistanceSum sum, const T* const* rows, const T* panel, std::int64_t length,
                T* totals);
+  // Of products x . y with one x, distances from the squares of lengths: -1 where the square of
+  // the distance is not more than `near` times the sum of those, or is no number. Returns whether
+  // there are such.
+  bool (*from_products)(T square, const T* squares, T near, std::int64_t n, T* products);
 };
 
 template <class T>

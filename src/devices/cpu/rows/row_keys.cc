@@ -2,7 +2,6 @@
 #include "devices/cpu/rows/row_keys.h"
 
 #include <algorithm>
-#include <limits>
 
 // The baseline, AVX2 and AVX3 or NEON.
 #undef HWY_TARGET_INCLUDE
@@ -19,26 +18,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
 template <class U>
-constexpr U kSign = static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1));
-
-template <class U>
 U scalar_key(U bits, KeyRule rule) {
-  U key = bits;
-  if (rule.form == Form::truth) key = bits != 0 ? 1 : 0;
-  if (rule.form == Form::floating) {
-    const U magnitude = bits & static_cast<U>(~kSign<U>);
-    key = bits ^ static_cast<U>((bits & kSign<U>) != 0 ? ~U{0} : kSign<U>);
-    if (magnitude == 0) key = kSign<U>;
-    if (magnitude > static_cast<U>(rule.infinity)) key = static_cast<U>(~U{0});
+  const U flip = static_cast<U>(rule.flip), infinity = static_cast<U>(rule.infinity);
+  switch (rule.form) {
+    case Form::truth:
+      return element_key<U, Form::truth>(bits, flip, infinity);
+    case Form::floating:
+      return element_key<U, Form::floating>(bits, flip, infinity);
+    case Form::integer:
+      break;
   }
-  return key ^ static_cast<U>(rule.flip);
+  return element_key<U, Form::integer>(bits, flip, infinity);
 }
 
+// As element_key() of floats, but for `flip`.
 template <class D, class V>
 HWY_INLINE V float_keys(D d, V bits, V infinity) {
   using U = hn::TFromD<D>;
   const hn::RebindToSigned<D> di;
-  const V sign = hn::Set(d, kSign<U>);
+  const V sign = hn::Set(d, kKeySign<U>);
   const V negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, bits)));
   const V magnitude = hn::AndNot(sign, bits);
   const V key = hn::Xor(bits, hn::Or(negative, sign));

@@ -2,12 +2,35 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace hearth::cpu {
 
 enum class Form : std::uint8_t { integer, floating, truth };
 
-// How the bits of an element become a key: see Order in devices/cpu/ops/element_order.h.
+template <class U>
+inline constexpr U kKeySign = static_cast<U>(U{1} << (std::numeric_limits<U>::digits - 1));
+
+// The key of an element of these bits, in whose order elements are: NaN is the largest, and zeros
+// have one. `flip` turns the order round, and that of signed integers at their sign; `infinity` has
+// the bits of that of floats.
+template <class U, Form kForm>
+constexpr U element_key(U bits, U flip, U infinity) {
+  if constexpr (kForm == Form::truth) {
+    return static_cast<U>((bits != 0 ? 1 : 0) ^ flip);
+  } else if constexpr (kForm == Form::floating) {
+    constexpr U kSign = kKeySign<U>;
+    const U magnitude = bits & static_cast<U>(~kSign);
+    U key = bits ^ static_cast<U>((bits & kSign) != 0 ? ~U{0} : kSign);
+    key = magnitude == 0 ? kSign : key;
+    key = magnitude > infinity ? static_cast<U>(~U{0}) : key;
+    return key ^ flip;
+  } else {
+    return bits ^ flip;
+  }
+}
+
+// The form, and the arguments of element_key().
 struct KeyRule {
   Form form;
   std::uint64_t flip, infinity;

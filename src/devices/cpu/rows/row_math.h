@@ -71,6 +71,15 @@ struct RowMath {
   void (*exp_to)(const T* x, const T* shift, T* sum, std::int64_t n,
                  const T* ahead);  // sum += exp(x - shift)
   void (*dot_to)(T* sum, const T* a, const T* b, std::int64_t n);
+  // Over `rows` rows, `stride` apart: the sums of x - about and of its square for each column, and
+  // those of grad and of grad * (x - about).
+  void (*moment_rows)(const T* x, std::int64_t stride, std::int64_t rows, const T* about, T* sums,
+                      T* squares, std::int64_t n);
+  void (*product_rows)(const T* grad, std::int64_t grad_stride, const T* x, std::int64_t stride,
+                       std::int64_t rows, const T* about, T* sums, T* products, std::int64_t n);
+  // out = start + the sum over `count` rows of factors[r] * rows[r]; out is none of the rows.
+  void (*weigh_rows)(const T* const* rows, const T* factors, std::int64_t count, T start, T* out,
+                     std::int64_t n);
   void (*scale_by)(const T* x, const T* factor, T* out, std::int64_t n, bool stream);
   void (*softmax_by)(const T* x, const T* shift, const T* factor, T* out, std::int64_t n,
                      bool stream,

@@ -110,29 +110,21 @@ std::optional<runtime::CandidateSeconds> CublasMatmul::seconds_of(
     return ((problem_.batches - 1) * matrix.batch_stride + (rows - 1) * matrix.stride + columns) *
            size_of(dtype);
   };
-  // The commands before this one have yet to make the factors, and may still need what lies where
-  // its result will be.
-  const TrialMemory a(context(), bytes_of(problem_.m, problem_.k, problem_.a)),
-      b(context(), bytes_of(problem_.k, problem_.n, problem_.b)),
-      c(context(), bytes_of(problem_.m, problem_.n, problem_.c));
-  if (!a || !b || !c) return std::nullopt;
-  fill_with_trial_numbers(context(), dtype, std::array{&a, &b});
+  const TrialOperands own(
+      context(), dtype,
+      {bytes_of(problem_.m, problem_.k, problem_.a), bytes_of(problem_.k, problem_.n, problem_.b),
+       bytes_of(problem_.m, problem_.n, problem_.c)});
+  if (!own) return std::nullopt;
   Operands measured = operands;
-  measured.a = a.address();
-  measured.b = b.address();
+  measured.a = own.a.address();
+  measured.b = own.b.address();
   if (problem_.has_residual == 0 || measured.residual == measured.c) {
-    measured.residual = c.address();
+    measured.residual = own.c.address();
   }
-  measured.c = c.address();
-
-  // The library may offer what it then refuses.
-  const runtime::CandidateSeconds result =
-      time_candidates(context(), candidates.size(), [&](std::size_t i, Stream stream) {
-        return run(candidates[i], measured, stream) == Status::success;
-      });
-  const bool any = std::any_of(result.begin(), result.end(), [](const auto& each) { return each; });
-  if (!any) return std::nullopt;
-  return result;
+  measured.c = own.c.address();
+  return time_candidates(context(), candidates.size(), [&](std::size_t i, Stream stream) {
+    return run(candidates[i], measured, stream) == Status::success;
+  });
 }
 
 }  // namespace hearth::cuda

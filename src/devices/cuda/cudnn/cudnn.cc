@@ -49,15 +49,7 @@ class CudnnFunction final : public LibraryFunction {
   CudnnFunction(Cudnn& library, Context& context, const runtime::LibraryCall& call,
                 const CudnnGraph& graph, std::size_t workspace, std::int64_t workspace_bytes)
       : LibraryFunction(context, call), library_(library), workspace_(workspace) {
-    const Context::Scope scope(context, Context::Use::call);
-    const std::lock_guard lock(library_.lock());
-    plan_ = graph.compile(library_.handle(context.stream()), workspace_bytes);
-    if (plan_ == nullptr) {
-      throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
-                                              context.name() + "; got version " +
-                                              std::to_string(library_.api()->cudnnGetVersion()) +
-                                              ", expected another");
-    }
+    plan_ = library_.plan(name(), graph, workspace_bytes);
   }
 
   void enqueue(const runtime::Command& command, Stream stream) const override {
@@ -117,6 +109,18 @@ std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& cal
       call.function == gpu::kAttentionFunction || call.function == gpu::kAttentionBackwardFunction;
   if (!is_attention || !has_attention()) return nullptr;
   return attention_function(*this, context_, call);
+}
+
+std::unique_ptr<const CudnnPlan> Cudnn::plan(const std::string& function, const CudnnGraph& graph,
+                                             std::int64_t workspace_bytes,
+                                             std::span<const CudnnApi::NumericalNote> unwanted) {
+  const Context::Scope scope(context_, Context::Use::call);
+  const std::lock_guard lock(lock_);
+  if (auto plan = graph.compile(handle(context_.stream()), workspace_bytes, unwanted)) return plan;
+  throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + function + " on " +
+                                          context_.name() + "; got version " +
+                                          std::to_string(api_->cudnnGetVersion()) +
+                                          ", expected another");
 }
 
 CudnnApi::Handle Cudnn::handle(Stream stream) {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 
 #include "devices/cuda/cudnn/cudnn_graph.h"
 #include "devices/cuda/driver/commands/library_function.h"
@@ -30,6 +32,11 @@ class Cudnn final : public VendorLibrary {
   // and its use are one step under the lock.
   CudnnApi::Handle handle(Stream stream);
   std::mutex& lock() noexcept { return lock_; }
+  // The first plan of all heuristics for `function`, which is what the graph computes. Throws
+  // Error{unsupported} where there is none.
+  std::unique_ptr<const CudnnPlan> plan(const std::string& function, const CudnnGraph& graph,
+                                        std::int64_t workspace_bytes,
+                                        std::span<const CudnnApi::NumericalNote> unwanted = {});
 
  private:
   bool has_attention() const;

@@ -22,8 +22,8 @@ constexpr std::string_view kEngineFamily = "cudnn/";
 
 std::string engine_name(std::size_t i) { return std::string(kEngineFamily) + std::to_string(i); }
 
-// The elements of the operands, in the order of the call.
-std::array<std::int64_t, 3> elements_of(const gpu::ConvProblem& p) {
+// The bytes of the operands, in the order of the call.
+std::array<std::int64_t, 3> bytes_of(const gpu::ConvProblem& p) {
   std::int64_t x = p.batch * p.inputs, weight = p.outputs * (p.inputs / p.groups);
   std::int64_t y = p.batch * p.outputs;
   for (std::int64_t i = 0; i < p.axes; ++i) {
@@ -31,6 +31,7 @@ std::array<std::int64_t, 3> elements_of(const gpu::ConvProblem& p) {
     weight *= p.kernel[i];
     y *= p.positions[i];
   }
+  for (std::int64_t* each : {&x, &weight, &y}) *each *= size_of(static_cast<DType>(p.dtype));
   switch (p.kind) {
     case gpu::ConvProblem::input_gradient:
       return {y, weight, x};
@@ -50,17 +51,8 @@ CudnnConvFunction::CudnnConvFunction(Cudnn& library, Context& context,
       call_(call),
       problem_(gpu::conv_problem(call)),
       tuner_(tuner) {
-  const Context::Scope scope(context, Context::Use::call);
-  const std::lock_guard lock(library_.lock());
-  const CudnnGraph graph = conv_graph(library_.api(), problem_);
-  plan_ = graph.compile(library_.handle(context.stream()), problem_.workspace_bytes,
+  plan_ = library_.plan(name(), conv_graph(library_.api(), problem_), problem_.workspace_bytes,
                         notes_unwanted_by(problem_));
-  if (plan_ == nullptr) {
-    throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + name() + " on " +
-                                            context.name() + "; got version " +
-                                            std::to_string(library_.api()->cudnnGetVersion()) +
-                                            ", expected another");
-  }
 }
 
 void CudnnConvFunction::make_ready(const runtime::Command& command) const {
@@ -126,29 +118,19 @@ void CudnnConvFunction::choose(void* workspace) const {
 
 std::optional<runtime::CandidateSeconds> CudnnConvFunction::seconds_of(
     const std::vector<Plan>& plans, void* workspace) const {
-  const auto dtype = static_cast<DType>(problem_.dtype);
-  const std::array<std::int64_t, 3> elements = elements_of(problem_);
-  // The commands before this one have yet to make the factors, and may still need what lies where
-  // its result will be.
-  const TrialMemory a(context(), elements[0] * size_of(dtype)),
-      b(context(), elements[1] * size_of(dtype)), c(context(), elements[2] * size_of(dtype));
-  if (!a || !b || !c) return std::nullopt;
-  const TrialMemory* const factors[] = {&a, &b};
-  fill_with_trial_numbers(context(), dtype, factors);
-  const std::array<void*, 3> memory = {a.address(), b.address(), c.address()};
-  const runtime::CandidateSeconds result =
-      time_candidates(context(), plans.size(), [&](std::size_t i, Stream stream) {
-        if (plans[i] == nullptr) return false;
-        try {
-          run(*plans[i], memory, workspace, stream);
-        } catch (const Error&) {
-          return false;  // the library may offer what it then refuses
-        }
-        return true;
-      });
-  const bool any = std::any_of(result.begin(), result.end(), [](const auto& each) { return each; });
-  if (!any) return std::nullopt;
-  return result;
+  const TrialOperands operands(context(), static_cast<DType>(problem_.dtype), bytes_of(problem_));
+  if (!operands) return std::nullopt;
+  const std::array<void*, 3> memory = {operands.a.address(), operands.b.address(),
+                                       operands.c.address()};
+  return time_candidates(context(), plans.size(), [&](std::size_t i, Stream stream) {
+    if (plans[i] == nullptr) return false;
+    try {
+      run(*plans[i], memory, workspace, stream);
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  });
 }
 
 }  // namespace hearth::cuda

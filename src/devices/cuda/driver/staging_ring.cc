@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/integer_math.h"
+
 namespace hearth::cuda {
 
 StagingRing::~StagingRing() {
@@ -59,7 +61,7 @@ void StagingRing::upload(DevicePointer target, const std::byte* source, std::int
     std::byte* staged = chunks_[current_].memory + used_;
     std::memcpy(staged, source + at, static_cast<std::size_t>(part));
     // The part counts as used even if its copy is refused.
-    used_ += (part + kAlign - 1) / kAlign * kAlign;
+    used_ += round_up(part, kAlign);
     context_.check(
         context_.api().cuMemcpyHtoDAsync_v2(target + static_cast<DevicePointer>(at), staged,
                                             static_cast<std::size_t>(part), context_.stream()),

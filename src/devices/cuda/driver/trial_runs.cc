@@ -15,7 +15,7 @@ namespace {
 
 // One that takes more than this share of the fastest's time is measured once only.
 constexpr double kFarBehind = 1.2;
-// A call that takes longer than this is left to the library's heuristic.
+// Where a call takes longer than this, each candidate runs once only.
 constexpr double kMaxSeconds = 5e-3;
 // Of the runs that are measured as one, and of all measuring of one problem, about.
 constexpr double kRunSeconds = 100e-6;
@@ -140,15 +140,17 @@ void TrialMemory::fill(std::span<const std::byte> values) const {
   }
 }
 
-void fill_with_trial_numbers(Context& context, DType dtype,
-                             std::span<const TrialMemory* const> memory) {
+TrialOperands::TrialOperands(Context& context, DType dtype,
+                             const std::array<std::int64_t, 3>& bytes)
+    : a(context, bytes[0]), b(context, bytes[1]), c(context, bytes[2]) {
+  if (!*this) return;
   const TrialNumbers numbers(context, dtype);
-  for (const TrialMemory* each : memory) each->fill(numbers.bytes());
+  for (const TrialMemory* each : {&a, &b}) each->fill(numbers.bytes());
   context.wait();
 }
 
-runtime::CandidateSeconds time_candidates(Context& context, std::size_t candidates,
-                                          FunctionRef<bool(std::size_t, Stream)> queue) {
+std::optional<runtime::CandidateSeconds> time_candidates(
+    Context& context, std::size_t candidates, FunctionRef<bool(std::size_t, Stream)> queue) {
   runtime::CandidateSeconds result(candidates);
   std::size_t first = 0;
   std::optional<double> once;
@@ -156,9 +158,16 @@ runtime::CandidateSeconds time_candidates(Context& context, std::size_t candidat
     once = seconds_once(context, [&](Stream stream) { return queue(first, stream); });
     if (once) break;
   }
-  if (!once) return result;
+  if (!once) return std::nullopt;
   result[first] = once;
-  if (*once > kMaxSeconds) return result;
+  if (*once > kMaxSeconds) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t i = first + 1; i < candidates; ++i) {
+      if (std::chrono::steady_clock::now() - begin > kMeasuring) break;
+      result[i] = seconds_once(context, [&](Stream stream) { return queue(i, stream); });
+    }
+    return result;
+  }
   const int repetitions = std::clamp(static_cast<int>(kRunSeconds / *once), 1, kMaxRepetitions);
   std::deque<Repetition> trials;
   std::vector<std::size_t> tried;

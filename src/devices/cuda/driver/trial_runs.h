@@ -1,8 +1,10 @@
 // Measuring what one of NVIDIA's libraries offers for a call, on memory that nobody else has.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/function_ref.h"
@@ -34,13 +36,22 @@ class TrialMemory {
   bool is_there_ = false;
 };
 
-// Fills memory with harmless numbers, and waits.
-void fill_with_trial_numbers(Context& context, DType dtype,
-                             std::span<const TrialMemory* const> memory);
+// Operands of a call of two factors, which are harmless numbers, and a result. The commands before
+// the call have yet to make the factors that it is given, and may still need what lies where its
+// result will be.
+struct TrialOperands {
+  // `bytes` of the factors and of the result. Waits until the factors are there.
+  TrialOperands(Context& context, DType dtype, const std::array<std::int64_t, 3>& bytes);
+  // False where there was not memory enough.
+  explicit operator bool() const noexcept { return a && b && c; }
+
+  TrialMemory a, b, c;
+};
 
 // The time of a run of each candidate: `queue` queues one on a stream, and says whether the library
-// takes it. Where the first that runs takes long, it alone has a time.
-runtime::CandidateSeconds time_candidates(Context& context, std::size_t candidates,
-                                          FunctionRef<bool(std::size_t, Stream)> queue);
+// takes it, which may offer what it then refuses. Where runs take long, the last ones may be left
+// without a time. Empty where none runs.
+std::optional<runtime::CandidateSeconds> time_candidates(
+    Context& context, std::size_t candidates, FunctionRef<bool(std::size_t, Stream)> queue);
 
 }  // namespace hearth::cuda

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/integer_math.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {
@@ -38,7 +39,7 @@ std::byte* ArgumentWindows::open(Address address, std::int64_t bytes) {
   const std::int64_t offset = memory_.offset(address);
   const std::int64_t first = offset / kPage * kPage;
   const std::int64_t size =
-      std::max((offset + bytes - first + kPage - 1) / kPage, std::int64_t{1}) * kPage;
+      std::max(ceil_div(offset + bytes - first, kPage), std::int64_t{1}) * kPage;
   for (Window& window : windows_) {
     if (window.offset != first || window.bytes != size || window.launch == launch_) continue;
     window.launch = launch_;

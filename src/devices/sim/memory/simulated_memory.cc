@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "core/integer_math.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kReserved = std::int64_t{64} << 30;
 constexpr int kPoison = 0xff;  // NaN in every float dtype, -1 in the integers
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/integer_math.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {
@@ -40,7 +41,7 @@ void Threadgroup::prepare(const Grid& grid, Schedule schedule, AccessChecker* ch
   checker_ = checker;
   interrupts_ = 0;
   thread_count_ = static_cast<int>(grid.threads.product());
-  simdgroup_count_ = (thread_count_ + kSimdgroup - 1) / kSimdgroup;
+  simdgroup_count_ = ceil_div(thread_count_, kSimdgroup);
   const auto threads = static_cast<std::size_t>(thread_count_);
   threads_.resize(threads);
   contexts_.resize(threads);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/integer_math.h"
 #include "hearth/error.h"
 
 namespace hearth::sim {
@@ -38,7 +39,7 @@ std::byte* ThreadgroupMemory::place(std::size_t number, std::int64_t bytes) {
     mappings_.push_back(begin);
     mprotect(begin + kArrayGuard, static_cast<std::size_t>(kMaxBytes), PROT_READ | PROT_WRITE);
   }
-  const std::int64_t room = (bytes + kAlign - 1) / kAlign * kAlign;
+  const std::int64_t room = round_up(bytes, kAlign);
   return mappings_[number] + kArrayGuard + kMaxBytes - room;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "graph/switches.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
@@ -98,7 +99,7 @@ StepArgument rows_of(StepArgument all, DType dtype, const AttentionProblem::Step
 
 // Bytes for the scores of `heads` heads.
 std::int64_t score_bytes(const AttentionProblem& problem, std::int64_t heads) {
-  const auto padded = [](std::int64_t n) { return (n + 127) / 128 * 128; };
+  const auto padded = [](std::int64_t n) { return round_up(n, 128); };
   return heads * padded(problem.rows) * padded(problem.keys) * 2;
 }
 

@@ -101,14 +101,15 @@ void CudaGraph::release() noexcept {
 }
 
 bool CudaGraph::has_same_functions(std::span<const Command> commands) const {
-  return std::equal(nodes_.begin(), nodes_.end(), commands.begin(), commands.end(),
-                    [this](const Node& node, const Command& command) {
-                      // Of a part's last command; no other has one.
-                      const bool is_last =
-                          &node == &nodes_.back() || node.part != (&node + 1)->part;
-                      const std::int64_t early = is_last ? parts_[node.part].early.bytes : 0;
-                      return node.function == command.function && early == command.early.bytes;
-                    });
+  if (nodes_.size() != commands.size()) return false;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    // Of a part's last command; no other has one.
+    const bool is_last = i + 1 == nodes_.size() || node.part != nodes_[i + 1].part;
+    const std::int64_t early = is_last ? parts_[node.part].early.bytes : 0;
+    if (node.function != commands[i].function || early != commands[i].early.bytes) return false;
+  }
+  return true;
 }
 
 bool CudaGraph::update(std::span<const Command> commands) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/integer_math.h"
+
 namespace hearth::metal {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr std::int64_t kAlign = 256;                      // of constants in buf
 }  // namespace
 
 ArgumentRing::Piece ArgumentRing::take(std::int64_t bytes) {
-  const std::int64_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
+  const std::int64_t whole = round_up(bytes, kAlign);
   if (chunks_.empty() || whole > chunks_.back().bytes - used_) begin_chunk(whole);
   Chunk& chunk = chunks_.back();
   const Address at = chunk.memory + used_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/integer_math.h"
+
 namespace hearth::metal {
 namespace {
 
@@ -77,7 +79,7 @@ void DeviceCopies::copy(Address target, Address source, std::int64_t bytes) {
     const std::int64_t done = count * unit.bytes;
     const UnitParams p{static_cast<std::uint32_t>(count), 0};
     const Argument arguments[] = {{source, done}, {target, done}, {nullptr, sizeof p, &p}};
-    const auto groups = static_cast<std::uint32_t>((count + kThreads - 1) / kThreads);
+    const auto groups = static_cast<std::uint32_t>(ceil_div(count, kThreads));
     const Command command{&kernel(true, unit.type), {groups}, {kThreads}, arguments, 0, {}};
     submit_({&command, 1});
     source += done;
@@ -93,7 +95,7 @@ void DeviceCopies::fill(Address target, std::uint8_t value, std::int64_t bytes) 
     const std::int64_t done = count * unit.bytes;
     const UnitParams p{static_cast<std::uint32_t>(count), value * 0x01010101u};
     const Argument arguments[] = {{target, done}, {nullptr, sizeof p, &p}};
-    const auto groups = static_cast<std::uint32_t>((count + kThreads - 1) / kThreads);
+    const auto groups = static_cast<std::uint32_t>(ceil_div(count, kThreads));
     const Command command{&kernel(false, unit.type), {groups}, {kThreads}, arguments, 0, {}};
     submit_({&command, 1});
     target += done;

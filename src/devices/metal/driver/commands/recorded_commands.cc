@@ -1,5 +1,7 @@
 #include "devices/metal/driver/commands/recorded_commands.h"
 
+#include "core/integer_math.h"
+
 namespace hearth::metal {
 
 RecordedCommands::RecordedCommands(std::span<const runtime::Command> commands)
@@ -10,7 +12,7 @@ RecordedCommands::RecordedCommands(std::span<const runtime::Command> commands)
   }
   std::vector<std::size_t> places;
   for (const runtime::Argument& argument : arguments_) {
-    constants_.resize((constants_.size() + kConstantAlign - 1) / kConstantAlign * kConstantAlign);
+    constants_.resize(round_up(constants_.size(), kConstantAlign));
     places.push_back(constants_.size());
     if (argument.constant == nullptr) continue;
     const auto* const bytes = static_cast<const std::byte*>(argument.constant);

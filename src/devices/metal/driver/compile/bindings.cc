@@ -4,6 +4,7 @@
 
 #include "codegen/entry_stub.h"
 #include "codegen/msl/parameters.h"
+#include "core/integer_math.h"
 
 namespace hearth::metal {
 namespace {
@@ -39,7 +40,7 @@ Bindings bindings_of_text(const runtime::KernelSource& source) {
   for (const KernelParameter& parameter : source.parameters) {
     if (parameter.kind != KernelParameter::Kind::threadgroup) continue;
     // The API takes whole 16 bytes.
-    const auto bytes = static_cast<UInteger>((parameter.count + 15) / 16 * 16);
+    const auto bytes = static_cast<UInteger>(round_up(parameter.count, 16));
     made.threadgroup.emplace_back(threadgroup[made.threadgroup.size()], bytes);
   }
   return made;

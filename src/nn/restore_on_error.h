@@ -8,16 +8,16 @@ namespace hearth::nn_detail {
 
 // Sets `what` back to what it was, unless keep() was called. `what` may be null.
 template <class T>
-class AsBefore {
+class RestoreOnError {
  public:
-  explicit AsBefore(T* what) : what_(what) {
+  explicit RestoreOnError(T* what) : what_(what) {
     if (what != nullptr) before_.emplace(*what);
   }
-  ~AsBefore() {
+  ~RestoreOnError() {
     if (before_) *what_ = std::move(*before_);
   }
-  AsBefore(const AsBefore&) = delete;
-  AsBefore& operator=(const AsBefore&) = delete;
+  RestoreOnError(const RestoreOnError&) = delete;
+  RestoreOnError& operator=(const RestoreOnError&) = delete;
 
   void keep() { before_.reset(); }
 

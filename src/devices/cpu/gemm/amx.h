@@ -12,14 +12,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
-#include "devices/cpu/gemm/tile_packing.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && defined(__linux__)
-#define HEARTH_TILES_X86 1
-#define HEARTH_TILES __attribute__((target("amx-tile,amx-bf16")))
+#define HEARTH_AMX_X86 1
+#define HEARTH_AMX __attribute__((target("amx-tile,amx-bf16")))
 #else
-#define HEARTH_TILES
+#define HEARTH_AMX
 #endif
 
 namespace hearth::cpu {
@@ -27,10 +27,10 @@ namespace hearth::cpu {
 // Two by two tiles of C take four registers, those of A and B two each: every tile that is loaded
 // is used twice, which the load ports keep up with.
 template <class Tiles>
-struct TileProduct {
+struct AmxProduct {
   using Block = GemmBlock<bfloat16, std::uint32_t, float>;
 
-  static HEARTH_TILES void run(const Block& g) {
+  static HEARTH_AMX void run(const Block& g) {
     Tiles::configure();
     for (std::int64_t j = 0; j < g.n;) {
       const std::int64_t left = (g.n - j + kTileCols - 1) / kTileCols;
@@ -53,7 +53,7 @@ struct TileProduct {
     Tiles::release();
   }
 
-  static HEARTH_TILES void walk(const TileWalk& w) {
+  static HEARTH_AMX void walk(const AmxWalk& w) {
     Tiles::configure();
     for (std::int64_t j = 0; j < w.cols; j += 2 * kTileCols) {
       const bool beside = w.cols - j > kTileCols;
@@ -85,8 +85,8 @@ struct TileProduct {
 
   // `kDown` by `kAcross` tiles of C, of which `rows` and `cols` are there.
   template <int kDown, int kAcross>
-  static HEARTH_TILES void part(const Block& g, const bfloat16* a, const std::uint32_t* b, float* c,
-                                std::int64_t rows, std::int64_t cols) {
+  static HEARTH_AMX void part(const Block& g, const bfloat16* a, const std::uint32_t* b, float* c,
+                              std::int64_t rows, std::int64_t cols) {
     constexpr std::int64_t kWidth = kAcross * kTileCols;
     const Steps steps{
         a,      g.a_row_stride,      g.a_panel_stride, g.a_step,
@@ -108,8 +108,8 @@ struct TileProduct {
   }
 
   template <int kDown, int kAcross>
-  static HEARTH_TILES void sum(const Steps& steps, const std::uint32_t* b_first, float* c,
-                               std::int64_t c_stride, bool accumulate) {
+  static HEARTH_AMX void sum(const Steps& steps, const std::uint32_t* b_first, float* c,
+                             std::int64_t c_stride, bool accumulate) {
     constexpr bool kBelow = kDown == 2, kBeside = kAcross == 2, kBoth = kBelow && kBeside;
     const std::int64_t c_bytes = c_stride * static_cast<std::int64_t>(sizeof(float));
     float* const below = c + kTileRows * c_stride;

@@ -1,6 +1,6 @@
 // Convolutions in tiles, and products of matrices that are packed once, with the tile instructions
 // emulated.
-#include "devices/cpu/ops/conv_tiles.h"
+#include "devices/cpu/ops/conv_amx.h"
 
 #include <gtest/gtest.h>
 
@@ -44,9 +44,7 @@ Operand operand_of(TensorSpec& spec, std::vector<bfloat16>& values, const Shape&
 }
 
 // The processor's tiles where it has some.
-const Bf16Gemm& tiles_here() {
-  return tile_gemm() != nullptr ? *tile_gemm() : emulated_tile_gemm();
-}
+const Bf16Gemm& tiles_here() { return amx_gemm() != nullptr ? *amx_gemm() : emulated_amx_gemm(); }
 
 void check_conv(Numbers& numbers, int axes, bool channels_last) {
   ConvWindow window;
@@ -88,9 +86,9 @@ void check_conv(Numbers& numbers, int axes, bool channels_last) {
   }
   const ConvProblem p(x_shape, spatial(w_shape), spatial(y_shape), w_shape[0], window);
   if (!ConvPlanes(p).fits()) return;
-  std::vector<std::byte> memory(static_cast<std::size_t>(ConvTilesMemory(p).total()),
+  std::vector<std::byte> memory(static_cast<std::size_t>(ConvAmxMemory(p).total()),
                                 std::byte{0xff});
-  conv_in_tiles(tiles_here().walk, p, x_in, w_in, bias, y_out, memory.data());
+  conv_by_amx(tiles_here().walk, p, x_in, w_in, bias, y_out, memory.data());
 
   const ConvStrides strides(specs[0]);
   for (std::int64_t i = 0; i < element_count(y_shape); ++i) {
@@ -114,7 +112,7 @@ void check_conv(Numbers& numbers, int axes, bool channels_last) {
   }
 }
 
-TEST(ConvTiles, AnyWindow) {
+TEST(ConvAmx, AnyWindow) {
   Numbers numbers(1);
   for (int i = 0; i < 24; ++i) {
     SCOPED_TRACE(i);
@@ -123,7 +121,7 @@ TEST(ConvTiles, AnyWindow) {
   }
 }
 
-TEST(ConvTiles, LeavesPlanesThatAreMostlyPaddingToOthers) {
+TEST(ConvAmx, LeavesPlanesThatAreMostlyPaddingToOthers) {
   ConvWindow window;
   for (int axis = 0; axis < 3; ++axis) {
     window.stride.push_back(1);

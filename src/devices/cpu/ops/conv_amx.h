@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/integer_math.h"
+#include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
-#include "devices/cpu/gemm/tile_packing.h"
 #include "devices/cpu/ops/conv_patches.h"
 
 namespace hearth::cpu {
@@ -37,7 +38,7 @@ class ConvPlanes {
     phase_size_ = extents_[0] * extents_[1] * extents_[2];
     // The last tile of positions ends behind the plane.
     plane_size_ = phases_[0] * phases_[1] * phases_[2] * phase_size_ + kTileCols;
-    blocks_ = (p.in + kTileDepth - 1) / kTileDepth;
+    blocks_ = ceil_div(p.in, kTileDepth);
     // From the first position to behind the last.
     span_ =
         ((p.result_of[0] - 1) * extents_[1] + p.result_of[1] - 1) * extents_[2] + p.result_of[2];
@@ -50,7 +51,7 @@ class ConvPlanes {
 
   std::int64_t span() const { return span_; }
   std::int64_t steps() const { return blocks_ * p.taps; }
-  std::int64_t out_panels() const { return (p.out + kTileRows - 1) / kTileRows; }
+  std::int64_t out_panels() const { return ceil_div(p.out, kTileRows); }
   std::int64_t weight_size() const { return out_panels() * steps() * kTileSize; }  // of a group
   std::int64_t image_size() const { return blocks_ * kTilePairs * plane_size_; }   // in pairs
   std::int64_t image_pairs() const { return blocks_ * kTilePairs; }
@@ -136,10 +137,10 @@ class ConvPlanes {
   }
 
   // sums [kRows, kCols] of the panel of weights and the one after it, for positions from `first`.
-  void multiply(void (*walk)(const TileWalk&), const bfloat16* weights, std::int64_t panel,
+  void multiply(void (*walk)(const AmxWalk&), const bfloat16* weights, std::int64_t panel,
                 const std::uint32_t* image, const std::vector<std::int64_t>& offsets,
                 std::int64_t first, float* sums) const {
-    TileWalk w{};
+    AmxWalk w{};
     w.a_panel_stride = steps() * kTileSize;
     w.b = image + first;
     w.b_row_stride = plane_size_;
@@ -163,7 +164,7 @@ class ConvPlanes {
     // Column j of the plane is column j * step + start of the input.
     const std::int64_t start = phase - p.before[2];
     const std::int64_t begin =
-        std::clamp<std::int64_t>(start >= 0 ? 0 : (-start + step - 1) / step, 0, width);
+        std::clamp<std::int64_t>(start >= 0 ? 0 : ceil_div(-start, step), 0, width);
     const std::int64_t end = std::clamp<std::int64_t>(
         start >= p.input[2] ? 0 : (p.input[2] - 1 - start) / step + 1, begin, width);
     std::fill(to, to + begin, 0u);
@@ -202,12 +203,12 @@ class ConvPlanes {
 
 // Bytes of the tiles of weights, and of the planes of as many images, of one group each, as are
 // worked on at a time.
-struct ConvTilesMemory {
-  explicit ConvTilesMemory(const ConvProblem& p) {
+struct ConvAmxMemory {
+  explicit ConvAmxMemory(const ConvProblem& p) {
     constexpr std::int64_t kImageBytes = std::int64_t{32} << 20;
     const ConvPlanes planes(p);
     const auto bytes = [](std::int64_t elements, std::int64_t size) {
-      return (elements * size + 63) / 64 * 64;
+      return round_up(elements * size, 64);
     };
     weights = bytes(p.groups * planes.weight_size(), 2);
     image = bytes(planes.image_size(), 4);
@@ -218,12 +219,12 @@ struct ConvTilesMemory {
   std::int64_t weights, image, at_once;
 };
 
-// `memory` has ConvTilesMemory::total() bytes; weight is dense.
-inline void conv_in_tiles(void (*walk)(const TileWalk&), const ConvProblem& p, const Operand& x,
-                          const Operand& weight, const std::vector<float>& bias, const Operand& out,
-                          std::byte* memory) {
+// `memory` has ConvAmxMemory::total() bytes; weight is dense.
+inline void conv_by_amx(void (*walk)(const AmxWalk&), const ConvProblem& p, const Operand& x,
+                        const Operand& weight, const std::vector<float>& bias, const Operand& out,
+                        std::byte* memory) {
   const ConvPlanes planes(p);
-  const ConvTilesMemory sizes(p);
+  const ConvAmxMemory sizes(p);
   const ConvStrides strides(*x.spec);
   const std::vector<std::int64_t> offsets = planes.step_offsets();
   auto* const tiles = reinterpret_cast<bfloat16*>(memory);

@@ -68,6 +68,6 @@ inline void pack_panels(const bfloat16* src, std::int64_t row_stride, std::int64
 
 }  // namespace portable
 
-inline constexpr TilePacking kPortableTilePacking = {portable::pack_tiles, portable::pack_panels};
+inline constexpr AmxPacking kPortableAmxPacking = {portable::pack_tiles, portable::pack_panels};
 
 }  // namespace hearth::cpu

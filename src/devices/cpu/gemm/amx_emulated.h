@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "devices/cpu/gemm/tiles.h"
+#include "devices/cpu/gemm/amx.h"
 
 namespace hearth::cpu {
 
 // As the instructions, but that subnormal numbers stay.
-struct EmulatedTiles {
+struct EmulatedAmx {
   static constexpr std::size_t kRowBytes = 64;
   using Tile = std::array<unsigned char, kTileRows * kRowBytes>;
 

@@ -1,8 +1,8 @@
 // Roots of unity and transforms of a few points in registers. Text of the kernel dialect.
 //
-// Roots are worked out where they are used, as exact as their type: the angle is reduced to an
-// eighth of the circle in whole numbers, and the Taylor series of sine and cosine end below half a
-// unit in the last place there.
+// Roots are worked out on the device, as exact as their type: the angle is reduced to an eighth of
+// the circle in whole numbers, and the Taylor series of sine and cosine end below half a unit in
+// the last place there.
 
 #include "kernels/blocks/elements.h"
 
@@ -59,7 +59,7 @@ HEARTH_INLINE void fft_sine(double t, thread double& s, thread double& c) {
 
 // e^(-2 pi i (quarter + t) / 4)
 template <typename V>
-HEARTH_INLINE FftPoint<V> fft_turned(int quarter, V t) {
+HEARTH_INLINE FftPoint<V> fft_root_at(int quarter, V t) {
   V s, c;
   fft_sine(t, s, c);
   bool odd = (quarter & 1) != 0;
@@ -70,23 +70,22 @@ HEARTH_INLINE FftPoint<V> fft_turned(int quarter, V t) {
   return y;
 }
 
-// e^(-2 pi i at / n), n below 2^22; `part` is 1 / n.
+// e^(-2 pi i at / n), n up to 2^22, `at` below 2^24; `part` is 1 / n.
 template <typename V>
 HEARTH_INLINE FftPoint<V> fft_root(uint at, V n, V part) {
   V four = V(at) * V(4.0f), quarter = metal::rint(four * part);
   V rest = metal::fma(quarter, -n, four), t = rest * part;
   t = metal::fma(metal::fma(-t, n, rest), part, t);
-  return fft_turned<V>(int(quarter), t);
+  return fft_root_at<V>(int(quarter), t);
 }
 
 // Of any n.
 template <typename V>
 HEARTH_INLINE FftPoint<V> fft_far_root(ulong at, ulong n) {
-  V part = V(1.0f) / V(n);
-  if (n <= (1u << 22)) return fft_root<V>(uint(at), V(n), part);
-  V quarter = metal::rint(V(4u * at) * part);
+  if (n <= (1u << 22)) return fft_root<V>(uint(at), V(uint(n)), V(1.0f) / V(uint(n)));
+  V part = V(1.0f) / V(n), quarter = metal::rint(V(4u * at) * part);
   long rest = long(4u * at) - long(quarter) * long(n);
-  return fft_turned<V>(int(quarter), V(rest) * part);
+  return fft_root_at<V>(int(quarter), V(rest) * part);
 }
 
 // sin and cos of 2 pi i / radix are sini_radix and cosi_radix.
@@ -95,6 +94,8 @@ struct FftConstants;
 template <>
 struct FftConstants<float> {
   static HEARTH_INLINE float root_half() { return 0.7071067812f; }
+  static HEARTH_INLINE float cos1_16() { return 0.9238795325f; }
+  static HEARTH_INLINE float sin1_16() { return 0.3826834324f; }
   static HEARTH_INLINE float sin1_3() { return 0.8660254038f; }
   static HEARTH_INLINE float cos1_5() { return 0.3090169944f; }
   static HEARTH_INLINE float sin1_5() { return 0.9510565163f; }
@@ -111,6 +112,8 @@ struct FftConstants<float> {
 template <>
 struct FftConstants<double> {
   static HEARTH_INLINE double root_half() { return 0.70710678118654757; }
+  static HEARTH_INLINE double cos1_16() { return 0.92387953251128674; }
+  static HEARTH_INLINE double sin1_16() { return 0.38268343236508977; }
   static HEARTH_INLINE double sin1_3() { return 0.86602540378443871; }
   static HEARTH_INLINE double cos1_5() { return 0.30901699437494745; }
   static HEARTH_INLINE double sin1_5() { return 0.95105651629515353; }
@@ -158,23 +161,23 @@ struct FftButterfly {  // of an odd length: elements i and kRadix - i go togethe
     }
 #pragma unroll
     for (int k = 1; k <= kHalf; ++k) {
-      V re = first.re, im = first.im, turned_re = V(0.0f), turned_im = V(0.0f);
+      V re = first.re, im = first.im, far_re = V(0.0f), far_im = V(0.0f);
 #pragma unroll
       for (int j = 0; j < kHalf; ++j) {
-        int turn = k * (j + 1) % kRadix;
-        bool beyond = turn > kHalf;
-        int place = beyond ? kRadix - turn : turn;
+        int angle = k * (j + 1) % kRadix;
+        bool beyond = angle > kHalf;
+        int place = beyond ? kRadix - angle : angle;
         V c = fft_cosine<V, kRadix>(place);
         V s = beyond ? -fft_sine<V, kRadix>(place) : fft_sine<V, kRadix>(place);
         re = metal::fma(c, sum[j].re, re);
         im = metal::fma(c, sum[j].im, im);
-        turned_re = metal::fma(s, far[j].im, turned_re);
-        turned_im = metal::fma(-s, far[j].re, turned_im);
+        far_re = metal::fma(s, far[j].im, far_re);
+        far_im = metal::fma(-s, far[j].re, far_im);
       }
-      x[k].re = re + turned_re;
-      x[k].im = im + turned_im;
-      x[kRadix - k].re = re - turned_re;
-      x[kRadix - k].im = im - turned_im;
+      x[k].re = re + far_re;
+      x[k].im = im + far_im;
+      x[kRadix - k].re = re - far_re;
+      x[kRadix - k].im = im - far_im;
     }
   }
 };
@@ -190,7 +193,7 @@ struct FftButterfly<V, 2> {
     b = far;
   }
   // The difference by -i.
-  static HEARTH_INLINE void turned_pair(thread FftPoint<V>& a, thread FftPoint<V>& b) {
+  static HEARTH_INLINE void far_pair(thread FftPoint<V>& a, thread FftPoint<V>& b) {
     pair(a, b);
     V re = b.re;
     b.re = b.im;
@@ -201,7 +204,7 @@ template <typename V>
 struct FftButterfly<V, 4> {
   static HEARTH_INLINE void run(thread FftPoint<V>* x) {
     FftButterfly<V, 2>::pair(x[0], x[2]);
-    FftButterfly<V, 2>::turned_pair(x[1], x[3]);
+    FftButterfly<V, 2>::far_pair(x[1], x[3]);
     FftButterfly<V, 2>::pair(x[0], x[1]);
     FftButterfly<V, 2>::pair(x[2], x[3]);
     FftPoint<V> second = x[1];
@@ -237,6 +240,55 @@ struct FftButterfly<V, 8> {
     for (int i = 0; i < 4; ++i) {
       x[2 * i] = even[i];
       x[2 * i + 1] = odd[i];
+    }
+  }
+};
+// Four by four: element j is row j / 4 and column j % 4; columns are transformed, multiplied with
+// e^(-2 pi i row column / 16), then rows.
+template <typename V>
+struct FftButterfly<V, 16> {
+  static HEARTH_INLINE FftPoint<V> root(int i) {
+    typedef FftConstants<V> C;
+    FftPoint<V> y;
+    y.re = i == 1   ? C::cos1_16()
+           : i == 2 ? C::root_half()
+           : i == 3 ? C::sin1_16()
+           : i == 4 ? V(0.0f)
+           : i == 6 ? -C::root_half()
+                    : -C::cos1_16();
+    y.im = i == 1   ? -C::sin1_16()
+           : i == 2 ? -C::root_half()
+           : i == 3 ? -C::cos1_16()
+           : i == 4 ? V(-1.0f)
+           : i == 6 ? -C::root_half()
+                    : C::sin1_16();
+    return y;
+  }
+  static HEARTH_INLINE void run(thread FftPoint<V>* x) {
+#pragma unroll
+    for (int column = 0; column < 4; ++column) {
+      FftPoint<V> y[4];
+#pragma unroll
+      for (int row = 0; row < 4; ++row) y[row] = x[4 * row + column];
+      FftButterfly<V, 4>::run(y);
+#pragma unroll
+      for (int row = 0; row < 4; ++row) {
+        int at = row * column;  // 0 to 4, 6 or 9
+        if (at != 0) y[row] = fft_times(y[row], root(at));
+        x[4 * row + column] = y[row];
+      }
+    }
+#pragma unroll
+    for (int row = 0; row < 4; ++row) FftButterfly<V, 4>::run(x + 4 * row);
+    // Element 4 row + k is result row + 4 k.
+#pragma unroll
+    for (int row = 0; row < 4; ++row) {
+#pragma unroll
+      for (int k = row + 1; k < 4; ++k) {
+        FftPoint<V> y = x[4 * row + k];
+        x[4 * row + k] = x[4 * k + row];
+        x[4 * k + row] = y;
+      }
     }
   }
 };

@@ -95,6 +95,50 @@ TEST(Norms, Cdist) {
   expect_error(ErrorCode::shape, [&] { (void)cdist(a, ones({2}, DType::f64)); });
 }
 
+// Points of 16 bits go by their products where they are not near: here some are equal, some near,
+// some far from all others, and some no numbers, in layouts of all kinds.
+TEST(Norms, CdistOfHalves) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const double centre : {0.0, 3.0, 200.0}) {
+      const std::int64_t m = 70, n = 131, k = 200;
+      const Array noise = random_array({m, k}, DType::f64, -1, 1, 5);
+      Array a = cast(add(noise, centre), dtype).eval();
+      Array b = cat({slice(a, {{0, 31}}),
+                     cast(add(random_array({n - 31, k}, DType::f64, -1, 1, 6), centre), dtype)},
+                    0)
+                    .eval();
+      b = where(less(reshape(arange(0, n), {n, 1}), Array(40)), b, mul(b, -1.0)).eval();
+      const Array turned = transpose(contiguous(transpose(b)).eval());
+      const Values x = a.to_doubles(), y = b.to_doubles();
+      const Values got = cdist(a, b).to_doubles(), other = cdist(a, turned).to_doubles();
+      const double unit = dtype == DType::bf16 ? 1.0 / 256 : 1.0 / 2048;
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          double square = 0;
+          for (std::int64_t c = 0; c < k; ++c) {
+            const double apart =
+                x[static_cast<std::size_t>(i * k + c)] - y[static_cast<std::size_t>(j * k + c)];
+            square += apart * apart;
+          }
+          const double expected = std::sqrt(square);
+          const auto at = static_cast<std::size_t>(i * n + j);
+          ASSERT_NEAR(got[at], expected, expected * unit) << i << " " << j << " " << centre;
+          ASSERT_NEAR(other[at], expected, expected * unit) << i << " " << j << " " << centre;
+        }
+      }
+    }
+    Values odd(40 * 32, 1.0);
+    odd[0] = kInf;
+    odd[32] = std::nan("");
+    const Array x = array(odd, {40, 32}, dtype), y = ones({30, 32}, dtype);
+    const Values got = cdist(x, y).to_doubles();
+    EXPECT_EQ(got[0], kInf);
+    EXPECT_TRUE(std::isnan(got[30]));
+    EXPECT_EQ(got[60], 0.0);
+    EXPECT_TRUE(std::isnan(cdist(x, x).to_doubles()[0]));
+  }
+}
+
 TEST(Norms, Gradients) {
   const Array x = array({0.5, -1.25, 2, 0.75, -0.3, 1.5}, {2, 3});
   for (const double p : kPowers) {

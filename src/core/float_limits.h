@@ -1,0 +1,24 @@
+// The limits of float dtypes.
+#pragma once
+
+#include <limits>
+
+#include "hearth/dtype.h"
+
+namespace hearth {
+
+// The largest finite value; that of f32 for what is no float dtype.
+inline double largest_finite(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f64:
+      return std::numeric_limits<double>::max();
+    case DType::f16:
+      return 65504;
+    case DType::bf16:
+      return 0x1.fep127;
+    default:
+      return static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
+}  // namespace hearth

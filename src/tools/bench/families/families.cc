@@ -1,0 +1,87 @@
+#include "tools/bench/families/families.h"
+
+#include <utility>
+
+#include "hearth/grad.h"
+#include "hearth/ops.h"
+#include "hearth/random.h"
+#include "runtime/device/device_spec.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/gpu/gpu.h"
+
+namespace hearth::tools {
+
+FamilyInputs::FamilyInputs(Device device, DType dtype, bool is_large)
+    : device_(device), dtype_(dtype), is_gpu_(!device.impl().host_visible()), is_large_(is_large) {}
+
+// bench/torch_families.py has the same sizes.
+Shape FamilyInputs::matrix() const {
+  const std::int64_t side = (is_gpu_ ? 1024 : 512) * (is_large_ ? (is_gpu_ ? 8 : 4) : 1);
+  return {side, side};
+}
+Shape FamilyInputs::lines() const { return {matrix()[0], 1024}; }
+Shape FamilyInputs::images() const {
+  return is_gpu_ ? Shape{is_large_ ? 64 : 16, is_large_ ? 128 : 64, 56, 56}
+                 : Shape{is_large_ ? 16 : 2, 64, 56, 56};
+}
+Shape FamilyInputs::heads() const {
+  return is_gpu_ ? Shape{4, 16, is_large_ ? 4096 : 1024, 64}
+                 : Shape{is_large_ ? 4 : 1, is_large_ ? 16 : 8, is_large_ ? 1024 : 256, 64};
+}
+std::int64_t FamilyInputs::order() const noexcept { return is_large_ ? 512 : 128; }
+
+Array FamilyInputs::normal(const Shape& shape) const {
+  return cast(random_normal(shape, 0, 1, DType::f32, device_), dtype_).eval();
+}
+
+Array FamilyInputs::indices(const Shape& shape, std::int64_t extent) const {
+  return random_integers(shape, 0, extent, DType::i64, device_).eval();
+}
+
+Array FamilyInputs::positive_definite() const {
+  const Array x = normal({order(), order()});
+  const Array unit = eye(order(), dtype_, device_);
+  return (matmul(x, transpose(x)) + unit * Array(static_cast<double>(order()))).eval();
+}
+
+FamilyFunction unary_function(std::string name, Shape (FamilyInputs::*shape)() const,
+                              std::function<Array(const Array&)> function) {
+  return {std::move(name), [shape, function = std::move(function)](const FamilyInputs& in) {
+            return [x = in.normal((in.*shape)()), function] { return function(x); };
+          }};
+}
+
+FamilyFunction gradient_function(std::string name, Shape (FamilyInputs::*shape)() const,
+                                 std::function<Array(const Array&)> function) {
+  return {std::move(name), [shape, function = std::move(function)](const FamilyInputs& in) {
+            const Array x = in.normal((in.*shape)()).require_grad();
+            const Array given = in.normal(function(x).shape());
+            return [=] { return backward(sum(function(x) * given)).at(x); };
+          }};
+}
+
+void bench_families(Bench& bench) {
+  const bool is_gpu = !bench.device().impl().host_visible();
+  const WithThreads with(bench.threads());
+  for (const auto& functions : {array_functions(), layer_functions(), matrix_functions()}) {
+    for (const FamilyFunction& function : functions) {
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        if (function.f32_only && dtype != DType::f32) continue;
+        for (const bool is_large : {false, true}) {
+          RowSpec spec =
+              latency_row(std::string(is_gpu ? "gpu/" : "") + "families/" + function.name + "_" +
+                              std::string(name(dtype)) + (is_large ? "_large" : "_small"),
+                          is_gpu ? "stream" : "");
+          spec.peer = 1;
+          spec.threads = bench.threads();
+          if (!bench.wants(spec.row)) continue;
+          const FamilyCall call = function.prepare({bench.device(), dtype, is_large});
+          bench.measure(spec, is_gpu ? streamed(bench.device(), queued(call))
+                                     : timed("hearth", [&] { call().eval(); }));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,59 @@
+// Rows of functions of all op families, of two dtypes and two sizes each, on every device.
+// bench/torch_families.py has the same functions in PyTorch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hearth/array.h"
+#include "hearth/device.h"
+
+namespace hearth::tools {
+
+// A function's call, with its arguments.
+using FamilyCall = std::function<Array()>;
+
+// Makes arguments, evaluated, of a row's dtype and of a size that the device takes some time for.
+class FamilyInputs {
+ public:
+  FamilyInputs(Device device, DType dtype, bool is_large);
+
+  DType dtype() const noexcept { return dtype_; }
+  Shape matrix() const;  // [side, side]
+  Shape lines() const;   // [side, 1024]
+  Shape images() const;  // [batch, channels, 56, 56]
+  Shape heads() const;   // [batch, heads, length, 64]
+  std::int64_t channels() const { return images()[1]; }
+  std::int64_t order() const noexcept;  // of matrices that are decomposed
+
+  Array normal(const Shape& shape) const;                        // of mean 0 and deviation 1
+  Array indices(const Shape& shape, std::int64_t extent) const;  // i64, below `extent`
+  Array positive_definite() const;                               // [order, order]
+
+ private:
+  Device device_;
+  DType dtype_;
+  bool is_gpu_, is_large_;
+};
+
+struct FamilyFunction {
+  std::string name;  // family/function
+  std::function<FamilyCall(const FamilyInputs&)> prepare;
+  bool f32_only = false;
+};
+
+// A function of one array of the shape that `shape` gives.
+FamilyFunction unary_function(std::string name, Shape (FamilyInputs::*shape)() const,
+                              std::function<Array(const Array&)> function);
+// Its gradient, with the forward pass.
+FamilyFunction gradient_function(std::string name, Shape (FamilyInputs::*shape)() const,
+                                 std::function<Array(const Array&)> function);
+
+// The functions, by kind.
+std::vector<FamilyFunction> array_functions();   // of elements, rows, order and places
+std::vector<FamilyFunction> layer_functions();   // of layers of networks, and losses
+std::vector<FamilyFunction> matrix_functions();  // of linear algebra, signals and statistics
+
+}  // namespace hearth::tools
