@@ -29,7 +29,14 @@ constexpr std::int64_t kElementsOfThread = 4;
 constexpr std::int64_t kSimdgroups = kMatrixThreads / 32;
 
 bool has_factorizations(const runtime::DeviceTraits& device) {
-  return device.libraries.factorizations.exists;
+  return device.libraries.factorizations.opens != nullptr;
+}
+
+bool opens_factorizations(const runtime::DeviceTraits& device) {
+  return device.libraries.factorizations.opens();
+}
+bool are_on_request(const runtime::DeviceTraits& device) {
+  return device.libraries.factorizations.on_request;
 }
 
 // The matrices of an input.
@@ -94,9 +101,7 @@ class FactorSteps {
   StepArgument room_for(std::int64_t elements) {
     return workspace(*plan_, x_.count * elements * size_of(x_.dtype));
   }
-  StepArgument room_for_info() {
-    return info_ = workspace(*plan_, x_.count * size_of(DType::i32));
-  }
+  StepArgument room_for_info() { return info_ = workspace(*plan_, x_.count * size_of(DType::i32)); }
   StepArgument room_for_pivots() {
     return workspace(*plan_, x_.count * x_.rank() * size_of(DType::i64));
   }
@@ -122,8 +127,8 @@ class FactorSteps {
         .groups = groups,
         .x = {from.memory.base, &from.shape, &from.strides}};
     add(KernelCall("decompositions/decompositions.metal", "load_matrices",
-                   {dtype_struct(from.dtype), std::to_string(part), truth(by_columns), truth(keeps_all),
-                    std::to_string(from.shape.rank())})
+                   {dtype_struct(from.dtype), std::to_string(part), truth(by_columns),
+                    truth(keeps_all), std::to_string(from.shape.rank())})
             .read(type_, "x", from.memory.argument)
             .write(type_, "to", to)
             .write("uint", "spoiled", spoiled_)
@@ -254,10 +259,10 @@ Prepared prepare_triangular_solve(const Signature& signature) {
   const std::int64_t n = steps.x().rows;
   const StepArgument a = steps.room_for(n * n);
   steps.load(b, y, kWholeMatrix, false, true);
-  steps.load(steps.x(), a,
-             upper ? (unit ? kAboveDiagonal : kUpperTriangle)
-                   : (unit ? kBelowDiagonal : kLowerTriangle),
-             false);
+  steps.load(
+      steps.x(), a,
+      upper ? (unit ? kAboveDiagonal : kUpperTriangle) : (unit ? kBelowDiagonal : kLowerTriangle),
+      false);
   steps.problem().kind = FactorProblem::triangle;
   steps.problem().cols = b.cols;
   steps.problem().upper = upper ? 1 : 0;
@@ -355,7 +360,9 @@ constexpr Implementation library(const OpDef& op, Prepared (*prepare)(const Sign
   return {.name = "library",
           .op = &op,
           .needs = has_factorizations,
+          .on_request = are_on_request,
           .accepts = accepts_matrices,
+          .opens = opens_factorizations,
           .prepare = prepare,
           .launch = launch_steps,
           .may_omit = may_omit};

@@ -115,10 +115,10 @@ void order_rows(device const long* pivots, device long* rows, device typename D:
 // of largest magnitude positive, the first of them where several are; and what belongs to each. A
 // simdgroup has one of them.
 template <typename D, bool kFirst, bool kOther>
-void take_vectors(device const typename D::memory* from, device const typename D::memory* from_other,
-                  device typename D::memory* y, device typename D::memory* y_other,
-                  device const uint* spoiled, device const int* info, constant VectorParams& p,
-                  Ctx ctx) {
+void take_vectors(device const typename D::memory* from,
+                  device const typename D::memory* from_other, device typename D::memory* y,
+                  device typename D::memory* y_other, device const uint* spoiled,
+                  device const int* info, constant VectorParams& p, Ctx ctx) {
   typedef typename D::value V;
   uint matrix = ctx.tg.x / uint(p.groups);
   bool bad = is_spoiled<true>(spoiled, info, matrix, p.words, ctx);

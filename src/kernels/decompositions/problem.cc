@@ -8,8 +8,8 @@ namespace hearth::gpu {
 
 runtime::LibraryCall factor_call(const FactorProblem& problem) {
   using Access = runtime::KernelParameter::Kind;
-  constexpr const char* kNames[] = {"cholesky", "lu", "qr", "qr_columns", "eigh", "svd",
-                                    "triangle"};
+  constexpr const char* kNames[] = {"cholesky", "lu",  "qr",      "qr_columns",
+                                    "eigh",     "svd", "triangle"};
   const auto dtype = static_cast<DType>(problem.dtype);
   const std::string type = dialect_type(dtype);
   runtime::LibraryCall call;
@@ -28,11 +28,11 @@ runtime::LibraryCall factor_call(const FactorProblem& problem) {
       call.parameters.push_back({Access::read, type, "tau"});
       break;
     case FactorProblem::eigh:
-      call.parameters.push_back({Access::write, type, "w"});
+      call.parameters.push_back({Access::read_write, type, "w"});
       break;
     case FactorProblem::svd:
       for (const char* each : {"s", "rights", "lefts"}) {
-        call.parameters.push_back({Access::write, type, each});
+        call.parameters.push_back({Access::read_write, type, each});
       }
       break;
     case FactorProblem::triangle:

@@ -23,10 +23,12 @@ struct FactorProblem {
   //   qr_columns: a, tau, info. orgqr of `rank` reflections to the first `cols` columns.
   //   eigh: a, w [batch, rows], info. syevd of the lower triangles of row-major matrices
   //     [rows, rows]; with `vectors` each row of a is an eigenvector then.
-  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info. gesvd of
+  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info. gesvd
+  //   of
   //     row-major matrices [rows, cols], a row for each singular vector. Without `vectors` the two
   //     are not written.
-  //   triangle: a, x. trsm of row-major triangles [rows, rows] and right sides x [rows, cols], which
+  //   triangle: a, x. trsm of row-major triangles [rows, rows] and right sides x [rows, cols],
+  //   which
   //     become the solutions.
   enum Kind : std::int64_t { cholesky, lu, qr, qr_columns, eigh, svd, triangle };
 

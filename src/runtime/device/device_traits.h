@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "hearth/runtime.h"
 
@@ -42,7 +43,10 @@ struct LibraryTraits {
   };
   // Factorizations of matrices of f32 and f64, and systems of equations whose matrix is a triangle.
   struct Factorizations {
-    bool exists = false;
+    // Opens the library where that has not been done: whether it is there. Thread-safe. Null: no.
+    std::function<bool()> opens;
+    // Runs only where a user's rule names it.
+    bool on_request = false;
   };
 
   Matmul matmul;

@@ -11,33 +11,35 @@ Cusolver::~Cusolver() {
   try {
     const Context::Scope scope(context_, Context::Use::call);
     if (device_room_ != 0) context_.api().cuMemFree_v2(device_room_);
-    if (jacobi_ != nullptr) api_->cusolverDnDestroyGesvdjInfo(jacobi_);
-    if (params_ != nullptr) api_->cusolverDnDestroyParams(params_);
-    if (blas_ != nullptr) api_->cublasDestroy_v2(blas_);
-    api_->cusolverDnDestroy(handle_);
+    if (jacobi_ != nullptr) api().cusolverDnDestroyGesvdjInfo(jacobi_);
+    if (params_ != nullptr) api().cusolverDnDestroyParams(params_);
+    if (blas_ != nullptr) api().cublasDestroy_v2(blas_);
+    api().cusolverDnDestroy(handle_);
   } catch (const std::exception&) {
     // The driver's library is gone, and what the handles hold with it.
   }
 }
 
-void Cusolver::add_to(runtime::LibraryTraits& traits) const { traits.factorizations.exists = true; }
+void Cusolver::add_to(runtime::LibraryTraits& traits) const {
+  traits.factorizations.opens = [opener = opener_] { return opener->api() != nullptr; };
+}
 
 std::unique_ptr<LibraryFunction> Cusolver::function(const runtime::LibraryCall& call,
                                                     runtime::Autotuner& /*tuner*/) {
-  if (call.function != gpu::kFactorFunction) return nullptr;
+  if (call.function != gpu::kFactorFunction || opener_->api() == nullptr) return nullptr;
   return std::make_unique<FactorFunction>(*this, context_, call);
 }
 
 Cusolver::Session Cusolver::session(Stream stream) {
-  if (handle_ == nullptr) check(api_->cusolverDnCreate(&handle_), "cusolverDnCreate");
-  if (blas_ == nullptr) check(api_->cublasCreate_v2(&blas_), "cublasCreate");
-  if (params_ == nullptr) check(api_->cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
+  if (handle_ == nullptr) check(api().cusolverDnCreate(&handle_), "cusolverDnCreate");
+  if (blas_ == nullptr) check(api().cublasCreate_v2(&blas_), "cublasCreate");
+  if (params_ == nullptr) check(api().cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
   if (jacobi_ == nullptr) {
-    check(api_->cusolverDnCreateGesvdjInfo(&jacobi_), "cusolverDnCreateGesvdjInfo");
+    check(api().cusolverDnCreateGesvdjInfo(&jacobi_), "cusolverDnCreateGesvdjInfo");
   }
-  check(api_->cusolverDnSetStream(handle_, stream), "cusolverDnSetStream");
-  check(api_->cublasSetStream_v2(blas_, stream), "cublasSetStream");
-  return {*api_, handle_, blas_, params_, jacobi_};
+  check(api().cusolverDnSetStream(handle_, stream), "cusolverDnSetStream");
+  check(api().cublasSetStream_v2(blas_, stream), "cublasSetStream");
+  return {api(), handle_, blas_, params_, jacobi_};
 }
 
 void* Cusolver::device_room(std::size_t bytes) {
@@ -63,10 +65,10 @@ void* Cusolver::host_room(std::size_t bytes) {
 
 void Cusolver::check(CusolverApi::Status status, const char* call) const {
   if (status == CusolverApi::Status::success) return;
-  throw Error(ErrorCode::device,
-              "cuda: " + context_.name() + " refuses a factorization; got status " +
-                  std::to_string(static_cast<unsigned>(status)) + " from " + call +
-                  ", expected success");
+  throw Error(ErrorCode::device, "cuda: " + context_.name() +
+                                     " refuses a factorization; got status " +
+                                     std::to_string(static_cast<unsigned>(status)) + " from " +
+                                     call + ", expected success");
 }
 
 }  // namespace hearth::cuda

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "devices/cuda/cusolver/cusolver_api.h"
@@ -14,8 +15,8 @@ namespace hearth::cuda {
 // Serves gpu::FactorProblem. The card's part of the library is made when it is first needed.
 class Cusolver final : public VendorLibrary {
  public:
-  Cusolver(std::shared_ptr<const CusolverApi> api, Context& context)
-      : api_(std::move(api)), context_(context) {}
+  Cusolver(std::shared_ptr<CusolverOpener> opener, Context& context)
+      : opener_(std::move(opener)), context_(context) {}
   ~Cusolver() override;
   Cusolver(const Cusolver&) = delete;
   Cusolver& operator=(const Cusolver&) = delete;
@@ -38,11 +39,13 @@ class Cusolver final : public VendorLibrary {
   void* device_room(std::size_t bytes);
   void* host_room(std::size_t bytes);
   std::mutex& lock() noexcept { return lock_; }
+  // The library, which is there.
+  const CusolverApi& api() const { return *opener_->api(); }
   // Throws Error{device} unless a call succeeded.
   void check(CusolverApi::Status status, const char* call) const;
 
  private:
-  const std::shared_ptr<const CusolverApi> api_;
+  const std::shared_ptr<CusolverOpener> opener_;
   Context& context_;
   std::mutex lock_;
   CusolverApi::Handle handle_ = nullptr;

@@ -39,4 +39,14 @@ std::shared_ptr<const CusolverApi> open_cusolver(const Places& places, int drive
   return api;
 }
 
+const CusolverApi* CusolverOpener::api() {
+  std::call_once(opened_, [this] { api_ = open_cusolver(places_, driver_version_, notes_); });
+  return api_.get();
+}
+
+const std::vector<std::string>& CusolverOpener::notes() {
+  api();
+  return notes_;
+}
+
 }  // namespace hearth::cuda

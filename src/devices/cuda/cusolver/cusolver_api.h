@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "devices/cuda/driver/driver_api.h"
@@ -35,5 +37,25 @@ struct CusolverApi {
 // then. `driver_version` is what cuDriverGetVersion says.
 std::shared_ptr<const CusolverApi> open_cusolver(const Places& places, int driver_version,
                                                  std::vector<std::string>& notes);
+
+// Opens it when it is first asked for: that takes longer than all that most programs do with a
+// matrix. Thread-safe.
+class CusolverOpener {
+ public:
+  CusolverOpener(Places places, int driver_version)
+      : places_(std::move(places)), driver_version_(driver_version) {}
+
+  // As open_cusolver() gives it.
+  const CusolverApi* api();
+  // What came of it.
+  const std::vector<std::string>& notes();
+
+ private:
+  const Places places_;
+  const int driver_version_;
+  std::once_flag opened_;
+  std::shared_ptr<const CusolverApi> api_;
+  std::vector<std::string> notes_;
+};
 
 }  // namespace hearth::cuda

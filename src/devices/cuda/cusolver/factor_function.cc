@@ -80,9 +80,9 @@ class Factorization {
   }
 
   void lu(T* a, std::int64_t* pivots, int* info) {
-    library_.check(session_.api.cusolverDnXgetrf_bufferSize(
-                       session_.handle, session_.params, p_.rows, p_.cols, kType, a, p_.rows, kType,
-                       &device_bytes_, &host_bytes_),
+    library_.check(session_.api.cusolverDnXgetrf_bufferSize(session_.handle, session_.params,
+                                                            p_.rows, p_.cols, kType, a, p_.rows,
+                                                            kType, &device_bytes_, &host_bytes_),
                    "cusolverDnXgetrf_bufferSize");
     run_generic("cusolverDnXgetrf", [&](auto... buffers) {
       return session_.api.cusolverDnXgetrf(session_.handle, session_.params, p_.rows, p_.cols,
