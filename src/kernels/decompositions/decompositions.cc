@@ -19,10 +19,13 @@ namespace hearth::gpu {
 
 namespace {
 
-// A library has the matrices of a batch one after the other, the host all at once: so they have to
-// be this large, and one alone so large that it is worth the launches.
-constexpr std::int64_t kMinOfMany = 128;
-constexpr std::int64_t kMinOfOne = 32;
+// From which extent on a matrix is worth the launches: docs/adr/0008-factorizations.md has the
+// times.
+constexpr std::int64_t kMinOfCholesky = 32;
+constexpr std::int64_t kMinOfOthers = 64;
+// A library has the matrices of a batch one after the other, the host as many at once as it has
+// threads: so each of them asks for as much more, up to this many.
+constexpr std::int64_t kMostAtOnce = 16;
 // Of a matrix; each has some elements for every thread.
 constexpr std::int64_t kMaxMatrixGroups = 64;
 constexpr std::int64_t kElementsOfThread = 4;
@@ -78,8 +81,9 @@ bool accepts_matrices(const Signature& signature) {
   const Matrices x(signature, 0);
   const TensorSpec& last = signature.inputs.back();
   constexpr std::int64_t kMostThreadgroups = std::numeric_limits<std::int32_t>::max();
-  return x.count > 0 && x.rank() >= (x.count == 1 ? kMinOfOne : kMinOfMany) &&
-         last.shape.back() > 0 && x.count <= kMostThreadgroups / kMaxMatrixGroups &&
+  const std::int64_t min = signature.op == &defs::cholesky_op ? kMinOfCholesky : kMinOfOthers;
+  return x.count > 0 && x.rank() >= min * std::min(x.count, kMostAtOnce) && last.shape.back() > 0 &&
+         x.count <= kMostThreadgroups / kMaxMatrixGroups &&
          std::max({x.rows, x.cols, last.shape.back()}) <= kMostThreadgroups / kMaxMatrixGroups;
 }
 
@@ -335,17 +339,17 @@ Prepared prepare_svd(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t m = steps.x().rows, n = steps.x().cols, rank = steps.x().rank();
   const bool has_u = !signature.output.absent, has_vh = !signature.output_at(2).absent;
-  const bool vectors = has_u || has_vh;
+  // Asked for none, cuSOLVER gave no values of matrices that are not square, and took as long.
   const StepArgument a = steps.room_for(m * n);
   const StepArgument s = steps.result_or_room(signature, 1, rank);
-  const StepArgument rights = steps.room_for(vectors ? rank * n : 1);
-  const StepArgument lefts = steps.room_for(vectors ? rank * m : 1);
+  const StepArgument rights = steps.room_for(rank * n);
+  const StepArgument lefts = steps.room_for(rank * m);
   steps.load(steps.x(), a, kWholeMatrix, false);
   steps.problem().kind = FactorProblem::svd;
-  steps.problem().vectors = vectors ? 1 : 0;
-  steps.call({a, s, rights, lefts, steps.room_for_info()}, cube(m, n, rank) * (vectors ? 10 : 4));
+  steps.problem().vectors = 1;
+  steps.call({a, s, rights, lefts, steps.room_for_info()}, cube(m, n, rank) * 10);
   if (!signature.output_at(1).absent) steps.spoil(s, 1, rank, true);
-  if (vectors) {
+  if (has_u || has_vh) {
     const StepArgument u = has_u ? output_argument(signature) : lefts;
     const StepArgument vh = has_vh ? output_argument(signature, 2) : rights;
     const FactorSteps::Vectors left = {lefts, has_u ? &u : nullptr, m, rank, 1};
