@@ -77,8 +77,6 @@ TEST(FftKernels, LinesInThreadgroups) {
   }
   expect_transforms(2048, 1, DType::f32, "fft_lines");
   expect_transforms(1800, 0, DType::f32, "fft_lines");
-  expect_transforms(4096, 1, DType::f32, "fft_lines");  // in passes where memory is small
-  expect_transforms(8192, 1, DType::f32, "fft_lines");
 }
 
 TEST(FftKernels, LongLinesInPasses) {
@@ -146,29 +144,6 @@ TEST(FftLengths, FollowMemoryAndRegisters) {
   EXPECT_EQ(Length((std::int64_t{1} << 26) - 1, large).method, Method::none);
   card.threadgroup_memory = card.large_threadgroup_memory = 1;
   EXPECT_EQ(Length(8, gpu::fourier::Limits(card, DType::f32)).method, Method::none);
-}
-
-TEST(FftLengths, AreTheProductsOfTheirStages) {
-  using gpu::fourier::held_points;
-  constexpr int kBits = 8;  // of a factor
-  for (const std::int64_t n :
-       {1, 2, 6, 8, 60, 64, 128, 256, 343, 360, 512, 625, 735, 960, 1024, 2048, 2187, 4096, 8192}) {
-    const int held = held_points(n);
-    for (const int first : {0, held}) {
-      auto stages = static_cast<std::uint64_t>(gpu::fourier::stages_of(n, first));
-      EXPECT_TRUE(first == 0 || stages % (1 << kBits) == static_cast<std::uint64_t>(first)) << n;
-      std::int64_t product = 1;
-      std::uint64_t last = 1;
-      for (; stages != 0; stages >>= kBits) {
-        last = stages % (1 << kBits);
-        product *= static_cast<std::int64_t>(last);
-        // A thread that holds 16 points has no stages of 2.
-        EXPECT_FALSE(first == 16 && last == 2) << n;
-      }
-      EXPECT_EQ(product, n);
-      EXPECT_TRUE(first == 0 || last == static_cast<std::uint64_t>(first)) << n;
-    }
-  }
 }
 
 TEST(FftKernels, LinesDoNotMix) {

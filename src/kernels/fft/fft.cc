@@ -234,17 +234,15 @@ class Steps {
     std::int64_t points = std::max(power_of_two(pass.points), kFewPoints);
     if (in || out) points = std::max(points, power_of_two(pass.points * kNeighbours));
     points = std::min(points, most);
-    const bool across = (in || out) && kernel.work != Work::convolved;
-    const int held = across || kernel.work == Work::filtered ? 0 : held_points(pass.points);
-    const std::int64_t thread_points = held > 0 ? held : kFftThreadPoints;
-    const std::int64_t lanes = ceil_div(pass.points, thread_points);
-    const std::int64_t group_lines = std::min(
-        {points / pass.points, std::max<std::int64_t>(points / thread_points / lanes, 1), count});
+    const std::int64_t lanes = ceil_div(pass.points, kFftThreadPoints);
+    const std::int64_t group_lines =
+        std::min({points / pass.points,
+                  std::max<std::int64_t>(points / kFftThreadPoints / lanes, 1), count});
     const FftParams<kRuntimeRank> params{.lines = count,
                                          .length = pass.points,
                                          .group_lines = group_lines,
                                          .line_threads = lanes,
-                                         .factors = stages_of(pass.points, held),
+                                         .factors = stages_of(pass.points),
                                          .split = pass.split,
                                          .in_part = pass.in_part,
                                          .in_scale = pass.in_scale,
@@ -266,7 +264,8 @@ class Steps {
                                          .from_re = {source.re_base, &shape_, &source.re_strides},
                                          .from_im = {source.im_base, &shape_, &source.im_strides},
                                          .to = {0, &shape_, &target.strides}};
-    KernelCall call = pass_kernel(kernel, source.load, factor, held, points);
+    KernelCall call = pass_kernel(kernel, source.load, factor,
+                                  has_outer_eights(pass.points) && !in && !out, points);
     call.read(type_, "re", source.re).read(type_, "im", source.im);
     if (kernel.filter != nullptr) {
       call.read(type_, "filter_re", kernel.filter->re).read(type_, "filter_im", kernel.filter->im);
@@ -278,28 +277,27 @@ class Steps {
                         .threadgroup(type_, "memory", memory_words(points))
                         .step(*plan_, {static_cast<std::uint32_t>(ceil_div(count, group_lines))},
                               {static_cast<std::uint32_t>(threads)},
-                              std::max(points / thread_points, kSimdWidth)));
+                              std::max(points / kFftThreadPoints, kSimdWidth)));
   }
 
-  KernelCall pass_kernel(const PassKernel& kernel, const char* load, int factor, int held,
+  KernelCall pass_kernel(const PassKernel& kernel, const char* load, int factor, bool direct,
                          std::int64_t points) const {
     const std::string read = (kernel.chirped ? "FftChirped" : "Fft") + std::string(load);
     const std::string kind = std::to_string(factor), most = std::to_string(points);
-    const std::string registers = std::to_string(held);
     switch (kernel.work) {
       case Work::lines:
         return {kFile,
                 "fft_lines",
-                {dtype_struct(dtype_), read, "Fft" + std::string(kernel.store), kind, registers,
+                {dtype_struct(dtype_), read, "Fft" + std::string(kernel.store), kind, truth(direct),
                  most, rank()}};
       case Work::real_lines:
-        return {kFile, "fft_real_lines", {dtype_struct(dtype_), kind, registers, most, rank()}};
+        return {kFile, "fft_real_lines", {dtype_struct(dtype_), kind, truth(direct), most, rank()}};
       case Work::filtered:
         return {kFile, "fft_filtered", {dtype_struct(dtype_), read, kind, most, rank()}};
       case Work::convolved:
         break;
     }
-    return {kFile, "fft_convolved", {dtype_struct(dtype_), read, registers, most, rank()}};
+    return {kFile, "fft_convolved", {dtype_struct(dtype_), read, most, rank()}};
   }
 
   // ---- Lines in memory

@@ -1,12 +1,12 @@
 // Fourier transforms of lines: y[k] = sum over t of x[t] e^(-2 pi i t k / n). Text of the kernel
 // dialect.
 //
-// A threadgroup holds whole lines, eight or 16 points a thread, and passes over them by Stockham's
-// stages of 16, 8, 4, 2, 3, 5 and 7 (Van Loan, "Computational frameworks for the fast Fourier
-// transform", 1992, 1.7). Longer lines are two launches, over the columns of a matrix and over its
-// rows, with twiddles between them; other lengths are convolutions (Bluestein 1970). What a launch
-// reads and writes is a Load and a Store. Bound by memory, and by threadgroup memory where lines
-// are in cache. Swapping real and imaginary parts on both sides makes the transform in the other
+// A threadgroup holds whole lines, eight points a thread, and passes over them by Stockham's stages
+// of 8, 4, 2, 3, 5 and 7 (Van Loan, "Computational frameworks for the fast Fourier transform",
+// 1992, 1.7). Longer lines are two launches, over the columns of a matrix and over its rows, with
+// twiddles between them; other lengths are convolutions (Bluestein 1970). What a launch reads and
+// writes is a Load and a Store. Bound by memory, and by threadgroup memory where lines are in
+// cache. Swapping real and imaginary parts on both sides makes the transform in the other
 // direction, not divided by the length.
 
 #include "kernels/blocks/strided.h"
@@ -223,11 +223,10 @@ HEARTH_INLINE void fft_fill_roots(uint length, FftShared<V> shared, Ctx ctx) {
     fft_put_root(length / 2u - j, -w.re, w.im, shared);
   }
 }
-// Of `at` below the length; `below`, known when loops are unrolled, says that it is below half of
-// it.
-template <typename V>
-HEARTH_INLINE FftPoint<V> fft_shared_root(uint at, uint length, bool below, FftShared<V> shared) {
-  bool beyond = !below && at > length / 2u;
+// Of `at` below the length; kHalf says that it is below half of it.
+template <typename V, bool kHalf>
+HEARTH_INLINE FftPoint<V> fft_shared_root(uint at, uint length, FftShared<V> shared) {
+  bool beyond = !kHalf && at > length / 2u;
   uint place = fft_place(beyond ? length - at : at);
   FftPoint<V> y;
   y.re = shared.root_re[place];
@@ -249,8 +248,8 @@ HEARTH_INLINE void fft_take(FftLine line, uint i, FftShared<V> shared, thread Ff
   }
 }
 // Transforms them, multiplies them with their twiddles and puts them where the next stage, of
-// `stride` kRadix transforms side by side, has them. Of twiddles beyond the fourth most are
-// products of two.
+// `stride` kRadix transforms side by side, has them. Of twiddles beyond the fourth each is the
+// product of two.
 template <typename V, int kRadix, int kFactor>
 HEARTH_INLINE void fft_put(FftLine line, uint i, uint stride, FftShared<V> shared,
                            thread FftPoint<V>* x) {
@@ -258,18 +257,12 @@ HEARTH_INLINE void fft_put(FftLine line, uint i, uint stride, FftShared<V> share
   uint to = line.first + at * uint(kRadix - 1) + i;
   FftButterfly<V, kRadix>::run(x);
   if (stride * kRadix != line.length) {
-    FftPoint<V> w[4], fourth;
+    FftPoint<V> w[8];
 #pragma unroll
     for (int k = 1; k < kRadix; ++k) {
-      FftPoint<V> root;
-      if (k < 4 || k % 4 == 0) {
-        root = fft_shared_root(at * uint(k), line.length, k * 2 <= kRadix, shared);
-        if (k < 4) w[k] = root;
-        if (k >= 4) fourth = root;
-      } else {
-        root = fft_times(fourth, w[k % 4]);
-      }
-      x[k] = fft_times(x[k], root);
+      w[k] = k <= 4                                                    ? fft_shared_root < V,
+      kRadix == 8 || kRadix == 2 > (at * uint(k), line.length, shared) : fft_times(w[4], w[k - 4]);
+      x[k] = fft_times(x[k], w[k]);
     }
   }
 #pragma unroll
@@ -299,21 +292,18 @@ HEARTH_INLINE void fft_stage(FftLine line, uint stride, FftShared<V> shared) {
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
 
-// The stages of all factors but the last `kept` ones. kFactor is 2 of powers of two, 5 of lengths
-// without a factor of 7, else 7: each takes more registers than the one before. A thread has kHeld
-// points.
-template <typename V, int kFactor, int kHeld>
+// The stages of all factors but the highest `kept` bits of them. kFactor is 2 of powers of two, 5
+// of lengths without a factor of 7, else 7: each takes more registers than the one before.
+template <typename V, int kFactor>
 HEARTH_INLINE void fft_stages(FftLine line, ulong factors, uint stride, uint kept,
                               FftShared<V> shared) {
-  for (; (factors >> (kept * uint(kFftFactorBits))) != 0u; factors >>= kFftFactorBits) {
-    uint factor = uint(factors) & ((1u << kFftFactorBits) - 1u);
-    if (kHeld == 16 && factor == 16u) {
-      fft_stage<V, kHeld, 1, kFactor>(line, stride, shared);
-    } else if (factor == 8u) {
-      fft_stage<V, 8, kHeld / 8, kFactor>(line, stride, shared);
-    } else if (kHeld == 16 || factor == 4u) {
-      fft_stage<V, 4, kHeld / 4, kFactor>(line, stride, shared);
-    } else if (kHeld < 16 && (kFactor == 2 || factor == 2u)) {
+  for (; (factors >> kept) != 0u; factors >>= 4) {
+    uint factor = uint(factors & 15u);
+    if (factor == 8u) {
+      fft_stage<V, 8, 1, kFactor>(line, stride, shared);
+    } else if (factor == 4u) {
+      fft_stage<V, 4, 2, kFactor>(line, stride, shared);
+    } else if (kFactor == 2 || factor == 2u) {
       fft_stage<V, 2, 4, kFactor>(line, stride, shared);
     } else if (factor == 3u) {
       fft_stage<V, 3, 3, kFactor>(line, stride, shared);
@@ -326,24 +316,21 @@ HEARTH_INLINE void fft_stages(FftLine line, ulong factors, uint stride, uint kep
   }
 }
 
-// The first stage, of kHeld, from registers: x[j] is element lane + j lanes of the line.
-template <typename V, int kHeld>
+// The first stage, of 8, from registers: x[j] is element lane + j lanes of the line.
+template <typename V>
 HEARTH_INLINE void fft_first_stage(FftLine line, FftShared<V> shared, thread FftPoint<V>* x) {
-  if (line.inside) fft_put<V, kHeld, 2>(line, line.lane, 1u, shared, x);
+  if (line.inside) fft_put<V, 8, 2>(line, line.lane, 1u, shared, x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
 }
-// A transform of registers, whose first and last stages are of kHeld.
-template <typename V, int kHeld>
+// A transform of registers, whose first and last stages are of 8.
+template <typename V>
 HEARTH_INLINE void fft_transform(FftLine line, ulong factors, FftShared<V> shared,
                                  thread FftPoint<V>* x) {
-  fft_first_stage<V, kHeld>(line, shared, x);
-  fft_stages<V, 2, kHeld>(line, factors >> kFftFactorBits, uint(kHeld), 1u, shared);
-  // Set by all threads: registers then hold nothing through the stages between.
-#pragma unroll
-  for (int j = 0; j < kHeld; ++j) x[j].re = x[j].im = 0;
-  if (line.inside) fft_take<V, kHeld>(line, line.lane, shared, x);
+  fft_first_stage(line, shared, x);
+  fft_stages<V, 2>(line, factors >> 4, 8u, 4u, shared);
+  if (line.inside) fft_take<V, 8>(line, line.lane, shared, x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  FftButterfly<V, kHeld>::run(x);
+  FftButterfly<V, 8>::run(x);
 }
 
 // The lines of this threadgroup, and its thread's in the stages.
@@ -390,14 +377,14 @@ HEARTH_INLINE uint fft_outer(uint line, constant FftParams<kRank>& p, thread uin
 }
 
 // Points of registers: x[j] is element lane + j lanes of this thread's line.
-template <typename D, typename Load, int kHeld, int kRank>
+template <typename D, typename Load, int kRank>
 HEARTH_INLINE void fft_load_points(device const typename D::memory* re,
                                    device const typename D::memory* im, FftLine line,
                                    constant FftParams<kRank>& p,
                                    thread FftPoint<typename D::value>* x) {
   uint part, outer = fft_outer(line.number, p, part);
 #pragma unroll
-  for (uint j = 0u; j < uint(kHeld); ++j) {
+  for (uint j = 0u; j < uint(kFftThreadPoints); ++j) {
     uint k = part * uint(p.in_part) + (line.lane + j * line.lanes) * uint(p.in_scale);
     x[j].re = x[j].im = 0;
     if (line.inside) x[j] = Load::template load<D, kRank>(re, im, outer, k, p);
@@ -415,7 +402,7 @@ HEARTH_INLINE void fft_store_point(FftPoint<typename D::value> y, uint outer, ui
   if (k < uint(p.re_count)) to_re[place + p.out_re] = D::store(y.re);
   if (k < uint(p.im_count)) to_im[place + p.out_im] = D::store(y.im);
 }
-template <typename D, typename Store, int kHeld, int kRank>
+template <typename D, typename Store, int kRank>
 HEARTH_INLINE void fft_store_points(thread const FftPoint<typename D::value>* x, FftLine line,
                                     device const typename D::memory* filter_re,
                                     device const typename D::memory* filter_im,
@@ -424,7 +411,7 @@ HEARTH_INLINE void fft_store_points(thread const FftPoint<typename D::value>* x,
   uint part, outer = fft_outer(line.number, p, part);
   if (!line.inside) return;
 #pragma unroll
-  for (uint j = 0u; j < uint(kHeld); ++j) {
+  for (uint j = 0u; j < uint(kFftThreadPoints); ++j) {
     uint i = line.lane + j * line.lanes;
     fft_store_point<D, Store, kRank>(x[j], outer, part, i, filter_re, filter_im, p, to_re, to_im);
   }
@@ -474,9 +461,9 @@ HEARTH_INLINE void fft_store(device typename D::memory* to_re, device typename D
 
 // ---- Kernels: threadgroups of kPoints / kFftThreadPoints threads at most
 
-// Powers of two from kHeld^2 on go from memory to kHeld registers of a thread and back; other
-// lines, of kHeld 0, are brought to threadgroup memory first.
-template <typename D, typename Load, typename Store, int kFactor, int kHeld, int kPoints, int kRank>
+// kDirect: powers of two of at least 64, which go from memory to registers and back.
+template <typename D, typename Load, typename Store, int kFactor, bool kDirect, int kPoints,
+          int kRank>
 void fft_lines(device const typename D::memory* re, device const typename D::memory* im,
                device typename D::memory* to_re, device typename D::memory* to_im,
                constant FftParams<kRank>& p, threadgroup typename D::value* memory, Ctx ctx) {
@@ -484,19 +471,18 @@ void fft_lines(device const typename D::memory* re, device const typename D::mem
   FftShared<V> shared = fft_shared<V, kPoints>(memory);
   FftLine line;
   uint here = fft_lines_here(p, ctx, line);
-  if (kHeld > 0) {
-    const int kCount = kHeld > 0 ? kHeld : kFftThreadPoints;  // also where this is not reached
-    FftPoint<V> x[kCount];
-    fft_load_points<D, Load, kCount, kRank>(re, im, line, p, x);
+  if (kDirect) {
+    FftPoint<V> x[kFftThreadPoints];
+    fft_load_points<D, Load, kRank>(re, im, line, p, x);
     fft_fill_roots(line.length, shared, ctx);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    fft_transform<V, kCount>(line, ulong(p.factors), shared, x);
-    fft_store_points<D, Store, kCount, kRank>(x, line, re, im, p, to_re, to_im);
+    fft_transform(line, ulong(p.factors), shared, x);
+    fft_store_points<D, Store, kRank>(x, line, re, im, p, to_re, to_im);
     return;
   }
   fft_fill_roots(line.length, shared, ctx);
   fft_load<D, Load, kRank>(re, im, here, p, shared, ctx);
-  fft_stages<V, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+  fft_stages<V, kFactor>(line, ulong(p.factors), 1u, 0u, shared);
   fft_store<D, Store, kRank>(to_re, to_im, re, im, here, p, shared, ctx);
 }
 
@@ -512,13 +498,13 @@ void fft_filtered(device const typename D::memory* re, device const typename D::
   uint here = fft_lines_here(p, ctx, line);
   fft_fill_roots(line.length, shared, ctx);
   fft_load<D, Load, kRank>(re, im, here, p, shared, ctx);
-  fft_stages<typename D::value, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+  fft_stages<typename D::value, kFactor>(line, ulong(p.factors), 1u, 0u, shared);
   fft_store<D, FftFiltered, kRank>(to_re, to_im, filter_re, filter_im, here, p, shared, ctx);
 }
 
 // A convolution of lines whose transforms a threadgroup holds: chirped, transformed, multiplied
 // with the filter, and back.
-template <typename D, typename Load, int kHeld, int kPoints, int kRank>
+template <typename D, typename Load, int kPoints, int kRank>
 void fft_convolved(device const typename D::memory* re, device const typename D::memory* im,
                    device const typename D::memory* filter_re,
                    device const typename D::memory* filter_im, device typename D::memory* to_re,
@@ -528,21 +514,21 @@ void fft_convolved(device const typename D::memory* re, device const typename D:
   FftShared<V> shared = fft_shared<V, kPoints>(memory);
   FftLine line;
   fft_lines_here(p, ctx, line);
-  FftPoint<V> x[kHeld];
-  fft_load_points<D, Load, kHeld, kRank>(re, im, line, p, x);
+  FftPoint<V> x[kFftThreadPoints];
+  fft_load_points<D, Load, kRank>(re, im, line, p, x);
   fft_fill_roots(line.length, shared, ctx);
   threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll 1
   for (int way = 0; way < 2; ++way) {
-    fft_transform<V, kHeld>(line, ulong(p.factors), shared, x);
+    fft_transform(line, ulong(p.factors), shared, x);
     if (way == 1) break;
 #pragma unroll
-    for (uint j = 0u; j < uint(kHeld); ++j) {
+    for (uint j = 0u; j < uint(kFftThreadPoints); ++j) {
       uint k = line.lane + j * line.lanes;
       x[j] = FftFiltered::changed<V, kRank>(x[j], filter_re, filter_im, 0u, k, p);
     }
   }
-  fft_store_points<D, FftUnchirped, kHeld, kRank>(x, line, re, im, p, to_re, to_im);
+  fft_store_points<D, FftUnchirped, kRank>(x, line, re, im, p, to_re, to_im);
 }
 
 // ---- Real lines of even length: even elements are real parts and odd ones imaginary parts
@@ -574,7 +560,7 @@ HEARTH_INLINE void fft_store_bin(FftPoint<typename D::value> y, uint k, long lin
   if (long(k) < im_count) to_im[place] = D::store(y.im);
 }
 
-template <typename D, int kFactor, int kHeld, int kPoints, int kRank>
+template <typename D, int kFactor, bool kDirect, int kPoints, int kRank>
 void fft_real_lines(device const typename D::memory* re, device const typename D::memory* im,
                     device typename D::memory* to_re, device typename D::memory* to_im,
                     constant FftParams<kRank>& p, threadgroup typename D::value* memory, Ctx ctx) {
@@ -583,18 +569,17 @@ void fft_real_lines(device const typename D::memory* re, device const typename D
   FftShared<V> shared = fft_shared<V, kPoints>(memory);
   FftLine line;
   uint here = fft_lines_here(p, ctx, line), length = uint(p.length);
-  if (kHeld > 0) {
-    const int kCount = kHeld > 0 ? kHeld : kFftThreadPoints;
-    Point x[kCount];
-    fft_load_points<D, FftComplex, kCount, kRank>(re, im, line, p, x);
+  if (kDirect) {
+    Point x[kFftThreadPoints];
+    fft_load_points<D, FftComplex, kRank>(re, im, line, p, x);
     fft_fill_roots(length, shared, ctx);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    fft_first_stage<V, kCount>(line, shared, x);
-    fft_stages<V, 2, kCount>(line, ulong(p.factors) >> kFftFactorBits, uint(kCount), 0u, shared);
+    fft_first_stage(line, shared, x);
+    fft_stages<V, kFactor>(line, ulong(p.factors) >> 4, 8u, 0u, shared);
   } else {
     fft_fill_roots(length, shared, ctx);
     fft_load<D, FftComplex, kRank>(re, im, here, p, shared, ctx);
-    fft_stages<V, kFactor, kFftThreadPoints>(line, ulong(p.factors), 1u, 0u, shared);
+    fft_stages<V, kFactor>(line, ulong(p.factors), 1u, 0u, shared);
   }
   uint pairs = length / 2u + 1u;
   for (uint e = ctx.tid.x; e < uint(p.group_lines) * pairs; e += ctx.ntid.x) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxThreads = 1024;
 // Factors that kernels have stages of, in the order of the stages.
 constexpr int kFactors[] = {8, 4, 2, 3, 5, 7};
-// Convolutions are at least as long: held_points() of them is not 0.
+// What padding convolutions to this costs nothing: has_outer_eights().
 constexpr std::int64_t kLeastPadded = 64;
 
 std::int64_t with_padding(std::int64_t words) { return words + words / kFftBanks; }
@@ -54,29 +54,24 @@ int factor_of(std::int64_t length) {
   return largest == 3 ? 5 : largest;
 }
 
-int held_points(std::int64_t length) {
-  if (factor_of(length) != 2) return 0;
-  // Of 16 there are no stages of 2 between the first and the last.
-  if (length >= 256 && length != 512) return 16;
-  return length >= kLeastPadded ? 8 : 0;
+bool has_outer_eights(std::int64_t length) {
+  return length % kLeastPadded == 0 && factor_of(length) == 2;
 }
 
-std::int64_t stages_of(std::int64_t length, int held) {
+std::int64_t stages_of(std::int64_t length) {
   std::uint64_t stages = 0;
   int bits = 0;
   const auto add = [&](int factor) {
     stages |= static_cast<std::uint64_t>(factor) << bits;
-    bits += kFftFactorBits;
+    bits += 4;
+    length /= factor;
   };
-  if (held > 0) {
-    add(held);
-    length /= held * held;
-    for (; held == 16 && length % held == 0 && length != 2 * held; length /= held) add(held);
-  }
+  const bool last = length % 64 == 0;
+  if (last) length /= 8;
   for (const int factor : kFactors) {
-    for (; length % factor == 0; length /= factor) add(factor);
+    while (length % factor == 0) add(factor);
   }
-  if (held > 0) add(held);
+  if (last) add(8);
   return static_cast<std::int64_t>(stages);
 }
 

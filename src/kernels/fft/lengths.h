@@ -38,12 +38,11 @@ struct Length {
 
 // The kind of kernel that has the stages of a length, as its text says; 0 where none has.
 int factor_of(std::int64_t length);
-// The points that a thread holds in registers of lines that go there from memory; their first and
-// last stages have this factor. 0 of lengths that do not.
-int held_points(std::int64_t length);
-// The stages of a length that a threadgroup holds, as FftParams has them, first and last those of
-// `held` points where it is not 0.
-std::int64_t stages_of(std::int64_t length, int held);
+// The stages of a length that a threadgroup holds, as FftParams has them. Where it has two factors
+// of 8 they come first and last.
+std::int64_t stages_of(std::int64_t length);
+// Whether these are stages of powers of two from 8 to 8.
+bool has_outer_eights(std::int64_t length);
 // Words of threadgroup memory for so many points, with their roots of unity.
 std::int64_t memory_words(std::int64_t points);
 

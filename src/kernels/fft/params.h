@@ -3,9 +3,9 @@
 
 #include "kernels/blocks/params.h"
 
-// Complex points of a thread of lines in threadgroup memory, at most; that memory has a word of
-// padding after kFftBanks words. FftParams::factors has each in so many bits.
-enum { kFftThreadPoints = 8, kFftBanks = 32, kFftFactorBits = 8 };
+// Complex points that a thread holds, at most, and a threadgroup's memory has a word of padding
+// after kFftBanks words.
+enum { kFftThreadPoints = 8, kFftBanks = 32 };
 
 // Of divided(): kernels/blocks/elements.h.
 struct FftDivmod {
@@ -18,7 +18,7 @@ template <int kRank>
 struct FftParams {
   long lines, length;              // that are transformed
   long group_lines, line_threads;  // of a threadgroup, and of a line there
-  long factors;                    // of the length, the first stage's lowest
+  long factors;                    // of the length: four bits each, the first stage's lowest
   long split, in_part, in_scale, out_part, out_scale;
   FftDivmod by_lines, by_length, by_pairs, by_split;  // pairs of bins of real lines
   long whole;                                         // elements of the operands' lines

@@ -94,8 +94,6 @@ struct FftConstants;
 template <>
 struct FftConstants<float> {
   static HEARTH_INLINE float root_half() { return 0.7071067812f; }
-  static HEARTH_INLINE float cos1_16() { return 0.9238795325f; }
-  static HEARTH_INLINE float sin1_16() { return 0.3826834324f; }
   static HEARTH_INLINE float sin1_3() { return 0.8660254038f; }
   static HEARTH_INLINE float cos1_5() { return 0.3090169944f; }
   static HEARTH_INLINE float sin1_5() { return 0.9510565163f; }
@@ -112,8 +110,6 @@ struct FftConstants<float> {
 template <>
 struct FftConstants<double> {
   static HEARTH_INLINE double root_half() { return 0.70710678118654757; }
-  static HEARTH_INLINE double cos1_16() { return 0.92387953251128674; }
-  static HEARTH_INLINE double sin1_16() { return 0.38268343236508977; }
   static HEARTH_INLINE double sin1_3() { return 0.86602540378443871; }
   static HEARTH_INLINE double cos1_5() { return 0.30901699437494745; }
   static HEARTH_INLINE double sin1_5() { return 0.95105651629515353; }
@@ -240,55 +236,6 @@ struct FftButterfly<V, 8> {
     for (int i = 0; i < 4; ++i) {
       x[2 * i] = even[i];
       x[2 * i + 1] = odd[i];
-    }
-  }
-};
-// Four by four: element j is row j / 4 and column j % 4; columns are transformed, multiplied with
-// e^(-2 pi i row column / 16), then rows.
-template <typename V>
-struct FftButterfly<V, 16> {
-  static HEARTH_INLINE FftPoint<V> root(int i) {
-    typedef FftConstants<V> C;
-    FftPoint<V> y;
-    y.re = i == 1   ? C::cos1_16()
-           : i == 2 ? C::root_half()
-           : i == 3 ? C::sin1_16()
-           : i == 4 ? V(0.0f)
-           : i == 6 ? -C::root_half()
-                    : -C::cos1_16();
-    y.im = i == 1   ? -C::sin1_16()
-           : i == 2 ? -C::root_half()
-           : i == 3 ? -C::cos1_16()
-           : i == 4 ? V(-1.0f)
-           : i == 6 ? -C::root_half()
-                    : C::sin1_16();
-    return y;
-  }
-  static HEARTH_INLINE void run(thread FftPoint<V>* x) {
-#pragma unroll
-    for (int column = 0; column < 4; ++column) {
-      FftPoint<V> y[4];
-#pragma unroll
-      for (int row = 0; row < 4; ++row) y[row] = x[4 * row + column];
-      FftButterfly<V, 4>::run(y);
-#pragma unroll
-      for (int row = 0; row < 4; ++row) {
-        int at = row * column;  // 0 to 4, 6 or 9
-        if (at != 0) y[row] = fft_times(y[row], root(at));
-        x[4 * row + column] = y[row];
-      }
-    }
-#pragma unroll
-    for (int row = 0; row < 4; ++row) FftButterfly<V, 4>::run(x + 4 * row);
-    // Element 4 row + k is result row + 4 k.
-#pragma unroll
-    for (int row = 0; row < 4; ++row) {
-#pragma unroll
-      for (int k = row + 1; k < 4; ++k) {
-        FftPoint<V> y = x[4 * row + k];
-        x[4 * row + k] = x[4 * k + row];
-        x[4 * k + row] = y;
-      }
     }
   }
 };
