@@ -159,6 +159,9 @@ struct Implementation {
   // Whether it takes operands of these strides. For each that has this there is a later one without
   // that accepts the same. Null: always.
   bool (*fits)(const Signature&) = nullptr;
+  // Whether a library that is opened when it is first needed is there. Asked last, of what the two
+  // above take. Null: it needs none.
+  bool (*opens)(const runtime::DeviceTraits&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
   // at strides. Null: it never does.

@@ -58,14 +58,16 @@ bool names(const SelectionRule& rule, const Implementation& implementation) {
          runtime::is_wanted(rule.name, implementation.name);
 }
 
-bool serves(const Implementation& implementation, const Signature& signature) {
+bool serves(const Implementation& implementation, const Signature& signature,
+            const runtime::DeviceTraits& device) {
   return (implementation.accepts == nullptr || implementation.accepts(signature)) &&
-         (implementation.fits == nullptr || implementation.fits(signature));
+         (implementation.fits == nullptr || implementation.fits(signature)) &&
+         (implementation.opens == nullptr || implementation.opens(device));
 }
 
 // Whether it could run what was laid out, and left out, for `chosen`.
 bool stands_in(const Implementation& implementation, const Implementation& chosen,
-               const Signature& signature) {
+               const Signature& signature, const runtime::DeviceTraits& device) {
   std::uint32_t omitted = 0;
   for (int i = 0; i < signature.output_count(); ++i) {
     if (signature.output_at(i).absent) omitted |= 1u << i;
@@ -79,7 +81,7 @@ bool stands_in(const Implementation& implementation, const Implementation& chose
   const bool fuses = signature.epilogue.empty() ||
                      (implementation.fuses != nullptr && implementation.fuses(signature));
   return implementation.launch != nullptr && lies && writes && fuses &&
-         (omitted & ~implementation.may_omit) == 0 && serves(implementation, signature);
+         (omitted & ~implementation.may_omit) == 0 && serves(implementation, signature, device);
 }
 
 }  // namespace
@@ -153,7 +155,7 @@ const SelectionRule* Selector::rule_for(const Signature& signature, const List& 
       if (!runtime::fits_pattern(*problem, rule.pattern)) continue;
     }
     for (const Implementation* each : all) {
-      if (names(rule, *each) && serves(*each, signature)) return &rule;
+      if (names(rule, *each) && serves(*each, signature, options_.traits)) return &rule;
     }
   }
   return nullptr;
@@ -168,7 +170,7 @@ const Implementation* Selector::find(const Signature& signature) const {
   const SelectionRule* const rule = rule_for(signature, at->second);
   for (const Implementation* each : at->second) {
     const bool is_wanted = rule != nullptr ? names(*rule, *each) : !is_on_request(*each);
-    if (!is_wanted || !serves(*each, signature)) continue;
+    if (!is_wanted || !serves(*each, signature, options_.traits)) continue;
     return each->launch == nullptr ? nullptr : each;
   }
   return nullptr;
@@ -202,7 +204,7 @@ const Implementation& Selector::asked_for(const Implementation& chosen, const Si
                                           const SelectionRule& rule) const {
   if (names(rule, chosen)) return chosen;
   for (const Implementation* each : implementations(signature.op)) {
-    if (names(rule, *each) && stands_in(*each, chosen, signature)) return *each;
+    if (names(rule, *each) && stands_in(*each, chosen, signature, options_.traits)) return *each;
   }
   return chosen;
 }
@@ -234,7 +236,7 @@ Prepared Selector::prepare(const Implementation& chosen, const Signature& signat
   if (used.tuning == Tuning::rivals && rule == nullptr) {
     const auto own = std::find(all.begin(), all.end(), &used);
     for (auto each = own == all.end() ? own : own + 1; each != all.end(); ++each) {
-      if (is_on_request(**each) || !stands_in(**each, used, signature)) continue;
+      if (is_on_request(**each) || !stands_in(**each, used, signature, options_.traits)) continue;
       for (Candidate& more : candidates(**each, signature, nullptr)) {
         offered.push_back(std::move(more));
       }

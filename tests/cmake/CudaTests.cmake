@@ -1,5 +1,5 @@
-# What the tests of src/devices/cuda need: a driver library and a cuBLASLt without a card, once as it is and once as
-# an old one, and the toolkit's headers where there are any. devices_tests exists.
+# What the tests of src/devices/cuda need: a driver library, a cuBLASLt and a cuSOLVER without a
+# card, once as it is and once as an old one, and the toolkit's headers where there are any. devices_tests exists.
 set(fakes "${CMAKE_CURRENT_BINARY_DIR}/cuda")
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/machines/cuda_fake/*.cc")
 foreach(kind current old)
@@ -12,9 +12,11 @@ foreach(kind current old)
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE hearth_compile Threads::Threads)
   add_dependencies(devices_tests ${target})
-  # Two names of one file are one library: both fakes are one machine.
-  add_custom_command(TARGET ${target} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 "${fakes}/${kind}/libcublasLt.so.13")
+  # All names of one file are one library: the fakes are one machine.
+  foreach(name libcublasLt.so.13 libcusolver.so.12)
+    add_custom_command(TARGET ${target} POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -E create_symlink libcuda.so.1 "${fakes}/${kind}/${name}")
+  endforeach()
 endforeach()
 target_compile_definitions(hearth_fake_cuda_old PRIVATE HEARTH_FAKE_OLD)
 
@@ -35,6 +37,14 @@ mark_as_advanced(HEARTH_CUDNN_INCLUDE)
 if(HEARTH_CUDNN_INCLUDE AND HEARTH_CUDA_INCLUDE)
   set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/cudnn_prototypes_test.cc"
     APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUDNN_INCLUDE}" -isystem "${HEARTH_CUDA_INCLUDE}")
+endif()
+find_path(HEARTH_CUSOLVER_INCLUDE cusolverDn.h
+  PATHS ${packages} $ENV{CUDA_HOME}/include /usr/local/cuda/include NO_DEFAULT_PATH)
+mark_as_advanced(HEARTH_CUSOLVER_INCLUDE)
+if(HEARTH_CUSOLVER_INCLUDE AND HEARTH_CUBLAS_INCLUDE AND HEARTH_CUDA_INCLUDE)
+  set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/cusolver_prototypes_test.cc"
+    APPEND PROPERTY COMPILE_OPTIONS -isystem "${HEARTH_CUSOLVER_INCLUDE}"
+      -isystem "${HEARTH_CUBLAS_INCLUDE}" -isystem "${HEARTH_CUDA_INCLUDE}")
 endif()
 if(HEARTH_CUDA_INCLUDE)
   set_property(SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/devices/cuda/prototypes_test.cc"

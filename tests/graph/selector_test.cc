@@ -87,6 +87,28 @@ TEST(Selector, TheFirstThatServes) {
   EXPECT_TRUE(plain.implementations(&defs::exp_op).empty());
 }
 
+TEST(Selector, ALibraryIsOpenedForWhatItTakes) {
+  static constexpr Implementation kOpened[] = {
+      {.name = "library",
+       .op = &defs::matmul_op,
+       .accepts = is_square,
+       .opens = [](const runtime::DeviceTraits& d) { return d.libraries.factorizations.opens(); },
+       .launch = launch},
+      {.name = "other", .op = &defs::matmul_op, .launch = launch}};
+  int asked = 0;
+  bool exists = true;
+  SelectorOptions both;
+  both.families = {kOpened};
+  both.traits.libraries.factorizations.opens = [&] { return ++asked > 0 && exists; };
+  const Selector selector(both);
+  EXPECT_EQ(found(selector, signature_of({4, 5})), "other");
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(found(selector, signature_of({4, 4})), "library");
+  EXPECT_EQ(asked, 1);
+  exists = false;
+  EXPECT_EQ(found(selector, signature_of({4, 4})), "other");
+}
+
 TEST(Selector, AnImplementationWithoutALaunchIsTheComposite) {
   const Selector selector(options());
   Signature signature = signature_of({4, 4});

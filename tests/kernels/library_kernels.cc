@@ -46,6 +46,7 @@ std::vector<DeviceTraits> kinds_of_device() {
   cuda.has_tile_products = true;
   cuda.libraries.matmul = {.exists = true, .strided = true};
   cuda.libraries.attention = {.exists = true, .max_columns = 256};
+  cuda.libraries.factorizations.opens = [] { return true; };
   DeviceTraits metal;
   metal.processors = 16;
   metal.processor_registers = 52 * 1024;

@@ -2,6 +2,7 @@
 
 #include "devices/cuda/cublas/cublas_lt.h"
 #include "devices/cuda/cudnn/cudnn.h"
+#include "devices/cuda/cusolver/cusolver.h"
 #include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/cuda_driver.h"
 #include "devices/cuda/driver/driver_api.h"
@@ -17,6 +18,7 @@ gpu::LastSearch& last_search() {
 
 // The libraries beside the driver, as far as they are there.
 std::vector<LibraryMaker> open_libraries(const Places& places, int driver_version,
+                                         const std::shared_ptr<CusolverOpener>& cusolver,
                                          std::vector<std::string>& notes) {
   std::vector<LibraryMaker> libraries;
   if (const auto cublas = open_cublas_lt(places, driver_version, notes)) {
@@ -29,6 +31,8 @@ std::vector<LibraryMaker> open_libraries(const Places& places, int driver_versio
                                      compute_capability(context.api(), context.card()));
     });
   }
+  libraries.emplace_back(
+      [cusolver](Context& context) { return std::make_unique<Cusolver>(cusolver, context); });
   return libraries;
 }
 
@@ -77,7 +81,9 @@ gpu::FoundDevices find_cards(const Places& places) {
   }
   const auto compiler = Nvrtc::open(places, driver_version(*api), notes);
   if (compiler == nullptr) return cards;
-  const auto libraries = open_libraries(places, driver_version(*api), notes);
+  const auto cusolver = std::make_shared<CusolverOpener>(places, driver_version(*api));
+  const auto libraries = open_libraries(places, driver_version(*api), cusolver, notes);
+  cards.late_notes = [cusolver] { return cusolver->notes(); };
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     if (auto driver = open_card(api, compiler, libraries, ordinal, notes)) {
       cards.drivers.push_back(std::move(driver));

@@ -1,9 +1,11 @@
 // What a search for devices of one kind gives, and what of it is asked for later.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/commands/driver.h"
@@ -13,6 +15,8 @@ namespace hearth::gpu {
 struct FoundDevices {
   std::vector<std::unique_ptr<runtime::Driver>> drivers;  // in the system's order
   std::vector<std::string> notes;  // what was tried, found, and why devices are missing
+  // The same of what is looked for when it is first needed: it is now. Null: nothing.
+  std::function<std::vector<std::string>()> late_notes;
 };
 
 // The notes of the last search. Thread-safe.
@@ -22,16 +26,22 @@ class LastSearch {
   std::vector<std::unique_ptr<runtime::Driver>> keep(FoundDevices found) {
     const std::lock_guard lock(mutex_);
     notes_ = std::move(found.notes);
+    late_notes_ = std::move(found.late_notes);
     return std::move(found.drivers);
   }
   std::vector<std::string> notes() const {
     const std::lock_guard lock(mutex_);
-    return notes_;
+    std::vector<std::string> all = notes_;
+    if (late_notes_ != nullptr) {
+      for (std::string& note : late_notes_()) all.push_back(std::move(note));
+    }
+    return all;
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> notes_;
+  std::function<std::vector<std::string>()> late_notes_;
 };
 
 }  // namespace hearth::gpu

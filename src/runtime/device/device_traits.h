@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "hearth/runtime.h"
 
@@ -40,11 +41,19 @@ struct LibraryTraits {
     // do it.
     bool channels_last = false;
   };
+  // Factorizations of matrices of f32 and f64, and systems of equations whose matrix is a triangle.
+  struct Factorizations {
+    // Opens the library where that has not been done: whether it is there. Thread-safe. Null: no.
+    std::function<bool()> opens;
+    // Runs only where a user's rule names it.
+    bool on_request = false;
+  };
 
   Matmul matmul;
   Attention attention;
   PlainAttention plain_attention;
   Conv conv;
+  Factorizations factorizations;
 };
 
 struct DeviceTraits : Properties {

@@ -6,6 +6,7 @@
 #include "hearth/error.h"
 #include "kernels/attention/library/problem.h"
 #include "machines/sim/sim_library_conv.h"
+#include "machines/sim/sim_library_factor.h"
 
 namespace hearth::sim {
 namespace {
@@ -146,6 +147,7 @@ runtime::LibraryTraits LibraryDriver::libraries() const {
   runtime::LibraryTraits traits;
   traits.attention = {.exists = true, .max_columns = 256};
   traits.conv = {.exists = true, .channels_last = true};
+  traits.factorizations.opens = [] { return true; };
   return traits;
 }
 
@@ -161,6 +163,11 @@ std::unique_ptr<runtime::Function> LibraryDriver::library_function(const runtime
   if (call.function == gpu::kConvFunction) {
     source.function = "library_conv";
     source.text = library_conv_text(call);
+    return load(source, compile(source));
+  }
+  if (call.function == gpu::kFactorFunction) {
+    source.function = "library_factor";
+    source.text = library_factor_text(call);
     return load(source, compile(source));
   }
   const AttentionProblem problem = gpu::attention_problem(call);

@@ -1,0 +1,53 @@
+#include "kernels/decompositions/problem.h"
+
+#include <string>
+
+#include "codegen/dialect_types.h"
+
+namespace hearth::gpu {
+
+runtime::LibraryCall factor_call(const FactorProblem& problem) {
+  using Access = runtime::KernelParameter::Kind;
+  constexpr const char* kNames[] = {"cholesky", "lu",  "qr",      "qr_columns",
+                                    "eigh",     "svd", "triangle"};
+  const auto dtype = static_cast<DType>(problem.dtype);
+  const std::string type = dialect_type(dtype);
+  runtime::LibraryCall call;
+  call.function = kFactorFunction;
+  call.name = "library_" + std::string(kNames[problem.kind]) + "_" + std::string(name(dtype));
+  const bool is_triangle = problem.kind == FactorProblem::triangle;
+  call.parameters = {{is_triangle ? Access::read : Access::read_write, type, "a"}};
+  switch (problem.kind) {
+    case FactorProblem::lu:
+      call.parameters.push_back({Access::write, "long", "pivots"});
+      break;
+    case FactorProblem::qr:
+      call.parameters.push_back({Access::write, type, "tau"});
+      break;
+    case FactorProblem::qr_columns:
+      call.parameters.push_back({Access::read, type, "tau"});
+      break;
+    case FactorProblem::eigh:
+      call.parameters.push_back({Access::read_write, type, "w"});
+      break;
+    case FactorProblem::svd:
+      for (const char* each : {"s", "rights", "lefts"}) {
+        call.parameters.push_back({Access::read_write, type, each});
+      }
+      break;
+    case FactorProblem::triangle:
+      call.parameters.push_back({Access::read_write, type, "x"});
+      break;
+    default:
+      break;
+  }
+  if (!is_triangle) call.parameters.push_back({Access::write, "int", "info"});
+  call.problem = runtime::to_words(problem);
+  return call;
+}
+
+FactorProblem factor_problem(const runtime::LibraryCall& call) {
+  return runtime::from_words<FactorProblem>(call.problem);
+}
+
+}  // namespace hearth::gpu
