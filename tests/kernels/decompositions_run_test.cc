@@ -250,6 +250,7 @@ TEST_P(DecompositionsRun, WhatIsNotFiniteSpoilsItsMatrix) {
   constexpr std::int64_t kN = 128;
   for (const Device& device : factor_devices(way())) {
     for (const double bad : {kNan, kInf, -kInf}) {
+      if (way() == Way::simulator && bad != kInf) continue;  // seconds each
       Values values = random_array({2, kN, kN}, DType::f64, -1, 1, 7).to_doubles();
       values[kN * kN - 1] = bad;
       const Array x = to_device(array(values, {2, kN, kN}, dtype()), device);
