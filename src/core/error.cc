@@ -15,7 +15,9 @@ std::string_view directory(std::string_view path) { return path.substr(0, path.r
 bool is_ours(std::string_view file, std::string_view header) {
   const std::string_view here = directory(__FILE__);
   const std::string_view sources = directory(here.substr(0, here.empty() ? 0 : here.size() - 1));
-  return file.starts_with(directory(header)) || (!sources.empty() && file.starts_with(sources));
+  // A path that the compiler was given as "src/..." may be a caller's as well.
+  const bool is_known = sources.starts_with('/') || sources.starts_with("..");
+  return file.starts_with(directory(header)) || (is_known && file.starts_with(sources));
 }
 
 // An Error that says its site: where calls stand within one another, that of the innermost.

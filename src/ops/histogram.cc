@@ -171,12 +171,14 @@ void require_range(double low, double high, DType dtype) {
 }
 
 // Whether the bin of a number follows from its distance to `low`, or is one beside that: edges lie
-// much further apart than numbers of the dtype, which is computed in itself.
+// much further apart than numbers of the dtype, which is computed in itself, and than subnormal
+// ones.
 bool bins_are_wide(const Bounds& bounds, std::int64_t bins, DType dtype) {
   if (is_half(dtype)) return false;
   const double magnitude = std::max(std::abs(bounds.low), std::abs(bounds.high));
   const double width = (bounds.high / 2 - bounds.low / 2) / static_cast<double>(bins);
-  return width >= 16 * magnitude * spacing_of(dtype);
+  const double least = dtype == DType::f64 ? std::numeric_limits<double>::min() : 0x1p-126;
+  return width >= 16 * std::max(magnitude * spacing_of(dtype), least);
 }
 
 // As bins_of, of edges_between.

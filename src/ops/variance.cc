@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/switches.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
@@ -38,7 +39,8 @@ Array var_over(const char* op, const Array& x, const Dims& axes, bool keepdim,
   }
   const int kept = x.rank() - std::popcount(bits);
   Array squares;
-  if (count >= kOnePass && x.size() / count >= kOnePassRows && std::countr_zero(bits) == kept) {
+  if (count >= kOnePass && x.size() / count >= kOnePassRows && std::countr_zero(bits) == kept &&
+      !switches().precise_sums) {
     squares = squares_of_rows(x, kept, count, keepdim);
   } else {
     const Array values = cast(x, compute_dtype(x.dtype()));

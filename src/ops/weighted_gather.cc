@@ -59,10 +59,15 @@ Array read(const Array& x, const Array& indices) {
                  {shape[0], shape[1], points[1], points[2]});
 }
 
+// `values` [batch, channels, taps, points] where the taps read, else 0.
+Array where_read(const Array& indices, std::int64_t extent, const Array& values) {
+  const Array inside = logical_and(greater_equal(indices, 0), less(indices, extent));
+  return where(unsqueeze(inside, {1}), values, 0.0);
+}
+
 Array weighted(const Array& values, const Array& weights, const Array& indices,
                std::int64_t extent) {
-  const Array inside = logical_and(greater_equal(indices, 0), less(indices, extent));
-  return where(unsqueeze(inside, {1}), mul(values, unsqueeze(wide(weights), {1})), 0.0);
+  return where_read(indices, extent, mul(values, unsqueeze(wide(weights), {1})));
 }
 
 Array composite(const Composite& c) {
@@ -90,8 +95,11 @@ Grads gradients(const Vjp& v) {
                                     x.dtype());
   }
   if (v.needs(2)) {
+    const auto products = [&] {
+      return where_read(indices, shape[2], mul(read(x, indices), grad));
+    };
     grads[2] = shape[2] == 0 ? zeros(points, weights.dtype(), x.device())
-                             : cast(sum(mul(read(x, indices), grad), {1}), weights.dtype());
+                             : cast(sum(products(), {1}), weights.dtype());
   }
   return grads;
 }

@@ -104,6 +104,8 @@ void order_rows(device const long* pivots, device long* rows, device typename D:
   bool odd = false;
   for (long i = 0; i < p.cols; ++i) {
     long other = bad ? i : pivots[i] - 1;
+    // Of a matrix whose elements overflow on the way a library may find no pivot.
+    if (other < i || other >= p.rows) other = i;
     place = place == i ? other : place == other ? i : place;
     odd = odd != (other != i);
   }

@@ -95,7 +95,9 @@ Array combined(const Array& stored, const Array& global, const QuantScheme& sche
   const Array scales = loaded_scales(stored, scheme.scale_dtype());
   if (!global.defined()) return scales;
   const Array products = mul(scales, reshape(global, Shape::filled(scales.rank(), 1)));
-  return clamp(products, kLeastNormal, largest_of(ScaleDType::f32));
+  // Given scales that are no scales stay what they are.
+  return where(less_equal(products, 0.0), products,
+               clamp(products, kLeastNormal, largest_of(ScaleDType::f32)));
 }
 
 QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtype,

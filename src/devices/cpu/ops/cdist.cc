@@ -124,8 +124,9 @@ class FromProducts {
   }
 
  private:
-  // Pairs of which at most one of kFewNear is near are put right one by one.
-  static constexpr std::int64_t kFewNear = 32;
+  // Pairs of which at most one of kFewNear is near are put right one by one, others together: with
+  // the same sums, since where a block begins depends on the number of threads.
+  static constexpr std::int64_t kFewNear = 512;
 
   void finish(float* tile, std::int64_t stride, std::int64_t row, std::int64_t column,
               std::int64_t rows, std::int64_t columns) const {
@@ -144,7 +145,8 @@ class FromProducts {
                         totals);
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) {
-          tile[i * stride + j] = std::sqrt(totals[i * panel + j]);
+          float& distance = tile[i * stride + j];
+          if (distance == -1.0f) distance = std::sqrt(totals[i * panel + j]);
         }
       }
       return;
@@ -159,12 +161,9 @@ class FromProducts {
   }
 
   float exact(std::int64_t i, std::int64_t j) const {
-    const std::int64_t length = a_.operand.shape().back();
-    const float* const x = a_.slice(i, 0, length, scratch<float>(3, length));
-    const float* const y = b_.slice(j, 0, length, scratch<float>(4, length));
-    float* const apart = scratch<float>(5, length);
-    for (std::int64_t k = 0; k < length; ++k) apart[k] = x[k] - y[k];
-    return std::sqrt(row_math<float>().dot(apart, apart, length));
+    float* const totals = scratch<float>(2, kBlockRows * row_distances<float>().columns);
+    join_block<float>(DistanceSum::squares, a_, i, i + 1, b_, j, j + 1, totals);
+    return std::sqrt(totals[0]);
   }
 
   const Points<float>& a_;

@@ -71,8 +71,9 @@ void launch_typed(const Launch& launch) {
                 weights = input_of(launch, 2), output = output_of(launch);
   const std::int64_t channels = x.shape()[1], extent = x.shape()[2], points = indices.shape()[2];
   const RowTaps<T>& rows = row_taps<T>();
-  // Planes of an item that share what is read of its taps.
-  const std::int64_t groups = ceil_div(channels, kGroupPlanes);
+  // Planes of an item that share what is read of its taps; fewer where there are few.
+  const std::int64_t group = std::clamp<std::int64_t>(x.shape()[0] * channels / 8, 1, kGroupPlanes);
+  const std::int64_t groups = ceil_div(channels, group);
   const auto make_plane = [&](const ItemTaps<T>& taps, std::int64_t item, std::int64_t channel) {
     const std::int64_t plane = item * channels + channel;
     const T* const from = read_row(x, item * x.stride(0) + channel * x.stride(1), x.stride(2),
@@ -87,14 +88,14 @@ void launch_typed(const Launch& launch) {
     }
     write_row(output, plane * points, to, points);
   };
-  for_chunks(x.shape()[0] * groups, kGroupPlanes * (indices.shape()[1] + 1) * points,
+  for_chunks(x.shape()[0] * groups, group * (indices.shape()[1] + 1) * points,
              [&](std::int64_t begin, std::int64_t end) {
                ItemTaps<T> taps(indices, weights, extent);
                for (std::int64_t task = begin; task < end; ++task) {
-                 const std::int64_t item = task / groups, first = task % groups * kGroupPlanes;
+                 const std::int64_t item = task / groups, first = task % groups * group;
                  taps.read(item);
-                 for (std::int64_t channel = first;
-                      channel < std::min(first + kGroupPlanes, channels); ++channel) {
+                 for (std::int64_t channel = first; channel < std::min(first + group, channels);
+                      ++channel) {
                    make_plane(taps, item, channel);
                  }
                }

@@ -82,13 +82,16 @@ template <class T>
 bool from_products(T square, const T* squares, T near, std::int64_t n, T* products) {
   const DistanceTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  // Products of halves lose what is subnormal.
+  constexpr T kLeast = T(0x1p-90f);
   const auto s = hn::Set(d, square), limit = hn::Set(d, near), none = hn::Set(d, T(-1));
   auto some = hn::MaskFromVec(hn::Zero(d));
   const auto distance = [=](auto product, auto of_y) HWY_ATTR {
     const auto both = hn::Add(s, of_y);
     const auto apart = hn::NegMulAdd(hn::Set(d, T(2)), product, both);
     // An infinity is not above any part of an infinity.
-    return hn::IfThenElse(hn::Gt(apart, hn::Mul(limit, both)), hn::Sqrt(apart), none);
+    const auto least = hn::Max(hn::Mul(limit, both), hn::Set(d, kLeast));
+    return hn::IfThenElse(hn::Gt(apart, least), hn::Sqrt(apart), none);
   };
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -99,7 +102,7 @@ bool from_products(T square, const T* squares, T near, std::int64_t n, T* produc
   bool any = !hn::AllFalse(d, some);
   for (; i < n; ++i) {
     const T both = square + squares[i], apart = both - 2 * products[i];
-    products[i] = apart > near * both ? std::sqrt(apart) : T(-1);
+    products[i] = apart > std::max(near * both, kLeast) ? std::sqrt(apart) : T(-1);
     any = any || products[i] < 0;
   }
   return any;
