@@ -13,10 +13,15 @@ inline namespace v0 {
 // caller, which nothing reads until an Error is thrown.
 class CallSite {
  public:
+#if defined(HEARTH_BUILDING)
+  // In Hearth's own sources: no caller's line.
+  static constexpr CallSite here() noexcept { return none(); }
+#else
   static constexpr CallSite here(const char* file = __builtin_FILE(),
                                  unsigned line = __builtin_LINE()) noexcept {
     return CallSite(file, line);
   }
+#endif
   // Errors say no line: for programs whose users do not have their text.
   static constexpr CallSite none() noexcept { return CallSite("", 0); }
 

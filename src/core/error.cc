@@ -8,18 +8,6 @@
 namespace hearth {
 namespace {
 
-std::string_view directory(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
-
-// Whether a site is in the library's own text: in its headers, of which `header` is one, or in its
-// sources, of which this file is one.
-bool is_ours(std::string_view file, std::string_view header) {
-  const std::string_view here = directory(__FILE__);
-  const std::string_view sources = directory(here.substr(0, here.empty() ? 0 : here.size() - 1));
-  // A path that the compiler was given as "src/..." may be a caller's as well.
-  const bool is_known = sources.starts_with('/') || sources.starts_with("..");
-  return file.starts_with(directory(header)) || (is_known && file.starts_with(sources));
-}
-
 // An Error that says its site: where calls stand within one another, that of the innermost.
 class LocatedError : public Error {
  public:
@@ -55,10 +43,11 @@ const char* name(ErrorCode code) noexcept {
 }
 
 void throw_at(const Error& error, CallSite site, const char* header) {
-  const bool is_callers = *site.file != '\0' && !is_ours(site.file, header);
+  const std::string_view file = site.file, ours = header;
+  const bool is_callers = !file.empty() && !file.starts_with(ours.substr(0, ours.rfind('/') + 1));
   if (!is_callers || dynamic_cast<const LocatedError*>(&error) != nullptr) throw;
-  throw LocatedError(error.code(), error.what() + (" at " + std::string(site.file)) + ":" +
-                                       std::to_string(site.line));
+  throw LocatedError(error.code(),
+                     error.what() + (" at " + std::string(file)) + ":" + std::to_string(site.line));
 }
 void throw_at(const Error& error, CallSite site, const char* header, const char* op) {
   const bool is_located = dynamic_cast<const LocatedError*>(&error) != nullptr;

@@ -38,25 +38,18 @@ void infer(Inference& inference) {
   check_shape("weighted_gather", inference.shape);
 }
 
-// Indices and where they name an element, [batch, 1, taps * points].
-struct Named {
-  Named(const Array& indices, std::int64_t extent) {
-    const Shape& shape = indices.shape();
-    const Array line = reshape(indices, {shape[0], 1, shape[1] * shape[2]});
-    index = clamp(line, 0, extent - 1);
-    inside = logical_and(greater_equal(line, 0), less(line, extent));
-  }
-  Array index, inside;
-};
+// Indices of elements that exist, [batch, channels, taps * points]; any where a tap reads nothing.
+Array element_indices(const Array& indices, const Shape& x) {
+  const Shape& shape = indices.shape();
+  const Array line = reshape(indices, {shape[0], 1, shape[1] * shape[2]});
+  return expand(clamp(line, 0, x[2] - 1), {x[0], x[1], shape[1] * shape[2]});
+}
 
-// What the taps read, 0 outside: [batch, channels, taps, points], in compute precision.
+// What those elements are: [batch, channels, taps, points], in compute precision.
 Array read(const Array& x, const Array& indices) {
   const Shape &shape = x.shape(), &points = indices.shape();
-  const Named named(indices, shape[2]);
-  const Shape flat = {shape[0], shape[1], points[1] * points[2]};
-  const Array values = gather(x, expand(named.index, flat), 2);
-  return reshape(where(named.inside, wide(values), 0.0),
-                 {shape[0], shape[1], points[1], points[2]});
+  const Array values = gather(x, element_indices(indices, shape), 2);
+  return reshape(wide(values), {shape[0], shape[1], points[1], points[2]});
 }
 
 // `values` [batch, channels, taps, points] where the taps read, else 0.
@@ -87,12 +80,12 @@ Grads gradients(const Vjp& v) {
   if (v.needs(0)) {
     const Array each = weighted(expand(grad, {shape[0], shape[1], points[1], points[2]}), weights,
                                 indices, shape[2]);
-    const Shape flat = {shape[0], shape[1], points[1] * points[2]};
     const Array zero = zeros(shape, each.dtype(), x.device());
-    grads[0] = shape[2] == 0 ? cast(zero, x.dtype())
-                             : cast(scatter_add(zero, expand(Named(indices, shape[2]).index, flat),
-                                                reshape(each, flat), 2),
-                                    x.dtype());
+    const auto added = [&] {
+      const Array at = element_indices(indices, shape);
+      return scatter_add(zero, at, reshape(each, at.shape()), 2);
+    };
+    grads[0] = cast(shape[2] == 0 ? zero : added(), x.dtype());
   }
   if (v.needs(2)) {
     const auto products = [&] {

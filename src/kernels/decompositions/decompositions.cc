@@ -339,14 +339,12 @@ Prepared prepare_svd(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t m = steps.x().rows, n = steps.x().cols, rank = steps.x().rank();
   const bool has_u = !signature.output.absent, has_vh = !signature.output_at(2).absent;
-  // Asked for none, cuSOLVER gave no values of matrices that are not square, and took as long.
   const StepArgument a = steps.room_for(m * n);
   const StepArgument s = steps.result_or_room(signature, 1, rank);
   const StepArgument rights = steps.room_for(rank * n);
   const StepArgument lefts = steps.room_for(rank * m);
   steps.load(steps.x(), a, kWholeMatrix, false);
   steps.problem().kind = FactorProblem::svd;
-  steps.problem().vectors = 1;
   steps.call({a, s, rights, lefts, steps.room_for_info()}, cube(m, n, rank) * 10);
   if (!signature.output_at(1).absent) steps.spoil(s, 1, rank, true);
   if (has_u || has_vh) {

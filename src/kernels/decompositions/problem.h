@@ -23,10 +23,8 @@ struct FactorProblem {
   //   qr_columns: a, tau, info. orgqr of `rank` reflections to the first `cols` columns.
   //   eigh: a, w [batch, rows], info. syevd of the lower triangles of row-major matrices
   //     [rows, rows]; with `vectors` each row of a is an eigenvector then.
-  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info. gesvd
-  //   of
-  //     row-major matrices [rows, cols], a row for each singular vector. Without `vectors` the two
-  //     are not written.
+  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info. gesvdj
+  //     of row-major matrices [rows, cols], a row for each singular vector.
   //   triangle: a, x. trsm of row-major triangles [rows, rows] and right sides x [rows, cols],
   //   which
   //     become the solutions.
@@ -36,7 +34,7 @@ struct FactorProblem {
   std::int64_t dtype = 0;  // a DType: f32 or f64
   std::int64_t batch = 0, rows = 0, cols = 0, rank = 0;
   std::int64_t room = 0;     // elements from one matrix a to the next
-  std::int64_t vectors = 0;  // are wanted
+  std::int64_t vectors = 0;  // of eigh: are wanted
   std::int64_t upper = 0, unit_diagonal = 0;
 };
 

@@ -134,18 +134,18 @@ constexpr const char* kSvd = R"(
   info[b] = 0;
   const bool tall = kRows >= kCols;
   const long length = tall ? kRows : kCols, line = tall ? 1 : kCols, step = tall ? kCols : 1;
-  device T* shorts = kVectors == 0 ? a : (tall ? rights : lefts) + b * kRank * kRank;
-  device T* longs = kVectors == 0 ? a : (tall ? lefts : rights) + b * kRank * length;
-  for (long i = 0; kVectors != 0 && i < kRank * kRank; ++i) {
+  device T* shorts = (tall ? rights : lefts) + b * kRank * kRank;
+  device T* longs = (tall ? lefts : rights) + b * kRank * length;
+  for (long i = 0; i < kRank * kRank; ++i) {
     shorts[i] = i / kRank == i % kRank ? T(1) : T(0);
   }
-  make_orthogonal(a, kRank, length, line, step, shorts, kVectors * kRank);
+  make_orthogonal(a, kRank, length, line, step, shorts, kRank);
   T most = T(0);
   for (long i = 0; i < kRank; ++i) {
     T size = length_of(a + i * line, length, step);
     s[b * kRank + i] = size;
     most = metal::max(most, size);
-    for (long j = 0; kVectors != 0 && j < length; ++j) longs[i * length + j] = a[i * line + j * step];
+    for (long j = 0; j < length; ++j) longs[i * length + j] = a[i * line + j * step];
   }
   for (long i = 0; i < kRank; ++i) {
     long largest = i;
@@ -153,7 +153,6 @@ constexpr const char* kSvd = R"(
       largest = s[b * kRank + j] > s[b * kRank + largest] ? j : largest;
     }
     swap_elements(s + b * kRank + i, s + b * kRank + largest, 1);
-    if (kVectors == 0) continue;
     swap_elements(shorts + i * kRank, shorts + largest * kRank, kRank);
     swap_elements(longs + i * length, longs + largest * length, length);
     if (s[b * kRank + i] > T(0)) {

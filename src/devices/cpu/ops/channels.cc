@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -72,8 +73,8 @@ Split split_of(const Signature& signature) {
   constexpr std::int64_t kMaxChunks = 64;
   split.rows = shape[0] * split.inner;
   split.grain = std::max({std::int64_t{1}, kChunkElements / std::max<std::int64_t>(1, shape[1]),
-                          (split.rows + kMaxChunks - 1) / kMaxChunks});
-  split.parts = (split.rows + split.grain - 1) / split.grain * split.channels;
+                          ceil_div(split.rows, kMaxChunks)});
+  split.parts = ceil_div(split.rows, split.grain) * split.channels;
   return split;
 }
 
@@ -175,7 +176,7 @@ void add_rows(const Operand& grad, const Operand& x, const T* mean, const Split&
   const OffsetMap rows = positions_of(x), grad_rows = positions_of(grad);
   const RowMath<T>& math = row_math<T>();
   const std::int64_t n = split.channels;
-  const std::int64_t chunks = (split.rows + split.grain - 1) / split.grain;
+  const std::int64_t chunks = ceil_div(split.rows, split.grain);
   const std::int64_t block =
       std::clamp<std::int64_t>(kBlock / std::max<std::int64_t>(1, n), 1, kBlockOfRows);
   WorkerPool::global().parallel_for(chunks, [&](std::int64_t chunk) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -25,7 +26,7 @@ struct CountedParts {
       : count(element_count(signature.inputs[0].shape)), length(result_length(signature)) {
     parts =
         std::clamp<std::int64_t>(count / std::max(kCountedPart, 2 * length), 1, kMostCountedParts);
-    part = (count + parts - 1) / parts;
+    part = ceil_div(count, parts);
   }
   std::int64_t count, length, parts, part;
 };
@@ -79,7 +80,7 @@ void launch_counting(const Launch& launch) {
 }
 
 std::int64_t parts_of_row(const Signature& signature) {
-  return (signature.inputs[0].shape[0] + kPlacesPart - 1) / kPlacesPart;
+  return ceil_div(signature.inputs[0].shape[0], kPlacesPart);
 }
 
 Prepared prepare_places(const Signature& signature) {

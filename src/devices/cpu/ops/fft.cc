@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/fft_plan.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -87,7 +88,7 @@ std::int64_t lanes_of(const FftState<T>& state) {
 template <class T, class Body>
 void for_blocks(const FftState<T>& state, std::int64_t count, Body body) {
   constexpr std::int64_t kCost = 16;  // of an element, in those of a cheap loop
-  const std::int64_t most = lanes_of(state), blocks = (count + most - 1) / most;
+  const std::int64_t most = lanes_of(state), blocks = ceil_div(count, most);
   const std::int64_t n = state.plan.length();
   for_chunks(blocks, most * n * kCost, [&](std::int64_t begin, std::int64_t end) {
     T* const memory = scratch<T>(0, 6 * n * most);

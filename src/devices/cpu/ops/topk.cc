@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/element_order.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/row_keys.h"
@@ -67,7 +68,7 @@ void sort_first(Entry* entries, std::int64_t count, std::int64_t k) {
 
 struct Cut {
   explicit Cut(std::int64_t length, std::int64_t k)
-      : part(std::max(kPart, kElementsOfResult * k)), parts((length + part - 1) / part) {}
+      : part(std::max(kPart, kElementsOfResult * k)), parts(ceil_div(length, part)) {}
   std::int64_t part, parts;
 };
 

@@ -127,19 +127,20 @@ class Factorization {
     });
   }
 
-  // Of the transpose, which has the right vectors on the left.
+  // Of the transpose, which has the right vectors on the left. Asked for no vectors, cuSOLVER gave
+  // no values of matrices that are not square, and took as long.
   void svd(T* a, T* s, T* rights, T* lefts, int* info) {
     const Api& api = session_.api;
-    const auto vectors = p_.vectors != 0 ? Api::Vectors::all : Api::Vectors::none;
+    constexpr auto kVectors = Api::Vectors::all;
     const int m = static_cast<int>(p_.cols), n = static_cast<int>(p_.rows);
     constexpr int kThin = 1;
     int size = 0;
     library_.check(of(api.cusolverDnSgesvdj_bufferSize, api.cusolverDnDgesvdj_bufferSize)(
-                       session_.handle, vectors, kThin, m, n, a, m, s, rights, m, lefts, n, &size,
+                       session_.handle, kVectors, kThin, m, n, a, m, s, rights, m, lefts, n, &size,
                        session_.jacobi),
                    "cusolverDngesvdj_bufferSize");
     library_.check(of(api.cusolverDnSgesvdj, api.cusolverDnDgesvdj)(
-                       session_.handle, vectors, kThin, m, n, a, m, s, rights, m, lefts, n,
+                       session_.handle, kVectors, kThin, m, n, a, m, s, rights, m, lefts, n,
                        work(size), size, info, session_.jacobi),
                    "cusolverDngesvdj");
   }
