@@ -167,7 +167,7 @@ void run_eigh(const Launch& launch) {
     T* const reflections = vectors ? scratch<T>(4, n * n) : nullptr;
     T* const tau = scratch<T>(5, 2 * n);
     T* const room = tau + n;
-    bool settled = all_finite(a, n * n);
+    bool settled = row_matrix<T>().all_finite(a, n * n);
     int exponent = 0;
     if (settled) {
       exponent = scale_to_one(a, n * n);

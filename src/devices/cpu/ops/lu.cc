@@ -67,7 +67,7 @@ void run_lu(const Launch& launch) {
     std::int64_t* const rows =
         permutation.absent() ? own : reinterpret_cast<std::int64_t*>(permutation.at(i * m));
     int sign = 1;
-    if (all_finite(a, m * n)) {
+    if (row_matrix<T>().all_finite(a, m * n)) {
       sign = factor_lu(a, m, n, rows, scratch<T>(0, m * kMatrixBlock));
     } else {
       output.fill(i, std::numeric_limits<T>::quiet_NaN());

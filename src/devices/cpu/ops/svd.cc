@@ -183,7 +183,7 @@ void run_svd(const Launch& launch) {
     } else {
       input.load(i, a);
     }
-    if (!all_finite(a, m * n)) {
+    if (!row_matrix<T>().all_finite(a, m * n)) {
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       if (s != nullptr) std::fill_n(s, rank, kNan);
       if (!u.absent()) u.fill(i, kNan);

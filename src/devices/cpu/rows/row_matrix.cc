@@ -1,0 +1,320 @@
+// The loops of factorizations over small parts of dense matrices, once for every SIMD target.
+#include "devices/cpu/rows/row_matrix.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "devices/cpu/rows/row_matrix.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target, which includes this file once for each target.
+#include "devices/cpu/unroll.h"
+#include "devices/cpu/rows/row_vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hearth::cpu::HWY_NAMESPACE {
+namespace {
+
+// Rows of a matrix that go together; their sums stay in registers.
+constexpr int kRows = 8;
+// Vectors of a row that go together.
+constexpr int kWidth = 4;
+
+// The first `count` elements, fewer than a vector has; others read as zero.
+template <class T>
+HWY_INLINE Vector<T> load_part(const T* x, int64_t count) {
+  const Tag<T> d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  return Part<T>{count}.load(x);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, x);
+#endif
+}
+
+template <class T>
+bool all_finite(const T* x, int64_t n) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto zero = hn::Zero(d);
+  auto s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = hn::MulAdd(hn::LoadU(d, x + i), zero, s0);
+    s1 = hn::MulAdd(hn::LoadU(d, x + i + lanes), zero, s1);
+    s2 = hn::MulAdd(hn::LoadU(d, x + i + 2 * lanes), zero, s2);
+    s3 = hn::MulAdd(hn::LoadU(d, x + i + 3 * lanes), zero, s3);
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::MulAdd(hn::LoadU(d, x + i), zero, s0);
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; i < n; ++i) sum += x[i] * T(0);
+  return sum == T(0);
+}
+
+// Of numbers; NaN are passed over.
+template <class T>
+T largest(const T* x, int64_t n) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto m0 = hn::Zero(d), m1 = m0;
+  const auto take = [&](auto& most, int64_t at) ROW_BODY {
+    const auto magnitude = hn::Abs(hn::LoadU(d, x + at));
+    most = hn::IfThenElse(hn::Gt(magnitude, most), magnitude, most);
+  };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    take(m0, i);
+    take(m1, i + lanes);
+  }
+  for (; i + lanes <= n; i += lanes) take(m0, i);
+  T most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(m0, m1)));
+  for (; i < n; ++i) most = std::abs(x[i]) > most ? std::abs(x[i]) : most;
+  return most;
+}
+
+template <class T>
+int64_t pivot(const T* x, int64_t n) {
+  if (x[0] != x[0]) return 0;
+  const T most = largest(x, n);
+  int64_t i = 0;
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto sought = hn::Set(d, most);
+  for (; i + lanes <= n; i += lanes) {
+    const auto at = hn::FindFirstTrue(d, hn::Eq(hn::Abs(hn::LoadU(d, x + i)), sought));
+    if (at >= 0) return i + at;
+  }
+  while (std::abs(x[i]) != most) ++i;
+  return i;
+}
+
+template <class T>
+void divide(T* x, T divisor, int64_t n) {
+  const auto by = hn::Set(Tag<T>(), divisor);
+  each<T>(n, [=](auto io, int64_t i) ROW_BODY { io.store(hn::Div(io.load(x + i), by), x + i); });
+}
+
+// Rows [i, i + kCount) of a few columns, of which those above are done.
+template <int kCount, int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void solve_rows(D d, Triangle<T> a, int64_t i, bool unit, T* x, int64_t x_stride) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<D> sum[kCount][kVectors];
+  HEARTH_UNROLL
+  for (int r = 0; r < kCount; ++r) {
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      sum[r][v] = hn::LoadU(d, x + (i + r) * x_stride + v * lanes);
+    }
+  }
+  const T* const rows = a.data + i * a.row_stride;
+  for (int64_t j = 0; j < i; ++j) {
+    hn::Vec<D> known[kVectors];
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) known[v] = hn::LoadU(d, x + j * x_stride + v * lanes);
+    const T* const column = rows + j * a.col_stride;
+    HEARTH_UNROLL
+    for (int r = 0; r < kCount; ++r) {
+      const auto factor = hn::Set(d, column[r * a.row_stride]);
+      HEARTH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::NegMulAdd(factor, known[v], sum[r][v]);
+    }
+  }
+  HEARTH_UNROLL
+  for (int r = 0; r < kCount; ++r) {
+    const T* const row = rows + r * a.row_stride + i * a.col_stride;
+    HEARTH_UNROLL
+    for (int q = 0; q < r; ++q) {
+      const auto factor = hn::Set(d, row[q * a.col_stride]);
+      HEARTH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::NegMulAdd(factor, sum[q][v], sum[r][v]);
+    }
+    if (!unit) {
+      const auto divisor = hn::Set(d, row[r * a.col_stride]);
+      HEARTH_UNROLL
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Div(sum[r][v], divisor);
+    }
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(sum[r][v], d, x + (i + r) * x_stride + v * lanes);
+    }
+  }
+}
+
+template <int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void solve_columns(D d, Triangle<T> a, int64_t n, bool unit, T* x, int64_t x_stride) {
+  int64_t i = 0;
+  for (; i + kRows <= n; i += kRows) solve_rows<kRows, kVectors>(d, a, i, unit, x, x_stride);
+  for (; i < n; ++i) solve_rows<1, kVectors>(d, a, i, unit, x, x_stride);
+}
+
+template <class T>
+void solve(Triangle<T> a, int64_t n, bool unit, T* x, int64_t x_stride, int64_t cols) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 2 : 1;  // as many registers as there are
+  int64_t c = 0;
+  for (; c + kVectors * lanes <= cols; c += kVectors * lanes) {
+    solve_columns<kVectors>(d, a, n, unit, x + c, x_stride);
+  }
+  for (; c + lanes <= cols; c += lanes) solve_columns<1>(d, a, n, unit, x + c, x_stride);
+  const auto rest = [&](auto few) ROW_BODY {
+    const auto count = static_cast<int64_t>(hn::Lanes(few));
+    if (count >= lanes) return;
+    for (; c + count <= cols; c += count) solve_columns<1>(few, a, n, unit, x + c, x_stride);
+  };
+  rest(hn::CappedTag<T, 8>());
+  rest(hn::CappedTag<T, 4>());
+  rest(hn::CappedTag<T, 1>());
+}
+
+template <class T>
+void dots(const T* a, int64_t stride, int64_t rows, int64_t cols, const T* x, T* result) {
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto take = [&]<int kCount>(int64_t r) ROW_BODY {
+    const T* const first = a + r * stride;
+    hn::Vec<Tag<T>> sum[kCount];
+    HEARTH_UNROLL
+    for (int k = 0; k < kCount; ++k) sum[k] = hn::Zero(d);
+    int64_t i = 0;
+    for (; i + lanes <= cols; i += lanes) {
+      const auto v = hn::LoadU(d, x + i);
+      HEARTH_UNROLL
+      for (int k = 0; k < kCount; ++k) {
+        sum[k] = hn::MulAdd(v, hn::LoadU(d, first + k * stride + i), sum[k]);
+      }
+    }
+    if (i < cols) {
+      const int64_t some = cols - i;
+      const auto v = load_part(x + i, some);
+      HEARTH_UNROLL
+      for (int k = 0; k < kCount; ++k) {
+        sum[k] = hn::MulAdd(v, load_part(first + k * stride + i, some), sum[k]);
+      }
+    }
+    HEARTH_UNROLL
+    for (int k = 0; k < kCount; ++k) result[r + k] = hn::GetLane(hn::SumOfLanes(d, sum[k]));
+  };
+  int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) take.template operator()<kRows>(r);
+  for (; r < rows; ++r) take.template operator()<1>(r);
+}
+
+template <class T>
+void solve_vector(const T* a, int64_t row_stride, int64_t n, bool upper, bool unit, T* x) {
+  for (int64_t done = 0; done < n; done += kRows) {
+    const int64_t count = n - done < kRows ? n - done : kRows;
+    const int64_t first = upper ? n - done - count : done;
+    const int64_t from = upper ? first + count : 0;  // the unknowns that are done
+    const T* const block = a + first * row_stride;
+    T known[kRows];
+    dots(block + from, row_stride, count, done, x + from, known);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t r = upper ? count - 1 - k : k;
+      const T* const row = block + r * row_stride + first;
+      T value = x[first + r] - known[r];
+      for (int64_t q = upper ? r + 1 : 0; q < (upper ? count : r); ++q) {
+        value -= row[q] * x[first + q];
+      }
+      x[first + r] = unit ? value : value / row[r];
+    }
+  }
+}
+
+template <bool kSecond, bool kSum, int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void update_columns(D d, T* a, int64_t stride, int64_t rows, const T* p, const T* y,
+                               const T* q, const T* z, const T* f, T* sum) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<D> first[kVectors], second[kVectors], total[kVectors];
+  HEARTH_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    total[v] = hn::Zero(d);
+    second[v] = total[v];
+    first[v] = p == nullptr ? total[v] : hn::LoadU(d, y + v * lanes);
+    if constexpr (kSecond) second[v] = hn::LoadU(d, z + v * lanes);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    T* const row = a + r * stride;
+    const auto by = hn::Set(d, p == nullptr ? T(0) : p[r]);
+    const auto also = kSecond ? hn::Set(d, q[r]) : by;
+    const auto share = kSum ? hn::Set(d, f[r]) : by;
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      auto value = hn::LoadU(d, row + v * lanes);
+      if (p != nullptr) {
+        value = hn::NegMulAdd(by, first[v], value);
+        if constexpr (kSecond) value = hn::NegMulAdd(also, second[v], value);
+        hn::StoreU(value, d, row + v * lanes);
+      }
+      if constexpr (kSum) total[v] = hn::MulAdd(share, value, total[v]);
+    }
+  }
+  if constexpr (kSum) {
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(total[v], d, sum + v * lanes);
+  }
+}
+
+template <bool kSecond, bool kSum, class T>
+HWY_INLINE void update_all(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const T* y,
+                           const T* q, const T* z, const T* f, T* sum) {
+  const Tag<T> whole;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(whole));
+  int64_t c = 0;
+  const auto take = [&]<int kVectors>(auto d) ROW_BODY {
+    const int64_t step = kVectors * static_cast<int64_t>(hn::Lanes(d));
+    for (; c + step <= cols; c += step) {
+      update_columns<kSecond, kSum, kVectors>(d, a + c, stride, rows, p, y + c, q, z + c, f,
+                                              sum + c);
+    }
+  };
+  take.template operator()<kWidth>(whole);
+  take.template operator()<1>(whole);
+  if (lanes > 4) take.template operator()<1>(hn::CappedTag<T, 4>());
+  take.template operator()<1>(hn::CappedTag<T, 1>());
+}
+
+template <class T>
+void update(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const T* y, const T* q,
+            const T* z, const T* f, T* sum) {
+  if (sum == nullptr) {
+    return q == nullptr ? update_all<false, false>(a, stride, rows, cols, p, y, q, y, f, a)
+                        : update_all<true, false>(a, stride, rows, cols, p, y, q, z, f, a);
+  }
+  q == nullptr
+      ? update_all<false, true>(a, stride, rows, cols, p, p == nullptr ? sum : y, q, sum, f, sum)
+      : update_all<true, true>(a, stride, rows, cols, p, y, q, z, f, sum);
+}
+
+template <class T>
+RowMatrix<T> make_row_matrix() {
+  return {all_finite<T>, pivot<T>,        divide<T>, largest<T>,
+          solve<T>,      solve_vector<T>, update<T>, dots<T>};
+}
+RowMatrix<float> make_row_matrix32() { return make_row_matrix<float>(); }
+RowMatrix<double> make_row_matrix64() { return make_row_matrix<double>(); }
+
+}  // namespace
+}  // namespace hearth::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hearth::cpu {
+namespace {
+
+HWY_EXPORT(make_row_matrix32);
+HWY_EXPORT(make_row_matrix64);
+
+}  // namespace
+
+template <>
+const RowMatrix<float>& row_matrix() {
+  static const RowMatrix<float> kernels = HWY_DYNAMIC_DISPATCH(make_row_matrix32)();
+  return kernels;
+}
+template <>
+const RowMatrix<double>& row_matrix() {
+  static const RowMatrix<double> kernels = HWY_DYNAMIC_DISPATCH(make_row_matrix64)();
+  return kernels;
+}
+
+}  // namespace hearth::cpu
+#endif  // HWY_ONCE
