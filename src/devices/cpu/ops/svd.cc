@@ -4,10 +4,14 @@
 //
 // With j r = s vh for the product j of the rotations, u is q j^T: orthogonal whatever the singular
 // values are. Rows of s vh that are 0 are completed to an orthonormal basis.
+//
+// Values alone are those of a bidiagonal matrix, each within a few roundings of the largest.
 #include <atomic>
 #include <numeric>
 
+#include "devices/cpu/ops/bidiagonal.h"
 #include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/singular_values.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -167,6 +171,30 @@ void decompose(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
   if (u != nullptr) multiply<T>(m, n, n, {q, n}, {j, 1, n}, u, n, false);
 }
 
+// s [n] alone of a [m, n] with m >= n, which becomes room; false if they do not settle.
+template <class T>
+bool find_values(T* a, std::int64_t m, std::int64_t n, T* s) {
+  T* const tau = scratch<T>(1, n);
+  T* const room = scratch<T>(2, std::max(qr_room(m, n, 0), bidiagonal_room(m, n)));
+  double* const diagonal = scratch<double>(3, 2 * n);
+  const int exponent = scale_to_one(a, m * n);
+  std::int64_t rows = m;
+  if (3 * m > 5 * n) {  // cheaper of a triangle
+    factor_qr(a, m, n, tau, room);
+    for (std::int64_t r = 1; r < n; ++r) std::fill_n(a + r * n, r, T(0));
+    rows = n;
+  }
+  const std::int64_t stride = spread_rows(n);
+  T* const b = scratch<T>(4, rows * stride);
+  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * n, n, b + r * stride);
+  make_bidiagonal(b, stride, rows, n, diagonal, diagonal + n, room);
+  const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) / 64;
+  SingularValues values(diagonal, diagonal + n, n, std::max(tolerance, 0x1p-46));
+  if (!values.run(diagonal)) return false;
+  for (std::int64_t i = 0; i < n; ++i) s[i] = std::scalbn(static_cast<T>(diagonal[i]), exponent);
+  return true;
+}
+
 template <class T>
 void run_svd(const Launch& launch) {
   const MatrixBatch<T> input(input_of(launch, 0)), u(output_of(launch)), vh(output_of(launch, 2));
@@ -178,17 +206,18 @@ void run_svd(const Launch& launch) {
   for_matrices(input.count(), 40 * longer * rank * rank, [&](std::int64_t i) {
     T* const a = scratch<T>(0, m * n);
     T* const s = values.absent() ? nullptr : reinterpret_cast<T*>(values.at(i * rank));
-    if (is_wide) {
-      input.load_transposed(i, a);
-    } else {
-      input.load(i, a);
-    }
+    const auto load = [&] { is_wide ? input.load_transposed(i, a) : input.load(i, a); };
+    load();
     if (!row_matrix<T>().all_finite(a, m * n)) {
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       if (s != nullptr) std::fill_n(s, rank, kNan);
       if (!u.absent()) u.fill(i, kNan);
       if (!vh.absent()) vh.fill(i, kNan);
       return;
+    }
+    if (u.absent() && vh.absent()) {
+      if (s == nullptr || find_values(a, longer, rank, s)) return;
+      load();
     }
     if (!is_wide) {
       return decompose(a, m, n, u.absent() ? nullptr : u.result(i), s,

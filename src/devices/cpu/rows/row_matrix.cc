@@ -16,8 +16,6 @@ namespace {
 
 // Rows of a matrix that go together; their sums stay in registers.
 constexpr int kRows = 8;
-// Vectors of a row that go together.
-constexpr int kWidth = 4;
 
 // The first `count` elements, fewer than a vector has; others read as zero.
 template <class T>
@@ -219,69 +217,64 @@ void solve_vector(const T* a, int64_t row_stride, int64_t n, bool upper, bool un
   }
 }
 
-template <bool kSecond, bool kSum, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void update_columns(D d, T* a, int64_t stride, int64_t rows, const T* p, const T* y,
-                               const T* q, const T* z, const T* f, T* sum) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  hn::Vec<D> first[kVectors], second[kVectors], total[kVectors];
-  HEARTH_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    total[v] = hn::Zero(d);
-    second[v] = total[v];
-    first[v] = p == nullptr ? total[v] : hn::LoadU(d, y + v * lanes);
-    if constexpr (kSecond) second[v] = hn::LoadU(d, z + v * lanes);
-  }
-  for (int64_t r = 0; r < rows; ++r) {
-    T* const row = a + r * stride;
-    const auto by = hn::Set(d, p == nullptr ? T(0) : p[r]);
-    const auto also = kSecond ? hn::Set(d, q[r]) : by;
-    const auto share = kSum ? hn::Set(d, f[r]) : by;
+// Rows that go together: what they share is read once for all of them.
+template <bool kFirst, bool kSecond, bool kSum, int kCount, class T>
+HWY_INLINE void update_rows(T* a, int64_t stride, int64_t cols, const T* p, const T* y, const T* q,
+                            const T* z, const T* f, T* sum) {
+  const auto take = [&](auto d, int64_t c) ROW_BODY {
+    auto total = hn::Zero(d), first = total, second = total;
+    if constexpr (kSum) total = hn::LoadU(d, sum + c);
+    if constexpr (kFirst) first = hn::LoadU(d, y + c);
+    if constexpr (kSecond) second = hn::LoadU(d, z + c);
     HEARTH_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      auto value = hn::LoadU(d, row + v * lanes);
-      if (p != nullptr) {
-        value = hn::NegMulAdd(by, first[v], value);
-        if constexpr (kSecond) value = hn::NegMulAdd(also, second[v], value);
-        hn::StoreU(value, d, row + v * lanes);
-      }
-      if constexpr (kSum) total[v] = hn::MulAdd(share, value, total[v]);
+    for (int r = 0; r < kCount; ++r) {
+      T* const at = a + r * stride + c;
+      auto value = hn::LoadU(d, at);
+      if constexpr (kFirst) value = hn::NegMulAdd(hn::Set(d, p[r]), first, value);
+      if constexpr (kSecond) value = hn::NegMulAdd(hn::Set(d, q[r]), second, value);
+      if constexpr (kFirst) hn::StoreU(value, d, at);
+      if constexpr (kSum) total = hn::MulAdd(hn::Set(d, f[r]), value, total);
     }
-  }
-  if constexpr (kSum) {
-    HEARTH_UNROLL
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(total[v], d, sum + v * lanes);
-  }
-}
-
-template <bool kSecond, bool kSum, class T>
-HWY_INLINE void update_all(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const T* y,
-                           const T* q, const T* z, const T* f, T* sum) {
+    if constexpr (kSum) hn::StoreU(total, d, sum + c);
+  };
   const Tag<T> whole;
   const auto lanes = static_cast<int64_t>(hn::Lanes(whole));
   int64_t c = 0;
-  const auto take = [&]<int kVectors>(auto d) ROW_BODY {
-    const int64_t step = kVectors * static_cast<int64_t>(hn::Lanes(d));
-    for (; c + step <= cols; c += step) {
-      update_columns<kSecond, kSum, kVectors>(d, a + c, stride, rows, p, y + c, q, z + c, f,
-                                              sum + c);
-    }
-  };
-  take.template operator()<kWidth>(whole);
-  take.template operator()<1>(whole);
-  if (lanes > 4) take.template operator()<1>(hn::CappedTag<T, 4>());
-  take.template operator()<1>(hn::CappedTag<T, 1>());
+  for (; c + lanes <= cols; c += lanes) take(whole, c);
+  for (; c + 4 <= cols; c += 4) take(hn::CappedTag<T, 4>(), c);
+  for (; c < cols; ++c) take(hn::CappedTag<T, 1>(), c);
+}
+
+template <bool kFirst, bool kSecond, bool kSum, class T>
+void update_all(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const T* y,
+                const T* q, const T* z, const T* f, T* sum) {
+  constexpr int kTogether = 4;
+  if constexpr (kSum) {
+    for (int64_t c = 0; c < cols; ++c) sum[c] = T(0);
+  }
+  int64_t r = 0;
+  const auto part = [&](const T* column)
+                        ROW_BODY { return column == nullptr ? nullptr : column + r; };
+  for (; r + kTogether <= rows; r += kTogether) {
+    update_rows<kFirst, kSecond, kSum, kTogether>(a + r * stride, stride, cols, part(p), y, part(q),
+                                                  z, part(f), sum);
+  }
+  for (; r < rows; ++r) {
+    update_rows<kFirst, kSecond, kSum, 1>(a + r * stride, stride, cols, part(p), y, part(q), z,
+                                          part(f), sum);
+  }
 }
 
 template <class T>
 void update(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const T* y, const T* q,
             const T* z, const T* f, T* sum) {
-  if (sum == nullptr) {
-    return q == nullptr ? update_all<false, false>(a, stride, rows, cols, p, y, q, y, f, a)
-                        : update_all<true, false>(a, stride, rows, cols, p, y, q, z, f, a);
-  }
-  q == nullptr
-      ? update_all<false, true>(a, stride, rows, cols, p, p == nullptr ? sum : y, q, sum, f, sum)
-      : update_all<true, true>(a, stride, rows, cols, p, y, q, z, f, sum);
+  const auto run =
+      p == nullptr ? update_all<false, false, true, T>
+      : sum == nullptr
+          ? (q == nullptr ? update_all<true, false, false, T> : update_all<true, true, false, T>)
+      : q == nullptr ? update_all<true, false, true, T>
+                     : update_all<true, true, true, T>;
+  run(a, stride, rows, cols, p, y, q, z, f, sum);
 }
 
 template <class T>

@@ -30,7 +30,7 @@ struct RowMatrix {
                        T* x);
 
   // a [rows, cols] -= p y + q z, of columns p, q [rows] and rows y, z [cols], and sum [cols] = f a
-  // of what becomes of it. Without p nothing changes, without q and without sum only the rest does.
+  // of what becomes of it. Without p only the sum is made, q and z or f and sum may be absent.
   void (*update)(T* a, std::int64_t stride, std::int64_t rows, std::int64_t cols, const T* p,
                  const T* y, const T* q, const T* z, const T* f, T* sum);
   // dots [rows] = a x, of a [rows, cols].
