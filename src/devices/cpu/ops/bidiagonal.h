@@ -12,12 +12,6 @@ namespace hearth::cpu {
 // Elements of the room that make_bidiagonal() needs.
 inline std::int64_t bidiagonal_room(std::int64_t m, std::int64_t n) { return 3 * m + 4 * n; }
 
-// Rows of n elements that are not a power of two apart: those would share few places of a cache.
-inline std::int64_t spread_rows(std::int64_t n) {
-  const std::int64_t stride = (n + 15) / 16 * 16;
-  return stride % 64 == 0 ? stride + 16 : stride;
-}
-
 // a [m, n] with m >= n, rows `stride` apart, becomes room; diagonal [n], above [n], whose last is
 // 0.
 template <class T>
@@ -35,7 +29,7 @@ void make_bidiagonal(T* a, std::int64_t stride, std::int64_t m, std::int64_t n, 
       v[i] = column[i * stride];
       if (waits) v[i] -= p[i] * y[0] + q[i] * z[0];
     }
-    const T tau = reflect(v, rows, 1);
+    const T tau = reflect(v, rows);
     diagonal[k] = v[0];
     above[k] = 0;
     if (cols == 0) return;
@@ -51,7 +45,7 @@ void make_bidiagonal(T* a, std::int64_t stride, std::int64_t m, std::int64_t n, 
                });
     math.scale(sums, tau, y, cols, false);
     for (std::int64_t j = 0; j < cols; ++j) next[j] = rest[j] - y[j];
-    const T turn = reflect(next, cols, 1);
+    const T turn = reflect(next, cols);
     above[k] = next[0];
     next[0] = T(1);
     T* const below = rest + stride;

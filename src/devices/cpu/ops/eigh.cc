@@ -26,7 +26,7 @@ void make_tridiagonal(T* a, std::int64_t n, T* vectors, T* tau, T* room, double*
     const std::int64_t rest = n - j - 1;
     diagonal[j] = a[j * n + j];
     if (rest == 0) break;
-    tau[j] = reflect(v, rest, 1);
+    tau[j] = reflect(v, rest);
     beside[j] = v[0];
     if (tau[j] == T(0)) continue;
     v[0] = T(1);
