@@ -4,6 +4,7 @@
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/rows/row_triangle.h"
 
 namespace hearth::cpu {
 
@@ -27,13 +28,13 @@ inline std::int64_t triangle_room(std::int64_t n, std::int64_t cols) {
   return (n / 2 + kMatrixBlock) * cols;
 }
 
-// x [n, cols], rows `x_stride` apart, becomes the solution of a x = x.
+// x [n, cols], rows `x_stride` apart, holds b and becomes the solution of a x = b.
 template <class T>
 void solve_triangle(const TriangularMatrix<T>& triangle, std::int64_t n, T* x,
                     std::int64_t x_stride, std::int64_t cols, T* room) {
   const MatrixView<const T>& a = triangle.a;
   const bool upper = triangle.upper;
-  const RowMatrix<T>& rows = row_matrix<T>();
+  const RowTriangle<T>& rows = row_triangle<T>();
   if (n == 0 || cols == 0) return;
   if (cols == 1 && x_stride == 1 && a.col_stride == 1) {
     return rows.solve_vector(a.data, a.row_stride, n, upper, triangle.unit, x);

@@ -90,79 +90,6 @@ void divide(T* x, T divisor, int64_t n) {
   each<T>(n, [=](auto io, int64_t i) ROW_BODY { io.store(hn::Div(io.load(x + i), by), x + i); });
 }
 
-// Rows [i, i + kCount) of a few columns, of which those above are done.
-template <int kCount, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void solve_rows(D d, Triangle<T> a, int64_t i, bool unit, T* x, int64_t x_stride) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  hn::Vec<D> sum[kCount][kVectors];
-  HEARTH_UNROLL
-  for (int r = 0; r < kCount; ++r) {
-    HEARTH_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      sum[r][v] = hn::LoadU(d, x + (i + r) * x_stride + v * lanes);
-    }
-  }
-  const T* const rows = a.data + i * a.row_stride;
-  for (int64_t j = 0; j < i; ++j) {
-    hn::Vec<D> known[kVectors];
-    HEARTH_UNROLL
-    for (int v = 0; v < kVectors; ++v) known[v] = hn::LoadU(d, x + j * x_stride + v * lanes);
-    const T* const column = rows + j * a.col_stride;
-    HEARTH_UNROLL
-    for (int r = 0; r < kCount; ++r) {
-      const auto factor = hn::Set(d, column[r * a.row_stride]);
-      HEARTH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::NegMulAdd(factor, known[v], sum[r][v]);
-    }
-  }
-  HEARTH_UNROLL
-  for (int r = 0; r < kCount; ++r) {
-    const T* const row = rows + r * a.row_stride + i * a.col_stride;
-    HEARTH_UNROLL
-    for (int q = 0; q < r; ++q) {
-      const auto factor = hn::Set(d, row[q * a.col_stride]);
-      HEARTH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::NegMulAdd(factor, sum[q][v], sum[r][v]);
-    }
-    if (!unit) {
-      const auto divisor = hn::Set(d, row[r * a.col_stride]);
-      HEARTH_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Div(sum[r][v], divisor);
-    }
-    HEARTH_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(sum[r][v], d, x + (i + r) * x_stride + v * lanes);
-    }
-  }
-}
-
-template <int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void solve_columns(D d, Triangle<T> a, int64_t n, bool unit, T* x, int64_t x_stride) {
-  int64_t i = 0;
-  for (; i + kRows <= n; i += kRows) solve_rows<kRows, kVectors>(d, a, i, unit, x, x_stride);
-  for (; i < n; ++i) solve_rows<1, kVectors>(d, a, i, unit, x, x_stride);
-}
-
-template <class T>
-void solve(Triangle<T> a, int64_t n, bool unit, T* x, int64_t x_stride, int64_t cols) {
-  const Tag<T> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  constexpr int kVectors = HWY_MAX_BYTES >= 64 ? 2 : 1;  // as many registers as there are
-  int64_t c = 0;
-  for (; c + kVectors * lanes <= cols; c += kVectors * lanes) {
-    solve_columns<kVectors>(d, a, n, unit, x + c, x_stride);
-  }
-  for (; c + lanes <= cols; c += lanes) solve_columns<1>(d, a, n, unit, x + c, x_stride);
-  const auto rest = [&](auto few) ROW_BODY {
-    const auto count = static_cast<int64_t>(hn::Lanes(few));
-    if (count >= lanes) return;
-    for (; c + count <= cols; c += count) solve_columns<1>(few, a, n, unit, x + c, x_stride);
-  };
-  rest(hn::CappedTag<T, 8>());
-  rest(hn::CappedTag<T, 4>());
-  rest(hn::CappedTag<T, 1>());
-}
-
 template <class T>
 void dots(const T* a, int64_t stride, int64_t rows, int64_t cols, const T* x, T* result) {
   const Tag<T> d;
@@ -194,27 +121,6 @@ void dots(const T* a, int64_t stride, int64_t rows, int64_t cols, const T* x, T*
   int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) take.template operator()<kRows>(r);
   for (; r < rows; ++r) take.template operator()<1>(r);
-}
-
-template <class T>
-void solve_vector(const T* a, int64_t row_stride, int64_t n, bool upper, bool unit, T* x) {
-  for (int64_t done = 0; done < n; done += kRows) {
-    const int64_t count = n - done < kRows ? n - done : kRows;
-    const int64_t first = upper ? n - done - count : done;
-    const int64_t from = upper ? first + count : 0;  // the unknowns that are done
-    const T* const block = a + first * row_stride;
-    T known[kRows];
-    dots(block + from, row_stride, count, done, x + from, known);
-    for (int64_t k = 0; k < count; ++k) {
-      const int64_t r = upper ? count - 1 - k : k;
-      const T* const row = block + r * row_stride + first;
-      T value = x[first + r] - known[r];
-      for (int64_t q = upper ? r + 1 : 0; q < (upper ? count : r); ++q) {
-        value -= row[q] * x[first + q];
-      }
-      x[first + r] = unit ? value : value / row[r];
-    }
-  }
 }
 
 // Rows that go together: what they share is read once for all of them.
@@ -277,10 +183,46 @@ void update(T* a, int64_t stride, int64_t rows, int64_t cols, const T* p, const 
   run(a, stride, rows, cols, p, y, q, z, f, sum);
 }
 
+// A row that two rotations share stays in registers.
+template <int kVectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void rotate_columns(D d, T* a, int64_t stride, int64_t count, const T* cosines,
+                               const T* sines) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<D> y[kVectors];
+  T* row = a + count * stride;
+  HEARTH_UNROLL
+  for (int v = 0; v < kVectors; ++v) y[v] = hn::LoadU(d, row + v * lanes);
+  for (int64_t i = count - 1; i >= 0; --i, row -= stride) {
+    const auto c = hn::Set(d, cosines[i]), s = hn::Set(d, sines[i]);
+    HEARTH_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const auto x = hn::LoadU(d, row - stride + v * lanes);
+      hn::StoreU(hn::MulAdd(c, y[v], hn::Mul(s, x)), d, row + v * lanes);
+      y[v] = hn::NegMulAdd(s, y[v], hn::Mul(c, x));
+    }
+  }
+  HEARTH_UNROLL
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(y[v], d, row + v * lanes);
+}
+
+template <class T>
+void rotate(T* a, int64_t stride, int64_t count, int64_t cols, const T* cosines, const T* sines) {
+  int64_t at = 0;
+  const auto take = [&]<int kVectors>(auto d) ROW_BODY {
+    const int64_t step = kVectors * static_cast<int64_t>(hn::Lanes(d));
+    for (; at + step <= cols; at += step) {
+      rotate_columns<kVectors>(d, a + at, stride, count, cosines, sines);
+    }
+  };
+  take.template operator()<2>(Tag<T>());
+  take.template operator()<1>(Tag<T>());
+  take.template operator()<1>(hn::CappedTag<T, 4>());
+  take.template operator()<1>(hn::CappedTag<T, 1>());
+}
+
 template <class T>
 RowMatrix<T> make_row_matrix() {
-  return {all_finite<T>, pivot<T>,        divide<T>, largest<T>,
-          solve<T>,      solve_vector<T>, update<T>, dots<T>};
+  return {all_finite<T>, pivot<T>, divide<T>, largest<T>, update<T>, dots<T>, rotate<T>};
 }
 RowMatrix<float> make_row_matrix32() { return make_row_matrix<float>(); }
 RowMatrix<double> make_row_matrix64() { return make_row_matrix<double>(); }

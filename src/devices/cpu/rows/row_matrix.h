@@ -6,14 +6,6 @@
 
 namespace hearth::cpu {
 
-// A triangle where it lies: element (i, j) is data[i * row_stride + j * col_stride]; both strides
-// are negative where an upper triangle is read from its end as a lower one.
-template <class T>
-struct Triangle {
-  const T* data;
-  std::int64_t row_stride, col_stride;
-};
-
 template <class T>
 struct RowMatrix {
   bool (*all_finite)(const T* x, std::int64_t n);
@@ -22,13 +14,6 @@ struct RowMatrix {
   void (*divide)(T* x, T divisor, std::int64_t n);
   T (*largest)(const T* x, std::int64_t n);  // magnitude, of finite elements
 
-  // x [n, cols], rows `x_stride` apart, becomes the solution of a x = x for a lower triangle a.
-  void (*solve)(Triangle<T> a, std::int64_t n, bool unit, T* x, std::int64_t x_stride,
-                std::int64_t cols);
-  // The same of one column in one piece, for a lower or upper triangle of rows in one piece.
-  void (*solve_vector)(const T* a, std::int64_t row_stride, std::int64_t n, bool upper, bool unit,
-                       T* x);
-
   // a [rows, cols] -= p y + q z, of columns p, q [rows] and rows y, z [cols], and sum [cols] = f a
   // of what becomes of it. Without p only the sum is made, q and z or f and sum may be absent.
   void (*update)(T* a, std::int64_t stride, std::int64_t rows, std::int64_t cols, const T* p,
@@ -36,6 +21,11 @@ struct RowMatrix {
   // dots [rows] = a x, of a [rows, cols].
   void (*dots)(const T* a, std::int64_t stride, std::int64_t rows, std::int64_t cols, const T* x,
                T* dots);
+
+  // Rotations of neighbouring rows of a [count + 1, cols], from the last two to the first:
+  // (x, y) = (c x - s y, s x + c y) with element i of cosines and sines for rows i and i + 1.
+  void (*rotate)(T* a, std::int64_t stride, std::int64_t count, std::int64_t cols, const T* cosines,
+                 const T* sines);
 };
 
 template <class T>
