@@ -1,4 +1,4 @@
-// Singular values without vectors: as exact as the largest of them is, whatever the matrix.
+// Singular values, with and without vectors: as exact as the largest of them, whatever the matrix.
 #include "check.h"
 #include "hearth/hearth.h"
 #include "hearth/ops/decompositions.h"
@@ -23,6 +23,15 @@ void expect_values_of(const Values& want, std::int64_t m, std::int64_t n, const 
   expect_within(svdvals(x).to_doubles(), want, share * 0x1p-52, what);
   expect_within(svdvals(transpose(x)).to_doubles(), want, share * 0x1p-52, what);
   expect_within(svdvals(cast(x, DType::f32)).to_doubles(), want, share * 0x1p-23, what);
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const double rounding = share * (dtype == DType::f64 ? 0x1p-52 : 0x1p-23);
+    const auto [u, s, vh] = svd(cast(x, dtype));
+    expect_within(s.to_doubles(), want, rounding, what + " s");
+    expect_within(matmul(mul(u, unsqueeze(s, {-2})), vh), x, 2 * rounding, what + " product");
+    const Values unit = eye(static_cast<std::int64_t>(want.size()), dtype).to_doubles();
+    expect_within(matmul(transpose(u), u).to_doubles(), unit, 2 * rounding, what + " u");
+    expect_within(matmul(vh, transpose(vh)).to_doubles(), unit, 2 * rounding, what + " vh");
+  }
 }
 
 TEST(SingularValues, OfKnownMatrices) {

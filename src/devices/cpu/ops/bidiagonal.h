@@ -12,11 +12,24 @@ namespace hearth::cpu {
 // Elements of the room that make_bidiagonal() needs.
 inline std::int64_t bidiagonal_room(std::int64_t m, std::int64_t n) { return 3 * m + 4 * n; }
 
+// Where reflections of a square matrix go, with zeros before them: row k has that of step k, from
+// element k on for columns, from k + 1 on for rows.
+template <class T>
+struct TwoSides {
+  T *left, *left_tau, *right, *right_tau;
+};
+
 // a [m, n] with m >= n, rows `stride` apart, becomes room; diagonal [n], above [n], whose last is
-// 0.
+// 0. Reflections are kept unless `kept` is null.
 template <class T>
 void make_bidiagonal(T* a, std::int64_t stride, std::int64_t m, std::int64_t n, double* diagonal,
-                     double* above, T* room) {
+                     double* above, T* room, const TwoSides<T>* kept) {
+  const auto keep = [&](T* rows, T* taus, std::int64_t k, std::int64_t from, const T* vector,
+                        T tau) {
+    taus[k] = tau;
+    std::fill_n(rows + k * stride, from, T(0));
+    std::copy_n(vector, n - from, rows + k * stride + from);
+  };
   const RowMath<T>& math = row_math<T>();
   const RowMatrix<T>& kernels = row_matrix<T>();
   // Waiting: a -= p y + q z.
@@ -32,8 +45,9 @@ void make_bidiagonal(T* a, std::int64_t stride, std::int64_t m, std::int64_t n, 
     const T tau = reflect(v, rows);
     diagonal[k] = v[0];
     above[k] = 0;
-    if (cols == 0) return;
     v[0] = T(1);
+    if (kept != nullptr) keep(kept->left, kept->left_tau, k, k, v, tau);
+    if (cols == 0) return;
     T* const rest = column + 1;
     constexpr std::int64_t kColumns = 192;
     for_chunks(ceil_div(cols, kColumns), rows * kColumns,
@@ -48,6 +62,7 @@ void make_bidiagonal(T* a, std::int64_t stride, std::int64_t m, std::int64_t n, 
     const T turn = reflect(next, cols);
     above[k] = next[0];
     next[0] = T(1);
+    if (kept != nullptr) keep(kept->right, kept->right_tau, k, k + 1, next, turn);
     T* const below = rest + stride;
     for_chunks(rows - 1, 2 * cols, [&](std::int64_t first, std::int64_t last) {
       kernels.dots(below + first * stride, stride, last - first, cols, next, q + first);

@@ -2,10 +2,10 @@
 // steps with implicit shifts (Golub and Van Loan, "Matrix Computations", 8.3; Bowdler, Martin,
 // Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968).
 #include <numeric>
-#include <vector>
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/rotations.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -53,83 +53,6 @@ void make_tridiagonal(T* a, std::int64_t stride, std::int64_t n, T* vectors, T* 
     std::fill_n(vectors + j * stride, j + 1, T(0));
     std::copy_n(v, rest, vectors + j * stride + j + 1);
   }
-}
-
-// Elements of the room that gather_reflections() needs.
-std::int64_t gather_room(std::int64_t n) { return n * n + kMatrixBlock * (kMatrixBlock + 2 * n); }
-
-// z [n, n] = the transpose of the product of the reflections; rows of both are `stride` apart.
-template <class T>
-void gather_reflections(const T* vectors, std::int64_t stride, const T* tau, std::int64_t n, T* z,
-                        T* room) {
-  T* const product = room;
-  T* const triangle = room + n * n;
-  T* const rest = triangle + kMatrixBlock * kMatrixBlock;
-  std::fill_n(product, n * n, T(0));
-  for (std::int64_t i = 0; i < n; ++i) product[i * (n + 1)] = T(1);
-  for (std::int64_t at = n < 2 ? -1 : (n - 2) / kMatrixBlock * kMatrixBlock; at >= 0;
-       at -= kMatrixBlock) {
-    const std::int64_t size = std::min(kMatrixBlock, n - 1 - at), length = n - at - 1;
-    const T* const v = vectors + at * stride + at + 1;
-    form_triangle(v, stride, length, size, tau + at, triangle);
-    apply_block(v, stride, length, size, triangle, false, product + (at + 1) * (n + 1), length, n,
-                rest);
-  }
-  turn(product, n, n, n, z, stride);
-}
-
-// Rotations of rows that wait, sweep by sweep, until there are enough to read the rows once for
-// many of them.
-template <class T>
-class Rotations {
- public:
-  Rotations(T* z, std::int64_t stride, std::int64_t n) : z_(z), stride_(stride), n_(n) {}
-
-  // The next sweep is of rows [first, first + count], rotated from the last to the first.
-  void begin(std::int64_t first, std::int64_t count) {
-    const auto at = static_cast<std::int64_t>(cosines_.size());
-    if (at + count > 32 * n_) run();
-    sweeps_.push_back({first, count, static_cast<std::int64_t>(cosines_.size())});
-    const auto size = cosines_.size() + static_cast<std::size_t>(count);
-    cosines_.resize(size, T(1));
-    sines_.resize(size, T(0));
-  }
-  void rotate(std::int64_t row, double cosine, double sine) {
-    const auto at = static_cast<std::size_t>(sweeps_.back().start + row - sweeps_.back().first);
-    cosines_[at] = static_cast<T>(cosine);
-    sines_[at] = static_cast<T>(sine);
-  }
-  void run() {
-    constexpr std::int64_t kColumns = 32;
-    const auto cost = 6 * kColumns * static_cast<std::int64_t>(cosines_.size());
-    for_chunks(ceil_div(n_, kColumns), cost, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t at = first * kColumns; at < std::min(n_, last * kColumns); at += kColumns) {
-        for (const Sweep& sweep : sweeps_) {
-          row_matrix<T>().rotate(z_ + sweep.first * stride_ + at, stride_, sweep.count,
-                                 std::min(kColumns, n_ - at), cosines_.data() + sweep.start,
-                                 sines_.data() + sweep.start);
-        }
-      }
-    });
-    sweeps_.clear();
-    cosines_.clear();
-    sines_.clear();
-  }
-
- private:
-  struct Sweep {
-    std::int64_t first, count, start;
-  };
-  T* z_;
-  std::int64_t stride_, n_;
-  std::vector<Sweep> sweeps_;
-  std::vector<T> cosines_, sines_;
-};
-
-// sqrt(x^2 + y^2)
-double length_of(double x, double y) {
-  const double square = x * x + y * y;
-  return square > 0x1p-900 && square < 0x1p900 ? std::sqrt(square) : std::hypot(x, y);
 }
 
 // The diagonal d becomes the eigenvalues of the tridiagonal matrix with e beside it, whose last
@@ -205,8 +128,8 @@ void run_eigh(const Launch& launch) {
     if (settled) {
       exponent = scale_to_one(a, n * stride);
       make_tridiagonal(a, stride, n, reflections, tau, room, diagonal, beside);
-      Rotations<T> rotations(z, stride, n);
-      if (vectors) gather_reflections(reflections, stride, tau, n, z, room);
+      Rotations<T> rotations(z, stride, n, false);
+      if (vectors) gather_reflections(reflections, stride, tau, n, 1, z, room);
       settled = settle(diagonal, beside, n, vectors ? &rotations : nullptr);
     }
     if (!settled) {

@@ -147,4 +147,31 @@ void form_q(const T* a, std::int64_t m, std::int64_t n, const T* tau, T* q, std:
   }
 }
 
+// Elements of the room that gather_reflections() needs.
+inline std::int64_t gather_room(std::int64_t n) {
+  return n * n + kMatrixBlock * (kMatrixBlock + 2 * n);
+}
+
+// z [n, n] = the transpose of the product of the reflections that the rows of `vectors` hold, from
+// element row + `offset` on and zeros before it; rows of both are `stride` apart.
+template <class T>
+void gather_reflections(const T* vectors, std::int64_t stride, const T* tau, std::int64_t n,
+                        std::int64_t offset, T* z, T* room) {
+  T* const product = room;
+  T* const triangle = room + n * n;
+  T* const rest = triangle + kMatrixBlock * kMatrixBlock;
+  std::fill_n(product, n * n, T(0));
+  for (std::int64_t i = 0; i < n; ++i) product[i * (n + 1)] = T(1);
+  const std::int64_t count = n - offset;
+  for (std::int64_t at = count < 1 ? -1 : (count - 1) / kMatrixBlock * kMatrixBlock; at >= 0;
+       at -= kMatrixBlock) {
+    const std::int64_t size = std::min(kMatrixBlock, count - at), first = at + offset;
+    const T* const v = vectors + at * stride + first;
+    form_triangle(v, stride, n - first, size, tau + at, triangle);
+    apply_block(v, stride, n - first, size, triangle, false, product + first * (n + 1), n - first,
+                n, rest);
+  }
+  turn(product, n, n, n, z, stride);
+}
+
 }  // namespace hearth::cpu

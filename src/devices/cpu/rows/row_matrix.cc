@@ -20,10 +20,10 @@ constexpr int kRows = 8;
 // The first `count` elements, fewer than a vector has; others read as zero.
 template <class T>
 HWY_INLINE Vector<T> load_part(const T* x, int64_t count) {
-  const Tag<T> d;
 #if HWY_MEM_OPS_MIGHT_FAULT
   return Part<T>{count}.load(x);
 #else
+  const Tag<T> d;
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, x);
 #endif
 }
