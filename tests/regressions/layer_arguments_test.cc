@@ -104,7 +104,8 @@ TEST(LayerArguments, AreCheckedWhereALayerIsMade) {
        {ConvOptions{.stride = {0}}, ConvOptions{.padding = {-1, 0}},
         ConvOptions{.dilation = {1, 1, 1}}, ConvOptions{.padding_end = {INT64_MAX}}}) {
     refuses("conv", [&] { return nn::Conv2d(2, 4, 3, bad); });
-    refuses("conv_transpose", [&] { return nn::ConvTranspose2d(2, 4, 3, {bad}); });
+    const ConvTransposeOptions same = {bad.stride, bad.padding, bad.padding_end, bad.dilation};
+    refuses("conv_transpose", [&] { return nn::ConvTranspose2d(2, 4, 3, same); });
   }
   refuses("deform_conv2d", [&] { return nn::DeformConv2d(2, 4, 3, {.stride = {0}}); });
   constexpr std::int64_t kFar = std::int64_t{1} << 40;
