@@ -32,6 +32,73 @@ TEST(Movement, ShortRowsInAnotherOrder) {
   }
 }
 
+// Rows of a few elements: repeated, reversed, in an order of their own, and past the cache.
+TEST(Movement, RowsOfFewElements) {
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::i64}) {
+    const Array x = cast(remainder(arange(0, 6 * 700, 1, DType::i32), 119), dtype).eval();
+    const Values v = x.to_doubles();
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 12, 30, 60, 200}) {
+      Values expected, backwards;
+      for (const double each : v)
+        expected.insert(expected.end(), static_cast<std::size_t>(n), each);
+      EXPECT_EQ(repeat_interleave(x, n, 0).to_doubles(), expected) << n;
+      const std::int64_t rows = 6 * 700 / n;
+      const Array lines = reshape(narrow(x, 0, 0, rows * n), {rows, n});
+      const Array some = slice(lines, {Slice{3, rows - 2, 2}, Slice{0, n}});
+      for (std::int64_t row = 3; row < rows - 2; row += 2) {
+        for (std::int64_t i = n; i-- > 0;) {
+          backwards.push_back(v[static_cast<std::size_t>(row * n + i)]);
+        }
+      }
+      EXPECT_EQ(contiguous(flip(some, {1})).to_doubles(), backwards) << n;
+    }
+  }
+  const std::int64_t size = (std::int64_t{3} << 20) + 5;  // three of each are more than 32 MB
+  const Array x = arange(0, size, 1, DType::i32).eval();
+  for (const std::int64_t n : {3, 5}) {
+    const Array many = repeat_interleave(x, n, 0);
+    const Array at = div(arange(0, size * n, 1, DType::i32), n);
+    EXPECT_TRUE(all(equal(many.eval(), at)).item<bool>()) << n;
+  }
+}
+
+// Joined by rows of the axes before: columns of one element, backwards, transposed, expanded, none.
+TEST(Movement, CatOfManyShortRows) {
+  const std::int64_t rows = 3000;
+  for (const DType dtype : {DType::i8, DType::bf16, DType::f32, DType::f64}) {
+    const auto numbers = [&](std::int64_t n) {
+      return cast(remainder(arange(0, rows * n, 1, DType::i32), 101), dtype).eval();
+    };
+    const std::vector<Array> parts = {
+        reshape(numbers(1), {rows, 1}),
+        flip(reshape(numbers(3), {rows, 3}), {1}),
+        reshape(numbers(20), {rows, 20}),
+        transpose(reshape(numbers(2), {2, rows})),
+        narrow(reshape(numbers(2), {rows, 2}), 1, 0, 0),
+        expand(reshape(numbers(1), {rows, 1}), {rows, 4}),
+    };
+    for (const std::size_t count : {std::size_t{3}, parts.size()}) {
+      const std::vector<Array> some(parts.begin(),
+                                    parts.begin() + static_cast<std::ptrdiff_t>(count));
+      Values expected;
+      std::vector<Values> values;
+      for (const Array& part : some) values.push_back(part.to_doubles());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::int64_t n = some[i].shape()[1];
+          const auto from = values[i].begin() + row * n;
+          expected.insert(expected.end(), from, from + n);
+        }
+      }
+      EXPECT_EQ(cat(some, 1).to_doubles(), expected);
+      const std::int64_t width = static_cast<std::int64_t>(expected.size()) / rows;
+      std::vector<Array> planes;
+      for (const Array& part : some) planes.push_back(reshape(part, {30, 100, part.shape()[1]}));
+      EXPECT_EQ(reshape(cat(planes, 2), {rows, width}).to_doubles(), expected);
+    }
+  }
+}
+
 TEST(Movement, Reshape) {
   const Array x = ramp({2, 3});
   expect_values(reshape(x, {3, -1}), {3, 2}, {0, 1, 2, 3, 4, 5});

@@ -124,7 +124,7 @@ void launch(const Launch& launch) {
     case RegionPlan::Kind::elementwise:
       return launch_elementwise(plan.elementwise, launch);
     case RegionPlan::Kind::copy:
-      return launch_copy(plan.copy, launch);
+      return launch_copy(plan.copy, launch.operands[0], launch.operands[1]);
     case RegionPlan::Kind::reduction:
       return launch_reduction(plan.reduction, launch);
   }
