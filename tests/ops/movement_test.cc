@@ -99,6 +99,48 @@ TEST(Movement, CatOfManyShortRows) {
   }
 }
 
+// Operands of which a tile takes runs of a few elements.
+TEST(Movement, BroadcastAlongShortAxes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i8, DType::i64}) {
+    for (const Shape& shape :
+         {Shape{70, 2, 3}, Shape{9, 37, 2}, Shape{3, 50, 16}, Shape{600, 1, 5}}) {
+      const std::int64_t a = shape[0], b = shape[1], c = shape[2];
+      const auto numbers = [&](const Shape& of, std::int64_t below) {
+        const Array at = arange(0, element_count(of), 1, DType::i64);
+        return cast(reshape(remainder(at, below), of), dtype).eval();
+      };
+      const Array x = numbers({c, b, a}, 23), y = numbers({b, 1}, 7), z = numbers({c}, 5);
+      const Array w = numbers({a, 1, c}, 11), v = numbers({a, b, 1}, 3);
+      const Array got = permute(x, {2, 1, 0}) + y + z * v + flip(w, {0, 2});
+      ASSERT_EQ(got.shape(), shape);
+      const Values values = got.to_doubles();
+      for (std::int64_t i = 0; i < a * b * c; ++i) {
+        const std::int64_t at0 = i / (b * c), at1 = i / c % b, at2 = i % c;
+        const std::int64_t expected = ((at2 * b + at1) * a + at0) % 23 + at1 % 7 +
+                                      at2 % 5 * ((at0 * b + at1) % 3) +
+                                      ((a - 1 - at0) * c + c - 1 - at2) % 11;
+        ASSERT_EQ(values[static_cast<std::size_t>(i)], static_cast<double>(expected)) << i;
+      }
+    }
+  }
+}
+
+TEST(Movement, ArraysOfOneValue) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::u32,
+                            DType::i8, DType::u8, DType::bool_}) {
+    const double value = is_bool(dtype) ? 1 : 100;
+    for (const std::int64_t n : {1, 5, 64, 3001}) {
+      const Values expected(static_cast<std::size_t>(3 * n), value);
+      EXPECT_EQ(full({3, n}, value, dtype).to_doubles(), expected);
+      EXPECT_EQ(contiguous(narrow(full({5, n}, value, dtype), 0, 1, 3)).to_doubles(), expected);
+    }
+  }
+  const Values third = full({3}, 1.0 / 3, DType::bf16).to_doubles();
+  EXPECT_EQ(third, Values(3, static_cast<float>(bfloat16(1.0f / 3))));
+  const Array many = full({3, (std::int64_t{2} << 20) + 1}, -7, DType::i32).eval();
+  EXPECT_TRUE(all(equal(many, -7)).item<bool>());
+}
+
 TEST(Movement, Reshape) {
   const Array x = ramp({2, 3});
   expect_values(reshape(x, {3, -1}), {3, 2}, {0, 1, 2, 3, 4, 5});

@@ -76,6 +76,13 @@ void copy_row(std::byte* to, const std::byte* from, std::int64_t bytes, bool str
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
+void copy_few_elements(std::int64_t size, std::byte* to, std::int64_t to_step,
+                       const std::byte* from, std::int64_t from_step, std::int64_t rows,
+                       std::int64_t n, std::int64_t step) {
+  with_unsigned(size,
+                [&]<class W>() { copy_part<W>(to, to_step, from, from_step, rows, n, step); });
+}
+
 bool has_few_elements(const CopyPlan& plan) {
   const std::int64_t bytes = plan.inner.extent * plan.size;
   const std::int64_t most = plan.inner.from == plan.size ? kLine : 2 * kLine;

@@ -71,6 +71,11 @@ class RowWalk {
   std::array<std::int64_t, kMaxRank> at_{};
 };
 
+// Rows of n elements of `size` bytes, `step` bytes apart; the target's are dense. For few elements.
+void copy_few_elements(std::int64_t size, std::byte* to, std::int64_t to_step,
+                       const std::byte* from, std::int64_t from_step, std::int64_t rows,
+                       std::int64_t n, std::int64_t step);
+
 // Whether beginning a row takes as long as copying it. Then copy_few() copies rows [begin, end),
 // those of the last outer axis together.
 bool has_few_elements(const CopyPlan& plan);

@@ -268,16 +268,17 @@ void finish_plan(CopyPlan* plan) {
 
 bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan) {
   const Region& region = lowered.region;
-  if (region.inputs.size() != 1 || region.outputs.size() != 1 || !region.instructions.empty() ||
-      region.outputs[0].value != 0 || region.outputs[0].dtype != region.inputs[0].dtype) {
+  if (region.outputs.size() != 1 || !region.instructions.empty() || region.outputs[0].value != 0 ||
+      region.inputs.size() > 1 || region.outputs[0].dtype != region.value_dtype(0)) {
     return false;
   }
-  plan->size = size_of(region.inputs[0].dtype);
+  plan->fills = region.inputs.empty();
+  plan->size = size_of(region.outputs[0].dtype);
   plan->bytes = lowered.layout.elements * plan->size;
   if (plan->bytes == 0) return true;
   for (const RegionAxis& axis : lowered.layout.axes) {
-    plan->outer.push_back(
-        {axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
+    const std::int64_t from = plan->fills ? 0 : axis.strides[0] * plan->size;
+    plan->outer.push_back({axis.extent, from, axis.strides.back() * plan->size});
   }
   if (!plan->outer.empty() && plan->outer.back().to != plan->size) return false;
   finish_plan(plan);

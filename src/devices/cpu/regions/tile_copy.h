@@ -18,11 +18,13 @@ struct CopyPlan {
   Axis across{1, 0, 0};  // transposing: along which the source is dense
   bool transposes = false;
   bool streams = false;
+  bool fills = false;     // the source is one element
   std::int64_t size = 1;  // bytes of an element
   std::int64_t bytes = 0;
 };
 
-// Whether the region is a mere copy of one input to one output of its dtype; then `plan` is set.
+// Whether the region is a mere copy of one input, or of its first scalar, to one output of its
+// dtype; then `plan` is set.
 bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan);
 // For elements of `size` bytes between arrays of one shape, strides in elements.
 CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to, std::int64_t size);
