@@ -101,17 +101,6 @@ inline bool inside(std::int64_t index, std::int64_t extent) {
   return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(extent);
 }
 
-inline bool all_inside(const std::int64_t* indices, std::int64_t n, std::int64_t extent) {
-  // A sign is what a comparison of 64 bits comes to, on processors that have none in vectors.
-  const auto last = static_cast<std::uint64_t>(extent) - 1;
-  std::uint64_t outside = extent == 0 ? ~std::uint64_t{0} : 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto index = static_cast<std::uint64_t>(indices[i]);
-    outside |= index | (last - index);
-  }
-  return n == 0 || outside >> 63 == 0;
-}
-
 // Indices in place where they can be read as they are, else in `copy`.
 inline const std::int64_t* read_indices(const Operand& operand, std::int64_t offset,
                                         std::int64_t stride, std::int64_t n, std::int64_t* copy) {

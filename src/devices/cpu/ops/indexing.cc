@@ -8,6 +8,7 @@
 #include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/regions/tile_copy.h"
+#include "devices/cpu/regions/tile_table.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -104,7 +105,7 @@ void gather_elements(const E* x, std::int64_t along, const std::int64_t* index, 
     const std::int64_t count = std::min(kBlock, n - begin);
     const E* const from = x + begin * along;
     const std::int64_t* const at = index + begin;
-    if (!all_inside(at, count, extent)) {
+    if (!tile_table().all_inside(at, count, extent)) {
       for (std::int64_t i = 0; i < count; ++i) {
         y[begin + i] = inside(at[i], extent) ? from[i * along + at[i] * step] : E(0);
       }

@@ -358,6 +358,18 @@ void repeat(std::byte* to, const std::byte* from, std::int64_t n) {
   }
 }
 
+// A sign is what a comparison of 64 bits comes to, for targets that have none in vectors.
+bool all_inside(const std::int64_t* indices, std::int64_t n, std::int64_t extent) {
+  if (extent == 0) return n == 0;
+  const auto last = static_cast<std::uint64_t>(extent) - 1;
+  std::uint64_t outside = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto index = static_cast<std::uint64_t>(indices[i]);
+    outside |= index | (last - index);
+  }
+  return outside >> 63 == 0;
+}
+
 void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
                   std::int64_t width) {
 #if HWY_TARGET == HWY_SCALAR
@@ -490,6 +502,7 @@ void fill_moves(TileTable& table) {
   set_moves<std::uint32_t>(table, 2);
   set_moves<std::uint64_t>(table, 3);
   table.stream_lines = stream_lines;
+  table.all_inside = all_inside;
   table.turn_block32 = turn_block32;
   table.narrow[static_cast<int>(DType::f16)] = round_f16;
   table.narrow[static_cast<int>(DType::bf16)] = round_bf16;

@@ -100,6 +100,8 @@ struct TileTable {
   // twice, three or four times.
   void (*reverse[4])(std::byte* to, const std::byte* from, std::int64_t n);
   void (*repeat[4][kMostRepeats - 1])(std::byte* to, const std::byte* from, std::int64_t n);
+  // Whether every index exists in an axis of that extent.
+  bool (*all_inside)(const std::int64_t* indices, std::int64_t n, std::int64_t extent);
   // turned[a * width + i] = word a of source row i, for 16 rows of 16 words.
   void (*turn_block32)(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
                        std::int64_t width);
