@@ -6,7 +6,8 @@
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
 // share a tile. Groups of one channel each take no products: conv_channels.h. Where the processor
-// multiplies tiles of bf16, no patches are made: conv_amx.h.
+// multiplies tiles of bf16, no patches are made: conv_amx.h. Nor are they where
+// planes are not mostly padding: conv_direct.h.
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv_amx.h"
 #include "devices/cpu/ops/conv_channels.h"
+#include "devices/cpu/ops/conv_direct.h"
 #include "devices/cpu/ops/conv_patches.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
@@ -384,6 +386,51 @@ void launch_amx(const Launch& launch) {
               launch.workspace + state.copies[0] + state.copies[1]);
 }
 
+// ---- Without patches
+
+// The convolution that makes the result, and whether it is one of a kernel turned around.
+ConvProblem direct_problem(const Signature& s) {
+  const ConvProblem p = problem_of(s);
+  return s.op == &defs::conv_op ? p : turned_problem(p);
+}
+
+// Calls run(direct) with the DirectConv of a problem.
+template <class Run>
+auto with_direct(const Signature& s, const Run& run) {
+  const ConvProblem p = direct_problem(s);
+  if (s.output.dtype == DType::f64) return run(DirectConv<DirectDoubles>(p));
+  if (s.output.dtype == DType::bf16 && bf16_gemm() != nullptr) {
+    return run(DirectConv<DirectPairs>(p));
+  }
+  return run(DirectConv<DirectFloats>(p));
+}
+
+bool fits_direct(const Signature& s) {
+  using Ones = ConvProblem::Extents;
+  if (s.op != &defs::conv_op && problem_of(s).stride != Ones{1, 1, 1}) return false;
+  return with_direct(s, [](const auto& direct) { return direct.fits(); });
+}
+
+Prepared prepare_direct(const Signature& s) {
+  Prepared prepared = prepare_conv(s);
+  prepared.workspace_bytes +=
+      with_direct(s, [](const auto& direct) { return direct.memory_bytes(); });
+  return prepared;
+}
+
+void launch_direct(const Launch& launch) {
+  const auto& state = *static_cast<const State*>(launch.state);
+  const Signature& s = *launch.signature;
+  if (element_count(s.output.shape) == 0) return;
+  TensorSpec dense[2];
+  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  std::byte* const memory = launch.workspace + state.copies[0] + state.copies[1];
+  with_direct(s, [&]<class How>(const DirectConv<How>& direct) {
+    direct.run(x, weight, s.op != &defs::conv_op, bias_of<typename DirectConv<How>::T>(launch),
+               output_of(launch), memory);
+  });
+}
+
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
 void launch_conv(const Launch& launch) {
   if (element_count(launch.signature->output.shape) == 0) return;
@@ -405,6 +452,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = fits_amx,
      .prepare = prepare_amx,
      .launch = launch_amx},
+    {.name = "direct",
+     .op = &defs::conv_op,
+     .accepts = fits_direct,
+     .prepare = prepare_direct,
+     .launch = launch_direct},
     {.name = "patches",
      .op = &defs::conv_op,
      .prepare = prepare_conv,
@@ -414,6 +466,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
+    {.name = "direct",
+     .op = &defs::conv_input_gradient_op,
+     .accepts = fits_direct,
+     .prepare = prepare_direct,
+     .launch = launch_direct},
     {.name = "patches",
      .op = &defs::conv_input_gradient_op,
      .prepare = prepare_conv,
