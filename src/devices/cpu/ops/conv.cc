@@ -16,6 +16,7 @@
 #include "devices/cpu/ops/conv_amx.h"
 #include "devices/cpu/ops/conv_channels.h"
 #include "devices/cpu/ops/conv_direct.h"
+#include "devices/cpu/ops/conv_direct_weight.h"
 #include "devices/cpu/ops/conv_patches.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
@@ -407,6 +408,7 @@ auto with_direct(const Signature& s, const Run& run) {
 
 bool fits_direct(const Signature& s) {
   using Ones = ConvProblem::Extents;
+  if (s.output.dtype == DType::bf16 && amx_gemm() != nullptr) return false;
   if (s.op != &defs::conv_op && problem_of(s).stride != Ones{1, 1, 1}) return false;
   return with_direct(s, [](const auto& direct) { return direct.fits(); });
 }
@@ -429,6 +431,40 @@ void launch_direct(const Launch& launch) {
     direct.run(x, weight, s.op != &defs::conv_op, bias_of<typename DirectConv<How>::T>(launch),
                output_of(launch), memory);
   });
+}
+
+// Calls run(direct) with the DirectWeight of a problem, or returns what there is without one.
+template <class Run>
+auto with_direct_weight(const Signature& s, const Run& run) {
+  using Result = decltype(run(DirectWeight<DirectFloats>(problem_of(s))));
+  const ConvProblem p = problem_of(s);
+  if (s.output.dtype == DType::f64) return run(DirectWeight<DirectDoubles>(p));
+  if (s.output.dtype == DType::f32) return run(DirectWeight<DirectFloats>(p));
+  if (s.output.dtype == DType::bf16 && bf16_gemm() != nullptr && amx_gemm() == nullptr) {
+    return run(DirectWeight<DirectPairs>(p));
+  }
+  return Result();
+}
+
+bool fits_direct_weight(const Signature& s) {
+  return with_direct_weight(s, [](const auto& direct) { return direct.fits(); });
+}
+
+Prepared prepare_direct_weight(const Signature& s) {
+  Prepared prepared = prepare_conv(s);
+  prepared.workspace_bytes +=
+      with_direct_weight(s, [](const auto& direct) { return direct.memory_bytes(); });
+  return prepared;
+}
+
+void launch_direct_weight(const Launch& launch) {
+  const auto& state = *static_cast<const State*>(launch.state);
+  if (element_count(launch.signature->output.shape) == 0) return;
+  TensorSpec dense[2];
+  const Operand x = operand(launch, 0, &dense[0]), grad = operand(launch, 1, &dense[1]);
+  std::byte* const memory = launch.workspace + state.copies[0] + state.copies[1];
+  with_direct_weight(*launch.signature,
+                     [&](const auto& direct) { direct.run(x, grad, output_of(launch), memory); });
 }
 
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
@@ -481,6 +517,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
+    {.name = "direct",
+     .op = &defs::conv_weight_gradient_op,
+     .accepts = fits_direct_weight,
+     .prepare = prepare_direct_weight,
+     .launch = launch_direct_weight},
     {.name = "patches",
      .op = &defs::conv_weight_gradient_op,
      .prepare = prepare_conv,
