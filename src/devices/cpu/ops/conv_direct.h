@@ -17,19 +17,6 @@
 
 namespace hearth::cpu {
 
-// The convolution of the gradient of `p`, of stride 1, that makes the gradient for its input: by
-// the kernel turned around, its channels exchanged.
-inline ConvProblem turned_problem(const ConvProblem& p) {
-  ConvProblem turned = p;
-  std::swap(turned.in, turned.out);
-  std::swap(turned.input, turned.result_of);
-  std::swap(turned.inputs, turned.positions);
-  for (std::size_t i = 0; i < 3; ++i) {
-    turned.before[i] = (p.taps_of[i] - 1) * p.dilation[i] - p.before[i];
-  }
-  return turned;
-}
-
 // How a product by some kernels takes its operands. kGroup channels lie side by side in planes.
 template <class How>
 class DirectConv {

@@ -28,7 +28,7 @@ class DirectWeight {
 
   explicit DirectWeight(const ConvProblem& problem)
       : p_(problem),
-        planes_(p_),
+        planes_(p_, kGroup > 1),
         rows_(p_.in * p_.taps),
         depth_(p_.positions / kGroup),
         col_parts_(std::max<std::int64_t>(ceil_div(p_.out, kCols), 1)) {
@@ -39,8 +39,7 @@ class DirectWeight {
   // Whether planes are not mostly padding, and there is enough to multiply. Several groups would
   // take turns.
   bool fits() const {
-    const bool in_groups = kGroup == 1 || (p_.stride[2] == 1 && p_.result_of[2] % kGroup == 0);
-    return in_groups && p_.groups == 1 && p_.batch > 0 && planes_.are_small() &&
+    return p_.result_of[2] % kGroup == 0 && p_.groups == 1 && p_.batch > 0 && planes_.are_small() &&
            p_.out >= kLeastCols && rows_ >= kLeastRows;
   }
 
