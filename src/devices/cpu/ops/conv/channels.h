@@ -1,8 +1,8 @@
 // Convolutions whose groups have one channel of input, depthwise ones above all: too little for a
 // product. A result is summed from rows of a padded plane; where that would be mostly padding, and
-// for gradients, each element of the kernel goes over the positions that it meets, run by run. Sums
-// are of the compute type, in an order that follows from the problem alone. Bound by the planes,
-// which stay in a first- or second-level cache.
+// for strided gradients for the input, each element of the kernel goes over the positions that it
+// meets, run by run. Sums are of the compute type, in an order that follows from the problem alone.
+// Bound by the planes, which stay in a first- or second-level cache.
 #pragma once
 
 #include <algorithm>
@@ -88,6 +88,19 @@ class ChannelRows {
           load_row(x.dtype(), x.at(offset + at), step, count, to);
         },
         plane);
+  }
+
+  // Sums over positions of grad [positions] times what element `tap` of the kernel meets.
+  double product(const T* plane, std::int64_t tap, const T* grad) const {
+    const std::int64_t width = p_.result_of[2], rows = p_.result_of[1];
+    const T* const first = plane + offsets_[static_cast<std::size_t>(tap)];
+    double sum = 0;
+    for (std::int64_t row = 0; row < p_.result_of[0] * rows; row += rows) {
+      sum +=
+          row_math<T>().dot_lines(grad + row * width, width, first + planes_.place_of(row * width),
+                                  planes_.row_size() * p_.stride[1], rows, width);
+    }
+    return sum;
   }
 
   // out [positions], and some elements behind.
@@ -199,18 +212,29 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.batch * (p.inputs + p.out * p.taps * p.positions);
   for_chunks(p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    T* const plane = scratch<T>(0, p.inputs);
+    const ChannelRows<T> channel_rows(p);
+    const bool in_rows = channel_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
     T* const copy = scratch<T>(1, p.positions);
     T* const rounded = scratch<T>(2, p.out * p.taps);
     double* const sums = scratch<double>(3, p.out * p.taps);
     for (std::int64_t g = begin; g < end; ++g) {
       std::fill(sums, sums + p.out * p.taps, 0.0);
       for (std::int64_t n = 0; n < p.batch; ++n) {
-        load_plane(p, strides, x, n * strides.batch + g * strides.channel, plane);
+        const std::int64_t offset = n * strides.batch + g * strides.channel;
+        if (in_rows) {
+          channel_rows.load(strides, x, offset, plane);
+        } else {
+          load_plane(p, strides, x, offset, plane);
+        }
         for (std::int64_t o = 0; o < p.out; ++o) {
           const T* const row =
               read_row(grad, ((n * p.groups + g) * p.out + o) * p.positions, 1, p.positions, copy);
           for (std::int64_t tap = 0; tap < p.taps; ++tap) {
+            if (in_rows) {
+              sums[o * p.taps + tap] += channel_rows.product(plane, tap, row);
+              continue;
+            }
             for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
               if (run.begin == run.end) return;
               sums[o * p.taps + tap] +=
