@@ -157,6 +157,28 @@ TEST(Movement, CatStackSplitChunkRepeat) {
   expect_values(deep, {1, 1, 1, 1, 1, 1, 2, 4}, {0, 1, 0, 1, 0, 1, 0, 1});
 }
 
+// Two arrays of one element each along the last axis go element by element, of every size.
+TEST(Movement, CatOfPairs) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::i64}) {
+    for (const std::int64_t n : {0, 1, 5, 1000}) {
+      const Array x = cast(remainder(arange(0, 3 * n), 100), dtype);
+      const Array y = cast(remainder(arange(0, 3 * n), 90), dtype);
+      const Array a = reshape(x, {3, n}), b = transpose(reshape(y, {n, 3}));
+      for (const Array& other : {reshape(y, {3, n}), b}) {
+        const Values left = a.to_doubles(), right = other.to_doubles();
+        Values want;
+        for (std::size_t i = 0; i < left.size(); ++i) {
+          want.push_back(left[i]);
+          want.push_back(right[i]);
+        }
+        EXPECT_EQ(stack({a, other}, -1).to_doubles(), want);
+        EXPECT_EQ(cat({unsqueeze(a, {2, 3}), unsqueeze(other, {2, 3})}, 2).to_doubles(), want);
+        EXPECT_EQ(cat({unsqueeze(a, {2, 3}), unsqueeze(other, {2, 3})}, 3).to_doubles(), want);
+      }
+    }
+  }
+}
+
 TEST(Movement, CatOfMany) {
   std::vector<Array> rows;
   Values expected;

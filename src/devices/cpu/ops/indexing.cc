@@ -18,8 +18,9 @@ constexpr std::int64_t kPiece = 16384;
 template <class E>
 void copy_elements(const Shape& shape, const E* from, const Strides& from_strides, E* to,
                    const Strides& to_strides) {
-  const int last = shape.rank() - 1;
+  int last = shape.rank() - 1;
   if (element_count(shape) == 0) return;
+  while (last > 0 && shape[last] == 1) --last;
   if (last < 0) {
     *to = *from;
     return;
@@ -57,9 +58,42 @@ void copy_strided(const Operand& from, const Operand& to, std::int64_t to_offset
   });
 }
 
+bool is_dense(const Operand& operand) {
+  std::int64_t inner = 1;
+  for (int axis = operand.shape().rank() - 1; axis >= 0; --axis) {
+    if (operand.shape()[axis] != 1 && operand.stride(axis) != inner) return false;
+    inner *= operand.shape()[axis];
+  }
+  return true;
+}
+
+// Dense a and b, with one element each along the last axis: real and imaginary parts, say.
+void interleave_pairs(const Operand& a, const Operand& b, const Operand& output) {
+  const std::int64_t count = element_count(a.shape());
+  with_storage_type(output.dtype(), [&]<class E>() {
+    const auto* const x = reinterpret_cast<const E*>(a.data);
+    const auto* const y = reinterpret_cast<const E*>(b.data);
+    auto* const to = reinterpret_cast<E*>(output.data);
+    for_chunks(count, 2, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        to[2 * i] = x[i];
+        to[2 * i + 1] = y[i];
+      }
+    });
+  });
+}
+
 void launch_cat(const Launch& launch) {
   const Operand output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
+  if (launch.signature->inputs.size() == 2 && output.shape()[axis] == 2) {
+    const Operand a = input_of(launch, 0), b = input_of(launch, 1);
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < output.shape().rank(); ++i) inner *= output.shape()[i];
+    if (inner == 1 && a.shape()[axis] == 1 && is_dense(a) && is_dense(b)) {
+      return interleave_pairs(a, b, output);
+    }
+  }
   std::int64_t offset = 0;
   for (int i = 0; i < static_cast<int>(launch.signature->inputs.size()); ++i) {
     const Operand input = input_of(launch, i);
