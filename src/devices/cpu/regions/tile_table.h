@@ -94,6 +94,7 @@ struct TileTable {
   LoadFunction load[kDTypeCount];
   StoreFunction store[kDTypeCount];
   FoldFunctions fold[kCombines][kComputeClasses];  // by Combine
+  FoldFunctions fold_bf16[kCombines];  // values are bf16 as they lie in memory, lanes f32
   // Whole cache lines to an aligned target, past the cache. A fence is up to the caller.
   void (*stream_lines)(std::byte* to, const std::byte* from, std::int64_t bytes);
   // Moves of n elements of 1, 2, 4 and 8 bytes: the one at `from` first, then those before it; each

@@ -45,6 +45,8 @@ class TileWalk {
   }
   // The value to reduce, after run().
   const std::byte* result() const { return slots_[program_.result_slot]; }
+  // Where an operand's tile begins, in memory.
+  const std::byte* memory(int operand) const { return slots_[operand]; }
   // Where an operand's row begins.
   std::byte* row_base(int operand) const { return bases_[operand]; }
 
