@@ -54,6 +54,9 @@ class TileWalk {
   static constexpr std::int64_t kInPlaceScratch = 48 << 10;
 
   void gather(std::int64_t n);
+  std::int64_t find_column(const TileOperand& operand, std::int64_t* index) const;
+  void gather_runs(const TileGather& gather, std::int64_t n);
+  void gather_short_runs(const TileGather& gather, std::int64_t n);
   void convert_singles();
 
   const TileProgram& program_;
