@@ -95,6 +95,11 @@ class [[nodiscard]] QuantizedTensor {
                    [&] { return QuantizedTensor(hearth::gather(array_, indices.array(), dim)); });
   }
 
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    QuantizedArray::members(self.array_, visitor);
+  }
+
  private:
   QuantizedArray array_;
 };
