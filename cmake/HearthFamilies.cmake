@@ -25,3 +25,17 @@ const std::vector<Family>& families() {
 ")
   target_sources(${target} PRIVATE "${output}")
 endfunction()
+
+# hearth_family_folders(variable file...): of these sources each x/x.cc, whose folder is a family.
+function(hearth_family_folders variable)
+  set(families "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file STEM name)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    if(name STREQUAL folder)
+      list(APPEND families "${file}")
+    endif()
+  endforeach()
+  set(${variable} ${families} PARENT_SCOPE)
+endfunction()

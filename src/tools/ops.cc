@@ -3,8 +3,8 @@
 #include <string>
 
 #include "ops/definition/defs.h"
+#include "tools/bindings/op_document.h"
 #include "tools/commands.h"
-#include "tools/op_document.h"
 #include "tools/output.h"
 
 namespace hearth::tools {

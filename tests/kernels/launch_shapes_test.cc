@@ -15,8 +15,8 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
+#include "ops/attention/rope_settings.h"
 #include "ops/definition/defs.h"
-#include "ops/rope_settings.h"
 
 namespace hearth::gpu {
 namespace {

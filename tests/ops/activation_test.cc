@@ -237,6 +237,8 @@ TEST(Activations, PreluHasASlopeForEachChannel) {
                   {-0.5, 2, -1.5, 4, -2.5, 6, 0, 8, -4.5, kNan, -5.5, 12});
     expect_values(prelu(array({-1, 2, -3}, {3}, dtype), slopes), {3}, {-0.5, 2, -6});
     expect_values(prelu(array({}, {0, 3}, dtype), slopes), {0, 3}, {});
+    expect_values(prelu(array({-1, -2, -3, 4}, {2, 2}, dtype), array({2, 3}, {2, 1}, dtype)),
+                  {2, 2}, {-2, -4, -9, 4});
   }
   const Array x = array({-1, kInf, 0, -3, 4, -5}, {2, 3}).require_grad();
   const Array slopes = array({0.5, 0.25, 2}, {3}).require_grad();

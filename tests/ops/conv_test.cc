@@ -202,7 +202,14 @@ TEST(Conv, OutputPaddingBeyondTheStride) {
   // Extents (2 - 1) * 1 + 3 * (3 - 1) + 1 + 2: the last two meet no product.
   const Array out = conv_transpose(x, weight, Array(), {{.dilation = {3}}, {2}});
   EXPECT_EQ(out.to_doubles(), (Values{1, 1, 0, 1, 1, 0, 1, 1, 0, 0}));
-  EXPECT_THROW((void)conv_transpose(x, weight, Array(), {{.dilation = {3}}, {3}}), Error);
+  // Whole strides beyond it, as well behind elements that the padding had cut off.
+  const Array far = conv_transpose(x, weight, Array(), {{.stride = {2}, .padding = {1}}, {5}});
+  EXPECT_EQ(far.to_doubles(), (Values{1, 2, 1, 1, 0, 0, 0, 0}));
+  const Array leaf = x.require_grad();
+  const Array product = conv_transpose(leaf, weight, ones({1}), {{.stride = {2}}, {4}});
+  EXPECT_EQ(product.to_doubles(), (Values{2, 2, 3, 2, 2, 1, 1, 1, 1}));
+  EXPECT_EQ(backward(sum(product)).at(leaf).to_doubles(), (Values{3, 3}));
+  EXPECT_THROW((void)conv_transpose(x, weight, Array(), {{}, {-1}}), Error);
 }
 
 TEST(Conv, OfNothing) {

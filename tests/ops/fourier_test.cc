@@ -260,17 +260,23 @@ TEST(Frequencies, AreThoseOfNumpy) {
 TEST(Windows, AreThoseOfSciPy) {
   expect_values(hann_window(4, true, DType::f64), {4}, {0, 0.5, 1, 0.5});
   expect_values(hann_window(5, false, DType::f64), {5}, {0, 0.5, 1, 0.5, 0});
-  expect_values(hamming_window(4, true, DType::f64), {4}, {0.08, 0.54, 1, 0.54});
+  expect_values(hamming_window(4, true, 0.54, DType::f64), {4}, {0.08, 0.54, 1, 0.54});
+  expect_values(hamming_window(4, true, 0.75, DType::f64), {4}, {0.5, 0.75, 1, 0.75});
+  expect_values(signal::hamming_window(4).array(), {4}, {4.0 / 46, 25.0 / 46, 1, 25.0 / 46});
   expect_values(blackman_window(4, true, DType::f64), {4}, {0, 0.34, 1, 0.34});
   expect_values(blackman_window(5, false, DType::f32), {5}, {0, 0.34, 1, 0.34, 0});
-  for (const auto window : {hann_window, hamming_window, blackman_window}) {
-    expect_values(window(0, true, DType::f32, Device()), {0}, {});
-    expect_values(window(1, true, DType::f32, Device()), {1}, {1});
-    expect_values(window(1, false, DType::f32, Device()), {1}, {1});
-    expect_error(ErrorCode::invalid_argument,
-                 [&] { (void)window(-1, true, DType::f32, Device()); });
-    expect_error(ErrorCode::dtype, [&] { (void)window(4, true, DType::i32, Device()); });
-  }
+  const auto expect_rules = [](const auto& window) {
+    expect_values(window(0, true, DType::f32), {0}, {});
+    expect_values(window(1, true, DType::f32), {1}, {1});
+    expect_values(window(1, false, DType::f32), {1}, {1});
+    expect_error(ErrorCode::invalid_argument, [&] { (void)window(-1, true, DType::f32); });
+    expect_error(ErrorCode::dtype, [&] { (void)window(4, true, DType::i32); });
+  };
+  expect_rules([](auto... options) { return hann_window(options...); });
+  expect_rules([](std::int64_t size, bool periodic, DType dtype) {
+    return hamming_window(size, periodic, 0.54, dtype);
+  });
+  expect_rules([](auto... options) { return blackman_window(options...); });
 }
 
 TEST(Stft, TransformsFrames) {
@@ -302,7 +308,7 @@ TEST(Stft, ComesBack) {
       for (const std::int64_t n_fft : {8, 9}) {
         const StftOptions options = {
             .n_fft = n_fft, .hop_length = 2, .center = center, .onesided = onesided};
-        const Array window = hamming_window(n_fft, true, DType::f64);
+        const Array window = hamming_window(n_fft, true, 0.54, DType::f64);
         const Array y = stft(x, window, options);
         const Array back = istft(y, window, options);
         const std::int64_t held = back.shape(1);

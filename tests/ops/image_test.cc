@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "check.h"
-#include "ops/axis_taps.h"
+#include "ops/image/axis_taps.h"
 
 namespace hearth {
 namespace {

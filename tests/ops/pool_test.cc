@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "devices_under_test.h"
-#include "ops/axis_window.h"
+#include "ops/pool/axis_window.h"
 
 namespace hearth {
 namespace {

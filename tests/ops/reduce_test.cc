@@ -82,6 +82,19 @@ TEST(Reduce, NanWins) {
   expect_values(argmin(x, 1), {2}, {1, 0});
 }
 
+// Neighbours that are one number in f32, or in f64.
+TEST(Reduce, IntegersAreComparedAsIntegers) {
+  const std::vector<std::int64_t> wide = {(std::int64_t{1} << 53) + 1, (std::int64_t{1} << 53) + 3,
+                                          (std::int64_t{1} << 53) + 2};
+  const std::vector<std::int32_t> narrow = {(1 << 24) + 1, (1 << 24) + 3, (1 << 24) + 2};
+  for (const Array& x : {Array::from_data(wide, {3}), Array::from_data(narrow, {3})}) {
+    expect_values(argmax(x, 0), {}, {1});
+    expect_values(argmin(x, 0), {}, {0});
+    EXPECT_EQ(max_with_indices(x, 0).second.item<std::int64_t>(), 1);
+    EXPECT_EQ((max(x) - min(x)).item<std::int64_t>(), 2);
+  }
+}
+
 TEST(Reduce, ViewsDoNotLeakWhatIsOutside) {
   const Array big = array({kNan, 1, 2, kNan, 3, 4, kNan, 100, 100}, {3, 3}, DType::f32);
   const Array x = slice(big, {{0, 2}, {1, 3}});

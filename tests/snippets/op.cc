@@ -1,4 +1,4 @@
-// What stands around an elementwise op of two inputs in src/ops/arithmetic.cc:
+// What stands around an elementwise op of two inputs in src/ops/elementwise/arithmetic.cc:
 // docs/adding-an-op.md. The gradient and the kernel are for the op's tests to check; here it is
 // recorded.
 #include "hearth/hearth.h"

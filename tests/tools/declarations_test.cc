@@ -1,4 +1,4 @@
-#include "tools/declarations.h"
+#include "tools/bindings/declarations.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "error_text.h"
 #include "hearth/hearth.h"
-#include "tools/declarations.h"
+#include "tools/bindings/declarations.h"
 
 namespace hearth {
 namespace {

@@ -14,8 +14,8 @@
 #include "error_text.h"
 #include "source_dir.h"
 #include "tools/bindings/function_calls.h"
+#include "tools/bindings/op_document.h"
 #include "tools/json_check.h"
-#include "tools/op_document.h"
 
 namespace hearth::tools {
 namespace {

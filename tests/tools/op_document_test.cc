@@ -1,5 +1,5 @@
 // What a generator of bindings reads of ops, against a schema, the op table and the headers.
-#include "tools/op_document.h"
+#include "tools/bindings/op_document.h"
 
 #include <gtest/gtest.h>
 

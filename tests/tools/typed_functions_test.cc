@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hearth/hearth.h"
-#include "tools/declarations.h"
+#include "tools/bindings/declarations.h"
 
 namespace hearth {
 namespace {

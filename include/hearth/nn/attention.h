@@ -40,9 +40,9 @@ struct HEARTH_API KvCache {
 // values.
 struct HEARTH_API MultiHeadAttention : Layer {
   struct Options {
-    std::int64_t kv_heads = 0;  // 0: as many as heads
-    std::int64_t head_dim = 0;  // 0: dim / heads
-    bool bias = false;
+    std::int64_t kv_heads = 0;                       // 0: as many as heads
+    std::int64_t head_dim = 0;                       // 0: dim / heads
+    bool bias = false;                               // Burn's is true
     std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
     double dropout = 0;                              // of the weights while training; Burn's is 0.1
     bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing

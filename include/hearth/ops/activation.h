@@ -14,8 +14,8 @@ inline namespace v0 {
 
 // x where x > 0, else negative_slope * x.
 HEARTH_API Array leaky_relu(const Array& x, double negative_slope = 0.01);
-// leaky_relu with learned slopes: weight [] or [1], or [channels] beside x [batch, channels, ...]
-// or x [channels].
+// leaky_relu with learned slopes: weight [] or [1], [channels] beside x [batch, channels, ...] or
+// x [channels], or of more axes, which broadcast to x.
 HEARTH_API Array prelu(const Array& x, const Array& weight);
 HEARTH_API Array elu(const Array& x, double alpha = 1);  // x where x > 0, else alpha (e^x - 1)
 // x where x > 0, else alpha (e^(x / alpha) - 1), for a positive alpha.

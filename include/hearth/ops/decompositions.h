@@ -15,7 +15,8 @@ inline namespace v0 {
 // ---- Factorizations
 // Of the matrices that the last two axes are. Float dtypes; f16 and bf16 compute in f32. Devices
 // without kernels have the CPU do it: such a call waits, and copies. Where an element that is read
-// is not finite all are NaN but orders of rows, which are x's, and what lu() has as 0 and 1.
+// is not finite, all elements of results are NaN; orders of rows are then x's, and the zeros and
+// ones of lu() stay.
 
 // x [..., n, n], symmetric and positive definite, as l l^T: l [..., n, n], lower, with a positive
 // diagonal. The lower triangle alone is read, and has the gradient. NaN where x is not positive

@@ -18,7 +18,7 @@ enum class InterpolateMode : std::uint8_t { nearest, nearest_exact, linear, cubi
 // Element o lies at the point o * (in - 1) / max(out - 1, 1) of x with `align_corners`, else at (o
 // + 1/2) * in / out - 1/2; `nearest` takes element floor(o * in / out) and `nearest_exact` floor((o
 // + 1/2) * in / out). Points are exact for all extents, which are at most 2^26. Float dtypes,
-// halves computed in f32.
+// halves computed in f32. Error{shape} for an x of other ranks, sizes below 1 and such extents.
 HEARTH_API Array interpolate(const Array& x, const Dims& sizes,
                              InterpolateMode mode = InterpolateMode::nearest,
                              bool align_corners = true);
@@ -59,7 +59,8 @@ HEARTH_API Array unfold4d(const Array& x, const Dims& kernel, const UnfoldOption
 HEARTH_API Array fold4d(const Array& x, const Dims& sizes, const Dims& kernel,
                         const UnfoldOptions& options = {});
 // [batch, channels * factor^2, height, width] to [batch, channels, height * factor, width *
-// factor]: the channels of a pixel become a square of pixels. Any dtype.
+// factor]: the channels of a pixel become a square of pixels. Any dtype. Error{shape} where
+// factor^2 does not divide the channels.
 HEARTH_API Array pixel_shuffle(const Array& x, std::int64_t factor);
 HEARTH_API Array pixel_unshuffle(const Array& x, std::int64_t factor);  // its inverse
 

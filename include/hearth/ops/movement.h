@@ -56,6 +56,7 @@ HEARTH_API Array flip(const Array& x, const Dims& axes);
 HEARTH_API std::vector<Array> split(const Array& x, const std::vector<std::int64_t>& sizes,
                                     std::int64_t axis);
 // Parts of ceil(extent / count); the last may be smaller, and there may be fewer than `count`.
+// Error{invalid_argument} for a count below 1.
 HEARTH_API std::vector<Array> chunk(const Array& x, std::int64_t count, std::int64_t axis);
 
 // ---- Joining and copying
@@ -67,7 +68,8 @@ HEARTH_API Array cat(std::span<const Array> arrays, std::int64_t axis);
 HEARTH_API Array cat(const std::vector<Array>& arrays, std::int64_t axis);
 // Joins arrays of one shape along a new axis at position `axis` of the result.
 HEARTH_API Array stack(const std::vector<Array>& arrays, std::int64_t axis);
-// Tiles x: times[i] copies along axis i, one entry for each axis.
+// Tiles x: times[i] copies along axis i, one entry for each axis. Error{invalid_argument} for
+// negative ones.
 HEARTH_API Array repeat(const Array& x, const Dims& times);
 
 // ---- Order, windows and padding
@@ -77,11 +79,12 @@ HEARTH_API Array repeat(const Array& x, const Dims& times);
 HEARTH_API Array movedim(const Array& x, const Dims& source, const Dims& destination);
 // Element i of axes[k] at (i + shifts[k]) mod its extent: what leaves at one end enters at the
 // other. Shifts of one axis add up.
+// Error{invalid_argument} unless there are as many shifts as axes.
 HEARTH_API Array roll(const Array& x, const Dims& shifts, const Dims& axes);
 // Turned by `times` quarters from axis `first` towards axis `second`.
 HEARTH_API Array rot90(const Array& x, std::int64_t times = 1, std::int64_t first = 0,
                        std::int64_t second = 1);
-// Each element of `axis` `times` times in a row.
+// Each element of `axis` `times` times in a row; Error{invalid_argument} for a negative count.
 HEARTH_API Array repeat_interleave(const Array& x, std::int64_t times, std::int64_t axis);
 // Windows of `size` elements along `axis`, from every step-th element: the axis becomes their
 // number, max(0, floor((extent - size) / step) + 1), and `size` the new last axis. A view.

@@ -1,5 +1,4 @@
-// Pools: windows over spatial axes, of which each gives one element. Rules for all functions:
-// hearth/ops.h.
+// Pools: one element for each window over spatial axes. Rules for all functions: hearth/ops.h.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@ HEARTH_API Array lp_pool(const Array& x, double p, const Dims& kernel,
                          const PoolOptions& options = {});
 
 // Pools to given extents: window i of an axis is [floor(i * extent / size), ceil((i + 1) * extent /
-// size)). One size is of every axis.
+// size)). One size is of every axis. Dtypes and errors as of avg_pool and max_pool.
 HEARTH_API Array adaptive_avg_pool(const Array& x, const Dims& sizes);
 HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);  // the largest instead
 HEARTH_API std::pair<Array, Array> adaptive_max_pool_with_indices(const Array& x,

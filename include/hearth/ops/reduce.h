@@ -30,6 +30,9 @@ HEARTH_API Array var(const Array& x, const Dims& axes, bool keepdim = false,
 HEARTH_API Array std(const Array& x);
 HEARTH_API Array std(const Array& x, const Dims& axes, bool keepdim = false,
                      std::int64_t correction = 1);
+// var and mean over `axes`. Float dtypes.
+HEARTH_API std::pair<Array, Array> var_mean(const Array& x, const Dims& axes, bool keepdim = false,
+                                            std::int64_t correction = 1);
 // Numeric dtypes; integers keep theirs and wrap. Over nothing: 1.
 HEARTH_API Array prod(const Array& x);
 HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);

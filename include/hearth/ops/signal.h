@@ -57,9 +57,9 @@ HEARTH_API Array ifftshift(const Array& x, const Dims& axes);  // undoes fftshif
 // 0.5 - 0.5 cos(2 pi t), for t from 0 to 1.
 HEARTH_API Array hann_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                              Device device = Device());
-// 0.54 - 0.46 cos(2 pi t).
-HEARTH_API Array hamming_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
-                                Device device = Device());
+// alpha - (1 - alpha) cos(2 pi t).
+HEARTH_API Array hamming_window(std::int64_t size, bool periodic = true, double alpha = 0.54,
+                                DType dtype = DType::f32, Device device = Device());
 // 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t).
 HEARTH_API Array blackman_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                                  Device device = Device());

@@ -40,9 +40,6 @@ enum class Interpolation : std::uint8_t { linear, lower, higher, midpoint, neare
 HEARTH_API Array quantile(const Array& x, const std::vector<double>& q,
                           std::optional<std::int64_t> axis = std::nullopt, bool keepdim = false,
                           Interpolation method = Interpolation::linear);
-// var and mean over `axes`. Float dtypes.
-HEARTH_API std::pair<Array, Array> var_mean(const Array& x, const Dims& axes, bool keepdim = false,
-                                            std::int64_t correction = 1);
 
 // ---- Counts
 // Weights, where given, have the shape of x and are floats or i64: each element counts as much as
@@ -60,11 +57,11 @@ struct Bounds {
   double high;
 };
 // How many elements of x are in each of `bins` bins of one width between the bounds, which belong
-// to them, and, in x's dtype, the edges [bins + 1] of bins. What is outside and NaN are not
-// counted. Edges that the dtype cannot tell apart coincide, and what is on them is in the last of
-// their bins. Without bounds those of x, or half around them where they are equal; none are counted
-// where x has NaN or infinities. Float dtypes. Error{invalid_argument} unless bounds are finite and
-// ascend.
+// to them; and the edges [bins + 1] of the bins, in x's dtype. Elements outside and NaN are not
+// counted. Edges that the dtype cannot tell apart coincide; an element on them is in the last of
+// their bins. Without bounds: the least and the largest of x, 0.5 to each side where they are
+// equal; nothing is counted where x has NaN or infinities. Float dtypes. Error{invalid_argument}
+// unless bounds are finite and ascend.
 HEARTH_API std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
                                              const std::optional<Bounds>& bounds = std::nullopt,
                                              const Array& weights = Array());
@@ -75,9 +72,9 @@ HEARTH_API Array histogram_by_edges(const Array& x, const Array& edges,
 
 // ---- Drawing by weight
 // Categories drawn for each row of `weights` [..., categories] in proportion to them: i64 [...,
-// count], without gradients. They are at least 0, need not add up to 1, and what is no such number
-// weighs 0; where none weighs anything, any category may be drawn. Float dtypes. Random words are
-// those of hearth/random.h, of `source` or else of the thread's generator.
+// count], without gradients. Weights need not add up to 1; one that is negative or not finite
+// weighs 0. Where all weigh 0, any category may be drawn. Float dtypes. Random words are those of
+// hearth/random.h, of `source` or else of the thread's generator.
 
 // Without replacement no category is drawn twice, those of weight 0 after all others; there are at
 // least `count` of them.

@@ -204,7 +204,8 @@ class Shaping {
     return movedim(Dims{static_cast<std::int64_t>(source)},
                    Dims{static_cast<std::int64_t>(destination)}, site);
   }
-  // What leaves at one end enters at the other: shifts[k] places along dims[k].
+  // What leaves at one end enters at the other: shifts[k] places along dims[k], towards the end as
+  // in PyTorch and NumPy. Burn's go towards the start.
   Self roll(const Dims& shifts, const Dims& dims, CallSite site = CallSite::here()) const {
     return located(site, [&] { return made<Self>(hearth::roll(array(), shifts, dims)); });
   }

@@ -134,9 +134,11 @@ inline Tensor<1> hann_window(std::int64_t size, bool periodic = true,
                              CallSite site = CallSite::here()) {
   return located(site, [&] { return Tensor<1>(hearth::hann_window(size, periodic)); });
 }
+// With Burn's alpha.
 inline Tensor<1> hamming_window(std::int64_t size, bool periodic = true,
                                 CallSite site = CallSite::here()) {
-  return located(site, [&] { return Tensor<1>(hearth::hamming_window(size, periodic)); });
+  return located(site,
+                 [&] { return Tensor<1>(hearth::hamming_window(size, periodic, 25.0 / 46)); });
 }
 inline Tensor<1> blackman_window(std::int64_t size, bool periodic = true,
                                  CallSite site = CallSite::here()) {

@@ -10,7 +10,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
-#include "ops/conv_window.h"
+#include "ops/conv/window.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {

@@ -9,7 +9,7 @@
 #include "kernels/conv/gathered.h"
 #include "kernels/conv/problem.h"
 #include "kernels/launch/kernel_call.h"
-#include "ops/conv_window.h"
+#include "ops/conv/window.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {

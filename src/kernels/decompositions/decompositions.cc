@@ -1,6 +1,6 @@
 // Factorizations of matrices by the vendor's library: kernels/decompositions/problem.h, and the
 // kernels around it, kernels/decompositions/decompositions.metal. Where there is none the host has
-// them (ops/decomposition_rules.h).
+// them (ops/decompositions/rules.h).
 #include <algorithm>
 #include <limits>
 #include <memory>

@@ -7,9 +7,9 @@
 //   root_approximate(x)         the square root, likewise
 //   saturated_fma(a, b, c)      a b + c brought into [0, 1], 0 for NaN
 //
-// Branch-free, a third of the instructions; "max n ulp" is over all floats, on sm_90. NaN gives
-// NaN; infinities, zeros with their signs, subnormal arguments and results are those of the exact
-// function, rounded. No device that flushes subnormals has these.
+// Branch-free, a third of the instructions; "max n ulp" is over all floats, on a CUDA card. NaN
+// gives NaN; infinities, zeros with their signs, subnormal arguments and results are those of the
+// exact function, rounded. No device that flushes subnormals has these.
 
 // e^x = 2^n 2^r with n in [-126, 126], made of the last bits of a sum as power_of_word() does. Past
 // that, r takes up the rest: the last product overflows, or rounds into the subnormals, once.

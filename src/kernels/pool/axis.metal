@@ -1,8 +1,8 @@
 // Spatial axes of pools and resampling, and which results a thread makes. Text of the kernel
 // dialect.
 //
-// What an element is made of follows from integers alone, as on the host (ops/axis_window.h,
-// ops/axis_taps.cc). I is int where all of them, and all offsets, fit; else long.
+// What an element is made of follows from integers alone, as on the host (ops/pool/axis_window.h,
+// ops/image/axis_taps.cc). I is int where all of them, and all offsets, fit; else long.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/pool/params.h"

@@ -8,7 +8,7 @@ struct PoolDivisor {
   long extent, magic, shift;
 };
 
-// A spatial axis as ops/axis_window.h has it. `window` is the extent of one, 0 for bins.
+// A spatial axis as ops/pool/axis_window.h has it. `window` is the extent of one, 0 for bins.
 struct PoolAxis {
   long extent, positions;
   long window, stride, padding, dilation;

@@ -11,9 +11,9 @@
 #include "kernels/launch/fast_divmod.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
-#include "ops/axis_taps.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/image/axis_taps.h"
 
 namespace hearth::gpu {
 

@@ -4,12 +4,12 @@
 // A thread makes the results at one position of several planes: what an element weighs is worked
 // out once for all of them, which are read at a time. Where channels lie together in memory
 // neighbouring threads are of neighbouring planes, and planes are read in packets (kPacked). Of
-// large windows, 2^lane_bits threads sum every so manieth column, so that they read along rows.
+// large windows, 2^lane_bits threads take columns in turn, so that they read along rows.
 // Bound by memory; cubic points and adjoints by arithmetic as much.
 
 #include "kernels/pool/axis.metal"
 
-// ResampleRule of ops/axis_taps.h.
+// ResampleRule of ops/image/axis_taps.h.
 enum { kMean, kSum, kNearest, kNearestExact, kLinear, kCubic };
 
 template <typename V>

@@ -11,8 +11,8 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/row_split.h"
+#include "ops/attention/rope_settings.h"
 #include "ops/definition/defs.h"
-#include "ops/rope_settings.h"
 
 namespace hearth::gpu {
 

@@ -8,7 +8,7 @@
 #include "hearth/ops.h"
 #include "hearth/random.h"
 #include "ops/definition/rules.h"
-#include "tools/op_document.h"
+#include "tools/bindings/op_document.h"
 
 namespace hearth::tools {
 namespace {
@@ -484,7 +484,7 @@ const std::vector<FunctionCall>& function_calls() {
       {"fftshift", kSame, {table}, CALL(fftshift(in[0], {0}))},
       {"ifftshift", kSame, {table}, CALL(ifftshift(in[0], {0}))},
       {"hann_window", "-> [size]", {}, CALL(hann_window(2, true, dtype))},
-      {"hamming_window", "-> [size]", {}, CALL(hamming_window(2, true, dtype))},
+      {"hamming_window", "-> [size]", {}, CALL(hamming_window(2, true, 0.54, dtype))},
       {"blackman_window", "-> [size]", {}, CALL(blackman_window(2, true, dtype))},
       {"stft",
        "signal [..., samples], window [win_length] -> [..., frames, frequencies, 2]",
@@ -526,7 +526,7 @@ const std::vector<FunctionCall>& function_calls() {
        CALL_OF_ALL(var_mean(in[0], {1}))},
       {"bincount",
        "x [...], weights [...] -> [length]",
-       {{.shape = {3}}, {.shape = {3}}},
+       {{.shape = {3}}, {.shape = {3}, .dtype = kI64}},
        CALL(bincount(in[0], in[1]))},
       {"histogram",
        "x [...], weights [...] -> counts [bins], edges [bins + 1]",
@@ -534,7 +534,7 @@ const std::vector<FunctionCall>& function_calls() {
        CALL_OF_ALL(histogram(in[0], 2, Bounds{0, 1}, in[1]))},
       {"histogram_by_edges",
        "x [...], edges [n], weights [...] -> [n - 1]",
-       {table, vector, table},
+       {table, vector, {.shape = {2, 3}, .dtype = kI64}},
        CALL(histogram_by_edges(in[0], in[1], in[2]))},
       {"multinomial",
        "weights [..., categories] -> [..., count]",

@@ -8,7 +8,7 @@
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
 #include "tools/bindings/function_calls.h"
-#include "tools/op_document.h"
+#include "tools/bindings/op_document.h"
 
 namespace hearth::tools {
 namespace {

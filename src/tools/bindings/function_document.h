@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/json.h"
+#include "tools/bindings/declarations.h"
 #include "tools/bindings/dtype_rules.h"
-#include "tools/declarations.h"
 
 namespace hearth::tools {
 

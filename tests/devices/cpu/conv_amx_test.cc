@@ -1,6 +1,6 @@
 // Convolutions in tiles, and products of matrices that are packed once, with the tile instructions
 // emulated.
-#include "devices/cpu/ops/conv_amx.h"
+#include "devices/cpu/ops/conv/amx.h"
 
 #include <gtest/gtest.h>
 

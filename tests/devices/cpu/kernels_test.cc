@@ -4,7 +4,7 @@
 
 #include "core/philox.h"
 #include "devices/kernel_case.h"
-#include "ops/rope_settings.h"
+#include "ops/attention/rope_settings.h"
 
 namespace hearth::cpu {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/attention_scores.h"
+#include "devices/cpu/ops/attention/scores.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 

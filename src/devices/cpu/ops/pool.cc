@@ -8,8 +8,8 @@
 
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
-#include "ops/axis_window.h"
 #include "ops/definition/defs.h"
+#include "ops/pool/axis_window.h"
 
 namespace hearth::cpu {
 namespace pool {

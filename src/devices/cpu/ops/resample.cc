@@ -9,8 +9,8 @@
 
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
-#include "ops/axis_taps.h"
 #include "ops/definition/defs.h"
+#include "ops/image/axis_taps.h"
 
 namespace hearth::cpu {
 namespace resampling {

@@ -14,8 +14,8 @@
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
+#include "ops/attention/rope_settings.h"
 #include "ops/definition/defs.h"
-#include "ops/rope_settings.h"
 
 namespace hearth::cpu {
 namespace {
