@@ -20,7 +20,9 @@ DEVICE ?= cpu
 JSON ?=
 
 help:
-	@echo "make demo     train a small transformer on a text, then let it write (3 minutes)"
+	@echo "make demo     train a small transformer on a text, then let it write (3 minutes beside the"
+	@echo "              first build)"
+	@echo "make release  install what is missing; build the library and the hearth command"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
 	@echo "make check    format, style, layers, warnings of g++ and clang"
 	@echo "make style    of these, what takes no compiler"

@@ -1,9 +1,11 @@
 // Layers: value structs with public parameters, written with public ops only.
 //
-// Parameters are made in f32 unless asked otherwise, marked by require_grad(), and named as in
-// Hugging Face models. A layer computes in the dtype of its input: parameters are cast to it, so
-// bf16 activations over f32 parameters are mixed precision, with gradients in f32. Arrays are of
-// any leading shape where `...` is written. `site` is the caller's line.
+// Parameters are made in f32 unless asked otherwise, marked by require_grad(), and have PyTorch's
+// names where it has such a layer, but for attention, whose three projections are parameters of
+// their own, named as in Hugging Face models. A layer computes in the dtype of its input:
+// parameters are cast to it, so bf16 activations over f32 parameters are mixed precision, with
+// gradients in f32. Arrays are of any leading shape where `...` is written. `site` is the caller's
+// line.
 #pragma once
 
 #include "hearth/nn/activation.h"
@@ -21,6 +23,7 @@
 #include "hearth/nn/norm.h"
 #include "hearth/nn/pool.h"
 #include "hearth/nn/position.h"
+#include "hearth/nn/quantized.h"
 #include "hearth/nn/rnn.h"
 #include "hearth/nn/sequential.h"
 #include "hearth/nn/transformer.h"

@@ -28,10 +28,11 @@ TransformerConfig TransformerConfig::resolved() const {
   if (out.kv_heads == 0) out.kv_heads = out.heads;
   if (out.hidden == 0) out.hidden = round_up(out.dim * 8 / 3, 64);
   require(out.heads % out.kv_heads == 0, "transformer", "kv_heads do not divide heads",
-          out.kv_heads, "a divisor");
+          std::to_string(out.kv_heads) + " for " + std::to_string(out.heads) + " heads",
+          "a divisor");
   if (out.head_dim == 0) {
-    require(out.dim % out.heads == 0, "transformer", "heads do not divide dim", out.heads,
-            "a divisor");
+    require(out.dim % out.heads == 0, "transformer", "heads do not divide dim",
+            std::to_string(out.heads) + " for dim " + std::to_string(out.dim), "a divisor");
     out.head_dim = out.dim / out.heads;
   }
   require(out.head_dim % 2 == 0, "transformer", "rotary positions need an even head_dim",

@@ -182,18 +182,15 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
 }
 
 void KvCache::clear() {
-  const auto is_lost = [](const Tensor<4>& positions) {
-    if (!positions.array().is_evaluated()) return false;
-    try {
-      positions.array().eval();
-    } catch (const Error&) {
-      return true;
-    }
-    return false;
+  const auto are_there = [this] {
+    return keys.array().is_evaluated() && values.array().is_evaluated();
   };
-  if (is_lost(keys) || is_lost(values)) {
-    const Shape& shape = keys.shape();
-    *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
+  if (keys.array().defined() && !are_there()) {
+    submit();  // what is still to be computed is, or fails, now
+    if (!are_there()) {
+      const Shape& shape = keys.shape();
+      *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
+    }
   }
   length = 0;
 }

@@ -2,22 +2,28 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cmath>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "core/closest.h"
+#include "core/number_text.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
 
-// NaN lies in every CLI::Range.
-std::string refuse_nan(const std::string& text) {
-  double value = 0;
-  if (CLI::detail::lexical_cast(text, value) && std::isnan(value)) return text + " is no number";
-  return {};
+// What an option of numbers from `low` to `high` takes; not a NaN.
+template <class T>
+CLI::Validator range_of(T low, T high, const std::string& number) {
+  const std::string ends = number_text(low) + " to " + number_text(high);
+  const auto refused = [=](const std::string& text) {
+    T value{};
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high)
+      return std::string();
+    return "out of range; got " + text + ", expected " + number + " from " + ends;
+  };
+  return CLI::Validator([refused](std::string& text) { return refused(text); }, ends, "range");
 }
 
 // An unsigned number would wrap below 0, and stop at the largest above it.
@@ -41,13 +47,12 @@ Option& Option::show_default() {
 }
 
 Option& Option::range(std::int64_t low, std::int64_t high) {
-  option_->check(CLI::Range(low, high));
+  option_->check(range_of(low, high, "a whole number"));
   return *this;
 }
 
 Option& Option::range(double low, double high) {
-  option_->check(CLI::Range(low, high));
-  option_->check(refuse_nan, "");
+  option_->check(range_of(low, high, "a number"));
   return *this;
 }
 
@@ -127,7 +132,9 @@ void CommandLine::run(int argc, char** argv) {
     if (app_->get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
       return unknown_command(argv[1]);
     }
-    throw std::runtime_error(std::string(error.what()) + " (" + app_->get_name() +
+    std::string command = app_->get_name();
+    for (const CLI::App* asked : app_->get_subcommands()) command += " " + asked->get_name();
+    throw std::runtime_error(std::string(error.what()) + " (" + command +
                              " --help lists what there is)");
   }
 }

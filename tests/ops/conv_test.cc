@@ -1,7 +1,10 @@
 // What convolutions mean, against plain loops in f64.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "error_text.h"
@@ -108,8 +111,10 @@ std::vector<Case> cases() {
   for (int i = 0; i < 24; ++i) {
     Case c;
     c.groups = between(1, 3);
-    c.x = {between(1, 3), c.groups * between(1, 4)};
-    c.weight = {c.groups * between(1, 4), c.x[1] / c.groups};
+    // Few channels, and as many as products without patches want.
+    const bool wide = i % 2 == 0;
+    c.x = {between(1, 3), c.groups * (wide ? between(5, 19) : between(1, 4))};
+    c.weight = {c.groups * (wide ? between(8, 21) : between(1, 4)), c.x[1] / c.groups};
     const int axes = static_cast<int>(between(1, 3));
     for (int axis = 0; axis < axes; ++axis) {
       c.stride.push_back(between(1, 3));
@@ -165,6 +170,59 @@ TEST(Conv, GradientsAreTheSumsOfTheirProducts) {
     for (int i = 2; i < c.x.rank(); ++i) axes.push_back(i);
     const Values dbias = sum(grad.array(), axes).to_doubles();
     expect_near(gradients.at(bias), {{c.weight[0]}, dbias}, 1e-11, what + ", bias");
+  }
+}
+
+// A convolution and its gradients, of values that are exact in any dtype, and of x in any order.
+void expect_as_f64(const Case& c, DType dtype, bool channels_last, const std::string& what) {
+  std::mt19937 source(5);
+  const auto rounded = [&](const Shape& shape) {
+    return cast(random_grid(shape, &source).array(dtype), DType::f64);
+  };
+  const Array x = rounded(c.x), weight = rounded(c.weight), bias = rounded({c.weight[0]});
+  const Array grad = rounded(c.result());
+  const auto results = [&](DType of) {
+    Array values = cast(x, of);
+    if (channels_last) values = movedim(contiguous(movedim(values, {1}, {-1})), {-1}, {1});
+    const Array a = values.require_grad(), b = cast(weight, of).require_grad();
+    const Array out = conv(a, b, cast(bias, of), c.options());
+    const Gradients gradients = backward(sum(out * cast(grad, of)));
+    return std::vector<Array>{out, gradients.at(a), gradients.at(b)};
+  };
+  const std::vector<Array> want = results(DType::f64), got = results(dtype);
+  const double unit = dtype == DType::f32 ? 1e-5 : dtype == DType::f16 ? 1e-3 : 8e-3;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const Values exact = want[i].to_doubles(), values = cast(got[i], DType::f64).to_doubles();
+    for (std::size_t j = 0; j < exact.size(); ++j) {
+      ASSERT_NEAR(values[j], exact[j], unit * std::max(1.0, std::abs(exact[j])))
+          << what << ", result " << i << " at " << j;
+    }
+  }
+}
+
+TEST(Conv, OfAnyDTypeAndOrder) {
+  int number = 0;
+  for (const Case& c : cases()) {
+    const std::string what = "case " + std::to_string(number++);
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      expect_as_f64(c, dtype, number % 2 == 0, what + " in " + std::string(name(dtype)));
+    }
+  }
+}
+
+// An infinity meets no weight of another place.
+TEST(Conv, InfinitiesStayInTheirWindows) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Grid x{{1, 9, 6, 6}, Values(9 * 36, 1)};
+    x.at({0, 8, 2, 3}) = std::numeric_limits<double>::infinity();
+    const Array out =
+        conv(x.array(dtype), ones({16, 9, 3, 3}, dtype), Array(), {.padding = {1, 1}});
+    Grid values{out.shape(), cast(out, DType::f64).to_doubles()};
+    for_each_index(values.shape, [&](const Dims& at) {
+      const bool meets = std::abs(at[2] - 2) <= 1 && std::abs(at[3] - 3) <= 1;
+      EXPECT_EQ(std::isinf(values.at(at)), meets);
+      EXPECT_FALSE(std::isnan(values.at(at)));
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "devices_under_test.h"
+#include "error_text.h"
 #include "hearth/error.h"
 #include "tools/images/image_folder.h"
 #include "tools/images/image_trainer.h"
@@ -144,6 +145,9 @@ TEST_F(ImageTraining, ReadsIdxFolders) {
   ImageTrainingOptions made = options("model");
   made.data = path("digits");
   made.steps = 2;
+  const std::string what = check::error_of([&] { ImageTrainer{made}; });
+  EXPECT_NE(what.find("got a batch of 10, expected at most 6"), std::string::npos) << what;
+  made.batch = 6;
   EXPECT_EQ(ImageTrainer(made).run().steps, 2);
 }
 

@@ -83,7 +83,7 @@ struct LogSigmoid : Plain<LogSigmoid> {
   Array apply(const Array& x) const { return log_sigmoid(x); }
 };
 struct HardSigmoid : Plain<HardSigmoid> {
-  // Burn's; PyTorch's is 1 / 6
+  // alpha is Burn's; PyTorch's is 1 / 6
   explicit HardSigmoid(double its_alpha = 0.2, double its_beta = 0.5)
       : alpha(its_alpha), beta(its_beta) {}
   Array apply(const Array& x) const { return hard_sigmoid(x, alpha, beta); }

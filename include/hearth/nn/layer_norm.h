@@ -12,7 +12,8 @@ namespace hearth {
 inline namespace v0 {
 namespace nn {
 
-// x / sqrt(mean(x^2) + epsilon) * weight over the last axis.
+// x / sqrt(mean(x^2) + epsilon) * weight over the last axis. The default epsilon is Burn's;
+// PyTorch's is the machine epsilon of x's dtype.
 struct HEARTH_API RmsNorm : Layer {
   RmsNorm() = default;
   explicit RmsNorm(std::int64_t dim, double epsilon = 1e-5, const ParameterOptions& options = {});

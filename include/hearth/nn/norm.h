@@ -56,7 +56,7 @@ struct HEARTH_API BatchNorm {
 
 struct NormOptions {
   double epsilon = 1e-5;
-  bool affine = true;  // whether there are a weight and a bias
+  bool affine = true;  // whether there are a weight and a bias; PyTorch's InstanceNorm has none
   ParameterOptions parameters = {};
 };
 

@@ -68,7 +68,7 @@ struct HEARTH_API Interpolate {
   std::optional<ExtentArray<Axes>> sizes = std::nullopt;
   std::optional<std::array<double, static_cast<std::size_t>(Axes)>> factors = std::nullopt;
   InterpolateMode mode = InterpolateMode::nearest;
-  bool align_corners = true;
+  bool align_corners = true;  // Burn's; PyTorch's is false
 
   Array forward(const Array& x) const;
   Tensor<Axes + 2> forward(const Tensor<Axes + 2>& x, CallSite site = CallSite::here()) const {

@@ -21,7 +21,7 @@ HEARTH_API Array elu(const Array& x, double alpha = 1);  // x where x > 0, else 
 // x where x > 0, else alpha (e^(x / alpha) - 1), for a positive alpha.
 HEARTH_API Array celu(const Array& x, double alpha = 1);
 HEARTH_API Array selu(const Array& x);  // a scaled elu
-// alpha * x + beta within [0, 1].
+// alpha * x + beta within [0, 1]. The default alpha is Burn's; PyTorch's is 1 / 6.
 HEARTH_API Array hard_sigmoid(const Array& x, double alpha = 0.2, double beta = 0.5);
 HEARTH_API Array hard_swish(const Array& x);  // x * relu6(x + 3) / 6
 // x where |x| > lambda, else 0. Here and in its neighbours lambda is 0 or more.

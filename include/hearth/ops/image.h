@@ -19,6 +19,7 @@ enum class InterpolateMode : std::uint8_t { nearest, nearest_exact, linear, cubi
 // + 1/2) * in / out - 1/2; `nearest` takes element floor(o * in / out) and `nearest_exact` floor((o
 // + 1/2) * in / out). Points are exact for all extents, which are at most 2^26. Float dtypes,
 // halves computed in f32. Error{shape} for an x of other ranks, sizes below 1 and such extents.
+// `align_corners` is true as in Burn; PyTorch's is false.
 HEARTH_API Array interpolate(const Array& x, const Dims& sizes,
                              InterpolateMode mode = InterpolateMode::nearest,
                              bool align_corners = true);
@@ -39,7 +40,8 @@ HEARTH_API Array grid_sample_2d(const Array& x, const Array& grid,
                                 const GridSampleOptions& options = {});
 // The grid of an affine map: theta [batch, 2, 3] times (x, y, 1) of the points of an image of
 // `height` and `width`: [batch, height, width, 2]. With `align_corners` the outermost points are at
-// -1 and 1, a single one at 0; else they are half an element away. Float dtypes.
+// -1 and 1, a single one at 0; else they are half an element away. Float dtypes. `align_corners` is
+// true as in Burn; PyTorch's is false.
 HEARTH_API Array affine_grid_2d(const Array& theta, std::int64_t height, std::int64_t width,
                                 bool align_corners = true);
 

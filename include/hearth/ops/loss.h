@@ -101,6 +101,7 @@ HEARTH_API Array triplet_margin_loss(const Array& anchor, const Array& positive,
 // Connectionist temporal classification (Graves et al. 2006): log_probs [time, batch, classes].
 // The sum and the mean are of losses divided by the target's length, 1 at least, for
 // Reduction::mean, and of the losses themselves else; with `zero_infinity` infinite ones count 0.
+// No reduction unless asked for, as in Burn; PyTorch's is the mean.
 HEARTH_API Array ctc_loss(const Array& log_probs, const Array& targets, const Array& input_lengths,
                           const Array& target_lengths, std::int64_t blank = 0,
                           Reduction reduction = Reduction::none, bool zero_infinity = false);

@@ -15,7 +15,8 @@ inline namespace v0 {
 // variance are as exact as sum() for rows of any length, however far from zero.
 HEARTH_API Array layer_norm(const Array& x, const Array& weight = Array(),
                             const Array& bias = Array(), double epsilon = 1e-5);
-// x / sqrt(mean(x^2) + epsilon) over the last axis, times weight [dim] if defined.
+// x / sqrt(mean(x^2) + epsilon) over the last axis, times weight [dim] if defined. The default
+// epsilon is Burn's; PyTorch's is the machine epsilon of x's dtype.
 HEARTH_API Array rms_norm(const Array& x, const Array& weight = Array(), double epsilon = 1e-5);
 
 // ---- Normalisation of channels

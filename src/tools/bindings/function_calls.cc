@@ -487,11 +487,14 @@ const std::vector<FunctionCall>& function_calls() {
       {"hamming_window", "-> [size]", {}, CALL(hamming_window(2, true, 0.54, dtype))},
       {"blackman_window", "-> [size]", {}, CALL(blackman_window(2, true, dtype))},
       {"stft",
-       "signal [..., samples], window [win_length] -> [..., frames, frequencies, 2]",
+       "signal [samples] or [batch, samples], window [win_length] -> [frames, frequencies, 2] or "
+       "[batch, frames, frequencies, 2]",
        {{.shape = {1, 8}}, {.shape = {4}}},
        CALL(stft(in[0], in[1], {.n_fft = 4}))},
       {"istft",
-       "spectrum [..., frames, frequencies, 2], window [win_length] -> [..., samples]",
+       "spectrum [frames, frequencies, 2] or [batch, frames, frequencies, 2], window [win_length] "
+       "-> "
+       "[samples] or [batch, samples]",
        {{.shape = {1, 3, 3, 2}}, {.shape = {4}}},
        CALL(istft(in[0], in[1], {.n_fft = 4}))},
       {"random_permutation",

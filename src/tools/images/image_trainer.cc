@@ -48,7 +48,7 @@ models::ResNet make_model(const ImageTrainingOptions& options, const ImageData& 
   return {config, {kept, device, &generator()}};
 }
 
-// Refuses what could only exhaust the host's memory.
+// Refuses what could only exhaust the host's memory, and steps that see an image twice.
 void require_batch(std::int64_t batch, const ImageData& data) {
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   if (batch < 1 || batch > kMaxBytes / static_cast<std::int64_t>(data.image_bytes())) {
@@ -56,6 +56,12 @@ void require_batch(std::int64_t batch, const ImageData& data) {
                                                  std::to_string(batch) + " images of " +
                                                  std::to_string(data.image_bytes()) +
                                                  " bytes, expected at most 2^30 bytes");
+  }
+  const std::size_t images = data.train.labels.size();
+  if (static_cast<std::size_t>(batch) > images) {
+    throw Error(ErrorCode::invalid_argument,
+                "train-images: more images in a step than there are; got a batch of " +
+                    std::to_string(batch) + ", expected at most " + std::to_string(images));
   }
 }
 

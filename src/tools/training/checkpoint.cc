@@ -1,10 +1,14 @@
 #include "tools/training/checkpoint.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 
+#include "core/json.h"
 #include "core/number_text.h"
 
 namespace hearth::tools {
@@ -44,6 +48,34 @@ T number(const SafetensorsContents& contents, const char* key, const std::string
     corrupt(path, std::string("got ") + text + " for " + key + ", expected a number");
   }
   return value;
+}
+
+// The settings of two runs that differ, as either has them.
+struct Differences {
+  std::string first;
+  std::string second;
+};
+
+Differences differences(const std::string& first, const std::string& second) {
+  const auto object = [](const std::string& text) {
+    const std::optional<JsonValue> read = parse_json(text);
+    const JsonObject* const fields = read ? std::get_if<JsonObject>(&*read) : nullptr;
+    return fields != nullptr ? *fields : JsonObject{{"settings", text}};
+  };
+  const auto lacking_in = [](const JsonObject& other, const JsonObject& fields) {
+    std::string out;
+    for (const auto& [key, value] : fields) {
+      const std::string text = json_text(value);
+      const bool same = std::any_of(other.begin(), other.end(), [&](const auto& each) {
+        return each.first == key && json_text(each.second) == text;
+      });
+      if (!same) out += (out.empty() ? "" : ", ") + key + " " + text;
+    }
+    return out.empty() ? std::string("no more") : out;
+  };
+  const JsonObject a = object(first);
+  const JsonObject b = object(second);
+  return {lacking_in(b, a), lacking_in(a, b)};
 }
 
 bool take_prefix(std::string& name, std::string_view prefix) {
@@ -108,10 +140,11 @@ RunState load_checkpoint(const std::string& folder,
                          optim::Optimizer& optimizer, const RunSettings& settings, Device device) {
   const std::string path = checkpoint_path(folder);
   SafetensorsContents contents = require_checkpoint(load_safetensors(path, device), path);
-  if (checkpoint_entry(contents, "run", path) != settings.run) {
+  const std::string& run = checkpoint_entry(contents, "run", path);
+  if (run != settings.run) {
+    const auto [got, expected] = differences(run, settings.run);
     throw Error(ErrorCode::invalid_argument,
-                path + ": checkpoint of another run; got " +
-                    checkpoint_entry(contents, "run", path) + ", expected " + settings.run +
+                path + ": checkpoint of another run; got " + got + ", expected " + expected +
                     " (--fresh starts over, --out names another folder)");
   }
   RunState state;
