@@ -97,11 +97,31 @@ TEST(QuantizedModules, TakeTypedInputsAndOptionsOfForward) {
   const nn::Sequential outer(nn::quantize_weights(nn::Linear(8, 4), {.scheme = q8s()}), nn::Relu());
   EXPECT_EQ(outer.forward(x).shape(), Shape({3, 4}));
   EXPECT_EQ(state_dict(outer)[0].name, "0.weight.payload");
-  // BatchNorm's statistics are parameters as in Burn, and stay what they were.
+  // BatchNorm's statistics are taken too, as in Burn, and stay what they were.
   const nn::Quantized norm(nn::BatchNorm(8), {.scheme = q8s()});
   const std::vector<double> before = state_dict(norm)[4].array.to_doubles();
   EXPECT_EQ(norm.forward(x.array()).shape(), x.shape());
   EXPECT_EQ(state_dict(norm)[4].array.to_doubles(), before);
+}
+
+// Quantized or not.
+TEST(QuantizedModules, BuffersStayBuffers) {
+  const auto buffers = [](const nn::Quantizer& quantizer) {
+    nn::Quantized model(nn::Sequential(nn::Linear(8, 8), nn::BatchNorm(8)), quantizer);
+    unfreeze(model);
+    std::vector<std::string> names;
+    for (const Parameter& each : parameters(model)) {
+      if (!each.is_buffer) continue;
+      names.push_back(each.name);
+      EXPECT_FALSE(each.array->is_require_grad()) << each.name;
+    }
+    return names;
+  };
+  EXPECT_EQ(buffers({.scheme = q8s(), .takes = nn::of_matrices}),
+            std::vector<std::string>({"1.running_mean", "1.running_var"}));
+  EXPECT_EQ(buffers({.scheme = q8s()}),
+            std::vector<std::string>({"1.running_mean.payload", "1.running_mean.scales",
+                                      "1.running_var.payload", "1.running_var.scales"}));
 }
 
 TEST(QuantizedModules, TakeEveryFloatParameterUnlessAsked) {

@@ -111,11 +111,18 @@ class Quantized : public Layer {
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
     std::size_t next = 0;
-    visit(self.rest_, [&](const std::string& name, auto& array) {
+    visit(self.rest_, [&](const std::string& name, auto& array, bool is_buffer) {
+      const auto pass_on = [&](auto& member) {
+        if (is_buffer) {
+          visitor.buffer(name, member);
+        } else {
+          visitor(name, member);
+        }
+      };
       if (auto* const codes = self.codes_of(name, next)) {
-        visitor(name, *codes);
+        pass_on(*codes);
       } else {
-        visitor(name, array);
+        pass_on(array);
       }
     });
   }
