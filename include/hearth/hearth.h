@@ -23,4 +23,5 @@
 #include "hearth/shape.h"
 #include "hearth/tensor.h"
 #include "hearth/tensor/quantized.h"
+#include "hearth/tensor/quantized_flow.h"
 #include "hearth/version.h"

@@ -23,6 +23,7 @@
 #include "hearth/nn/norm.h"
 #include "hearth/nn/pool.h"
 #include "hearth/nn/position.h"
+#include "hearth/nn/quantized.h"
 #include "hearth/nn/rnn.h"
 #include "hearth/nn/sequential.h"
 #include "hearth/nn/transformer.h"

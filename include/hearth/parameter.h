@@ -13,6 +13,9 @@
 // pointers and ranges of them. A parameter is an Array or a typed tensor made by require_grad(): it
 // keeps its id when it is assign()ed to. A member without a value (a bias that is not there) is no
 // parameter. Copies of a module share its arrays, which never change.
+//
+// Running statistics and the like are buffers, declared by `visitor.buffer("mean", self.mean)`:
+// they are saved and loaded with the parameters, and neither trained nor counted.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +35,10 @@
 namespace hearth {
 inline namespace v0 {
 
-// A parameter that lives elsewhere: of a module, by its name there, or a loose one.
+// A parameter or buffer that lives elsewhere: of a module, by its name there, or a loose one.
 struct Parameter {
-  Parameter(std::string its_name, Array* its_array) : name(std::move(its_name)), array(its_array) {}
+  Parameter(std::string its_name, Array* its_array, bool its_is_buffer = false)
+      : name(std::move(its_name)), array(its_array), is_buffer(its_is_buffer) {}
   Parameter(Array& loose) : array(&loose) {}  // NOLINT(google-explicit-constructor)
   template <int Rank, TensorKind K>
   Parameter(Tensor<Rank, K>& loose)  // NOLINT(google-explicit-constructor)
@@ -42,6 +46,7 @@ struct Parameter {
 
   std::string name;
   Array* array;
+  bool is_buffer = false;
 };
 
 struct NamedArray {
@@ -80,6 +85,7 @@ template <class F>
 struct Walk {
   F& f;
   std::string path;
+  bool is_in_buffer = false;
 
   template <class Member>
   void operator()(std::string_view name, Member& member) {
@@ -91,12 +97,25 @@ struct Walk {
   }
 
   template <class Member>
+  void buffer(std::string_view name, Member& member) {
+    const bool was_in_buffer = std::exchange(is_in_buffer, true);
+    (*this)(name, member);
+    is_in_buffer = was_in_buffer;
+  }
+
+  template <class Member>
   using Module = std::remove_const_t<Member>;
 
   template <class Member>
   void visit_here(Member& member) {
     if constexpr (std::is_same_v<std::remove_const_t<Member>, Array>) {
-      if (member.defined()) f(static_cast<const std::string&>(path), member);
+      if (!member.defined()) return;
+      const std::string& name = path;
+      if constexpr (std::is_invocable_v<F&, const std::string&, Member&, bool>) {
+        f(name, member, is_in_buffer);
+      } else {
+        f(name, member);
+      }
     } else if constexpr (tensor_detail::kIsTensor<std::remove_const_t<Member>>) {
       visit_here(tensor_detail::Access::array(member));
     } else if constexpr (requires(Walk& walk) { Module<Member>::members(member, walk); }) {
@@ -116,23 +135,27 @@ struct Walk {
 
 }  // namespace parameter_detail
 
-// Calls f(name, array) for every parameter of `module`, in the order the modules declare them.
+// Calls f(name, array), or f(name, array, is_buffer) where it takes that, for every parameter and
+// buffer of `module`, in the order the modules declare them.
 template <class Module, class F>
 void visit(Module& module, F&& f) {
   parameter_detail::Walk<std::remove_reference_t<F>> walk{f, {}};
   walk.visit_here(module);
 }
 
+// Buffers are among them.
 template <class Module>
 std::vector<Parameter> parameters(Module& module) {
   static_assert(!std::is_const_v<Module>,
                 "a const module keeps its values: parameters are of one that may change");
   std::vector<Parameter> out;
-  visit(module, [&](const std::string& name, Array& array) { out.push_back({name, &array}); });
+  visit(module, [&](const std::string& name, Array& array, bool is_buffer) {
+    out.push_back({name, &array, is_buffer});
+  });
   return out;
 }
 
-// The values by name, cut off from differentiation.
+// The values by name, of buffers too, cut off from differentiation.
 template <class Module>
 NamedArrays state_dict(const Module& module) {
   NamedArrays out;
@@ -141,6 +164,19 @@ NamedArrays state_dict(const Module& module) {
   });
   return out;
 }
+
+namespace parameter_detail {
+
+template <class Module>
+NamedArrays without_buffers(const Module& module) {
+  NamedArrays out;
+  visit(module, [&](const std::string& name, const Array& array, bool is_buffer) {
+    if (!is_buffer) out.push_back({name, array.detach()});
+  });
+  return out;
+}
+
+}  // namespace parameter_detail
 
 // Values of several modules or optimizers as those of one, for one file: those of {"model", values}
 // are named "model.<name>". part(arrays, "model") gives them back as they were.
@@ -154,8 +190,8 @@ HEARTH_API NamedArrays joined(const std::vector<std::pair<std::string, NamedArra
 HEARTH_API NamedArrays part(const NamedArrays& arrays, std::string_view name,
                             CallSite site = CallSite::here());
 
-// The number of elements of all parameters. One value under several names (tied weights) counts
-// once.
+// The number of elements of all parameters, without buffers of a module. One value under several
+// names (tied weights) counts once.
 HEARTH_API std::int64_t parameter_count(const NamedArrays& parameters);
 // A line for each parameter (name, dtype, shape, elements) and one for all of them; of tied ones,
 // those after the first say which that is.
@@ -163,17 +199,17 @@ HEARTH_API std::string summary(const NamedArrays& parameters);
 template <class Module>
   requires(!std::is_same_v<Module, NamedArrays>)
 std::int64_t parameter_count(const Module& module) {
-  return parameter_count(state_dict(module));
+  return parameter_count(parameter_detail::without_buffers(module));
 }
 template <class Module>
   requires(!std::is_same_v<Module, NamedArrays>)
 std::string summary(const Module& module) {
-  return summary(state_dict(module));
+  return summary(parameter_detail::without_buffers(module));
 }
 
-// Gives every parameter the value of its name. Ids and flags are kept, and on an error nothing has
-// changed. Throws Error{invalid_argument} with the names that are missing or, unless
-// `allow_unexpected`, that no parameter has; Error{shape} or Error{dtype} for values that differ;
+// Gives every parameter and buffer the value of its name. Ids and flags are kept, and on an error
+// nothing has changed. Throws Error{invalid_argument} with the names that are missing or, unless
+// `allow_unexpected`, that none has; Error{shape} or Error{dtype} for values that differ;
 // each with the caller's line.
 HEARTH_API void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,
                                 bool allow_unexpected = false, CallSite site = CallSite::here());
@@ -184,11 +220,13 @@ void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexp
 }
 
 // Takes the parameters out of training and back in: those of a float dtype, and with new ids where
-// they were out. Tied ones stay tied.
+// they were out. Tied ones stay tied. Buffers are left alone.
 HEARTH_API void unfreeze(const std::vector<Parameter>& parameters);
 template <class Module>
 void freeze(Module& module) {
-  visit(module, [](const std::string&, Array& array) { array = array.detach(); });
+  visit(module, [](const std::string&, Array& array, bool is_buffer) {
+    if (!is_buffer) array = array.detach();
+  });
 }
 template <class Module>
   requires(!std::is_same_v<Module, std::vector<Parameter>>)

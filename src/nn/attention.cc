@@ -48,10 +48,17 @@ void settle_heads(const char* layer, std::int64_t dim, std::int64_t heads, std::
 }
 
 // x [batch, rows, dim] as one row a token: that way projections share what they read.
-Array tokens_of(const char* layer, const char* what, const Array& x) {
+Array tokens_of(const char* layer, const char* what, const Array& x, const Linear& projection) {
+  const std::string name = std::string(layer) + ": " + what;
   if (x.rank() != 3) {
-    throw Error(ErrorCode::shape, std::string(layer) + ": " + what + " of wrong rank; got " +
-                                      to_string(x.shape()) + ", expected [batch, rows, dim]");
+    throw Error(ErrorCode::shape, name + " of wrong rank; got " + to_string(x.shape()) +
+                                      ", expected [batch, rows, dim]");
+  }
+  const Array& weight = projection.weight.array();
+  if (weight.defined() && x.shape(2) != weight.shape(1)) {
+    throw Error(ErrorCode::shape, name + " of wrong width; got " + to_string(x.shape()) +
+                                      ", expected [batch, rows, " +
+                                      std::to_string(weight.shape(1)) + "]");
   }
   return flatten(x, 0, 1);
 }
@@ -62,12 +69,28 @@ Array split_heads(const Array& tokens, std::int64_t batch, std::int64_t rows, st
   return permute(reshape(tokens, {batch, rows, count, dim}), {0, 2, 1, 3});
 }
 
-// The mask and the padding [batch, length] as one mask.
-Array whole_mask(const char* layer, const Array& mask, const Array& padding) {
+// The mask and the padding [batch, length] as one mask. Of the keys `seen` are there; behind those
+// of a padding that is no longer stands what no row sees.
+Array whole_mask(const char* layer, const Array& mask, Array padding, std::int64_t batch,
+                 std::int64_t length, std::int64_t seen) {
   if (!padding.defined()) return mask;
-  if (padding.rank() != 2) {
-    throw Error(ErrorCode::shape, std::string(layer) + ": padding of wrong rank; got " +
-                                      to_string(padding.shape()) + ", expected [batch, length]");
+  const std::string name = std::string(layer) + ": padding ";
+  if (padding.dtype() != DType::bool_) {
+    throw Error(ErrorCode::dtype, name + "of wrong dtype; got " +
+                                      std::string(hearth::name(padding.dtype())) +
+                                      ", expected bool");
+  }
+  const auto fits = [&](int axis, std::int64_t extent) {
+    return padding.shape(axis) == extent || padding.shape(axis) == 1;
+  };
+  if (padding.rank() != 2 || !fits(0, batch) || (!fits(1, length) && !fits(1, seen))) {
+    throw Error(ErrorCode::shape, name + "does not fit; got " + to_string(padding.shape()) +
+                                      ", expected [batch, length], here " +
+                                      to_string(Shape{batch, seen}));
+  }
+  if (!fits(1, length)) {
+    const Array unseen = zeros({padding.shape(0), length - seen}, DType::bool_, padding.device());
+    padding = cat({padding, unseen}, 1);
   }
   const Array of_all_rows = unsqueeze(padding, {1, 2});
   return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
@@ -84,7 +107,10 @@ Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOpti
                            double probability, bool quiet) {
   const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
   const std::int64_t kv_heads = k.shape(1);
+  Array mask = options.mask;
   if (options.kv_length) {
+    const bool is_of_all = mask.defined() && mask.rank() > 0 && mask.shape().back() == k.shape(2);
+    if (is_of_all) mask = narrow(mask, mask.rank() - 1, 0, *options.kv_length);
     k = narrow(k, 2, 0, *options.kv_length);
     v = narrow(v, 2, 0, *options.kv_length);
   }
@@ -93,7 +119,6 @@ Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOpti
   const Array scores =
       matmul(reshape(q, {batch, kv_heads, group, rows, dim}) * (1 / std::sqrt(double(dim))),
              unsqueeze(transpose(k), {2}));
-  Array mask = options.mask;
   if (options.causal) {
     const Array future = tril_mask(rows, length, length - rows, q.device());
     mask = mask.defined() ? logical_or(mask, future) : future;
@@ -157,18 +182,15 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
 }
 
 void KvCache::clear() {
-  const auto is_lost = [](const Tensor<4>& positions) {
-    if (!positions.array().is_evaluated()) return false;
-    try {
-      positions.array().eval();
-    } catch (const Error&) {
-      return true;
-    }
-    return false;
+  const auto are_there = [this] {
+    return keys.array().is_evaluated() && values.array().is_evaluated();
   };
-  if (is_lost(keys) || is_lost(values)) {
-    const Shape& shape = keys.shape();
-    *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
+  if (keys.array().defined() && !are_there()) {
+    submit();  // what is still to be computed is, or fails, now
+    if (!are_there()) {
+      const Shape& shape = keys.shape();
+      *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
+    }
   }
   length = 0;
 }
@@ -203,7 +225,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
 
 Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   nn_detail::RestoreOnError cache(call.cache);
-  const Array tokens = tokens_of("multi_head_attention", "input", x);
+  const Array tokens = tokens_of("multi_head_attention", "input", x, q_proj);
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
   Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
@@ -216,13 +238,14 @@ Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
   }
   AttentionOptions options;
   options.causal = call.causal;
-  options.mask = whole_mask("multi_head_attention", call.mask, call.padding);
   if (call.cache != nullptr) {
     call.cache->append(Tensor<4>(k), Tensor<4>(v));
     k = call.cache->keys.array();
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
+  options.mask = whole_mask("multi_head_attention", call.mask.array, call.padding.array, batch,
+                            k.shape(2), options.kv_length.value_or(rows));
   const Array mixed = mix(*this, q, k, v, options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);
@@ -252,7 +275,7 @@ CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count,
 }
 
 Array CrossAttention::forward(const Array& x, const Array& context, const Call& call) const try {
-  const Array tokens = tokens_of("cross_attention", "input", x);
+  const Array tokens = tokens_of("cross_attention", "input", x, q_proj);
   const std::int64_t batch = x.shape(0);
   const std::int64_t rows = x.shape(1);
   const Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
@@ -260,7 +283,7 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
   ContextCache computed;
   ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
   if (!seen.keys.defined()) {
-    const Array others = tokens_of("cross_attention", "context", context);
+    const Array others = tokens_of("cross_attention", "context", context, k_proj);
     if (context.shape(0) != batch) {
       throw Error(ErrorCode::shape, "cross_attention: batches differ; got context " +
                                         to_string(context.shape()) + " for " +
@@ -272,7 +295,9 @@ Array CrossAttention::forward(const Array& x, const Array& context, const Call& 
     seen = {Tensor<4>(k), Tensor<4>(v)};
   }
   AttentionOptions options;
-  options.mask = whole_mask("cross_attention", call.mask, call.padding);
+  const std::int64_t length = seen.keys.shape()[2];
+  options.mask =
+      whole_mask("cross_attention", call.mask.array, call.padding.array, batch, length, length);
   const Array mixed = mix(*this, q, seen.keys.array(), seen.values.array(), options, call.training);
   const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
   const Array out = o_proj.forward(joined);

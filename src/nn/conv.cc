@@ -29,7 +29,8 @@ void require_channels(const char* layer, std::int64_t in, std::int64_t out, cons
                   " groups, expected kernels of at least 1 and groups that divide the channels");
 }
 
-void require_window(const char* layer, const ConvOptions& options, int axes) {
+template <class Options>
+void require_window(const char* layer, const Options& options, int axes) {
   nn_detail::require_per_axis(layer, "stride", options.stride, axes, 1);
   nn_detail::require_per_axis(layer, "padding", options.padding, axes, 0);
   nn_detail::require_per_axis(layer, "padding_end", options.padding_end, axes, 0);

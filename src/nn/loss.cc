@@ -111,7 +111,8 @@ Array SoftMarginLoss::losses(const Array& x, const Array& targets, Reduction red
   return soft_margin_loss(x, targets, reduction);
 }
 
-Array CrossEntropyLoss::forward(const Array& x, const Array& targets) const try {
+Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction reduction) const
+    try {
   const char* loss = "cross_entropy";
   require_share(loss, smoothing);
   if (!x.defined() || !targets.defined() || !is_float(x.dtype()) || !is_index(targets) ||
@@ -126,7 +127,10 @@ Array CrossEntropyLoss::forward(const Array& x, const Array& targets) const try 
   const std::int64_t classes = x.shape()[1];
   const Array values = to_f32_at_least(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (classes == 0) return full({}, nan, values.dtype(), x.device());
+  if (classes == 0) {
+    const Shape shape = reduction == Reduction::none ? targets.shape() : Shape{};
+    return full(shape, nan, values.dtype(), x.device());
+  }
   const Array valid = logical_and(greater_equal(ids, std::int64_t{0}), less(ids, classes));
   Array counts = full_like(ids, std::int64_t{1});
   for (const std::int64_t token : pad_tokens) {
@@ -149,8 +153,11 @@ Array CrossEntropyLoss::forward(const Array& x, const Array& targets) const try 
     divisor = sum(own);
   }
   // A target that is no class costs NaN, unless it stands for nothing.
-  each = where(padded, 0.0, where(valid, each, nan));
-  return divisor.defined() ? div(neg(sum(each)), divisor) : neg(mean(each));
+  each = neg(where(padded, 0.0, where(valid, each, nan)));
+  if (reduction == Reduction::none) return each;
+  if (reduction == Reduction::sum) return sum(each);
+  if (reduction == Reduction::mean && divisor.defined()) return div(sum(each), divisor);
+  return mean(each);
 } catch (const Error& error) {
   throw_as("cross_entropy", error);
 }

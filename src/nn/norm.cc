@@ -71,7 +71,7 @@ Array BatchNorm::forward(const Array& x, bool training) try {
 }
 
 Array BatchNorm::evaluate(const Array& x) const {
-  // Statistics are no parameters, even where unfreeze() has marked them.
+  // Statistics are no parameters, whatever a caller has made of them.
   const auto fixed = [&](const Tensor<1>& vector) {
     return vector.defined() ? for_channels(Tensor<1>(vector.array().detach()), x) : Array();
   };

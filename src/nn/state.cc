@@ -87,7 +87,7 @@ void unfreeze(const std::vector<Parameter>& parameters) {
   std::unordered_map<const void*, Array> leaves;
   for (const Parameter& parameter : parameters) {
     Array& array = *parameter.array;
-    if (!is_float(array.dtype())) continue;
+    if (parameter.is_buffer || !is_float(array.dtype())) continue;
     const auto [leaf, is_new] = leaves.try_emplace(array.identity());
     if (is_new) leaf->second = array.is_require_grad() ? array : array.require_grad();
     array = leaf->second;

@@ -63,5 +63,13 @@ void wrong(const Tensor<2>& x, const Tensor<2, Int>& i, const Tensor<2, Bool>& b
   where(x, x, x);
 #elif MISTAKE == 22
   maximum(x, i);
+#elif MISTAKE == 23  // says: deleted function
+  arange(0, 3, 1.5);
+#elif MISTAKE == 24  // says: deleted function
+  arange(0, 2.5);
+#elif MISTAKE == 25  // says: deleted function
+  Tensor<1, Int>::arange(0, 2.9);
+#elif MISTAKE == 26  // says: deleted function
+  Tensor<1, Int>::arange_step(0, 3, 0.5F);
 #endif
 }

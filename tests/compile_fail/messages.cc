@@ -134,5 +134,13 @@ void wrong(Tensor<2>& x, const Tensor<1>& v, const Tensor<2, Int>& i, const Tens
   nn::Dropout{0.5}(x);
 #elif MISTAKE == 60  // says: write Linear(3, 4, {.bias = false})
   const nn::Linear layer(3, 4, false);
+#elif MISTAKE == 61  // says: mean() is over everything: write mean_dim(1)
+  (void)mean(x, 1);
+#elif MISTAKE == 62  // says: mean() is over everything
+  (void)mean(x, {0, 1});
+#elif MISTAKE == 63  // says: say the dimension: softmax(x, -1)
+  (void)softmax(x);
+#elif MISTAKE == 64  // says: say the dimension: topk(x, 3, -1)
+  (void)topk(x, 1);
 #endif
 }

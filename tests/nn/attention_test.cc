@@ -123,6 +123,79 @@ TEST(Masks, PadTokens) {
   EXPECT_THROW((void)nn::generate_padding_mask(9, sequences, std::nullopt, true), Error);
 }
 
+TEST(Masks, MayBeTyped) {
+  const NoGrad no_grad;
+  const auto pad = nn::generate_padding_mask(0, {{1, 2, 3}, {4}}).mask;
+  const auto x = Tensor<3>(random_normal({2, 3, 4}));
+  const auto same = [](const Tensor<3>& a, const Array& b) {
+    EXPECT_EQ(a.array().to_doubles(), b.to_doubles());
+  };
+  const nn::TransformerEncoder encoder(4, 8, 2, 1);
+  same(encoder.forward(x, {.padding = pad, .training = false}),
+       encoder.forward(x.array(), {.padding = pad.array(), .training = false}));
+  // A layer and its typed forward.
+  const nn::MultiHeadAttention::Call call{.padding = pad, .training = false};
+  same(encoder.layers[0].forward(x, call), encoder.layers[0].forward(x.array(), call));
+  const nn::TransformerDecoder decoder(4, 8, 2, 1);
+  const Tensor<3> memory(random_normal({2, 5, 4}));
+  const Tensor<2, Bool> hidden = Tensor<2>::ones({2, 5}) > 2;
+  const nn::TransformerDecoder::Call whole{
+      .padding = pad, .memory_padding = hidden, .training = false};
+  same(decoder.forward(x, memory, whole), decoder.forward(x.array(), memory.array(), whole));
+  const nn::CrossAttention::Call to_memory{.padding = hidden, .training = false};
+  same(decoder.layers[0].forward(x, memory, call, to_memory),
+       decoder.layers[0].forward(x.array(), memory.array(), call, to_memory));
+  EXPECT_LOCATED(encoder.layers[0].forward(Tensor<3>::ones({2, 3, 5}), call));
+  EXPECT_LOCATED(decoder.layers[0].forward(x, Tensor<3>::ones({2, 3, 5}), call, to_memory));
+}
+
+// As long as what the cache holds, or as its capacity; with dropout of nothing, and of a bit.
+TEST(Masks, PaddingOfACache) {
+  const NoGrad no_grad;
+  for (const double dropout : {0.0, 1e-12}) {
+    const nn::MultiHeadAttention layer(4, 2, {.dropout = dropout});
+    const Array x = random_normal({2, 5, 4});
+    const Array padding = expand(equal(arange(0, 5), 1), {2, 5});
+    const Array whole = layer.forward(x, {.causal = true, .padding = padding});
+    for (const std::int64_t length : {5, 8}) {
+      nn::KvCache cache(2, 2, 8, 2);
+      (void)layer.forward(narrow(x, 1, 0, 3), {.causal = true, .cache = &cache});
+      const Array longer = cat({padding, zeros({2, length - 5}, DType::bool_)}, 1);
+      const Array last = narrow(x, 1, 3, 2);
+      const Array out = layer.forward(last, {.causal = true, .cache = &cache, .padding = longer});
+      EXPECT_LT(largest_difference(out, narrow(whole, 1, 3, 2)), 1e-5) << dropout << length;
+    }
+    nn::KvCache cache(2, 2, 8, 2);
+    (void)layer.forward(x, {.cache = &cache});
+    EXPECT_THROW((void)layer.forward(narrow(x, 1, 0, 1), {.cache = &cache, .padding = padding}),
+                 Error);
+    EXPECT_EQ(cache.length, 5);
+  }
+}
+
+// In the shapes of the caller.
+TEST(Masks, SayWhatDoesNotFit) {
+  const nn::MultiHeadAttention layer(4, 2);
+  const auto text = [](ErrorCode code, const auto& call) { return check::error_of(code, call); };
+  const Array x = ones({2, 3, 4}), wide = ones({2, 3, 8});
+  EXPECT_EQ(text(ErrorCode::shape, [&] { (void)layer.forward(wide); }),
+            "multi_head_attention: input of wrong width; got [2, 3, 8], expected [batch, rows, 4]");
+  for (const Shape& shape : {Shape{3, 3}, Shape{2, 4}, Shape{2, 3, 1}, Shape{3}}) {
+    EXPECT_EQ(text(ErrorCode::shape,
+                   [&] { (void)layer.forward(x, {.padding = zeros(shape, DType::bool_)}); }),
+              "multi_head_attention: padding does not fit; got " + to_string(shape) +
+                  ", expected [batch, length], here [2, 3]");
+  }
+  EXPECT_EQ(text(ErrorCode::dtype, [&] { (void)layer.forward(x, {.padding = ones({2, 3})}); }),
+            "multi_head_attention: padding of wrong dtype; got f32, expected bool");
+  const nn::CrossAttention cross(4, 2, {.context_dim = 6});
+  EXPECT_EQ(text(ErrorCode::shape, [&] { (void)cross.forward(x, x, {}); }),
+            "cross_attention: context of wrong width; got [2, 3, 4], expected [batch, rows, 6]");
+  const nn::TransformerEncoder encoder(4, 8, 2, 1);
+  EXPECT_EQ(text(ErrorCode::shape, [&] { (void)encoder.forward(wide, {}); }),
+            "transformer_encoder: input of wrong width; got [2, 3, 8], expected [batch, rows, 4]");
+}
+
 TEST(Transformer, RowsAtATimeGiveWhatTheWholeSequenceGives) {
   seed(2);
   const NoGrad no_grad;

@@ -45,6 +45,40 @@ TEST(CrossEntropyLoss, PadTokensCountAsBurnHasIt) {
   expect_values(typed.array(), {1}, {expected});
 }
 
+TEST(CrossEntropyLoss, TakesAReduction) {
+  const Array x = random_array({4, 5}, DType::f64), targets = ints({1, 0, 3, 4}, {4});
+  const Values logs = log_softmax(x, 1).to_doubles(), w = {1, 2, 3, 4, 5};
+  const Values each = {-logs[1] * 2, 0, -logs[13] * 4, -logs[19] * 5};
+  const nn::CrossEntropyLoss loss{.pad_tokens = {0}, .weights = w};
+  expect_values(loss.forward_no_reduction(x, targets), {4}, each);
+  const double total = each[0] + each[2] + each[3];
+  expect_values(loss.forward(x, targets, Reduction::sum), {}, {total});
+  expect_values(loss.forward(x, targets), {}, {total / (2 + 1 + 4 + 5)});
+  expect_values(loss.forward(x, targets, Reduction::batch_mean), {}, {total / 4});
+  const Tensor<2> typed(x);
+  const Tensor<1, Int> classes(targets);
+  expect_values(loss.forward(typed, classes, Reduction::sum).array(), {1}, {total});
+  expect_values(loss.forward_no_reduction(typed, classes).array(), {4}, each);
+  expect_error(ErrorCode::invalid_argument,
+               [&] { (void)loss.forward(typed, classes, Reduction::none); });
+  // Of no classes, each row costs NaN.
+  expect_values(nn::CrossEntropyLoss().forward_no_reduction(zeros({2, 0}), ints({0, 0}, {2})), {2},
+                {kNan, kNan});
+}
+
+// The function too: what leaves no one number is refused, as by every typed loss.
+TEST(TypedLosses, CrossEntropyTakesAReduction) {
+  const Tensor<2> x(random_array({4, 5}, DType::f64));
+  const Tensor<1, Int> targets(ints({1, 0, -100, 4}, {4}));
+  const double sum = cross_entropy(x.array(), targets.array(), Reduction::sum).item();
+  expect_values(cross_entropy(x, targets, Reduction::sum).array(), {1}, {sum});
+  expect_values(cross_entropy(x, targets, Reduction::mean).array(), {1}, {sum / 3});
+  expect_values(cross_entropy(x, targets, Reduction::mean).array(), {1},
+                cross_entropy(x, targets).array().to_doubles());
+  expect_error(ErrorCode::invalid_argument,
+               [&] { (void)cross_entropy(x, targets, Reduction::none); });
+}
+
 TEST(CrossEntropyLoss, SmoothsAllOfWhatIsWeighted) {
   const Array x = log_softmax(random_array({2, 3}, DType::f64), 1);
   const Values logs = x.to_doubles(), w = {1, 2, 3};

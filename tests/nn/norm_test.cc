@@ -49,8 +49,8 @@ TEST(BatchNorm, StatisticsAreSavedAndNeverTrained) {
   load_state_dict(other, saved);
   expect_close(other.running_mean.array(), layer.running_mean.array().to_doubles(), 0);
   expect_close(other.running_var.array(), layer.running_var.array().to_doubles(), 0);
-  // Not even by an optimizer that shrinks what it steps, or where unfreeze() has marked them.
-  unfreeze(other);
+  // Not even by an optimizer that shrinks what it steps, or where a caller has made leaves of them.
+  other.running_mean = other.running_mean.require_grad();
   const Values before = other.running_mean.array().to_doubles();
   optim::AdamW optimizer({.weight_decay = 0.5});
   const Array x = random_array({4, 3}, DType::f32);
@@ -62,6 +62,30 @@ TEST(BatchNorm, StatisticsAreSavedAndNeverTrained) {
   const Values kept = layer.running_mean.array().to_doubles();
   (void)copy.forward(x);
   expect_close(layer.running_mean.array(), kept, 0);
+}
+
+// Its statistics are buffers: unfreeze() makes no leaves of them, and nothing counts them.
+TEST(BatchNorm, StatisticsAreBuffers) {
+  nn::BatchNorm layer(8);
+  EXPECT_EQ(parameter_count(layer), 16);
+  EXPECT_EQ(summary(layer).find("running_"), std::string::npos) << summary(layer);
+  std::vector<std::string> buffers;
+  for (const Parameter& each : parameters(layer)) {
+    if (each.is_buffer) buffers.push_back(each.name);
+  }
+  EXPECT_EQ(buffers, (std::vector<std::string>{"running_mean", "running_var"}));
+  freeze(layer);
+  EXPECT_FALSE(layer.weight.is_require_grad());
+  unfreeze(layer);
+  EXPECT_TRUE(layer.weight.is_require_grad());
+  EXPECT_FALSE(layer.running_mean.is_require_grad());
+  EXPECT_FALSE(layer.running_var.is_require_grad());
+  // L-BFGS, which joins all leaves, meets the same ones in every step.
+  const Array x = random_array({6, 8}, DType::f32);
+  optim::Lbfgs optimizer;
+  const auto loss = [&] { return sum(square(layer.forward(x) - 1)); };
+  const double before = optimizer.step(layer, loss, 0.1);
+  EXPECT_LT(optimizer.step(layer, loss, 0.1), before);
 }
 
 TEST(BatchNorm, TrainsInHalves) {

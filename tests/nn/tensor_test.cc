@@ -413,6 +413,44 @@ TEST(Tensor, HasFunctionsToo) {
   EXPECT_EQ(values(logical_not(Tensor<1, Bool>{true, false} & true)), (Values{0, 1}));
 }
 
+TEST(Tensor, ScansGoBackToo) {
+  const Tensor<2> x{{1, 2, 3}, {4, 5, 6}};
+  const auto same = [](const auto& typed, const Array& array) {
+    EXPECT_EQ(typed.array().to_doubles(), array.to_doubles());
+  };
+  same(x.cumsum(1, true), cumsum(x.array(), 1, true));
+  same(cumsum(x, 1, true), cumsum(x.array(), 1, true));
+  same(x.cumprod(0, true), cumprod(x.array(), 0, true));
+  same(cumprod(x, 0, true), cumprod(x.array(), 0, true));
+  same(x.logcumsumexp(1, true), logcumsumexp(x.array(), 1, true));
+  same(logcumsumexp(x, 1, true), logcumsumexp(x.array(), 1, true));
+  EXPECT_EQ(x.cumsum(1, true).array().to_doubles(), (std::vector<double>{6, 5, 3, 15, 11, 6}));
+  EXPECT_EQ(x.cumsum(1).array().to_doubles(), (std::vector<double>{1, 3, 6, 4, 9, 15}));
+  EXPECT_LOCATED(x.cumsum(2, true));
+}
+
+TEST(Tensor, FunctionsTakeWhatMethodsTake) {
+  const Tensor<2> x{{1, 2, 3}, {4, 5, 9}};
+  EXPECT_EQ(movedim(x, 0, 1).array().to_doubles(), x.transpose().array().to_doubles());
+  EXPECT_EQ(var(x, 1).array().to_doubles(), x.var(1).array().to_doubles());
+  EXPECT_EQ(std(x, 0, 0).array().to_doubles(), x.std(0, 0).array().to_doubles());
+  EXPECT_EQ(einsum<1>("ij->", x).array().to_doubles(), std::vector<double>{24});
+  EXPECT_EQ(einsum<1>("ij->", x).shape(), Shape{1});
+  EXPECT_EQ(einsum<1>("ij,ij->", x, x).shape(), Shape{1});
+  EXPECT_EQ(einsum<1>("ij->i", x).array().to_doubles(), (std::vector<double>{6, 18}));
+  const std::string message =
+      check::error_of(ErrorCode::shape, [&] { (void)einsum<2>("ij->i", x); });
+  EXPECT_EQ(message.find("einsum: "), 0u) << message;
+  EXPECT_THROW((void)einsum<2>("ij->", x), Error);
+  const auto sound = Tensor<1>(random_normal({32}));
+  const auto window = Tensor<1>::ones({8});
+  const Tensor<3> frames = stft(sound, window, {.n_fft = 8});
+  EXPECT_EQ(frames.array().to_doubles(),
+            stft(sound.array(), window.array(), {.n_fft = 8}).to_doubles());
+  const Tensor<1> back = istft(frames, window, {.n_fft = 8}, 32);
+  EXPECT_LT((back - sound).abs().max().item(), 1e-5);
+}
+
 TEST(Tensor, Activations) {
   const auto x = Tensor<2>::from_data({{-1, 0, 2}});
   EXPECT_EQ(values(activation::relu(x)), (Values{0, 0, 2}));

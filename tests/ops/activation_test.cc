@@ -248,7 +248,8 @@ TEST(Activations, PreluHasASlopeForEachChannel) {
   const Array one = array({0.1}, {1}).require_grad();
   expect_values(backward(sum(prelu(array({-1, 2, -3}, {3}), one))).get(one), {1}, {-4});
   expect_error(ErrorCode::shape, [&] { (void)prelu(x, array({1, 2}, {2})); });
-  expect_error(ErrorCode::shape, [&] { (void)prelu(x, array({1, 2, 3}, {1, 3})); });
+  expect_error(ErrorCode::shape, [&] { (void)prelu(x, array({1, 2}, {1, 2})); });
+  expect_error(ErrorCode::shape, [&] { (void)prelu(x, array({1, 2, 3}, {1, 1, 3})); });
   expect_error(ErrorCode::dtype, [&] { (void)prelu(x, array({1}, {1}, DType::f32)); });
 }
 

@@ -303,6 +303,17 @@ TEST(Decompositions, WhatIsNotReadIsNoNan) {
   EXPECT_TRUE(std::isfinite(x[0]) && std::isfinite(x[2]));
 }
 
+TEST(Decompositions, CholeskyReadsOneTriangle) {
+  for (const DType dtype : kDTypes) {
+    for (const std::int64_t n : {2, 50, 130}) {
+      const Array a = definite(random_array({n, n}, dtype, -1, 1, 3));
+      const Array above = triu(ones({n, n}, dtype), 1);
+      const Array read = cholesky(where(greater(above, 0.0), kNan, a));
+      EXPECT_EQ(read.to_doubles(), cholesky(a).to_doubles());
+    }
+  }
+}
+
 TEST(Decompositions, PowersOfMatrices) {
   const Array x = array({1, 1, 1, 0}, {2, 2});
   expect_values(matrix_power(x, 10), {2, 2}, {89, 55, 55, 34});

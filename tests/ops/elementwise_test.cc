@@ -254,6 +254,23 @@ TEST(Elementwise, ClampKeepsNanAndLetsTheLowerBoundWin) {
   expect_values(clamp(array({-5, 0, 5}, {3}, DType::i32), -1, 1), {3}, {-1, 0, 1});
 }
 
+// Bounds that are NaN were none, while maximum() and minimum() kept them.
+TEST(Elementwise, ClampKeepsNanOfItsBounds) {
+  for (const DType dtype : kFloats) {
+    const Array x = array({-5, 0.5, 5, kNan}, {4}, dtype), nan = array({kNan}, {1}, dtype);
+    const Array some = array({kNan, 0, kInf, 1}, {4}, dtype);
+    for (const Array& none : {clamp(x, kNan, 1), clamp(x, -1, kNan), clamp(x, nan, 1),
+                              clamp(x, -1, nan), clamp_min(x, kNan), clamp_max(x, nan)}) {
+      expect_values(none, {4}, {kNan, kNan, kNan, kNan});
+    }
+    expect_values(clamp(x, -1, some), {4}, {kNan, 0, 5, kNan});
+    expect_values(clamp_min(x, some), {4}, {kNan, 0.5, kInf, kNan});
+    expect_values(clamp(3.0, kNan, some), {4}, {kNan, kNan, kNan, kNan});
+  }
+  const Array x = array({1, 2}, {2}).require_grad();
+  expect_values(backward(sum(clamp(x, array({kNan, 0}, {2}), 5))).get(x), {2}, {0, 1});
+}
+
 TEST(Elementwise, ReluKeepsNan) {
   expect_values(relu(array({-1, 0, 2, kNan}, {4}, DType::f32)), {4}, {0, 0, 2, kNan});
 }

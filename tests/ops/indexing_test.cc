@@ -181,6 +181,86 @@ TEST(ScatterAdd, AddsRepeatedIndices) {
             (std::vector<std::int64_t>{31, 2}));
 }
 
+// Blocks of columns, halves and integers, few additions and many, rows in an order of their own,
+// and indices outside.
+TEST(ScatterAdd, AlongOtherAxesThanTheLast) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i16, DType::f64}) {
+    for (const std::int64_t n : {3, 40}) {
+      const std::int64_t a = 2, extent = 90, b = 7, c = 130;
+      const auto numbers = [&](const Shape& shape, std::int64_t step, std::int64_t below) {
+        const Array at = arange(0, element_count(shape), 1, DType::i64);
+        return reshape(remainder(mul(at, step), below), shape).eval();
+      };
+      const Array x = cast(numbers({a, extent, b, c}, 7, 11), dtype);
+      const Array ids = sub(numbers({a, n, b, c}, 7919, extent + 4), 2);
+      const Array values = cast(numbers({a, n, b, c}, 31, 5), dtype);
+      Values expected = x.to_doubles();
+      const std::vector<std::int64_t> at = ids.to_vector<std::int64_t>();
+      const Values v = values.to_doubles();
+      for (std::int64_t i = 0; i < a * n * b * c; ++i) {
+        const std::int64_t target = at[static_cast<std::size_t>(i)];
+        if (target < 0 || target >= extent) continue;
+        const std::int64_t outer = i / (n * b * c), inner = i % (b * c);
+        expected[static_cast<std::size_t>((outer * extent + target) * b * c + inner)] +=
+            v[static_cast<std::size_t>(i)];
+      }
+      EXPECT_EQ(scatter_add(x, ids, values, 1).to_doubles(), expected);
+      const auto turned = [](const Array& y) {
+        return permute(contiguous(permute(y, {3, 0, 2, 1})), {1, 3, 2, 0});
+      };
+      EXPECT_EQ(
+          scatter_add(turned(x), cast(turned(ids), DType::i32), turned(values), 1).to_doubles(),
+          expected);
+    }
+  }
+}
+
+TEST(Gather, LongRowsWithIndicesOutside) {
+  const std::int64_t n = 5000, extent = 300;
+  for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i64}) {
+    const Array x =
+        cast(reshape(remainder(arange(0, 2 * extent, 1, DType::i64), 113), {2, extent}), dtype);
+    const Values v = x.to_doubles();
+    std::vector<std::int64_t> at;
+    for (std::int64_t i = 0; i < 2 * n; ++i) at.push_back(i * 7919 % extent);
+    for (const std::int64_t wrong : {std::int64_t{-1}, extent, INT64_MIN, INT64_MAX}) {
+      at[4000] = wrong;
+      Values expected;
+      for (std::int64_t i = 0; i < 2 * n; ++i) {
+        const std::int64_t k = at[static_cast<std::size_t>(i)];
+        const bool exists = k >= 0 && k < extent;
+        expected.push_back(exists ? v[static_cast<std::size_t>(i / n * extent + k)] : 0);
+      }
+      EXPECT_EQ(gather(x, ints(at, {2, n}), 1).to_doubles(), expected);
+      const Array down = gather(contiguous(transpose(x)), transpose(ints(at, {2, n})), 0);
+      EXPECT_EQ(transpose(down).to_doubles(), expected);
+    }
+  }
+}
+
+TEST(SelectAdd, OneTargetNamedOften) {
+  for (const bool often : {false, true}) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = 0; i < 400; ++i) ids.push_back(often && i % 3 > 0 ? 5 : i * 7 % 50);
+    const std::int64_t width = 300;
+    const Array values =
+        reshape(remainder(arange(0, 400 * width, 1, DType::i64), 13), {400, width}).eval();
+    Values expected(static_cast<std::size_t>(50 * width), 1.0);
+    const Values v = values.to_doubles();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      for (std::int64_t k = 0; k < width; ++k) {
+        expected[static_cast<std::size_t>(ids[i] * width + k)] +=
+            v[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(k)];
+      }
+    }
+    for (const DType dtype : {DType::f32, DType::i32}) {
+      EXPECT_EQ(select_add(ones({50, width}, dtype), ints(ids, {400}), cast(values, dtype), 0)
+                    .to_doubles(),
+                expected);
+    }
+  }
+}
+
 TEST(ScatterAdd, BoolsAreOred) {
   const Array x = array({1, 0, 0}, {3}, DType::bool_);
   const Array ids = ints({0, 1, 2}, {3});

@@ -32,6 +32,115 @@ TEST(Movement, ShortRowsInAnotherOrder) {
   }
 }
 
+// Rows of a few elements: repeated, reversed, in an order of their own, and past the cache.
+TEST(Movement, RowsOfFewElements) {
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f32, DType::i64}) {
+    const Array x = cast(remainder(arange(0, 6 * 700, 1, DType::i32), 119), dtype).eval();
+    const Values v = x.to_doubles();
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 12, 30, 60, 200}) {
+      Values expected, backwards;
+      for (const double each : v)
+        expected.insert(expected.end(), static_cast<std::size_t>(n), each);
+      EXPECT_EQ(repeat_interleave(x, n, 0).to_doubles(), expected) << n;
+      const std::int64_t rows = 6 * 700 / n;
+      const Array lines = reshape(narrow(x, 0, 0, rows * n), {rows, n});
+      const Array some = slice(lines, {Slice{3, rows - 2, 2}, Slice{0, n}});
+      for (std::int64_t row = 3; row < rows - 2; row += 2) {
+        for (std::int64_t i = n; i-- > 0;) {
+          backwards.push_back(v[static_cast<std::size_t>(row * n + i)]);
+        }
+      }
+      EXPECT_EQ(contiguous(flip(some, {1})).to_doubles(), backwards) << n;
+    }
+  }
+  const std::int64_t size = (std::int64_t{3} << 20) + 5;  // three of each are more than 32 MB
+  const Array x = arange(0, size, 1, DType::i32).eval();
+  for (const std::int64_t n : {3, 5}) {
+    const Array many = repeat_interleave(x, n, 0);
+    const Array at = div(arange(0, size * n, 1, DType::i32), n);
+    EXPECT_TRUE(all(equal(many.eval(), at)).item<bool>()) << n;
+  }
+}
+
+// Joined by rows of the axes before: columns of one element, backwards, transposed, expanded, none.
+TEST(Movement, CatOfManyShortRows) {
+  const std::int64_t rows = 3000;
+  for (const DType dtype : {DType::i8, DType::bf16, DType::f32, DType::f64}) {
+    const auto numbers = [&](std::int64_t n) {
+      return cast(remainder(arange(0, rows * n, 1, DType::i32), 101), dtype).eval();
+    };
+    const std::vector<Array> parts = {
+        reshape(numbers(1), {rows, 1}),
+        flip(reshape(numbers(3), {rows, 3}), {1}),
+        reshape(numbers(20), {rows, 20}),
+        transpose(reshape(numbers(2), {2, rows})),
+        narrow(reshape(numbers(2), {rows, 2}), 1, 0, 0),
+        expand(reshape(numbers(1), {rows, 1}), {rows, 4}),
+    };
+    for (const std::size_t count : {std::size_t{3}, parts.size()}) {
+      const std::vector<Array> some(parts.begin(),
+                                    parts.begin() + static_cast<std::ptrdiff_t>(count));
+      Values expected;
+      std::vector<Values> values;
+      for (const Array& part : some) values.push_back(part.to_doubles());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::int64_t n = some[i].shape()[1];
+          const auto from = values[i].begin() + row * n;
+          expected.insert(expected.end(), from, from + n);
+        }
+      }
+      EXPECT_EQ(cat(some, 1).to_doubles(), expected);
+      const std::int64_t width = static_cast<std::int64_t>(expected.size()) / rows;
+      std::vector<Array> planes;
+      for (const Array& part : some) planes.push_back(reshape(part, {30, 100, part.shape()[1]}));
+      EXPECT_EQ(reshape(cat(planes, 2), {rows, width}).to_doubles(), expected);
+    }
+  }
+}
+
+// Operands of which a tile takes runs of a few elements.
+TEST(Movement, BroadcastAlongShortAxes) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i8, DType::i64}) {
+    for (const Shape& shape :
+         {Shape{70, 2, 3}, Shape{9, 37, 2}, Shape{3, 50, 16}, Shape{600, 1, 5}}) {
+      const std::int64_t a = shape[0], b = shape[1], c = shape[2];
+      const auto numbers = [&](const Shape& of, std::int64_t below) {
+        const Array at = arange(0, element_count(of), 1, DType::i64);
+        return cast(reshape(remainder(at, below), of), dtype).eval();
+      };
+      const Array x = numbers({c, b, a}, 23), y = numbers({b, 1}, 7), z = numbers({c}, 5);
+      const Array w = numbers({a, 1, c}, 11), v = numbers({a, b, 1}, 3);
+      const Array got = permute(x, {2, 1, 0}) + y + z * v + flip(w, {0, 2});
+      ASSERT_EQ(got.shape(), shape);
+      const Values values = got.to_doubles();
+      for (std::int64_t i = 0; i < a * b * c; ++i) {
+        const std::int64_t at0 = i / (b * c), at1 = i / c % b, at2 = i % c;
+        const std::int64_t expected = ((at2 * b + at1) * a + at0) % 23 + at1 % 7 +
+                                      at2 % 5 * ((at0 * b + at1) % 3) +
+                                      ((a - 1 - at0) * c + c - 1 - at2) % 11;
+        ASSERT_EQ(values[static_cast<std::size_t>(i)], static_cast<double>(expected)) << i;
+      }
+    }
+  }
+}
+
+TEST(Movement, ArraysOfOneValue) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::u32,
+                            DType::i8, DType::u8, DType::bool_}) {
+    const double value = is_bool(dtype) ? 1 : 100;
+    for (const std::int64_t n : {1, 5, 64, 3001}) {
+      const Values expected(static_cast<std::size_t>(3 * n), value);
+      EXPECT_EQ(full({3, n}, value, dtype).to_doubles(), expected);
+      EXPECT_EQ(contiguous(narrow(full({5, n}, value, dtype), 0, 1, 3)).to_doubles(), expected);
+    }
+  }
+  const Values third = full({3}, 1.0 / 3, DType::bf16).to_doubles();
+  EXPECT_EQ(third, Values(3, static_cast<float>(bfloat16(1.0f / 3))));
+  const Array many = full({3, (std::int64_t{2} << 20) + 1}, -7, DType::i32).eval();
+  EXPECT_TRUE(all(equal(many, -7)).item<bool>());
+}
+
 TEST(Movement, Reshape) {
   const Array x = ramp({2, 3});
   expect_values(reshape(x, {3, -1}), {3, 2}, {0, 1, 2, 3, 4, 5});
@@ -155,6 +264,28 @@ TEST(Movement, CatStackSplitChunkRepeat) {
   expect_values(repeat(x, {0, 2}), {0, 4}, {});
   const Array deep = repeat(ramp({1, 1, 1, 1, 1, 1, 1, 2}), {1, 1, 1, 1, 1, 1, 2, 2});
   expect_values(deep, {1, 1, 1, 1, 1, 1, 2, 4}, {0, 1, 0, 1, 0, 1, 0, 1});
+}
+
+// Two arrays of one element each along the last axis go element by element, of every size.
+TEST(Movement, CatOfPairs) {
+  for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::i64}) {
+    for (const std::int64_t n : {0, 1, 5, 1000}) {
+      const Array x = cast(remainder(arange(0, 3 * n), 100), dtype);
+      const Array y = cast(remainder(arange(0, 3 * n), 90), dtype);
+      const Array a = reshape(x, {3, n}), b = transpose(reshape(y, {n, 3}));
+      for (const Array& other : {reshape(y, {3, n}), b}) {
+        const Values left = a.to_doubles(), right = other.to_doubles();
+        Values want;
+        for (std::size_t i = 0; i < left.size(); ++i) {
+          want.push_back(left[i]);
+          want.push_back(right[i]);
+        }
+        EXPECT_EQ(stack({a, other}, -1).to_doubles(), want);
+        EXPECT_EQ(cat({unsqueeze(a, {2, 3}), unsqueeze(other, {2, 3})}, 2).to_doubles(), want);
+        EXPECT_EQ(cat({unsqueeze(a, {2, 3}), unsqueeze(other, {2, 3})}, 3).to_doubles(), want);
+      }
+    }
+  }
 }
 
 TEST(Movement, CatOfMany) {

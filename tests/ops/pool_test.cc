@@ -85,6 +85,49 @@ TEST(MaxPool, HugeKernelsSeeMostlyPadding) {
   }
 }
 
+// As padding to "same" makes them of the smallest images, and windows with gaps between them.
+TEST(MaxPool, KernelsLongerThanTheInputAgreeWithPlainLoops) {
+  std::mt19937 engine(7);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
+  };
+  for (int round = 0; round < 400; ++round) {
+    const std::int64_t extent = draw(1, 9), kernel = extent + draw(0, 2 * extent + 2);
+    const std::int64_t dilation = draw(1, 3), stride = draw(1, round % 4 == 0 ? 40 : 4);
+    const std::int64_t span = dilation * (kernel - 1) + 1;
+    const std::int64_t padding = (span - extent + 1) / 2 + draw(0, round % 2 == 0 ? 1 : span);
+    const std::int64_t positions = (extent + 2 * padding - span) / stride + 1;
+    Values x;
+    for (std::int64_t i = 0; i < extent; ++i) {
+      x.push_back(draw(0, 12) == 0 ? kNan : static_cast<double>(draw(-3, 3)));
+    }
+    Values values, indices;
+    for (std::int64_t o = 0; o < positions; ++o) {
+      double best = -kInf, place = -1;
+      for (std::int64_t k = 0; k < kernel; ++k) {
+        const std::int64_t i = o * stride - padding + k * dilation;
+        if (i < 0 || i >= extent) continue;
+        const double v = x[static_cast<std::size_t>(i)];
+        if (!(v > best) && !(std::isnan(v) && !std::isnan(best))) continue;
+        best = v;
+        place = static_cast<double>(i);
+      }
+      values.push_back(best);
+      indices.push_back(place);
+    }
+    const Array input = to_device(check::array(x, {1, 1, extent}), Device::cpu());
+    const PoolOptions options = {.stride = {stride}, .padding = {padding}, .dilation = {dilation}};
+    const auto [got, places] = max_pool_with_indices(input, {kernel}, options);
+    const std::string what = std::to_string(extent) + " " + std::to_string(kernel) + " " +
+                             std::to_string(dilation) + " " + std::to_string(stride) + " " +
+                             std::to_string(padding);
+    SCOPED_TRACE(what);
+    check::expect_values(got, {1, 1, positions}, values);
+    check::expect_values(places, {1, 1, positions}, indices);
+    check::expect_values(max_pool(input, {kernel}, options), {1, 1, positions}, values);
+  }
+}
+
 TEST(MaxPool, WindowsWithoutElementsHaveNoGradient) {
   const Array x = check::array({1, 2, 3}, {1, 1, 3}).require_grad();
   const Array y = max_pool(x, {2}, {.stride = {2}, .padding = {1}, .ceil_mode = true});

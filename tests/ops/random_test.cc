@@ -2,6 +2,7 @@
 #include "hearth/random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "check.h"
@@ -74,6 +75,26 @@ TEST(RandomUniform, StaysInRange) {
   }
   Generator source{1, 0};
   expect_values(random_uniform({2}, 5, 5, DType::f32, Device(), &source), {2}, {5, 5});
+}
+
+// Of the f32 radius and angle that core/philox.h defines.
+TEST(RandomNormal, IsWithinFourUlp) {
+  constexpr std::int64_t kCount = 200001;
+  Generator source{9, 4};
+  const std::vector<float> values =
+      random_normal({kCount}, 0, 1, DType::f32, Device::cpu(), &source).to_vector<float>();
+  double worst = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const PhiloxBlock block = philox(9, i / 4, 4);
+    const std::uint32_t first = block[i % 4 / 2 * 2], second = block[i % 4 / 2 * 2 + 1];
+    const double u = static_cast<double>((first >> 8) + 1) * 0x1p-24;
+    const double angle = 6.2831853071795864769f * philox_unit(second);
+    const double exact =
+        std::sqrt(-2 * std::log(u)) * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
+    const double ulp = std::ldexp(1.0, std::ilogb(std::max(std::abs(exact), 1e-37)) - 23);
+    worst = std::max(worst, std::abs(values[i] - exact) / ulp);
+  }
+  EXPECT_LE(worst, 4);
 }
 
 TEST(RandomNormal, HasItsMoments) {

@@ -1,8 +1,11 @@
 // Steps and caches whose evaluation failed: what is lost says why, and they can begin anew.
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "check.h"
+#include "devices/gpu/gpu_device.h"
+#include "devices/sim/sim_driver.h"
 #include "devices_under_test.h"
 #include "hearth/grad.h"
 #include "hearth/nn/attention.h"
@@ -130,7 +133,48 @@ TEST(FailedCache, ClearBeginsAnew) {
     cache.clear();
     EXPECT_EQ(cache.length, 0);
     EXPECT_EQ(narrow(cache.values.array(), 2, 0, 1).to_doubles(), (Values{-5, -5})) << "kept";
+    {
+      const ShortOfMemory limit(device);
+      cache.append(big(), big());
+      cache.clear();  // before anything says that there is no room
+    }
+    cache.append(rows(3, 1), rows(-3, 1));
+    EXPECT_EQ(narrow(cache.keys.array(), 2, 0, 1).to_doubles(), (Values{3, 3}));
   }
+}
+
+class CountsWaits final : public sim::SimDriver {
+ public:
+  void wait() override {
+    ++waits;
+    sim::SimDriver::wait();
+  }
+  int waits = 0;
+};
+
+TEST(FailedCache, ClearWaitsForNothing) {
+  auto owned = std::make_unique<CountsWaits>();
+  CountsWaits& driver = *owned;
+  const Device device(new gpu::GpuDevice("sim", 7, std::move(owned)));  // as long as the process
+  const auto row = [&](double value) {
+    return Tensor<4>(full({1, 1, 1, 2}, value, DType::f32, device));
+  };
+  nn::KvCache cache(1, 1, 8, 2, DType::f32, device);
+  cache.append(row(1), row(-1));
+  eval(std::vector<Array>{cache.keys.array(), cache.values.array()});
+  const void* const keys = cache.keys.array().identity();
+  int waits = driver.waits;
+  cache.clear();
+  EXPECT_EQ(driver.waits, waits);
+  EXPECT_EQ(cache.keys.array().identity(), keys);
+  // Nor for what is still to be computed.
+  cache.append(row(2), row(-2));
+  waits = driver.waits;
+  cache.clear();
+  EXPECT_EQ(driver.waits, waits);
+  cache.append(row(3), row(-3));
+  EXPECT_EQ(narrow(cache.values.array(), 2, 0, 1).to_doubles(), (Values{-3, -3}));
+  nn::KvCache().clear();
 }
 
 }  // namespace

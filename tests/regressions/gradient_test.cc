@@ -57,6 +57,17 @@ TEST(Gradient, ClampsAtTheirBounds) {
   expect_values(backward(sum(clamp_max(x, 1.0))).get(x), {4}, {1, 1, 1, 0});
 }
 
+// The quotient was one too many where a / b is rounded up to a whole number.
+TEST(Gradient, OfRemaindersIsThatOfTheirValues) {
+  const Array a = array({0.25, 1, -1, 1, 100.5}, {5});
+  const Array b = array({0.001, 0.001, -0.001, -0.001, 7}, {5}).require_grad();
+  // 1 is 999 times the f64 nearest to 0.001, and a bit less than that is left.
+  expect_values(backward(sum(remainder(a, b))).get(b), {5}, {-249, -999, -999, 1000, -14});
+  expect_values(backward(sum(fmod(a, b))).get(b), {5}, {-249, -999, -999, 999, -14});
+  expect_values(backward(sum(remainder(0.25, b))).get(b), {5}, {-249, -249, 250, 250, 0});
+  expect_values(backward(sum(fmod(0.25, b))).get(b), {5}, {-249, -249, 249, 249, 0});
+}
+
 // Numbers compared with numbers stood on the default device.
 TEST(Gradient, NumbersBesideArraysOfOtherDevices) {
   const Array x = to_device(array({0, 1, 2, 4}, {4}), Device::named("hostile")).require_grad();

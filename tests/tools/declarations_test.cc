@@ -30,5 +30,32 @@ HEARTH_API Array prod(const Array& x);
   EXPECT_EQ(found.functions[2].doc, "");
 }
 
+// Enumerators on lines of their own were lost, and so were fields of a base.
+TEST(Declarations, TypesHaveAllTheirFields) {
+  const Declarations found = parse_declarations(R"(
+enum class Order : std::uint8_t {
+  rows,
+  columns,
+};
+enum class Side : std::uint8_t { left, right };
+struct Size {
+  std::int64_t rows = 1;  // high
+};
+struct Place : Size {
+  std::int64_t at = 0;
+};
+)");
+  ASSERT_EQ(found.types.size(), 4U);
+  const auto names = [&](std::size_t type) {
+    std::vector<std::string> list;
+    for (const Parameter& field : found.types[type].fields) list.push_back(field.name);
+    return list;
+  };
+  EXPECT_EQ(names(0), (std::vector<std::string>{"rows", "columns"}));
+  EXPECT_EQ(names(1), (std::vector<std::string>{"left", "right"}));
+  EXPECT_EQ(names(3), (std::vector<std::string>{"rows", "at"}));
+  EXPECT_EQ(found.types[3].fields[0].doc, "high");
+}
+
 }  // namespace
 }  // namespace hearth::tools

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "hearth/call_site.h"
@@ -15,6 +16,17 @@
 namespace hearth {
 inline namespace v0 {
 namespace nn {
+
+// Which keys are masked out, true for those: a bool array or a typed tensor.
+struct Mask {
+  Mask() = default;
+  Mask(Array its_array) : array(std::move(its_array)) {}  // NOLINT(google-explicit-constructor)
+  template <int R>
+  Mask(const Tensor<R, Bool>& tensor)  // NOLINT(google-explicit-constructor)
+      : array(tensor.array()) {}
+
+  Array array;
+};
 
 // Keys and values of the positions seen so far, in buffers of full capacity that are written in
 // place: the buffers must not be held elsewhere.
@@ -59,10 +71,12 @@ struct HEARTH_API MultiHeadAttention : Layer {
 
   struct Call {
     bool causal = false;
-    Array mask = {};  // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Mask mask = {};  // bool, true = masked out; broadcasts to [batch, heads, rows, length]
     KvCache* cache = nullptr;  // x stands after what the cache holds, and joins it
-    Array padding = {};        // bool [batch, length], true = no token: masked out for all rows
-    bool training = true;      // for dropout
+    // bool [batch, length], true = no token: masked out for all rows. With a cache, of all that it
+    // then holds or of its capacity, as a mask is.
+    Mask padding = {};
+    bool training = true;  // for dropout
   };
   // x [batch, rows, dim] to the same shape. On an error the cache is as before.
   Array forward(const Array& x, const Call& call) const;
@@ -120,8 +134,8 @@ struct HEARTH_API CrossAttention : Layer {
       : CrossAttention(dim, head_count, Options()) {}
 
   struct Call {
-    Array mask = {};     // bool, true = masked out; broadcasts to [batch, heads, rows, length]
-    Array padding = {};  // bool [batch, length], true = no token: masked out for all rows
+    Mask mask = {};     // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Mask padding = {};  // bool [batch, length], true = no token: masked out for all rows
     ContextCache* cache = nullptr;  // filled by the first call; then the context is not read
     bool training = true;           // for dropout
   };

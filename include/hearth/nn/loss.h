@@ -128,13 +128,25 @@ struct HEARTH_API SoftMarginLoss {
 
 // -log of the probability of the target's class: x [batch, classes], targets [batch].
 struct HEARTH_API CrossEntropyLoss {
-  // One number: the sum over rows divided by their number, or, with weights, by the sum of those of
+  // A mean is the sum over rows divided by their number, or, with weights, by the sum of those of
   // the targets. As in Burn, rows whose target is a pad token give 0 but count.
-  Array forward(const Array& x, const Array& targets) const;
+  Array losses(const Array& x, const Array& targets, Reduction reduction) const;
+  Array forward(const Array& x, const Array& targets, Reduction reduction = Reduction::mean) const {
+    return losses(x, targets, loss_detail::reducing(reduction));
+  }
+  Array forward_no_reduction(const Array& x, const Array& targets) const {
+    return losses(x, targets, Reduction::none);
+  }
   Tensor<1> forward(const Tensor<2>& x, const Tensor<1, Int>& targets,
-                    CallSite site = CallSite::here()) const {
+                    Reduction reduction = Reduction::mean, CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return loss_detail::one_number(forward(x.array(), targets.array(), reduction));
+    });
+  }
+  Tensor<1> forward_no_reduction(const Tensor<2>& x, const Tensor<1, Int>& targets,
+                                 CallSite site = CallSite::here()) const {
     return located(site,
-                   [&] { return loss_detail::one_number(forward(x.array(), targets.array())); });
+                   [&] { return Tensor<1>(forward_no_reduction(x.array(), targets.array())); });
   }
   HEARTH_NN_NO_MEMBERS
 

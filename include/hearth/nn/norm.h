@@ -42,14 +42,14 @@ struct HEARTH_API BatchNorm {
   static void members(Self& self, Visitor&& visitor) {
     visitor("weight", self.weight);
     visitor("bias", self.bias);
-    visitor("running_mean", self.running_mean);
-    visitor("running_var", self.running_var);
+    visitor.buffer("running_mean", self.running_mean);
+    visitor.buffer("running_var", self.running_var);
   }
 
   Tensor<1> weight;        // [channels]
   Tensor<1> bias;          // [channels]
-  Tensor<1> running_mean;  // [channels], never trained
-  Tensor<1> running_var;   // [channels], never trained
+  Tensor<1> running_mean;  // [channels], a buffer
+  Tensor<1> running_var;   // [channels], a buffer
   double epsilon = 1e-5;
   double momentum = 0.1;
 };

@@ -38,6 +38,13 @@ struct HEARTH_API TransformerEncoderLayer : Layer {
                           const TransformerOptions& options);
 
   Array forward(const Array& x, const MultiHeadAttention::Call& call) const;
+  Tensor<3> forward(const Tensor<3>& x, const MultiHeadAttention::Call& call,
+                    CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<3>(forward(x.array(), call)); });
+  }
+  Tensor<3> forward(const Tensor<3>& x, CallSite site = CallSite::here()) const {
+    return forward(x, MultiHeadAttention::Call(), site);
+  }
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
@@ -64,8 +71,8 @@ struct HEARTH_API TransformerEncoder : Layer {
 
   struct Call {
     bool causal = false;
-    Array mask = {};     // bool, true = masked out; broadcasts to [batch, heads, rows, length]
-    Array padding = {};  // bool [batch, length], true = no token
+    Mask mask = {};     // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Mask padding = {};  // bool [batch, length], true = no token
     std::vector<KvCache>* caches = nullptr;  // one for each layer, of make_caches()
     bool training = true;                    // for dropout
   };
@@ -96,6 +103,12 @@ struct HEARTH_API TransformerDecoderLayer : Layer {
 
   Array forward(const Array& x, const Array& memory, const MultiHeadAttention::Call& to_itself,
                 const CrossAttention::Call& to_memory) const;
+  Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& memory,
+                    const MultiHeadAttention::Call& to_itself,
+                    const CrossAttention::Call& to_memory, CallSite site = CallSite::here()) const {
+    return located(
+        site, [&] { return Tensor<3>(forward(x.array(), memory.array(), to_itself, to_memory)); });
+  }
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
@@ -131,12 +144,12 @@ struct HEARTH_API TransformerDecoder : Layer {
   };
   struct Call {
     bool causal = true;
-    Array mask = {};         // bool, true = masked out; broadcasts to [batch, heads, rows, length]
-    Array padding = {};      // bool [batch, length], true = no token
-    Array memory_mask = {};  // the same for the memory
-    Array memory_padding = {};  // bool [batch, memory rows]
-    Cache* cache = nullptr;     // of make_cache()
-    bool training = true;       // for dropout
+    Mask mask = {};         // bool, true = masked out; broadcasts to [batch, heads, rows, length]
+    Mask padding = {};      // bool [batch, length], true = no token
+    Mask memory_mask = {};  // the same for the memory
+    Mask memory_padding = {};  // bool [batch, memory rows]
+    Cache* cache = nullptr;    // of make_cache()
+    bool training = true;      // for dropout
   };
   // memory [batch, memory rows, dim], which only the first call with a cache reads.
   Array forward(const Array& x, const Array& memory, const Call& call) const;

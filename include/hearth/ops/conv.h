@@ -25,7 +25,13 @@ struct ConvOptions {
 HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
                       const ConvOptions& options = {});
 
-struct ConvTransposeOptions : ConvOptions {
+// The same of the convolution whose gradient it is.
+struct ConvTransposeOptions {
+  Dims stride = {};
+  Dims padding = {};
+  Dims padding_end = {};
+  Dims dilation = {};
+  std::int64_t groups = 1;
   Dims output_padding = {};  // elements more at the end, beyond the stride too, as Burn has it
 };
 // The gradient of conv for its input: x [batch, in, spatial...] and weight [in, out / groups,

@@ -1,6 +1,7 @@
 // Arrays made of numbers: constants, ranges, triangles. Rules for all functions: hearth/ops.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,11 @@ HEARTH_API Array empty_like(const Array& x);  // empty with the shape, dtype and
 // is an Error{invalid_argument}.
 HEARTH_API Array arange(std::int64_t start, std::int64_t end, std::int64_t step = 1,
                         DType dtype = DType::i64, Device device = Device());
+// Fractions would be cut off: linspace() and linear_ramp() are of floats.
+template <class... Arguments>
+  requires(std::floating_point<Arguments> || ...)
+Array arange(const Arguments&...) = delete;
+
 // count values start + i * step in a float dtype.
 HEARTH_API Array linear_ramp(std::int64_t count, double start, double step,
                              DType dtype = DType::f32, Device device = Device());

@@ -116,8 +116,8 @@ HEARTH_API Array bitwise_right_shift(const Array& a, const Array& b);
 
 // `a` where `condition` (bool) is true, else `b`; all three broadcast.
 HEARTH_API Array where(const Array& condition, const Array& a, const Array& b);
-// Limits to [low, high]; NaN stays NaN; `low` wins where low > high. At a bound the gradient is
-// x's. Numeric dtypes.
+// Limits to [low, high]; NaN where one of the three is; `low` wins where low > high. At a bound the
+// gradient is x's. Numeric dtypes.
 HEARTH_API Array clamp(const Array& x, const Array& low, const Array& high);
 // clamp without an upper bound. Numeric dtypes.
 HEARTH_API Array clamp_min(const Array& x, const Array& low);

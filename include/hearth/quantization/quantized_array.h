@@ -62,6 +62,14 @@ class [[nodiscard]] HEARTH_API QuantizedArray {
   // Evaluates what is stored.
   const QuantizedArray& eval() const;
 
+  // As a member of a module (hearth/parameter.h) its parameters are what is stored.
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    visitor("payload", self.payload_);
+    visitor("scales", self.scales_);
+    visitor("global", self.global_);
+  }
+
  private:
   QuantScheme scheme_;
   Shape shape_;

@@ -176,6 +176,10 @@ class Creation {
   {
     return located_as("arange", site, [&] { return arange_step(start, end, 1, options); });
   }
+  // Fractions would be cut off: linspace() and linear_ramp() are of floats.
+  template <class... Arguments>
+    requires(std::floating_point<Arguments> || ...)
+  static Self arange(const Arguments&...) = delete;
   static Self arange_step(std::int64_t start, std::int64_t end, std::int64_t step,
                           const TensorOptions& options = {}, CallSite site = CallSite::here())
     requires(std::same_as<K, Int> && Rank == 1)
@@ -184,6 +188,9 @@ class Creation {
       return Self(hearth::arange(start, end, step, dtype_for("arange", options), options.device));
     });
   }
+  template <class... Arguments>
+    requires(std::floating_point<Arguments> || ...)
+  static Self arange_step(const Arguments&...) = delete;
   // At each position of a grid of these extents its indices.
   template <std::size_t N>
     requires(N == Rank - 1)

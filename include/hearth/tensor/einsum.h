@@ -22,13 +22,15 @@ struct Subscripts {
 };
 }  // namespace tensor_detail
 
-// The rank of the result stands first: einsum<2>("ij,jk->ik", a, b).
+// The rank of the result stands first: einsum<2>("ij,jk->ik", a, b). One number is of shape [1]:
+// einsum<1>("ij->", x).
 template <int R, NumericKind K, int... Ranks>
 Tensor<R, K> einsum(const tensor_detail::Subscripts& subscripts, const Tensor<Ranks, K>&... tensors)
   requires(sizeof...(Ranks) > 0)
 {
-  return located(subscripts.site, [&] {
-    return Tensor<R, K>(hearth::einsum(subscripts.text, {tensors.array()...}));
+  return located_as("einsum", subscripts.site, [&] {
+    const Array result = hearth::einsum(subscripts.text, {tensors.array()...});
+    return Tensor<R, K>(R == 1 && result.rank() == 0 ? hearth::reshape(result, {1}) : result);
   });
 }
 

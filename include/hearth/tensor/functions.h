@@ -250,13 +250,42 @@ template <int R, NumericKind K>
 Tensor<1, K> mean(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
   return x.mean(site);
 }
+// Of axes, the method says what to write.
+template <int R, NumericKind K, std::integral D, class... More>
+Tensor<1, K> mean(const Tensor<R, K>& x, D dim, More...) {
+  return x.mean(dim);
+}
+template <int R, NumericKind K, class D, class... More>
+Tensor<1, K> mean(const Tensor<R, K>& x, std::initializer_list<D> dims, More...) {
+  return x.mean(dims);
+}
 template <int R>
 Tensor<1> var(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.var(site);
 }
 template <int R>
+Tensor<R> var(const Tensor<R>& x, std::int64_t dim, std::int64_t correction = 1,
+              CallSite site = CallSite::here()) {
+  return x.var(dim, correction, site);
+}
+template <int R>
 Tensor<1> std(const Tensor<R>& x, CallSite site = CallSite::here()) {
   return x.std(site);
+}
+template <int R>
+Tensor<R> std(const Tensor<R>& x, std::int64_t dim, std::int64_t correction = 1,
+              CallSite site = CallSite::here()) {
+  return x.std(dim, correction, site);
+}
+template <int R, TensorKind K>
+Tensor<R, K> softmax(const Tensor<R, K>&) {
+  static_assert(tensor_detail::kNever<K>, "say the dimension: softmax(x, -1)");
+  return {};
+}
+template <int R, TensorKind K>
+Tensor<R, K> log_softmax(const Tensor<R, K>&) {
+  static_assert(tensor_detail::kNever<K>, "say the dimension: log_softmax(x, -1)");
+  return {};
 }
 
 // ---- Sorting
@@ -283,6 +312,11 @@ template <int R, TensorKind K>
 Tensor<R, K> topk(const Tensor<R, K>& x, std::int64_t k, std::int64_t dim,
                   CallSite site = CallSite::here()) {
   return x.topk(k, dim, site);
+}
+template <int R, TensorKind K, std::integral D>
+Tensor<R, K> topk(const Tensor<R, K>&, D) {
+  static_assert(tensor_detail::kNever<K>, "say the dimension: topk(x, 3, -1)");
+  return {};
 }
 template <int R, TensorKind K>
 Tensor<R, Int> argtopk(const Tensor<R, K>& x, std::int64_t k, std::int64_t dim,
@@ -457,6 +491,11 @@ Tensor<R, K> transpose(const Tensor<R, K>& x, CallSite site = CallSite::here()) 
 
 template <int R, TensorKind K>
 Tensor<R, K> movedim(const Tensor<R, K>& x, const Dims& source, const Dims& destination,
+                     CallSite site = CallSite::here()) {
+  return x.movedim(source, destination, site);
+}
+template <int R, TensorKind K, std::integral A, std::integral B>
+Tensor<R, K> movedim(const Tensor<R, K>& x, A source, B destination,
                      CallSite site = CallSite::here()) {
   return x.movedim(source, destination, site);
 }
@@ -690,6 +729,15 @@ Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targe
         hearth::reshape(hearth::cross_entropy(logits.array(), targets.array(), Reduction::mean,
                                               ignore_index, label_smoothing),
                         {1}));
+  });
+}
+template <int R>
+Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
+                        Reduction reduction, std::int64_t ignore_index = -100,
+                        double label_smoothing = 0, CallSite site = CallSite::here()) {
+  return tensor_detail::one_loss("cross_entropy", reduction, site, [&] {
+    return hearth::cross_entropy(logits.array(), targets.array(), reduction, ignore_index,
+                                 label_smoothing);
   });
 }
 template <int R, int T, TensorKind K, std::floating_point N, class... More>

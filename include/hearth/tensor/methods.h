@@ -1124,16 +1124,18 @@ class Methods {
                       [&] { return typed<K, Int>(hearth::min_with_indices(array(), dim, true)); });
   }
   // The sum of the elements so far along an axis; integers keep their dtype and wrap.
-  Tensor<Rank, K> cumsum(std::int64_t dim, CallSite site = CallSite::here()) const
+  Tensor<Rank, K> cumsum(std::int64_t dim, bool reverse = false,
+                         CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::cumsum(array(), dim)); });
+    return located(site, [&] { return typed<K>(hearth::cumsum(array(), dim, reverse)); });
   }
   // The product of the elements so far along an axis; integers keep their dtype and wrap.
-  Tensor<Rank, K> cumprod(std::int64_t dim, CallSite site = CallSite::here()) const
+  Tensor<Rank, K> cumprod(std::int64_t dim, bool reverse = false,
+                          CallSite site = CallSite::here()) const
     requires NumericKind<K>
   {
-    return located(site, [&] { return typed<K>(hearth::cumprod(array(), dim)); });
+    return located(site, [&] { return typed<K>(hearth::cumprod(array(), dim, reverse)); });
   }
   // The largest element so far along an axis; NaN from the first NaN on.
   Tensor<Rank, K> cummax(std::int64_t dim, CallSite site = CallSite::here()) const
@@ -1162,14 +1164,15 @@ class Methods {
     return located(site, [&] { return typed<K, Int>(hearth::cummin_with_indices(array(), dim)); });
   }
   // log(sum(e^x)) of the elements so far along an axis.
-  Tensor<Rank, K> logcumsumexp(std::int64_t dim, CallSite site = CallSite::here()) const
+  Tensor<Rank, K> logcumsumexp(std::int64_t dim, bool reverse = false,
+                               CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
   {
-    return located(site, [&] { return typed<K>(hearth::logcumsumexp(array(), dim)); });
+    return located(site, [&] { return typed<K>(hearth::logcumsumexp(array(), dim, reverse)); });
   }
   template <class D = K>
     requires(!std::same_as<D, Float>)
-  Tensor<Rank, K> logcumsumexp(std::int64_t, CallSite = CallSite::here()) const {
+  Tensor<Rank, K> logcumsumexp(std::int64_t, bool = false, CallSite = CallSite::here()) const {
     static_assert(kNever<D>, "logcumsumexp() takes Float tensors: write float_().logcumsumexp()");
     return {};
   }
@@ -1860,12 +1863,14 @@ std::pair<Tensor<R, K>, Tensor<R, Int>> min_with_indices(const Tensor<R, K>& x, 
   return located_as("min_with_indices", site, [&] { return x.min_dim_with_indices(dim); });
 }
 template <int R, NumericKind K>
-Tensor<R, K> cumsum(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.cumsum(dim, site);
+Tensor<R, K> cumsum(const Tensor<R, K>& x, std::int64_t dim, bool reverse = false,
+                    CallSite site = CallSite::here()) {
+  return x.cumsum(dim, reverse, site);
 }
 template <int R, NumericKind K>
-Tensor<R, K> cumprod(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.cumprod(dim, site);
+Tensor<R, K> cumprod(const Tensor<R, K>& x, std::int64_t dim, bool reverse = false,
+                     CallSite site = CallSite::here()) {
+  return x.cumprod(dim, reverse, site);
 }
 template <int R, NumericKind K>
 Tensor<R, K> cummax(const Tensor<R, K>& x, std::int64_t dim, CallSite site = CallSite::here()) {
@@ -1886,8 +1891,9 @@ std::pair<Tensor<R, K>, Tensor<R, Int>> cummin_with_indices(const Tensor<R, K>& 
   return x.cummin_with_indices(dim, site);
 }
 template <int R>
-Tensor<R> logcumsumexp(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return x.logcumsumexp(dim, site);
+Tensor<R> logcumsumexp(const Tensor<R>& x, std::int64_t dim, bool reverse = false,
+                       CallSite site = CallSite::here()) {
+  return x.logcumsumexp(dim, reverse, site);
 }
 template <int R, TensorKind K>
 Tensor<R, K> gather(const Tensor<R, K>& x, const Tensor<R, Int>& indices, std::int64_t dim,

@@ -106,6 +106,12 @@ inline Tensor<4> stft(const Tensor<2>& signal, const Tensor<1>& window, const St
   return located(site,
                  [&] { return Tensor<4>(hearth::stft(signal.array(), window.array(), options)); });
 }
+// signal [samples]: [frames, frequencies, 2].
+inline Tensor<3> stft(const Tensor<1>& signal, const Tensor<1>& window, const StftOptions& options,
+                      CallSite site = CallSite::here()) {
+  return located(site,
+                 [&] { return Tensor<3>(hearth::stft(signal.array(), window.array(), options)); });
+}
 // The other way: [batch, samples].
 inline Tensor<2> istft(const Tensor<4>& spectrum, const Tensor<1>& window,
                        const StftOptions& options,
@@ -113,6 +119,15 @@ inline Tensor<2> istft(const Tensor<4>& spectrum, const Tensor<1>& window,
                        CallSite site = CallSite::here()) {
   return located(site, [&] {
     return Tensor<2>(hearth::istft(spectrum.array(), window.array(), options, length));
+  });
+}
+// [frames, frequencies, 2] to [samples].
+inline Tensor<1> istft(const Tensor<3>& spectrum, const Tensor<1>& window,
+                       const StftOptions& options,
+                       std::optional<std::int64_t> length = std::nullopt,
+                       CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<1>(hearth::istft(spectrum.array(), window.array(), options, length));
   });
 }
 

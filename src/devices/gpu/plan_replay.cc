@@ -6,7 +6,6 @@
 #include "runtime/commands/driver_calls.h"
 
 namespace hearth::gpu {
-
 PlanReplay::Entry& PlanReplay::entry_of(const std::shared_ptr<const void>& plan) {
   if (plans_.size() >= kPlans && !plans_.contains(plan.get())) forget_dead_plans();
   Entry& entry = plans_[plan.get()];
@@ -67,18 +66,27 @@ void PlanReplay::run(const std::shared_ptr<const void>& plan, std::span<const Ad
     runtime::submit(driver_, commands);
     return batch.clear();
   }
-  const runtime::MergedCommands merged(commands, driver_.argument_bytes(), registry_);
-  if (oldest != nullptr && oldest->executable != nullptr &&
-      driver_.update(*oldest->executable, merged.commands())) {
-    ++statistics_.updated;
-    runtime::launch(driver_, *oldest->executable, merged.commands().size());
-    keep(std::move(oldest->executable), merged.commands().size());
-  } else if (auto executable = driver_.instantiate(merged.commands())) {
-    ++statistics_.instantiated;
-    statistics_.merged += static_cast<std::int64_t>(commands.size() - merged.commands().size());
-    runtime::launch(driver_, *executable, merged.commands().size());
-    keep(std::move(executable), merged.commands().size());
-  } else {
+  // Nothing is merged in vain for a plan that no executable can hold.
+  const auto launch_executable = [&] {
+    if (!runtime::are_recordable(commands)) return false;
+    const runtime::MergedCommands merged(commands, driver_.argument_bytes(), registry_);
+    const std::size_t count = merged.commands().size();
+    std::unique_ptr<runtime::Executable> executable;
+    if (oldest != nullptr && oldest->executable != nullptr &&
+        driver_.update(*oldest->executable, merged.commands())) {
+      ++statistics_.updated;
+      executable = std::move(oldest->executable);
+    } else {
+      executable = driver_.instantiate(merged.commands());
+      if (executable == nullptr) return false;
+      ++statistics_.instantiated;
+      statistics_.merged += static_cast<std::int64_t>(commands.size() - count);
+    }
+    runtime::launch(driver_, *executable, count);
+    keep(std::move(executable), count);
+    return true;
+  };
+  if (!launch_executable()) {
     ++statistics_.encoded;
     runtime::submit(driver_, commands);
     keep(nullptr, commands.size());

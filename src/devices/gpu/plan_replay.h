@@ -24,8 +24,8 @@ struct ReplayStatistics {
 // Remembers, for each plan, up to kInstances executables by the addresses that they were made for.
 // The first run of a plan is queued command by command; the second makes an executable, of fewer
 // launches where some may be merged. A single launch is worth it too: on CUDA a graph of one kernel
-// is done 2 us sooner than the kernel launched by itself. Where the driver has no executables, the
-// commands themselves are kept.
+// is done 2 us sooner than the kernel launched by itself. Where the driver has no executables, or
+// none that holds a function of the plan, the commands themselves are kept.
 class PlanReplay {
  public:
   PlanReplay(runtime::Driver& driver, runtime::KernelRegistry& registry)

@@ -20,12 +20,15 @@ constexpr std::int64_t kStagedBytes = std::int64_t{64} << 20;
 
 class SimFunction final : public runtime::Function {
  public:
-  SimFunction(const runtime::KernelSource& source, std::shared_ptr<const KernelLibrary> library)
-      : Function(source), library_(std::move(library)) {}
+  SimFunction(const runtime::KernelSource& source, std::shared_ptr<const KernelLibrary> library,
+              bool recordable)
+      : Function(source), library_(std::move(library)), recordable_(recordable) {}
+  bool is_recordable() const noexcept override { return recordable_; }
   const std::shared_ptr<const KernelLibrary>& library() const noexcept { return library_; }
 
  private:
   std::shared_ptr<const KernelLibrary> library_;
+  const bool recordable_;
 };
 
 struct SimExecutable final : runtime::Executable {
@@ -174,8 +177,14 @@ std::string SimDriver::compiler_version() const {
 
 std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& source,
                                                    std::span<const std::byte> image) {
-  return std::make_unique<SimFunction>(source,
-                                       std::make_shared<const KernelLibrary>(source, image));
+  return load(source, image, true);
+}
+
+std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& source,
+                                                   std::span<const std::byte> image,
+                                                   bool recordable) {
+  return std::make_unique<SimFunction>(source, std::make_shared<const KernelLibrary>(source, image),
+                                       recordable);
 }
 
 void SimDriver::submit(std::span<const runtime::Command> commands) {

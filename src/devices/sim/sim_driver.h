@@ -79,6 +79,11 @@ class SimDriver : public runtime::Driver {
   void set_memory_limit(std::int64_t bytes) { memory_.set_limit(bytes); }
   std::int64_t memory_in_use() const { return memory_.in_use(); }
 
+ protected:
+  // As load(), of a function that executables may refuse: see runtime::Function::is_recordable().
+  std::unique_ptr<runtime::Function> load(const runtime::KernelSource& source,
+                                          std::span<const std::byte> image, bool recordable);
+
  private:
   using Task = std::function<void()>;
   struct Early {

@@ -114,7 +114,7 @@ RegionLayout region_layout(const Region& region) {
   }
   for (std::size_t k = 0; k < layout.operands.size(); ++k) {
     RegionOperand& operand = layout.operands[k];
-    operand.single = true;
+    operand.single = layout.elements > 0;
     for (const RegionAxis& axis : layout.axes) {
       const std::int64_t reach = axis.strides[k] * std::max<std::int64_t>(axis.extent - 1, 0);
       operand.start -= std::min<std::int64_t>(reach, 0);

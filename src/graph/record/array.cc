@@ -176,7 +176,9 @@ const Array& Array::eval() const {
 }
 
 bool Array::is_evaluated() const noexcept {
-  return node_ != nullptr && node_->state.load(std::memory_order_acquire) != NodeState::pending;
+  if (node_ == nullptr) return false;
+  const NodeState state = node_->state.load(std::memory_order_acquire);
+  return state == NodeState::ready || state == NodeState::scalar;
 }
 
 void Array::read(void* target, std::int64_t bytes, DType dtype) const {

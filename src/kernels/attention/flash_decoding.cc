@@ -6,7 +6,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
@@ -49,14 +49,11 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
   const StepArgument row_stats = workspace(plan, lines * 2 * bytes);
   const std::string memory = a.memory_type(), value = a.value_type();
   const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
-  const FastDivmod divisor = fast_divmod(shares.splits);
   const FlashDecodingParams params{.attention = a.params,
                                    .group = a.heads / a.kv_heads,
                                    .blocks = shares.blocks,
-                                   .splits = shares.splits,
-                                   .shift = shares.shift,
-                                   .magic = divisor.magic,
-                                   .magic_shift = divisor.shift};
+                                   .splits = divisor(shares.splits),
+                                   .shift = shares.shift};
   plan.add_step(a.call(file, function, kernel_arguments, vectors ? kPacketBytes : 1)
                     .write(value, "parts", partial)
                     .write(value, "row_stats", row_stats)

@@ -263,7 +263,8 @@ void flash_decoding(device const typename D::memory* q, device const typename D:
   for (int j = 0; j < kQueries; ++j) {
     long index = first + j;
     if (index >= queries) break;
-    long line = ((item * p.heads + kv_head * group) * p.rows + index) * few.splits + long(ctx.tg.x);
+    long line =
+        ((item * p.heads + kv_head * group) * p.rows + index) * few.splits.extent + long(ctx.tg.x);
     for (long c = long(ctx.tid.x); c < p.dv; c += 32 * kFewSimdgroups) {
       parts[line * p.dv + c] = shared[uint(j) * uint(kLanes * 8) + uint(c)];
     }

@@ -243,8 +243,10 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
       }
     }
   }
-  long line = ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.splits +
-              long(ctx.tg.x);
+  long line =
+      ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.splits.extent +
+      long(ctx.tg.x);
   join_simdgroups<kChunks, kPass, kQueries, kWhole>(sum, best, total, queries, parts, row_stats,
-                                                    line, few.splits, uint(p.dv), shared, ctx);
+                                                    line, few.splits.extent, uint(p.dv), shared,
+                                                    ctx);
 }

@@ -1,6 +1,8 @@
 // Parameter structs of the kernels in this folder: see kernels/blocks/params.h.
 #pragma once
 
+#include "kernels/blocks/params.h"
+
 // Where [item, head, row, column] of an operand lies; strides are 0 where it is broadcast.
 struct AttentionOperand {
   long base, item, head, row, column;
@@ -29,11 +31,10 @@ struct AttentionParams {
 
 struct FlashDecodingParams {
   AttentionParams attention;
-  long group;               // heads that share keys
-  long blocks;              // threadgroups that share the queries of such a group
-  long splits;              // threadgroups that share the keys of a query
-  long shift;               // splits are multiples of 1 << shift
-  long magic, magic_shift;  // divide by `splits`: divided()
+  long group;      // heads that share keys
+  long blocks;     // threadgroups that share the queries of such a group
+  Divisor splits;  // threadgroups that share the keys of a query
+  long shift;      // splits are multiples of 1 << shift
 };
 
 struct LibraryAttentionParams {

@@ -4,11 +4,12 @@
 
 #include "kernels/attention/params.h"
 #include "kernels/attention/scores.metal"
+#include "kernels/blocks/divisor.h"
 
 // The length of a split, of `length` keys in all.
 inline uint split_length(uint length, constant FlashDecodingParams& few) {
   uint shift = uint(few.shift), steps = (length + (1u << shift) - 1u) >> shift;
-  return divided(steps + uint(few.splits) - 1u, uint(few.magic), uint(few.magic_shift)) << shift;
+  return divided(steps + uint(few.splits.extent) - 1u, few.splits) << shift;
 }
 
 // How many keys any row of an item sees: they begin where those of the first row do.
@@ -47,8 +48,8 @@ void split_kv_combine(device const typename D::value* parts,
   long row = long(ctx.tg.x) + long(ctx.tg.y) * long(ctx.ntg.x);
   ItemKeys<true> there(lengths, starts, long(ctx.tg.y), dynamics, p);
   uint length = shared_keys(there, p), split = split_length(length, few);
-  parts += row * few.splits * p.dv + long(column);
-  row_stats += row * few.splits * 2;
+  parts += row * few.splits.extent * p.dv + long(column);
+  row_stats += row * few.splits.extent * 2;
   C sum = C(0.0f), total = C(0.0f), best = C(-INFINITY);
 #pragma unroll 1
   for (uint first = turn * kAhead; first * split < length; first += turns * kAhead) {

@@ -12,6 +12,11 @@ struct Axes {
   long stride[kRank];
 };
 
+// An extent and what 32-bit positions are divided by it with: kernels/blocks/divisor.h.
+struct Divisor {
+  long extent, magic, shift;
+};
+
 // Positions in a row are ints: rows are shorter than 2^30 elements.
 struct RowSplitParams {
   long rows, length;

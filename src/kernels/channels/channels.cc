@@ -119,7 +119,6 @@ class Call {
       call.read(dialect_type(signature_.inputs[2].dtype), "mean", mean.argument);
     }
     const std::int64_t across_threads = wide(unit), per = inner_ / across;
-    const FastDivmod divmod = fast_divmod(per);
     call.write(sum_, "partial", partial_)
         .constants(
             ChannelParams{.channels = channels_,
@@ -128,9 +127,7 @@ class Call {
                           .chunk = chunk_ / across,
                           .wide = across_threads,
                           .wide_bits = std::countr_zero(static_cast<std::uint64_t>(across_threads)),
-                          .per = per,
-                          .magic = divmod.magic,
-                          .shift = divmod.shift,
+                          .per = divisor(per),
                           .outer = kInnermost ? channels_ : channels_ * inner_,
                           .inner = across,
                           .mean_base = mean.base,

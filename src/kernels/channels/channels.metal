@@ -14,6 +14,7 @@
 // Pairwise Algorithm for Computing Sample Variances", 1979). Means count from one of the channel's
 // values, the median of three, so that one that is far from all others costs no digits.
 
+#include "kernels/blocks/divisor.h"
 #include "kernels/blocks/rows.h"
 #include "kernels/channels/params.h"
 
@@ -85,8 +86,8 @@ HEARTH_INLINE Packet<16> load_unit(device const typename D::memory* at) {
 template <bool kInnermost>
 HEARTH_INLINE long unit_offset(uint k, constant ChannelParams& p) {
   if (kInnermost) return long(k) * p.outer;
-  uint n = divided(k, uint(p.magic), uint(p.shift));
-  return long(n) * p.outer + long(k - n * uint(p.per)) * p.inner;
+  uint n = divided(k, p.per);
+  return long(n) * p.outer + long(k - n * uint(p.per.extent)) * p.inner;
 }
 
 // Adds first, first + high, ... of the units before `end`: of moments the values about `origin` and

@@ -12,7 +12,7 @@ struct ChannelParams {
   long channels, step;
   long units, chunk;     // of a channel; of a threadgroup
   long wide, wide_bits;  // threads of a threadgroup that have channels of their own
-  long per, magic, shift;
+  Divisor per;
   long outer, inner;
   long mean_base, mean_step;
 };

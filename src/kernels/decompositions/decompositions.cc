@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,7 +92,10 @@ bool accepts_matrices(const Signature& signature) {
 class FactorSteps {
  public:
   explicit FactorSteps(const Signature& signature)
-      : plan_(std::make_shared<StepPlan>()), x_(signature, 0), type_(dialect_type(x_.dtype)) {
+      : library_(signature.device->libraries.factorizations),
+        plan_(std::make_shared<StepPlan>()),
+        x_(signature, 0),
+        type_(dialect_type(x_.dtype)) {
     problem_.dtype = static_cast<std::int64_t>(x_.dtype);
     problem_.batch = x_.count;
     problem_.rows = x_.rows;
@@ -105,7 +109,10 @@ class FactorSteps {
   StepArgument room_for(std::int64_t elements) {
     return workspace(*plan_, x_.count * elements * size_of(x_.dtype));
   }
-  StepArgument room_for_info() { return info_ = workspace(*plan_, x_.count * size_of(DType::i32)); }
+  StepArgument room_for_info() {
+    info_ = workspace(*plan_, x_.count * size_of(DType::i32));
+    return *info_;
+  }
   StepArgument room_for_pivots() {
     return workspace(*plan_, x_.count * x_.rank() * size_of(DType::i64));
   }
@@ -121,7 +128,6 @@ class FactorSteps {
     const std::int64_t groups = groups_of(from.rows * from.cols);
     words_ = groups * kSimdgroups;
     spoiled_ = workspace(*plan_, from.count * words_ * size_of(DType::u32));
-    info_ = spoiled_;
     const LoadMatrixParams<kRuntimeRank> params{
         .rows = from.rows,
         .cols = from.cols,
@@ -140,24 +146,26 @@ class FactorSteps {
         groups);
   }
 
+  // Of a factorization: the arguments before its workspace.
   void call(std::vector<StepArgument> arguments, double work) {
+    const runtime::LibraryCall call = factor_call(problem_);
+    const std::int64_t bytes = library_.workspace != nullptr ? library_.workspace(call) : 0;
+    if (problem_.kind != FactorProblem::triangle) arguments.push_back(workspace(*plan_, bytes));
     Step step;
-    step.kernel = &plan_->add_library_call(factor_call(problem_));
+    step.kernel = &plan_->add_library_call(call);
     step.arguments = std::move(arguments);
     step.work = static_cast<double>(x_.count) * work;
     plan_->add_step(std::move(step));
   }
 
   // Dense results [rows, cols] of each matrix, NaN where it has none.
-  void spoil(const StepArgument& y, std::int64_t rows, std::int64_t cols, bool fails) {
+  void spoil(const StepArgument& y, std::int64_t rows, std::int64_t cols) {
     const MatrixParams params = shape_of(rows, cols, 0, 0);
-    add(KernelCall("decompositions/decompositions.metal", "spoil_matrices",
-                   {dtype_struct(x_.dtype), truth(fails)})
-            .read_write(type_, "y", y)
-            .read("uint", "spoiled", spoiled_)
-            .read("int", "info", info_)
-            .constants(params),
-        params.groups);
+    KernelCall call("decompositions/decompositions.metal",
+                    info_ ? "spoil_failed_matrices" : "spoil_matrices", {dtype_struct(x_.dtype)});
+    call.read_write(type_, "y", y).read("uint", "spoiled", spoiled_);
+    if (info_) call.read("int", "info", *info_);
+    add(call.constants(params), params.groups);
   }
 
   // y [rows, cols], row by row, of the library's with columns of `height` elements.
@@ -209,7 +217,7 @@ class FactorSteps {
             .write(type_, "y", first.y != nullptr ? *first.y : room_for(1))
             .write(type_, "y_other", other.y != nullptr ? *other.y : room_for(1))
             .read("uint", "spoiled", spoiled_)
-            .read("int", "info", info_)
+            .read("int", "info", info_.value())
             .constants(params),
         params.groups);
   }
@@ -231,11 +239,13 @@ class FactorSteps {
                               {kMatrixThreads}, kMatrixThreads));
   }
 
+  const runtime::LibraryTraits::Factorizations& library_;
   std::shared_ptr<StepPlan> plan_;
   Matrices x_;
   std::string type_;
   FactorProblem problem_;
-  StepArgument spoiled_, info_;
+  StepArgument spoiled_;
+  std::optional<StepArgument> info_;  // of the library's call, where that may fail
   std::int64_t words_ = 0;
 };
 
@@ -250,7 +260,7 @@ Prepared prepare_cholesky(const Signature& signature) {
   steps.load(steps.x(), y, kLowerTriangle, false);
   steps.problem().kind = FactorProblem::cholesky;
   steps.call({y, steps.room_for_info()}, cube(n, n, n) / 6);
-  steps.spoil(y, n, n, true);
+  steps.spoil(y, n, n);
   return steps.prepared();
 }
 
@@ -272,7 +282,7 @@ Prepared prepare_triangular_solve(const Signature& signature) {
   steps.problem().upper = upper ? 1 : 0;
   steps.problem().unit_diagonal = unit ? 1 : 0;
   steps.call({a, y}, cube(n, n, b.cols) / 2);
-  steps.spoil(y, n, b.cols, false);
+  steps.spoil(y, n, b.cols);
   return steps.prepared();
 }
 
@@ -327,7 +337,7 @@ Prepared prepare_eigh(const Signature& signature) {
   steps.problem().kind = FactorProblem::eigh;
   steps.problem().vectors = vectors ? 1 : 0;
   steps.call({a, w, steps.room_for_info()}, cube(n, n, n) * (vectors ? 4 : 2));
-  if (!signature.output.absent) steps.spoil(w, 1, n, true);
+  if (!signature.output.absent) steps.spoil(w, 1, n);
   if (vectors) {
     const StepArgument v = output_argument(signature, 1);
     steps.take_vectors(n, {a, &v, n, n, 1}, {a, nullptr, n, n, 1});
@@ -346,7 +356,7 @@ Prepared prepare_svd(const Signature& signature) {
   steps.load(steps.x(), a, kWholeMatrix, false);
   steps.problem().kind = FactorProblem::svd;
   steps.call({a, s, rights, lefts, steps.room_for_info()}, cube(m, n, rank) * 10);
-  if (!signature.output_at(1).absent) steps.spoil(s, 1, rank, true);
+  if (!signature.output_at(1).absent) steps.spoil(s, 1, rank);
   if (has_u || has_vh) {
     const StepArgument u = has_u ? output_argument(signature) : lefts;
     const StepArgument vh = has_vh ? output_argument(signature, 2) : rights;

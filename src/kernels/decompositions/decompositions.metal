@@ -46,27 +46,41 @@ void load_matrices(device const typename D::memory* x, device typename D::memory
 }
 
 // Asked by whole simdgroups.
-template <bool kFails>
-HEARTH_INLINE bool is_spoiled(device const uint* spoiled, device const int* info, uint matrix,
-                              long words, Ctx ctx) {
-  bool bad = kFails && info[matrix] != 0;
+HEARTH_INLINE bool is_spoiled(device const uint* spoiled, uint matrix, long words, Ctx ctx) {
+  bool bad = false;
   for (long i = long(ctx.lane); i < words; i += 32) {
     bad = bad || spoiled[long(matrix) * words + i] != 0u;
   }
   return simd_any(bad);
 }
 
-// The spoiled ones of dense results become NaN.
-template <typename D, bool kFails>
-void spoil_matrices(device typename D::memory* y, device const uint* spoiled,
-                    device const int* info, constant MatrixParams& p, Ctx ctx) {
-  uint matrix = ctx.tg.x / uint(p.groups);
-  if (!is_spoiled<kFails>(spoiled, info, matrix, p.words, ctx)) return;
+// A threadgroup's part of a dense result becomes NaN.
+template <typename D>
+HEARTH_INLINE void spoil_matrix(device typename D::memory* y, uint matrix, constant MatrixParams& p,
+                                Ctx ctx) {
   long group = long(ctx.tg.x - matrix * uint(p.groups));
   y += long(matrix) * p.rows * p.cols;
   for (long i = group * kMatrixThreads + long(ctx.tid.x); i < p.rows * p.cols;
        i += p.groups * kMatrixThreads) {
     y[i] = D::store(typename D::value(NAN));
+  }
+}
+
+// Of the spoiled matrices.
+template <typename D>
+void spoil_matrices(device typename D::memory* y, device const uint* spoiled,
+                    constant MatrixParams& p, Ctx ctx) {
+  uint matrix = ctx.tg.x / uint(p.groups);
+  if (is_spoiled(spoiled, matrix, p.words, ctx)) spoil_matrix<D>(y, matrix, p, ctx);
+}
+
+// Of those, too, that the library failed to factor.
+template <typename D>
+void spoil_failed_matrices(device typename D::memory* y, device const uint* spoiled,
+                           device const int* info, constant MatrixParams& p, Ctx ctx) {
+  uint matrix = ctx.tg.x / uint(p.groups);
+  if (is_spoiled(spoiled, matrix, p.words, ctx) || info[matrix] != 0) {
+    spoil_matrix<D>(y, matrix, p, ctx);
   }
 }
 
@@ -76,7 +90,7 @@ void take_matrices(device const typename D::memory* from, device typename D::mem
                    device const uint* spoiled, constant MatrixParams& p, Ctx ctx) {
   typedef typename D::value V;
   uint matrix = ctx.tg.x / uint(p.groups);
-  bool bad = is_spoiled<false>(spoiled, nullptr, matrix, p.words, ctx);
+  bool bad = is_spoiled(spoiled, matrix, p.words, ctx);
   long group = long(ctx.tg.x - matrix * uint(p.groups));
   from += long(matrix) * p.room;
   y += long(matrix) * p.rows * p.cols;
@@ -95,7 +109,7 @@ template <typename D, bool kRows, bool kSigns>
 void order_rows(device const long* pivots, device long* rows, device typename D::memory* signs,
                 device const uint* spoiled, constant MatrixParams& p, Ctx ctx) {
   uint matrix = ctx.tg.x / uint(p.groups);
-  bool bad = is_spoiled<false>(spoiled, nullptr, matrix, p.words, ctx);
+  bool bad = is_spoiled(spoiled, matrix, p.words, ctx);
   long group = long(ctx.tg.x - matrix * uint(p.groups));
   long row = group * kMatrixThreads + long(ctx.tid.x);
   if (row >= p.rows) return;
@@ -123,7 +137,7 @@ void take_vectors(device const typename D::memory* from,
                   device const int* info, constant VectorParams& p, Ctx ctx) {
   typedef typename D::value V;
   uint matrix = ctx.tg.x / uint(p.groups);
-  bool bad = is_spoiled<true>(spoiled, info, matrix, p.words, ctx);
+  bool bad = is_spoiled(spoiled, matrix, p.words, ctx) || info[matrix] != 0;
   long vector = long(ctx.tg.x - matrix * uint(p.groups)) * long(ctx.nsg) + long(ctx.sg);
   if (vector >= p.count) return;
   from += (long(matrix) * p.count + vector) * p.length;

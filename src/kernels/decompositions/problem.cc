@@ -28,11 +28,11 @@ runtime::LibraryCall factor_call(const FactorProblem& problem) {
       call.parameters.push_back({Access::read, type, "tau"});
       break;
     case FactorProblem::eigh:
-      call.parameters.push_back({Access::read_write, type, "w"});
+      call.parameters.push_back({Access::write, type, "w"});
       break;
     case FactorProblem::svd:
       for (const char* each : {"s", "rights", "lefts"}) {
-        call.parameters.push_back({Access::read_write, type, each});
+        call.parameters.push_back({Access::write, type, each});
       }
       break;
     case FactorProblem::triangle:
@@ -41,7 +41,10 @@ runtime::LibraryCall factor_call(const FactorProblem& problem) {
     default:
       break;
   }
-  if (!is_triangle) call.parameters.push_back({Access::write, "int", "info"});
+  if (!is_triangle) {
+    call.parameters.push_back({Access::write, "int", "info"});
+    call.parameters.push_back({Access::write, "uchar", "workspace"});
+  }
   call.problem = runtime::to_words(problem);
   return call;
 }

@@ -15,19 +15,22 @@ inline constexpr std::string_view kFactorFunction = "factor";
 // `batch` matrices of finite numbers, in place, as LAPACK's functions of the same names have them.
 // All members have 8 bytes: they are the words of the call.
 struct FactorProblem {
-  // Parameters of the call; `info`, i32 [batch], is not 0 where it fails.
-  //   cholesky: a, info. potrf of the lower triangles of row-major matrices [rows, rows].
-  //   lu: a, pivots i64 [batch, rank], info. getrf of column-major matrices [rows, cols] with the
-  //     rank min(rows, cols); a pivot of 0 is no failure here, but info may say so.
-  //   qr: a, tau [batch, rank], info. geqrf of column-major matrices [rows, cols].
-  //   qr_columns: a, tau, info. orgqr of `rank` reflections to the first `cols` columns.
-  //   eigh: a, w [batch, rows], info. syevd of the lower triangles of row-major matrices
-  //     [rows, rows]; with `vectors` each row of a is an eigenvector then.
-  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info. gesvdj
-  //     of row-major matrices [rows, cols], a row for each singular vector.
+  // Parameters of the call; `info`, i32 [batch], is not 0 where it fails, and `workspace` has as
+  // many bytes as runtime::LibraryTraits::Factorizations says.
+  //   cholesky: a, info, workspace. potrf of the lower triangles of row-major matrices
+  //     [rows, rows].
+  //   lu: a, pivots i64 [batch, rank], info, workspace. getrf of column-major matrices
+  //     [rows, cols] with the rank min(rows, cols); a pivot of 0 is no failure here, but info may
+  //     say so.
+  //   qr: a, tau [batch, rank], info, workspace. geqrf of column-major matrices [rows, cols].
+  //   qr_columns: a, tau, info, workspace. orgqr of `rank` reflections to the first `cols`
+  //     columns.
+  //   eigh: a, w [batch, rows], info, workspace. syevd of the lower triangles of row-major
+  //     matrices [rows, rows]; with `vectors` each row of a is an eigenvector then.
+  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info,
+  //     workspace. gesvdj of row-major matrices [rows, cols], a row for each singular vector.
   //   triangle: a, x. trsm of row-major triangles [rows, rows] and right sides x [rows, cols],
-  //   which
-  //     become the solutions.
+  //     which become the solutions.
   enum Kind : std::int64_t { cholesky, lu, qr, qr_columns, eigh, svd, triangle };
 
   std::int64_t kind = cholesky;

@@ -248,10 +248,10 @@ class Steps {
                                          .in_scale = pass.in_scale,
                                          .out_part = pass.out_part,
                                          .out_scale = pass.out_scale,
-                                         .by_lines = divmod(group_lines),
-                                         .by_length = divmod(pass.points),
-                                         .by_pairs = divmod(pass.points / 2 + 1),
-                                         .by_split = divmod(pass.split),
+                                         .by_lines = divisor(group_lines),
+                                         .by_length = divisor(pass.points),
+                                         .by_pairs = divisor(pass.points / 2 + 1),
+                                         .by_split = divisor(pass.split),
                                          .whole = whole,
                                          .lines_together = (in ? 1 : 0) + (out ? 2 : 0),
                                          .re_step = source.re_step,
@@ -310,10 +310,6 @@ class Steps {
     return shape_.back() > 1 && lines < (step < 0 ? -step : step);
   }
 
-  static FftDivmod divmod(std::int64_t extent) {
-    const FastDivmod by = fast_divmod(extent);
-    return {by.magic, by.shift};
-  }
   static std::int64_t power_of_two(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
   }

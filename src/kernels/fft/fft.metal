@@ -9,6 +9,7 @@
 // cache. Swapping real and imaginary parts on both sides makes the transform in the other
 // direction, not divided by the length.
 
+#include "kernels/blocks/divisor.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/fft/params.h"
 #include "kernels/fft/twiddles.metal"
@@ -350,14 +351,13 @@ HEARTH_INLINE uint fft_lines_here(constant FftParams<kRank>& p, Ctx ctx, thread 
 
 // Point `e` of a threadgroup's, counted along lines of `length` or across them. False beyond.
 template <int kRank>
-HEARTH_INLINE bool fft_point(uint e, uint here, uint length, constant FftDivmod& by_length,
+HEARTH_INLINE bool fft_point(uint e, uint here, uint length, constant Divisor& by_length,
                              bool across, constant FftParams<kRank>& p, thread uint& line,
                              thread uint& i) {
   line = 0u;
   i = e;
   if (here > 1u) {
-    uint whole = across ? divided(e, uint(p.by_lines.magic), uint(p.by_lines.shift))
-                        : divided(e, uint(by_length.magic), uint(by_length.shift));
+    uint whole = across ? divided(e, p.by_lines) : divided(e, by_length);
     uint rest = e - whole * (across ? uint(p.group_lines) : length);
     line = across ? rest : whole;
     i = across ? whole : rest;
@@ -371,7 +371,7 @@ HEARTH_INLINE uint fft_outer(uint line, constant FftParams<kRank>& p, thread uin
   uint split = uint(p.split);
   part = 0u;
   if (split == 1u) return line;
-  uint outer = divided(line, uint(p.by_split.magic), uint(p.by_split.shift));
+  uint outer = divided(line, p.by_split);
   part = line - outer * split;
   return outer;
 }

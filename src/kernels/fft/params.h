@@ -7,11 +7,6 @@
 // after kFftBanks words.
 enum { kFftThreadPoints = 8, kFftBanks = 32 };
 
-// Of divided(): kernels/blocks/elements.h.
-struct FftDivmod {
-  long magic, shift;
-};
-
 // Transforms of lines. Line g is part g % split of line g / split of the operands: its element i is
 // element (g % split) * part + i * scale there.
 template <int kRank>
@@ -20,8 +15,8 @@ struct FftParams {
   long group_lines, line_threads;  // of a threadgroup, and of a line there
   long factors;                    // of the length: four bits each, the first stage's lowest
   long split, in_part, in_scale, out_part, out_scale;
-  FftDivmod by_lines, by_length, by_pairs, by_split;  // pairs of bins of real lines
-  long whole;                                         // elements of the operands' lines
+  Divisor by_lines, by_length, by_pairs, by_split;  // pairs of bins of real lines
+  long whole;                                       // elements of the operands' lines
   long lines_together;               // 1: threads read neighbouring lines; 2: write them
   long re_step, im_step, out_step;   // between elements of the operands' lines
   long out_re, out_im;               // where results begin after their pointers

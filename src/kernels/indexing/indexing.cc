@@ -4,7 +4,7 @@
 
 #include "codegen/dialect_types.h"
 #include "kernels/indexing/indexing.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/launch/kernel_call.h"
 #include "ops/definition/defs.h"
 
@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::int64_t kAssignedAtOnce = 4;  // of kernels/indexing/indexing.metal
 constexpr char kFile[] = "indexing/indexing.metal";
-
-// What the kernel divides by where 32-bit positions suffice: extents beyond them go with wide ones.
-FastDivmod divisor(std::int64_t extent) {
-  return fast_divmod(std::clamp<std::int64_t>(extent, 1, (std::int64_t{1} << 31) - 1));
-}
 
 // How slice_assign walks its values, and where the region may start.
 struct Assignment {
@@ -98,10 +93,7 @@ Step assign_step(StepPlan& plan, const Signature& signature, Assignment region, 
     append_words(start, &words);
   }
   for (int axis = 0; axis <= last; ++axis) {
-    const FastDivmod by = divisor(region.shape[axis]);
-    append_words(AssignAxis{.extent = region.shape[axis],
-                            .magic = by.magic,
-                            .shift = by.shift,
+    append_words(AssignAxis{.extent = divisor(region.shape[axis]),
                             .x_stride = region.x_strides[axis],
                             .y_stride = region.y_strides[axis]},
                  &words);

@@ -3,15 +3,9 @@
 // Bound by memory; an element a thread, or a few. Elements are moved as the unsigned integer of
 // their size E. An index outside its axis reads as zero.
 
-#include "kernels/blocks/elements.h"
+#include "kernels/blocks/divisor.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/indexing/params.h"
-
-// n / divisor, with what divided() takes for 32-bit positions.
-HEARTH_INLINE uint quotient(uint n, long, long magic, long shift) {
-  return divided(n, uint(magic), uint(shift));
-}
-HEARTH_INLINE ulong quotient(ulong n, long divisor, long, long) { return n / ulong(divisor); }
 
 constexpr constant int kAssignedAtOnce = 4;
 
@@ -33,8 +27,8 @@ void slice_assign(device const E* x, device E* y, device const ulong* dynamics,
 #pragma unroll
       for (int axis = kRank - 1; axis >= 0; --axis) {
         constant AssignAxis& of = p.axis[axis];
-        I next = axis > 0 ? quotient(i, of.extent, of.magic, of.shift) : I(0);
-        long at = long(i - next * I(of.extent));
+        I next = axis > 0 ? divided(i, of.extent) : I(0);
+        long at = long(i - next * I(of.extent.extent));
         from += at * of.x_stride;
         to[u] += at * of.y_stride;
         i = next;

@@ -10,8 +10,7 @@ struct AssignStart {
   long stride;           // of y
 };
 struct AssignAxis {
-  long extent;        // of both
-  long magic, shift;  // to divide by it
+  Divisor extent;  // of both
   long x_stride, y_stride;
 };
 struct AssignRegion {
@@ -102,11 +101,10 @@ struct ShareParams {
 // Of bin_count(), bin_entries() and bin_sums().
 template <int kRank>
 struct BinParams {
-  long bins;          // of a bundle, at most kMaxBins
-  long share;         // destinations of a bin, for each line; share * kLines is at most kMaxPlaces
-  long magic, shift;  // to divide by it
-  long tiles;         // of a bundle
-  long rounds;        // 32 elements of each simdgroup a round; a multiple of kBinAhead
+  long bins;      // of a bundle, at most kMaxBins
+  Divisor share;  // destinations of a bin, for each line; share * kLines is at most kMaxPlaces
+  long tiles;     // of a bundle
+  long rounds;    // 32 elements of each simdgroup a round; a multiple of kBinAhead
   ScatterLines<kRank> lines;
 };
 

@@ -6,7 +6,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/indexing/indexing.h"
 #include "kernels/indexing/scatter.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 
@@ -79,11 +79,8 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
   const StepArgument entries = workspace(
       *plan, bundles * division.together * division.length * (size_of(output.dtype) == 8 ? 16 : 8));
 
-  const FastDivmod divisor = fast_divmod(division.share);
   const BinParams<kRuntimeRank> params{.bins = division.bins,
-                                       .share = division.share,
-                                       .magic = divisor.magic,
-                                       .shift = divisor.shift,
+                                       .share = divisor(division.share),
                                        .tiles = division.tiles,
                                        .rounds = division.rounds,
                                        .lines = lines.params()};

@@ -14,6 +14,7 @@
 // read once, the output read and written once; bound by memory, and by the sectors that scattered
 // entries touch. Indices outside the axis are dropped.
 
+#include "kernels/blocks/divisor.h"
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/match_any.h"
 #include "kernels/blocks/strided.h"
@@ -65,7 +66,7 @@ inline uint bin_index(X element, BinLane lane, uint round, constant BinParams<kR
 }
 template <int kRank>
 inline uint bin_of(uint index, constant BinParams<kRank>& p) {
-  return divided(index, uint(p.magic), uint(p.shift));
+  return divided(index, p.share);
 }
 
 // counts[bundle][tile][bin], and within[bundle][tile][simdgroup][bin]: those of the simdgroups
@@ -207,7 +208,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
       uint begin = mine[bin];
       simdgroup_barrier(mem_flags::mem_threadgroup);
       if (taken) {
-        uint place = (index - bin * uint(p.share)) * uint(kLines) + lane.line;
+        uint place = (index - bin * uint(p.share.extent)) * uint(kLines) + lane.line;
         uint word[2] = {0u, 0u};
         D::put(word, 0, D::load(value[u]));
         entries[begin + smaller] = Entry::of(place, word);
@@ -234,10 +235,10 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
 
   // Sums lie as the lanes find them: lines innermost.
   BinLane lane = bin_lane<kLines, kRank>(p, ctx);
-  uint first = bin * uint(p.share);
-  uint places = metal::min(uint(p.share), uint(p.lines.extent) - first) * uint(kLines);
+  uint first = bin * uint(p.share.extent);
+  uint places = metal::min(uint(p.share.extent), uint(p.lines.extent) - first) * uint(kLines);
   output += offset_of<uint, kRank>(lane.at, p.lines.output) + long(first) * p.lines.output_step;
-  threadgroup A* mine = sums + ctx.sg * uint(p.share) * uint(kLines);
+  threadgroup A* mine = sums + ctx.sg * uint(p.share.extent) * uint(kLines);
   for (uint begin = ctx.lane; begin < places; begin += 32u * uint(kBinOutputs)) {
     typename D::memory old[kBinOutputs];
 #pragma unroll

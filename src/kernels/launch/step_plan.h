@@ -11,7 +11,7 @@
 
 #include "core/integer_math.h"
 #include "graph/params.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/launch/kernel_plan.h"
 
 namespace hearth::gpu {

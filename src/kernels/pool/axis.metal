@@ -4,7 +4,7 @@
 // What an element is made of follows from integers alone, as on the host (ops/pool/axis_window.h,
 // ops/image/axis_taps.cc). I is int where all of them, and all offsets, fit; else long.
 
-#include "kernels/blocks/elements.h"
+#include "kernels/blocks/divisor.h"
 #include "kernels/pool/params.h"
 
 // `part` is positive.
@@ -16,19 +16,6 @@ HEARTH_INLINE I floored(I whole, I part) {
 template <typename I>
 HEARTH_INLINE I ceiled(I whole, I part) {
   return -floored<I>(-whole, part);
-}
-
-HEARTH_INLINE uint quotient(uint whole, constant PoolDivisor& by) {
-  return divided(whole, uint(by.magic), uint(by.shift));
-}
-HEARTH_INLINE ulong quotient(ulong whole, constant PoolDivisor& by) {
-  return whole / ulong(by.extent);
-}
-HEARTH_INLINE int quotient(int whole, constant PoolDivisor& by) {
-  return int(quotient(uint(whole), by));
-}
-HEARTH_INLINE long quotient(long whole, constant PoolDivisor& by) {
-  return long(quotient(ulong(whole), by));
 }
 
 // Elements first, first + step, ... of a window.
@@ -48,8 +35,8 @@ HEARTH_INLINE PoolPart<I> part_of(constant PoolAxis& a, I o) {
   PoolPart<I> part;
   I extent = I(a.extent), window = I(a.window);
   if (window == 0) {
-    part.first = quotient(o * extent, a.by_positions);
-    part.count = quotient((o + 1) * extent - 1, a.by_positions) + 1 - part.first;
+    part.first = divided(o * extent, a.by_positions);
+    part.count = divided((o + 1) * extent - 1, a.by_positions) + 1 - part.first;
     part.step = 1;
     return part;
   }
@@ -109,10 +96,10 @@ struct PoolCount<long> {
 };
 
 template <typename I>
-HEARTH_INLINE I split_off(thread typename PoolCount<I>::type& i, constant PoolDivisor& by) {
+HEARTH_INLINE I split_off(thread typename PoolCount<I>::type& i, constant Divisor& by) {
   typedef typename PoolCount<I>::type U;
   if (by.extent == 1) return I(0);
-  U rest = quotient(i, by);
+  U rest = divided(i, by);
   I at = I(i - rest * U(by.extent));
   i = rest;
   return at;
@@ -138,7 +125,7 @@ HEARTH_INLINE PoolPlace<I> pool_place(constant PoolParams& p, Ctx ctx) {
   place.plane_step = kPacked ? I(1) : I(p.chunks);
   I left = I(p.planes) - place.plane;
   place.planes =
-      kPacked ? kPlanes : int(metal::min(quotient(left - 1, p.by_chunks) + 1, I(kPlanes)));
+      kPacked ? kPlanes : int(metal::min(divided(left - 1, p.by_chunks) + 1, I(kPlanes)));
   return place;
 }
 

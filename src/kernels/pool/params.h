@@ -3,17 +3,12 @@
 
 #include "kernels/blocks/params.h"
 
-// Divides by an extent below 2^31: see divided().
-struct PoolDivisor {
-  long extent, magic, shift;
-};
-
 // A spatial axis as ops/pool/axis_window.h has it. `window` is the extent of one, 0 for bins.
 struct PoolAxis {
   long extent, positions;
   long window, stride, padding, dilation;
   long results;  // of the axis: positions, or the extent where an adjoint is taken
-  PoolDivisor by_results, by_positions;
+  Divisor by_results, by_positions;
   long step, places_step, to_step;  // along the axis, of x, places and y
 };
 
@@ -27,7 +22,7 @@ struct PoolParams {
   long planes_first;   // neighbouring threads are of neighbouring planes, not positions
   long packed_result;  // y is stored in packets
   long outer, planes, chunks;
-  PoolDivisor by_chunks;
+  Divisor by_chunks;
   long base, places_base;
   long outer_step, plane_step;
   long places_outer_step, places_plane_step;

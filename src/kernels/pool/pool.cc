@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "ops/definition/defs.h"
@@ -27,13 +27,6 @@ constexpr std::int64_t kMostPlanes = 8;
 constexpr std::int64_t kMaxPoolPlanes = 4;
 // Threads that share a window whose rows are at least as long.
 constexpr std::int64_t kLeastShared = 4;
-
-// Kernels whose numbers have 32 bits multiply; of others the extent may be larger.
-PoolDivisor divisor(std::int64_t extent) {
-  if (extent >= std::numeric_limits<std::int32_t>::max()) return {extent, 0, 0};
-  const FastDivmod by = fast_divmod(std::max<std::int64_t>(extent, 1));
-  return {extent, by.magic, by.shift};
-}
 
 // 0 where x lacks the axis.
 std::int64_t step_along(const TensorSpec& spec, int axis) {

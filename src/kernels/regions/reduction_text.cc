@@ -8,7 +8,7 @@
 #include "codegen/text/text_builder.h"
 #include "core/compute_class.h"
 #include "graph/op_def.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 
 namespace hearth::gpu {
 namespace {

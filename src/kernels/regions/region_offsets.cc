@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "codegen/text/text_builder.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/regions/region_access.h"
 
 namespace hearth::gpu {
@@ -22,10 +22,10 @@ std::vector<std::int64_t> RegionAccess::strides_of(int operand, const std::vecto
 
 // A constant that positions are divided by.
 void RegionAccess::add_divisor(const std::string& name, std::int64_t extent) {
-  const FastDivmod divisor = fast_divmod(extent);
+  const Divisor by = divisor(extent);
   constants_.add_u32(name, extent);
-  constants_.add_u32(name + "_magic", divisor.magic);
-  constants_.add_u32(name + "_shift", divisor.shift);
+  constants_.add_u32(name + "_magic", by.magic);
+  constants_.add_u32(name + "_shift", by.shift);
 }
 
 // The extents of a walk. The outermost one is not asked for.
@@ -39,9 +39,9 @@ void RegionAccess::add_walk(const std::string& name, const std::vector<int>& axe
     extent = std::max<std::int64_t>(extent, 1);
     extents.push_back(extent);
     if (constants_.wide()) continue;
-    const FastDivmod divisor = fast_divmod(extent);
-    magic.push_back(divisor.magic);
-    shift.push_back(divisor.shift);
+    const Divisor by = divisor(extent);
+    magic.push_back(by.magic);
+    shift.push_back(by.shift);
   }
   constants_.add_positions(name + "_extent", std::move(extents));
   constants_.add(KernelConstants::Type::u32, name + "_magic", std::move(magic));

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "codegen/text/text_builder.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 
 namespace hearth::gpu {
 namespace {

@@ -5,7 +5,7 @@
 #include "codegen/dialect_types.h"
 #include "codegen/text/text_builder.h"
 #include "core/integer_math.h"
-#include "kernels/launch/fast_divmod.h"
+#include "kernels/launch/divisor.h"
 #include "kernels/regions/region_access.h"
 
 namespace hearth::gpu {

@@ -308,7 +308,8 @@ std::vector<SampleCase> weight_gradient_samples() {
   return cases;
 }
 
-ConvWindow window_of(const ConvOptions& options, const Array& x) {
+template <class Options>
+ConvWindow window_of(const Options& options, const Array& x) {
   const int axes = x.defined() ? std::max(x.rank() - 2, 0) : 0;
   ConvWindow window;
   window.stride = per_axis(options.stride, axes, 1);

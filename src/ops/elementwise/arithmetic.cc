@@ -75,6 +75,9 @@ Grads clamp_gradient(const Vjp& v) {
   return list;
 }
 
+// trunc(a / b) as fmod has it: a / b may be rounded up to a whole number.
+Array whole_quotient(const Array& a, const Array& b) { return round(div(sub(a, fmod(a, b)), b)); }
+
 Grads lerp_gradient(const Vjp& v) {
   Grads list(3);
   if (v.needs(0) || v.needs(1)) {
@@ -143,6 +146,18 @@ std::vector<SampleCase> divisor_samples() {
 Array binary(const OpDef& op, const Array& a, const Array& b) {
   const Array* const inputs[] = {&a, &b};
   return record(op, inputs, kNoParams);
+}
+
+// x, but NaN where `bound` is, since comparisons with it choose x.
+Array unless_nan(const Array& x, const Array& bound) {
+  if (!x.defined() || !bound.defined() || !is_float(bound.dtype())) return x;
+  if (is_number(bound)) {
+    if (!std::isnan(number_of(bound))) return x;
+    return is_number(x) ? bound : add(x, bound);
+  }
+  // What does not go together is the caller's to refuse.
+  if (!is_number(x) && (x.dtype() != bound.dtype() || x.device() != bound.device())) return x;
+  return where(is_nan(bound), bound, x);
 }
 
 // Whether an op of both is one of floats.
@@ -241,7 +256,7 @@ constinit const OpDef remainder_op = elementwise({
     .vjp =
         [](const Vjp& v) {
           return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
-                         return neg(mul(w.grad, floor(div(w.input(0), w.input(1)))));
+                         return neg(mul(w.grad, floor_divide(w.input(0), w.input(1))));
                        }));
         },
     .saves = Saves::input0 | Saves::input1,
@@ -261,7 +276,7 @@ constinit const OpDef fmod_op = elementwise({
     .vjp =
         [](const Vjp& v) {
           return grads(v.grad, gradient_if(v, 1, [](const Vjp& w) {
-                         return neg(mul(w.grad, trunc(div(w.input(0), w.input(1)))));
+                         return neg(mul(w.grad, whole_quotient(w.input(0), w.input(1))));
                        }));
         },
     .saves = Saves::input0 | Saves::input1,
@@ -428,9 +443,12 @@ Array where(const Array& condition, const Array& a, const Array& b) {
   return record(defs::where_op, inputs, kNoParams);
 }
 
-Array clamp(const Array& x, const Array& low, const Array& high) {
-  const Array* const inputs[] = {&x, &low, &high};
+Array clamp(const Array& x, const Array& low, const Array& high) try {
+  const Array limited = unless_nan(unless_nan(x, low), high);
+  const Array* const inputs[] = {&limited, &low, &high};
   return record(defs::clamp_op, inputs, kNoParams);
+} catch (const Error& error) {
+  throw_as("clamp", error);
 }
 Array lerp(const Array& a, const Array& b, const Array& t) {
   const Array* const inputs[] = {&a, &b, &t};

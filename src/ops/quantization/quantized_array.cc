@@ -12,23 +12,55 @@
 #include "ops/definition/rules.h"
 #include "ops/definition/sync.h"
 #include "ops/quantization/codes.h"
+#include "ops/quantization/dequantize_words.h"
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"
 #include "ops/quantization/words.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth {
 namespace quantization {
 namespace {
 
+// Whether scales need no more than a conversion.
+bool has_half_scales(const QuantizedArray& x) {
+  const DType dtype = x.scales().dtype();
+  return (dtype == DType::f16 || dtype == DType::bf16) && !x.global().defined();
+}
+
 // The scales that elements are multiplied by. Those that need no more than a conversion are
 // converted beside each element, which saves a launch.
 Array element_scales(const QuantizedArray& x, const Split& split) {
-  const bool is_half = x.scales().dtype() == DType::f16 || x.scales().dtype() == DType::bf16;
-  if (!is_half || x.global().defined()) {
+  if (!has_half_scales(x)) {
     return split_scales(x.combined_scales(), x.scheme(), x.shape(), split);
   }
   const Array scales = split_scales(x.scales(), x.scheme(), x.shape(), split);
   return cast(expand(scales, split.elements), DType::f32);
+}
+
+// Words along the last axis, on the host, which has a kernel for them: it walks along that axis,
+// and a region would begin a row for each word.
+bool has_lines_of_words(const QuantizedArray& x) {
+  return x.size() > 0 && x.rank() > 0 && packed_axis(x.scheme(), x.rank()) == x.rank() - 1 &&
+         x.device().impl().driver() == nullptr;
+}
+
+// What they stand for.
+Array dequantized_lines(const QuantizedArray& x, DType dtype) {
+  const Shape& shape = x.shape();
+  const std::int64_t count = shape.back(), lines = x.size() / count;
+  Array scales = has_half_scales(x) ? x.scales() : x.combined_scales();
+  for (int i = 0; i + 1 < shape.rank(); ++i) {
+    const std::int64_t block = block_extent(x.scheme(), shape.rank(), i);
+    if (block > 1) scales = repeat_interleave(scales, block, i);
+  }
+  const Array of_lines = x.scheme().block ? reshape(scales, {lines, scales.shape(-1)})
+                                          : expand(reshape(scales, {1, 1}), {lines, 1});
+  const Array words = reshape(x.payload(), {lines, x.payload().shape(-1)});
+  const DType narrow_dtype = dtype == DType::f64 ? DType::f32 : dtype;
+  return cast(
+      reshape(dequantize_words(words, of_lines, x.scheme().value, count, narrow_dtype), shape),
+      dtype);
 }
 
 // Elements, split and padded, in the array's shape.
@@ -213,6 +245,9 @@ Array dequantize(const QuantizedArray& x, DType dtype) try {
                                       ", expected a float dtype");
   }
   const NoGrad no_grad;
+  if (quantization::has_lines_of_words(x)) {
+    return quantization::dequantized_lines(x, dtype);
+  }
   const quantization::Split split = quantization::split_of(x.scheme(), x.shape(), x.device());
   const Array scales = quantization::element_scales(x, split);
   const Array elements = cast(mul(quantization::unpacked(x, split), scales), dtype);

@@ -21,13 +21,19 @@ Array as_words(const Array& payload) {
   return payload.dtype() == DType::u32 ? payload : cast(payload, DType::u32);
 }
 
+// Those that the array keeps; values that were loaded into it may be elsewhere than they are.
+Array kept_shifts(const QuantizedArray& x) {
+  if (x.shifts().device() == x.payload().device()) return x.shifts();
+  return shifts_of(x.scheme(), x.payload().device());
+}
+
 // u8 codes in the array's order. All first codes of a line's words are taken out, then all second
 // ones: bytes that are brought in order are less to move than what is made of them.
 Array opened_lines(const QuantizedArray& x, const Split& split) {
   const std::int64_t words = x.payload().shape(-1);
   const std::int64_t lines = words == 0 ? 0 : x.payload().size() / words;
   const Array line = reshape(as_words(x.payload()), {lines, 1, words});
-  const Array shifts = reshape(x.shifts(), {1, x.shifts().size(), 1});
+  const Array shifts = reshape(kept_shifts(x), {1, codes_per_word(x.scheme()), 1});
   const Array codes =
       cast(bitwise_and(bitwise_right_shift(line, shifts), code_mask(x.scheme())), DType::u8);
   return reshape(contiguous(permute(codes, {0, 2, 1})), split.padded);
@@ -70,7 +76,7 @@ Array unpacked(const QuantizedArray& x, const Split& split) {
     codes = reshape(x.payload(), split.words);
   }
   if (split.codes_axis >= 0) {
-    codes = bitwise_right_shift(as_words(codes), split_shifts(x.shifts(), split));
+    codes = bitwise_right_shift(as_words(codes), split_shifts(kept_shifts(x), split));
     codes = bitwise_and(codes, code_mask(x.scheme()));
   }
   return decoded(cast(codes, DType::i32), x.scheme().value);

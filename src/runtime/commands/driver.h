@@ -13,6 +13,7 @@
 // Thread-safe only as far as said; the caller serialises everything that queues work.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,8 @@ class Function {
   const std::vector<KernelParameter>& parameters() const noexcept { return parameters_; }
   // Null for a call of a library.
   const KernelSource* source() const noexcept { return source_ ? &*source_ : nullptr; }
+  // Whether an executable can hold it. A plan with one that none can is queued command by command.
+  virtual bool is_recordable() const noexcept { return true; }
 
  private:
   std::string name_;
@@ -76,6 +79,11 @@ struct Command {
 };
 inline constexpr std::int64_t kEarlyBytes = 8;
 inline constexpr std::size_t kEarlyResults = 16;  // that a driver keeps, the last ones
+
+inline bool are_recordable(std::span<const Command> commands) {
+  return std::all_of(commands.begin(), commands.end(),
+                     [](const Command& command) { return command.function->is_recordable(); });
+}
 
 // Commands in a form that the API runs again at little cost.
 class Executable {
@@ -149,7 +157,8 @@ class Driver {
     return false;
   }
 
-  // An executable form of the commands, or null where the API has none. launch() queues it.
+  // An executable form of the commands, or null where the API has none, or none of a function that
+  // is not recordable. launch() queues it.
   virtual std::unique_ptr<Executable> instantiate(std::span<const Command> /*commands*/) {
     return nullptr;
   }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "hearth/runtime.h"
+#include "runtime/commands/library_call.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -45,6 +46,10 @@ struct LibraryTraits {
   struct Factorizations {
     // Opens the library where that has not been done: whether it is there. Thread-safe. Null: no.
     std::function<bool()> opens;
+    // Bytes of workspace that a call of the library, which is open, asks for. Asked when the call
+    // is planned: what the library itself needs on the device is made then, too. Thread-safe, as
+    // long as the driver lives. Null: none.
+    std::function<std::int64_t(const LibraryCall&)> workspace;
     // Runs only where a user's rule names it.
     bool on_request = false;
   };

@@ -81,12 +81,14 @@ class WorkerPool {
 
   std::atomic<int> limit_;
   alignas(64) std::atomic<std::uint64_t> gate_{0};
-  // Chunks that follow one another, which a thread takes first in every loop: what a loop left in
-  // its cache is what the next one wants. When they are done it helps with those of the others.
+  // A range of chunks. In every loop a thread begins with the share of its place, since what one
+  // loop left in its cache is what the next one wants, and goes on with what is left of the others.
   struct alignas(64) Share {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
+  // A fixed array, so that dealing allocates nothing; at the end of a loop each thread looks
+  // through all shares in use. Of more threads than that some begin with a share of another's.
   static constexpr int kShares = 64;
   Share shares_[kShares];
   alignas(64) std::atomic<bool> taken_{false};  // a caller has the workers

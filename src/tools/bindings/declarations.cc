@@ -139,12 +139,19 @@ class HeaderReader {
     type.doc = comment_;
     comment_.clear();
     std::istringstream words(line.substr(type.is_enum ? 10 : 6));
-    words >> type.name;
+    std::string colon, base;
+    words >> type.name >> colon >> base;
     if (type.is_enum) {
+      for (std::string more; line.find('}') == std::string::npos && next(more);)
+        append_words(line, without_spaces(more));
       const std::size_t open = line.find('{');
       const std::string values = line.substr(open + 1, line.rfind('}') - open - 1);
       for (const std::string& value : at_commas(values)) type.fields.push_back({"", value, {}, ""});
     } else {
+      if (colon == ":") {
+        for (const Type& known : found_.types)
+          if (known.name == base) type.fields = known.fields;
+      }
       while (next(line) && line != "};") {
         if (!line.ends_with(';') || line.find('(') != std::string::npos) continue;
         type.fields.push_back(declared_parameter(without_spaces(line.substr(0, line.size() - 1))));

@@ -5,9 +5,8 @@
 
 #if __has_include(<cudnn_graph.h>) && __has_include(<cuda_runtime_api.h>)
 
-#include <type_traits>
-
 #include "devices/cuda/cudnn/cudnn_api.h"
+#include "devices/cuda/prototypes.h"
 
 // The header wants these names of the toolkit, whose own headers want more than is installed here.
 #define __CUDA_RUNTIME_API_H__
@@ -22,33 +21,12 @@ namespace {
 
 using Api = CudnnApi;
 
-// Both sides with handles as `void*` and enumerations as the integers that they are.
-template <class T>
-struct Plain {
-  using type = std::conditional_t<std::is_enum_v<T>, unsigned, T>;
-};
-template <class T>
-struct Plain<T*> {
-  using type = std::conditional_t<std::is_class_v<T>, void, typename Plain<T>::type>*;
-};
-template <class T>
-struct Plain<const T> {
-  using type = const typename Plain<T>::type;
-};
-template <class R, class... A>
-struct Plain<R(A...)> {
-  using type = typename Plain<R>::type(typename Plain<A>::type...);
-};
-#define HEARTH_FUNCTION(result, name, parameters)                                                  \
-  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
-                #name);
+#define HEARTH_FUNCTION SAME_FUNCTION
 struct CudnnFunctions : CudnnApi {
 #include "devices/cuda/cudnn_functions.def"
 };
 #undef HEARTH_FUNCTION
 
-#define EQUAL(ours, theirs) \
-  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
 EQUAL(Api::Status::success, CUDNN_STATUS_SUCCESS);
 EQUAL(Api::DescriptorType::pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
 EQUAL(Api::DescriptorType::engine_config, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -199,7 +177,6 @@ EQUAL(Api::NumericalNote::reduced_precision_reduction,
 EQUAL(Api::NumericalNote::fft, CUDNN_NUMERICAL_NOTE_FFT);
 EQUAL(Api::NumericalNote::nondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
 EQUAL(Api::NumericalNote::winograd, CUDNN_NUMERICAL_NOTE_WINOGRAD);
-#undef EQUAL
 
 TEST(CudnnPrototypes, MatchTheLibrary) { EXPECT_GE(CUDNN_GRAPH_MAJOR, 9); }
 

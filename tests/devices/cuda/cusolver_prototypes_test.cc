@@ -9,42 +9,20 @@
 #include <cuda.h>
 #include <cusolverDn.h>
 
-#include <type_traits>
-
 #include "devices/cuda/cusolver/cusolver_api.h"
+#include "devices/cuda/prototypes.h"
 
 namespace hearth::cuda {
 namespace {
 
 using Api = CusolverApi;
 
-// Both sides with handles as `void*` and enumerations as the integers that they are.
-template <class T>
-struct Plain {
-  using type = std::conditional_t<std::is_enum_v<T>, unsigned, T>;
-};
-template <class T>
-struct Plain<T*> {
-  using type = std::conditional_t<std::is_class_v<T>, void, typename Plain<T>::type>*;
-};
-template <class T>
-struct Plain<const T> {
-  using type = const typename Plain<T>::type;
-};
-template <class R, class... A>
-struct Plain<R(A...)> {
-  using type = typename Plain<R>::type(typename Plain<A>::type...);
-};
-#define HEARTH_FUNCTION(result, name, parameters)                                                  \
-  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
-                #name);
+#define HEARTH_FUNCTION SAME_FUNCTION
 struct CusolverFunctions : CusolverApi {
 #include "devices/cuda/cusolver_functions.def"
 };
 #undef HEARTH_FUNCTION
 
-#define EQUAL(ours, theirs) \
-  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
 EQUAL(Api::Status::success, CUSOLVER_STATUS_SUCCESS);
 EQUAL(Api::Status::success, CUBLAS_STATUS_SUCCESS);
 EQUAL(Api::DataType::f32, CUDA_R_32F);
@@ -58,7 +36,6 @@ EQUAL(Api::Side::right, CUBLAS_SIDE_RIGHT);
 EQUAL(Api::Transpose::no, CUBLAS_OP_N);
 EQUAL(Api::Diagonal::any, CUBLAS_DIAG_NON_UNIT);
 EQUAL(Api::Diagonal::unit, CUBLAS_DIAG_UNIT);
-#undef EQUAL
 
 TEST(CusolverPrototypes, MatchTheLibrary) { EXPECT_GE(CUSOLVER_VER_MAJOR, 11); }
 

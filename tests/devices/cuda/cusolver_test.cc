@@ -68,8 +68,17 @@ class CudaCusolver : public FakeCard {
   void run(const FactorProblem& p, const std::vector<Address>& memory) {
     std::vector<Argument> arguments;
     for (const Address address : memory) arguments.push_back({address, 8, nullptr});
+    if (p.kind != FactorProblem::triangle) arguments.push_back(workspace(p));
     const Command command{&function(p), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
     driver_->submit({&command, 1});
+  }
+
+  // As much as the library says.
+  Argument workspace(const FactorProblem& p) {
+    const std::int64_t bytes = driver_->libraries().factorizations.workspace(gpu::factor_call(p));
+    EXPECT_GT(bytes, 0);
+    blocks_.push_back(driver_->allocate(bytes));
+    return {blocks_.back(), bytes, nullptr};
   }
 
   static Numbers random(std::int64_t count) {
@@ -276,20 +285,63 @@ TEST_F(CudaCusolver, SinglePrecision) {
 // Some calls wait on the way: no graph can hold them.
 TEST_F(CudaCusolver, IsInNoGraph) {
   const Address matrices = upload(Numbers{4, 9}), info = room(1);
-  const std::vector<Argument> arguments = {{matrices, 8, nullptr}, {info, 8, nullptr}};
-  const Command command{
-      &function(problem(FactorProblem::cholesky, 1, 1)), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
+  const FactorProblem p = problem(FactorProblem::cholesky, 1, 1);
+  const std::vector<Argument> arguments = {
+      {matrices, 8, nullptr}, {info, 8, nullptr}, workspace(p)};
+  const Command command{&function(p), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
+  EXPECT_FALSE(command.function->is_recordable());
   EXPECT_EQ(driver_->instantiate({&command, 1}), nullptr);
   EXPECT_EQ(fake_->calls["cuStreamBeginCapture_v2"], 0);
   EXPECT_EQ(fake_->calls["cuGraphCreate"], 0);
   EXPECT_EQ(driver_->time({&command, 1}).size(), 1u);
 }
 
+// A card without memory refuses a plan before anything of it is queued, not in its midst.
+TEST_F(CudaCusolver, QueuingTakesNoMemory) {
+  for (const auto kind : {FactorProblem::cholesky, FactorProblem::lu, FactorProblem::qr,
+                          FactorProblem::eigh, FactorProblem::svd, FactorProblem::triangle}) {
+    FactorProblem p = problem(kind, 1, 1);
+    std::vector<Argument> arguments;
+    for (int i = 0; i < 5; ++i) arguments.push_back({upload(Numbers{4, 9}), 16, nullptr});
+    const runtime::LibraryCall call = gpu::factor_call(p);
+    arguments.resize(call.parameters.size());
+    if (kind != FactorProblem::triangle) arguments.back() = workspace(p);
+    const Command command{&function(p), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
+    for (const char* each : {"cuMemAlloc_v2", "cusolverDnCreate", "cublasCreate_v2"}) {
+      fake_->fail[each] = Result::out_of_memory;
+    }
+    const int waits = fake_->calls["cuStreamSynchronize"];
+    EXPECT_NO_THROW(driver_->submit({&command, 1})) << call.name;
+    EXPECT_EQ(fake_->calls["cuStreamSynchronize"], waits) << call.name;
+    fake_->fail.clear();
+    driver_->wait();
+  }
+  EXPECT_EQ(fake_->calls["cusolverDnCreate"], 1);
+}
+
+// What the library needs itself is made when a call is planned, then or when there is memory again.
+TEST_F(CudaCusolver, IsMadeWhenACallIsPlanned) {
+  const FactorProblem p = problem(FactorProblem::triangle, 1, 1);
+  const auto ask = [&] {
+    return driver_->libraries().factorizations.workspace(gpu::factor_call(p));
+  };
+  for (const char* each : {"cusolverDnCreate", "cublasCreate_v2"}) {
+    fake_->fail[each] = Result::out_of_memory;
+    error_of(ErrorCode::device, [&] { ask(); });
+  }
+  EXPECT_EQ(ask(), 0);
+  const int made = fake_->calls["cusolverDnCreate"] + fake_->calls["cublasCreate_v2"];
+  const Address x = upload(Numbers{8, 27});
+  run(p, {upload(Numbers{4, 9}), x});
+  EXPECT_EQ(at(x, 2), (Numbers{2, 3}));
+  EXPECT_EQ(fake_->calls["cusolverDnCreate"] + fake_->calls["cublasCreate_v2"], made);
+}
+
 TEST_F(CudaCusolver, FailuresAreErrors) {
   const Address matrices = upload(Numbers{4, 9}), info = room(1);
   const FactorProblem p = problem(FactorProblem::cholesky, 1, 1);
   for (const char* each : {"cusolverDnCreate", "cublasCreate_v2", "cusolverDnSetStream",
-                           "cusolverDnXpotrf_bufferSize", "cuMemAlloc_v2", "cusolverDnXpotrf"}) {
+                           "cusolverDnXpotrf_bufferSize", "cusolverDnXpotrf"}) {
     fake_->fail[each] = Result::invalid_value;
     const std::string message = error_of(ErrorCode::device, [&] { run(p, {matrices, info}); });
     EXPECT_FALSE(message.empty()) << each;

@@ -47,7 +47,7 @@ class MaddFunction final : public LibraryFunction {
 class MaddLibrary final : public VendorLibrary {
  public:
   explicit MaddLibrary(Context& context) : context_(context) {}
-  void add_to(runtime::LibraryTraits&) const override {}
+  void add_to(runtime::LibraryTraits&) override {}
   std::unique_ptr<LibraryFunction> function(const LibraryCall& call, runtime::Autotuner&) override {
     if (call.function != "madd") return nullptr;
     return std::make_unique<MaddFunction>(context_, call, *kernel);

@@ -103,5 +103,18 @@ TEST_F(CudaLibrary, OpensTheFirstThatThereIs) {
   EXPECT_TRUE(contains(notes.back(), "current/libcuda.so.1: opened")) << notes.back();
 }
 
+TEST(ToolkitNames, ThoseThatTheDriverRunsAndNewerOnes) {
+  using Names = std::vector<std::string>;
+  const ToolkitNames both("liba", 13010), one("liba", 12090), none("liba", 11080),
+      behind("b", 13000, 1);
+  EXPECT_EQ(both.fitting, (Names{"liba.so.13", "liba.so.12"}));
+  EXPECT_EQ(both.newer, Names{});
+  EXPECT_EQ(one.fitting, Names{"liba.so.12"});
+  EXPECT_EQ(one.newer, Names{"liba.so.13"});
+  EXPECT_EQ(none.fitting, Names{});
+  EXPECT_EQ(none.newer, (Names{"liba.so.13", "liba.so.12"}));
+  EXPECT_EQ(behind.fitting, (Names{"b.so.12", "b.so.11"}));
+}
+
 }  // namespace
 }  // namespace hearth::cuda

@@ -5,10 +5,10 @@
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
 
 #include <cstddef>
-#include <type_traits>
 
 #include "devices/cuda/driver/compile/nvrtc.h"
 #include "devices/cuda/driver/driver_api.h"
+#include "devices/cuda/prototypes.h"
 
 // After ours: it renames functions by macros.
 #include <cuda.h>
@@ -24,56 +24,29 @@
 namespace hearth::cuda {
 namespace {
 
-// Both sides with handles as `void*` and enumerations as the integers that they are.
-template <class T>
-struct Plain {
-  using type = std::conditional_t<std::is_enum_v<T>, unsigned, T>;
-};
-template <class T>
-struct Plain<const T> {
-  using type = const typename Plain<T>::type;
-};
-template <class T>
-struct Plain<T*> {
-  using type = typename Plain<T>::type*;
-};
-template <class R, class... A>
-struct Plain<R(A...)> {
-  using type = typename Plain<R>::type(typename Plain<A>::type...);
-};
-#define HANDLE(Theirs, Ours) \
-  template <>                \
-  struct Plain<Theirs> {     \
-    using type = Ours;       \
-  }
-HANDLE(CUcontext, ContextHandle);
-HANDLE(CUmodule, ModuleHandle);
-HANDLE(CUfunction, FunctionHandle);
-HANDLE(CUstream, Stream);
-HANDLE(CUevent, Event);
-HANDLE(CUgraph, Graph);
-HANDLE(CUgraphNode, GraphNode);
-HANDLE(CUgraphExec, GraphExec);
-HANDLE(nvrtcProgram, NvrtcApi::Program);
-HANDLE(CUDA_KERNEL_NODE_PARAMS, KernelNodeParameters);
+SAME_TYPE(CUcontext, ContextHandle);
+SAME_TYPE(CUmodule, ModuleHandle);
+SAME_TYPE(CUfunction, FunctionHandle);
+SAME_TYPE(CUstream, Stream);
+SAME_TYPE(CUevent, Event);
+SAME_TYPE(CUgraph, Graph);
+SAME_TYPE(CUgraphNode, GraphNode);
+SAME_TYPE(CUgraphExec, GraphExec);
+SAME_TYPE(nvrtcProgram, NvrtcApi::Program);
+SAME_TYPE(CUDA_KERNEL_NODE_PARAMS, KernelNodeParameters);
 #ifdef HAS_CUBLAS_LT
-HANDLE(cublasLtHandle_t, CublasLtApi::Handle);
-HANDLE(cublasLtMatmulDesc_t, CublasLtApi::Description);
-HANDLE(cublasLtMatrixLayout_t, CublasLtApi::Layout);
-HANDLE(cublasLtMatmulPreference_t, CublasLtApi::Preference);
-HANDLE(cublasLtMatmulAlgo_t, CublasLtApi::Algorithm);
-HANDLE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
+SAME_TYPE(cublasLtHandle_t, CublasLtApi::Handle);
+SAME_TYPE(cublasLtMatmulDesc_t, CublasLtApi::Description);
+SAME_TYPE(cublasLtMatrixLayout_t, CublasLtApi::Layout);
+SAME_TYPE(cublasLtMatmulPreference_t, CublasLtApi::Preference);
+SAME_TYPE(cublasLtMatmulAlgo_t, CublasLtApi::Algorithm);
+SAME_TYPE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
 #endif
-#undef HANDLE
 
 static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
 static_assert(std::is_same_v<CUdevice, Card> && std::is_same_v<CUdeviceptr, DevicePointer>);
 
-// In a struct, where the types of a row have the names that its API gives them. A header may rename
-// a function by a macro, to another version of the same type.
-#define HEARTH_FUNCTION(result, name, parameters)                                                  \
-  static_assert(std::is_same_v<Plain<decltype(&::name)>::type, Plain<result(*) parameters>::type>, \
-                #name);
+#define HEARTH_FUNCTION SAME_FUNCTION
 struct DriverFunctions : DriverApi {
 #include "devices/cuda/driver_functions.def"
 };
@@ -87,8 +60,6 @@ struct CublasLtFunctions : CublasLtApi {
 #endif
 #undef HEARTH_FUNCTION
 
-#define EQUAL(ours, theirs) \
-  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
 EQUAL(Result::success, CUDA_SUCCESS);
 EQUAL(Result::invalid_value, CUDA_ERROR_INVALID_VALUE);
 EQUAL(Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
@@ -140,7 +111,6 @@ EQUAL(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 EQUAL(kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 EQUAL(NvrtcApi::Result::success, NVRTC_SUCCESS);
 EQUAL(NvrtcApi::Result::compilation, NVRTC_ERROR_COMPILATION);
-#undef EQUAL
 
 using Theirs = CUDA_KERNEL_NODE_PARAMS;
 static_assert(sizeof(Theirs) == sizeof(KernelNodeParameters));
@@ -163,8 +133,6 @@ AT(context, ctx);
 #ifdef HAS_CUBLAS_LT
 // Handles of the two APIs have their tags in common.
 using Lt = CublasLtApi;
-#define EQUAL(ours, theirs) \
-  static_assert(static_cast<unsigned>(ours) == static_cast<unsigned>(theirs))
 EQUAL(Lt::Status::success, CUBLAS_STATUS_SUCCESS);
 EQUAL(Lt::Status::invalid_value, CUBLAS_STATUS_INVALID_VALUE);
 EQUAL(Lt::Status::not_supported, CUBLAS_STATUS_NOT_SUPPORTED);
@@ -197,7 +165,6 @@ EQUAL(Lt::Capability::reductions, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
 EQUAL(Lt::kTransposed, CUBLAS_OP_T);
 EQUAL(Lt::kReductionComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 EQUAL(Lt::kReductionAny, CUBLASLT_REDUCTION_SCHEME_MASK);
-#undef EQUAL
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(Lt::Algorithm));
 static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == sizeof(Lt::Candidate));
 #define AT(ours, theirs) \

@@ -170,6 +170,9 @@ TEST(ReductionRun, NothingToReduce) {
   runner.check(reduction(sum_def, DType::i32, {0, 5}, 1));
   runner.check(reduction(sum_def, DType::i32, {3, 0, 5}, 2));
   runner.check(reduction(sum_def, DType::i32, {0, 5}, 2));
+  // One element for all of an empty space was read, although the kernel is given none of it.
+  runner.check(reduction(sum_def, DType::f32, {0, 5}, 3, {0, 0}));
+  runner.check(reduction(prod_def, DType::f16, {3, 0}, 2, {0, 0}));
 }
 
 // Many short chains: far better than one after the other, whose error here is some hundred ulps.

@@ -148,6 +148,9 @@ runtime::LibraryTraits LibraryDriver::libraries() const {
   traits.attention = {.exists = true, .max_columns = 256};
   traits.conv = {.exists = true, .channels_last = true};
   traits.factorizations.opens = [] { return true; };
+  traits.factorizations.workspace = [](const runtime::LibraryCall&) {
+    return kFactorWorkspaceBytes;
+  };
   return traits;
 }
 
@@ -168,7 +171,12 @@ std::unique_ptr<runtime::Function> LibraryDriver::library_function(const runtime
   if (call.function == gpu::kFactorFunction) {
     source.function = "library_factor";
     source.text = library_factor_text(call);
-    return load(source, compile(source));
+    // Its loops read what they have written.
+    for (runtime::KernelParameter& parameter : source.parameters) {
+      using Kind = runtime::KernelParameter::Kind;
+      if (parameter.kind == Kind::write) parameter.kind = Kind::read_write;
+    }
+    return load(source, compile(source), false);
   }
   const AttentionProblem problem = gpu::attention_problem(call);
   source.function = "library_attention";

@@ -6,7 +6,7 @@
 
 namespace hearth::sim {
 
-class LibraryDriver final : public SimDriver {
+class LibraryDriver : public SimDriver {
  public:
   // `refuses`: it has the library, which takes no call.
   explicit LibraryDriver(bool refuses = false) : refuses_(refuses) {}

@@ -247,7 +247,12 @@ std::string library_factor_text(const runtime::LibraryCall& call) {
          << (is_a ? "matrices" : parameter.name) << ", ";
   }
   const bool reads_a = call.parameters[0].kind == runtime::KernelParameter::Kind::read;
-  text << "Ctx ctx) {\nfor (long b = long(ctx.tid.x); b < kBatch; b += 32) {\n"
+  text << "Ctx ctx) {\n";
+  if (p.kind != FactorProblem::triangle) {
+    text << "for (uint i = ctx.tid.x; i < " << kFactorWorkspaceBytes
+         << "u; i += 32u) workspace[i] = uchar(255);\n";
+  }
+  text << "for (long b = long(ctx.tid.x); b < kBatch; b += 32) {\n"
        << (reads_a ? "device const T* a" : "device T* a") << " = matrices + b * kRoom;\n"
        << kBodies[p.kind] << "}\n}\n";
   return text.str();

@@ -36,6 +36,7 @@ struct Tile {
   std::int64_t k;
   const bfloat16* a;
   std::int64_t a_row_stride, a_step;
+  const std::int64_t *a_rows, *a_offsets;
   bool a_padded;  // the last pair of an odd k is there, with a zero
   const std::uint32_t* b;
   std::int64_t b_step;
@@ -52,11 +53,11 @@ HEARTH_TARGET inline void load_row(const std::uint32_t* b, __m512i (&row)[NV]) {
 }
 
 // The same tile as the f32 kernel, two values of k at a time.
-template <int MR, int NV>
+template <int MR, int NV, bool kOffsets>
 HEARTH_TARGET void run_tile(const Tile& t) {
   const bfloat16* a[MR];
   HEARTH_UNROLL
-  for (int i = 0; i < MR; ++i) a[i] = t.a + i * t.a_row_stride;
+  for (int i = 0; i < MR; ++i) a[i] = t.a + (kOffsets ? t.a_rows[i] : i * t.a_row_stride);
   const std::uint32_t* __restrict b = t.b;
   // C is needed last and has often left the cache since the previous part of k.
   if (t.k >= 128) {
@@ -75,9 +76,10 @@ HEARTH_TARGET void run_tile(const Tile& t) {
     HEARTH_UNROLL
     for (int v = 0; v < NV; ++v) sum[i][v] = _mm512_setzero_ps();
   }
-  const std::int64_t pairs = t.a_padded ? (t.k + 1) / 2 : t.k / 2;
+  const std::int64_t pairs = kOffsets || t.a_padded ? (t.k + 1) / 2 : t.k / 2;
   std::int64_t at = 0;
   for (std::int64_t p = 0; p < pairs; ++p) {
+    if constexpr (kOffsets) at = t.a_offsets[p];
     __m512i row[NV];
     load_row<NV>(b, row);
     HEARTH_UNROLL
@@ -88,10 +90,10 @@ HEARTH_TARGET void run_tile(const Tile& t) {
       HEARTH_UNROLL
       for (int v = 0; v < NV; ++v) sum[i][v] = _mm512_dpbf16_ps(sum[i][v], x, (__m512bh)row[v]);
     }
-    at += t.a_step;
+    if constexpr (!kOffsets) at += t.a_step;
     b += t.b_step;
   }
-  if (!t.a_padded && t.k % 2 != 0) {
+  if (!kOffsets && !t.a_padded && t.k % 2 != 0) {
     __m512i row[NV];
     load_row<NV>(b, row);
     HEARTH_UNROLL
@@ -119,28 +121,35 @@ HEARTH_TARGET void run_tile(const Tile& t) {
   }
 }
 
-template <int NV, int... MR>
+template <int NV, bool kOffsets, int... MR>
 void run_rows(int rows, const Tile& t, std::integer_sequence<int, MR...>) {
-  static constexpr void (*kTiles[])(const Tile&) = {run_tile<MR + 1, NV>...};
+  static constexpr void (*kTiles[])(const Tile&) = {run_tile<MR + 1, NV, kOffsets>...};
   kTiles[rows - 1](t);
 }
 
-template <int NV>
+template <int NV, bool kOffsets>
 void run_panel(const Block& g, Tile& t) {
   constexpr int kRows = rows_of(NV);
   static_assert(kRowPanel % kRows == 0);
   for (std::int64_t i = 0; i < g.m; i += kRows) {
-    t.a = g.a + i / kRowPanel * g.a_panel_stride + i % kRowPanel * g.a_row_stride;
-    if (g.m - i >= kRows) {
-      run_tile<kRows, NV>(t);
+    if constexpr (kOffsets) {
+      t.a = g.a;
+      t.a_rows = g.a_rows + i;
     } else {
-      run_rows<NV>(static_cast<int>(g.m - i), t, std::make_integer_sequence<int, kRows - 1>());
+      t.a = g.a + i / kRowPanel * g.a_panel_stride + i % kRowPanel * g.a_row_stride;
+    }
+    if (g.m - i >= kRows) {
+      run_tile<kRows, NV, kOffsets>(t);
+    } else {
+      run_rows<NV, kOffsets>(static_cast<int>(g.m - i), t,
+                             std::make_integer_sequence<int, kRows - 1>());
     }
     t.c += kRows * t.c_row_stride;
   }
 }
 
-void run_block(const Block& g) {
+template <bool kOffsets>
+void run_panels(const Block& g) {
   Tile t;
   t.k = g.k;
   t.a_row_stride = g.a_row_stride;
@@ -148,6 +157,7 @@ void run_block(const Block& g) {
   t.a_padded = g.a_packed;
   t.c_row_stride = g.c_row_stride;
   t.accumulate = g.accumulate;
+  t.a_offsets = g.a_offsets;
   for (std::int64_t j = 0; j < g.n;) {
     const std::int64_t width = panel_vectors((g.n - j + kLanes - 1) / kLanes, kVectors);
     t.b_step = width * kLanes;
@@ -156,20 +166,24 @@ void run_block(const Block& g) {
     t.last = std::min<std::int64_t>(g.n - j - (width - 1) * kLanes, kLanes);
     switch (width) {
       case 1:
-        run_panel<1>(g, t);
+        run_panel<1, kOffsets>(g, t);
         break;
       case 2:
-        run_panel<2>(g, t);
+        run_panel<2, kOffsets>(g, t);
         break;
       case 3:
-        run_panel<3>(g, t);
+        run_panel<3, kOffsets>(g, t);
         break;
       default:
-        run_panel<4>(g, t);
+        run_panel<4, kOffsets>(g, t);
         break;
     }
     j += width * kLanes;
   }
+}
+
+void run_block(const Block& g) {
+  g.a_offsets != nullptr ? run_panels<true>(g) : run_panels<false>(g);
 }
 
 // Two rows, woven together: dst[j] = low[j] | high[j] << 16 for j < cols, zero up to `width`.

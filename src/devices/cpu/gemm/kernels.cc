@@ -38,6 +38,7 @@ struct Tile {
   std::int64_t k;
   const T* a;
   std::int64_t a_row_stride, a_step;
+  const std::int64_t *a_rows, *a_offsets;
   const T* b;
   std::int64_t b_step;
   T* c;
@@ -46,8 +47,8 @@ struct Tile {
   bool accumulate;
 };
 
-// MR rows by NV vectors of C in registers, over all of k.
-template <int MR, int NV, class T>
+// MR rows by NV vectors of C in registers, over all of k; values of A at offsets or a step apart.
+template <int MR, int NV, bool kOffsets, class T>
 void run_tile(const Tile<T>& t) {
   const Full<T> d;
   using V = hn::Vec<Full<T>>;
@@ -55,7 +56,7 @@ void run_tile(const Tile<T>& t) {
   const auto mask = hn::FirstN(d, static_cast<size_t>(t.last));
   const T* a[MR];
   HEARTH_UNROLL
-  for (int i = 0; i < MR; ++i) a[i] = t.a + i * t.a_row_stride;
+  for (int i = 0; i < MR; ++i) a[i] = t.a + (kOffsets ? t.a_rows[i] : i * t.a_row_stride);
   const T* HWY_RESTRICT b = t.b;
   T* HWY_RESTRICT c = t.c;
 
@@ -74,7 +75,8 @@ void run_tile(const Tile<T>& t) {
     for (int v = 0; v < NV; ++v) sum[i][v] = hn::Zero(d);
   }
   std::int64_t at = 0;
-  for (std::int64_t p = t.k; p > 0; --p) {
+  for (std::int64_t p = 0; p < t.k; ++p) {
+    if constexpr (kOffsets) at = t.a_offsets[p];
     V row[NV];
     HEARTH_UNROLL
     for (int v = 0; v < NV; ++v) {
@@ -90,7 +92,7 @@ void run_tile(const Tile<T>& t) {
       HEARTH_UNROLL
       for (int v = 0; v < NV; ++v) sum[i][v] = hn::MulAdd(x, row[v], sum[i][v]);
     }
-    at += t.a_step;
+    if constexpr (!kOffsets) at += t.a_step;
     b += t.b_step;
   }
 
@@ -136,29 +138,35 @@ void run_tile(const Tile<T>& t) {
   }
 }
 
-template <int NV, class T, int... MR>
+template <int NV, bool kOffsets, class T, int... MR>
 void run_rows(int rows, const Tile<T>& t, std::integer_sequence<int, MR...>) {
-  static constexpr void (*kTiles[])(const Tile<T>&) = {run_tile<MR + 1, NV, T>...};
+  static constexpr void (*kTiles[])(const Tile<T>&) = {run_tile<MR + 1, NV, kOffsets, T>...};
   kTiles[rows - 1](t);
 }
 
-template <int NV, class T>
+template <int NV, bool kOffsets, class T>
 void run_panel(const GemmBlock<T, T, T>& g, Tile<T>& t) {
   constexpr int kRows = rows_of(NV);
   static_assert(kRowPanel % kRows == 0);
   for (std::int64_t i = 0; i < g.m; i += kRows) {
-    t.a = g.a + i / kRowPanel * g.a_panel_stride + i % kRowPanel * g.a_row_stride;
-    if (g.m - i >= kRows) {
-      run_tile<kRows, NV, T>(t);
+    if constexpr (kOffsets) {
+      t.a = g.a;
+      t.a_rows = g.a_rows + i;
     } else {
-      run_rows<NV>(static_cast<int>(g.m - i), t, std::make_integer_sequence<int, kRows - 1>());
+      t.a = g.a + i / kRowPanel * g.a_panel_stride + i % kRowPanel * g.a_row_stride;
+    }
+    if (g.m - i >= kRows) {
+      run_tile<kRows, NV, kOffsets, T>(t);
+    } else {
+      run_rows<NV, kOffsets>(static_cast<int>(g.m - i), t,
+                             std::make_integer_sequence<int, kRows - 1>());
     }
     t.c += kRows * t.c_row_stride;
   }
 }
 
-template <class T>
-void run_block(const GemmBlock<T, T, T>& g) {
+template <bool kOffsets, class T>
+void run_panels(const GemmBlock<T, T, T>& g) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Full<T>()));
   Tile<T> t;
   t.k = g.k;
@@ -166,6 +174,7 @@ void run_block(const GemmBlock<T, T, T>& g) {
   t.a_step = g.a_step;
   t.c_row_stride = g.c_row_stride;
   t.accumulate = g.accumulate;
+  t.a_offsets = g.a_offsets;
   for (std::int64_t j = 0; j < g.n;) {
     const std::int64_t left = (g.n - j + lanes - 1) / lanes;
     const std::int64_t width = panel_vectors(left, kVectors);
@@ -174,18 +183,23 @@ void run_block(const GemmBlock<T, T, T>& g) {
     t.c = g.c + j;
     t.last = std::min(g.n - j - (width - 1) * lanes, lanes);
     if (width == 1) {
-      run_panel<1>(g, t);
+      run_panel<1, kOffsets>(g, t);
     } else if (width == 2) {
-      run_panel<2>(g, t);
+      run_panel<2, kOffsets>(g, t);
     } else if constexpr (kVectors > 2) {
       if (width == 3) {
-        run_panel<3>(g, t);
+        run_panel<3, kOffsets>(g, t);
       } else {
-        run_panel<4>(g, t);
+        run_panel<4, kOffsets>(g, t);
       }
     }
     j += width * lanes;
   }
+}
+
+template <class T>
+void run_block(const GemmBlock<T, T, T>& g) {
+  g.a_offsets != nullptr ? run_panels<true>(g) : run_panels<false>(g);
 }
 
 template <class T, class S>

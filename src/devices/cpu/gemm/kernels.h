@@ -48,6 +48,10 @@ struct GemmBlock {
   // a_step.
   const X* a;
   std::int64_t a_row_stride, a_panel_stride, a_step;
+  // Where not null, row i begins at a + a_rows[i] instead, and value or group p of it is
+  // a_offsets[p] further.
+  const std::int64_t* a_rows;
+  const std::int64_t* a_offsets;
   const P* b;
   std::int64_t b_panel_stride, b_step;
   std::int64_t b_first;  // the row of the panels where the block begins

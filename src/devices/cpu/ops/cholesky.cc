@@ -1,65 +1,60 @@
-// The Cholesky factorization, and systems of equations whose matrix is a triangle.
-//
-// Both go by blocks of columns: a block is worked out by itself, and what it means for the rest is
-// one product (Golub and Van Loan, "Matrix Computations", 4.2.9 and 3.1.4).
-#include "devices/cpu/ops/matrix_batch.h"
+// The Cholesky factorization by blocks of columns: a block is worked out by itself, and what it
+// means for the rest is one product (Golub and Van Loan, "Matrix Computations", 4.2.9).
+#include "devices/cpu/ops/panel.h"
+#include "devices/cpu/ops/triangle.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {
 
-// Rows [first, last) of x [n, cols] with a x = b in place, for rows [first, last) of a dense lower
-// triangle whose earlier unknowns are done.
+// Columns of the rest that are brought up to date by one product.
+constexpr std::int64_t kUpdateColumns = 96;
+
+// The lower triangle of a [n, n], rows `stride` apart, becomes its factor; false if it is not
+// positive definite. What is above becomes anything.
 template <class T>
-void solve_rows(const T* a, std::int64_t n, std::int64_t first, std::int64_t last, bool unit, T* x,
-                std::int64_t cols) {
-  const RowMath<T>& math = row_math<T>();
-  for (std::int64_t i = first; i < last; ++i) {
-    T* const row = x + i * cols;
-    for (std::int64_t j = first; j < i; ++j) math.axpy(row, -a[i * n + j], x + j * cols, cols);
-    if (unit) continue;
-    const T divisor = a[i * n + i];
-    for (std::int64_t c = 0; c < cols; ++c) row[c] /= divisor;
+bool factor_block(T* a, std::int64_t stride, std::int64_t n) {
+  const RowMatrix<T>& kernels = row_matrix<T>();
+  T column[kMatrixBlock];
+  for (std::int64_t j = 0; j < n; ++j) {
+    T* const corner = a + j * (stride + 1);
+    const T square = *corner;
+    if (!(square > T(0)) || !std::isfinite(square)) return false;
+    const T root = *corner = std::sqrt(square);
+    const std::int64_t rest = n - j - 1;
+    for (std::int64_t i = 0; i < rest; ++i) column[i] = corner[(i + 1) * stride] /= root;
+    kernels.update(corner + stride + 1, stride, rest, rest, column, column, nullptr, nullptr,
+                   nullptr, nullptr);
   }
+  return true;
 }
 
-// x [n, cols] with a x = b, in place, of a dense lower triangle a.
-template <class T>
-void solve_lower(const T* a, std::int64_t n, bool unit, T* x, std::int64_t cols, T* panel) {
-  for (std::int64_t at = 0; at < n; at += kMatrixBlock) {
-    const std::int64_t end = std::min(n, at + kMatrixBlock), size = end - at;
-    solve_rows(a, n, at, end, unit, x, cols);
-    negate_to(a + end * n + at, n, n - end, size, panel);
-    multiply<T>(n - end, cols, size, {panel, size}, {x + at * cols, cols}, x + end * cols, cols,
-                true);
-  }
-}
+// Elements of the room that factor() needs.
+std::int64_t factor_room(std::int64_t n) { return 2 * kMatrixBlock * spread_rows(n); }
 
-// The lower triangle of a [n, n] becomes its factor; false if it is not positive definite.
 template <class T>
-bool factor(T* a, std::int64_t n, T* panel) {
+bool factor(T* a, std::int64_t n, T* room) {
   const RowMath<T>& math = row_math<T>();
+  const std::int64_t stride = spread_rows(n);
+  T* const panel = room;
+  T* const negative = room + kMatrixBlock * stride;
   for (std::int64_t at = 0; at < n; at += kMatrixBlock) {
-    const std::int64_t end = std::min(n, at + kMatrixBlock), size = end - at;
-    for (std::int64_t i = at; i < n; ++i) {
-      T* const row = a + i * n + at;
-      const std::int64_t known = std::min(i - at, size);
-      for (std::int64_t j = 0; j < known; ++j) {
-        const T* const other = a + (at + j) * n + at;
-        row[j] = (row[j] - math.dot(row, other, j)) / other[j];
-      }
-      if (i >= end) continue;
-      const T square = row[known] - math.dot(row, row, known);
-      if (!(square > T(0)) || !std::isfinite(square)) return false;
-      row[known] = std::sqrt(square);
+    const std::int64_t end = std::min(n, at + kMatrixBlock), size = end - at, rest = n - end;
+    T* const corner = a + at * (n + 1);
+    if (!factor_block(corner, n, size)) return false;
+    if (rest == 0) break;
+    turn(corner + size * n, n, rest, size, panel, stride);
+    solve_triangle<T>({{corner, n}, false, false}, size, panel, stride, rest, nullptr);
+    turn(panel, stride, size, rest, corner + size * n, n);
+    for (std::int64_t c = 0; c < size; ++c) {
+      math.scale(panel + c * stride, T(-1), negative + c * stride, rest, false);
     }
     // The triangle that is left, by columns of blocks.
-    negate_to(a + end * n + at, n, n - end, size, panel);
-    for (std::int64_t col = end; col < n; col += kMatrixBlock) {
-      const std::int64_t width = std::min(kMatrixBlock, n - col);
-      multiply<T>(n - col, width, size, {panel + (col - end) * size, size},
-                  {a + col * n + at, 1, n}, a + col * n + col, n, true);
+    for (std::int64_t col = 0; col < rest; col += kUpdateColumns) {
+      multiply<T>(rest - col, std::min(kUpdateColumns, rest - col), size,
+                  {negative + col, 1, stride}, {panel + col, stride}, a + (end + col) * (n + 1), n,
+                  true);
     }
   }
   return true;
@@ -72,65 +67,18 @@ void run_cholesky(const Launch& launch) {
   for_matrices(input.count(), n * n * n / 3, [&](std::int64_t i) {
     T* const a = output.result(i);
     input.load(i, a);
-    if (!factor(a, n, scratch<T>(0, n * kMatrixBlock))) {
+    if (!factor(a, n, scratch<T>(0, factor_room(n)))) {
       return output.fill(i, std::numeric_limits<T>::quiet_NaN());
     }
     for (std::int64_t r = 0; r < n; ++r) std::fill(a + r * n + r + 1, a + (r + 1) * n, T(0));
   });
 }
 
-// Of the elements that a solution reads.
-template <class T>
-bool is_triangle_finite(const T* a, std::int64_t n, bool upper, bool unit) {
-  const std::int64_t inside = unit ? 1 : 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t first = upper ? i + inside : 0, last = upper ? n : i + 1 - inside;
-    if (first < last && !all_finite(a + i * n + first, last - first)) return false;
-  }
-  return true;
-}
-
-template <class T>
-void run_triangular_solve(const Launch& launch) {
-  const MatrixBatch<T> a(input_of(launch, 0)), b(input_of(launch, 1)), output(output_of(launch));
-  ParamReader statics = statics_of(launch);
-  const bool upper = statics.boolean(), unit = statics.boolean();
-  const std::int64_t n = a.rows(), cols = b.cols();
-  for_matrices(a.count(), n * n * (cols + 1), [&](std::int64_t i) {
-    T* const triangle = scratch<T>(0, n * n);
-    T* const panel = scratch<T>(1, n * kMatrixBlock);
-    T* const x = output.result(i);
-    a.load(i, triangle);
-    if (!is_triangle_finite(triangle, n, upper, unit)) {
-      return output.fill(i, std::numeric_limits<T>::quiet_NaN());
-    }
-    b.load(i, x);
-    // From the last row and column to the first an upper triangle is a lower one.
-    const auto turn_rows = [&] {
-      for (std::int64_t r = 0; r < n / 2; ++r) {
-        std::swap_ranges(x + r * cols, x + (r + 1) * cols, x + (n - 1 - r) * cols);
-      }
-    };
-    if (upper) {
-      std::reverse(triangle, triangle + n * n);
-      turn_rows();
-    }
-    solve_lower(triangle, n, unit, x, cols, panel);
-    if (upper) turn_rows();
-  });
-}
-
 void launch_cholesky(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_cholesky<T>(launch); });
 }
-void launch_triangular_solve(const Launch& launch) {
-  with_compute_type(input_of(launch, 0).dtype(),
-                    [&]<class T>() { run_triangular_solve<T>(launch); });
-}
-
 constexpr Implementation kImplementations[] = {
     {.name = "blocks", .op = &defs::cholesky_op, .launch = launch_cholesky},
-    {.name = "blocks", .op = &defs::triangular_solve_op, .launch = launch_triangular_solve},
 };
 
 }  // namespace

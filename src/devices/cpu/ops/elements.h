@@ -101,4 +101,28 @@ inline bool inside(std::int64_t index, std::int64_t extent) {
   return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(extent);
 }
 
+// Indices in place where they can be read as they are, else in `copy`.
+inline const std::int64_t* read_indices(const Operand& operand, std::int64_t offset,
+                                        std::int64_t stride, std::int64_t n, std::int64_t* copy) {
+  if (operand.dtype() == DType::i64 && stride == 1) {
+    return reinterpret_cast<const std::int64_t*>(operand.at(offset));
+  }
+  load_indices(operand, offset, stride, n, copy);
+  return copy;
+}
+
+// out[i] = element(i), four loads on their way at a time.
+template <class E, class Element>
+void fill_elements(E* out, std::int64_t n, Element element) {
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const E a = element(i), b = element(i + 1), c = element(i + 2), d = element(i + 3);
+    out[i] = a;
+    out[i + 1] = b;
+    out[i + 2] = c;
+    out[i + 3] = d;
+  }
+  for (; i < n; ++i) out[i] = element(i);
+}
+
 }  // namespace hearth::cpu

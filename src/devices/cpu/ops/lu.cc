@@ -3,54 +3,72 @@
 #include <limits>
 #include <numeric>
 
-#include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/ops/panel.h"
+#include "devices/cpu/ops/triangle.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {
 
+// Elements of the room that factor_lu() needs.
+std::int64_t lu_room(std::int64_t m) { return kMatrixBlock * spread_rows(m); }
+
+// Columns that lie in one piece, `rows` long, `stride` apart. pivots[j] is the row that took the
+// place of row j.
+template <class T>
+void factor_columns(T* panel, std::int64_t stride, std::int64_t rows, std::int64_t cols,
+                    std::int64_t* pivots) {
+  const RowMatrix<T>& kernels = row_matrix<T>();
+  T factors[kMatrixBlock];
+  for (std::int64_t j = 0; j < cols; ++j) {
+    T* const column = panel + j * stride;
+    const std::int64_t pivot = pivots[j] = j + kernels.pivot(column + j, rows - j);
+    if (pivot != j) {
+      for (std::int64_t c = 0; c < cols; ++c) {
+        std::swap(panel[c * stride + j], panel[c * stride + pivot]);
+      }
+    }
+    const T divisor = column[j];
+    if (divisor == T(0)) continue;  // the column is 0 from here on
+    kernels.divide(column + j + 1, divisor, rows - j - 1);
+    for (std::int64_t c = j + 1; c < cols; ++c) factors[c - j - 1] = panel[c * stride + j];
+    kernels.update(column + stride + j + 1, stride, cols - j - 1, rows - j - 1, factors,
+                   column + j + 1, nullptr, nullptr, nullptr, nullptr);
+  }
+}
+
 // a [m, n] becomes l and u. rows[i] is the row of the input that is row i of the product. Returns
 // the sign of that permutation.
 template <class T>
 int factor_lu(T* a, std::int64_t m, std::int64_t n, std::int64_t* rows, T* panel) {
   const RowMath<T>& math = row_math<T>();
-  const std::int64_t rank = std::min(m, n);
+  const std::int64_t rank = std::min(m, n), stride = spread_rows(m);
+  std::int64_t pivots[kMatrixBlock];
   int sign = 1;
   std::iota(rows, rows + m, std::int64_t{0});
   for (std::int64_t at = 0; at < rank; at += kMatrixBlock) {
     const std::int64_t end = std::min(rank, at + kMatrixBlock), size = end - at;
-    for (std::int64_t j = at; j < end; ++j) {
-      std::int64_t pivot = j;
-      T most = std::abs(a[j * n + j]);
-      for (std::int64_t i = j + 1; i < m; ++i) {
-        const T magnitude = std::abs(a[i * n + j]);
-        if (magnitude > most) {
-          most = magnitude;
-          pivot = i;
-        }
-      }
-      if (pivot != j) {
-        std::swap_ranges(a + j * n, a + (j + 1) * n, a + pivot * n);
-        std::swap(rows[j], rows[pivot]);
-        sign = -sign;
-      }
-      const T divisor = a[j * n + j];
-      if (divisor == T(0)) continue;  // the column is 0 from here on
-      for (std::int64_t i = j + 1; i < m; ++i) {
-        const T factor = a[i * n + j] /= divisor;
-        if (factor != T(0)) math.axpy(a + i * n + j + 1, -factor, a + j * n + j + 1, end - j - 1);
-      }
+    T* const corner = a + at * n + at;
+    turn(corner, n, m - at, size, panel, stride);
+    factor_columns(panel, stride, m - at, size, pivots);
+    turn(panel, stride, size, m - at, corner, n);
+    for (std::int64_t j = 0; j < size; ++j) {
+      if (pivots[j] == j) continue;
+      T* const row = a + (at + j) * n;
+      T* const other = a + (at + pivots[j]) * n;
+      std::swap_ranges(row, row + at, other);
+      std::swap_ranges(row + end, row + n, other + end);
+      std::swap(rows[at + j], rows[at + pivots[j]]);
+      sign = -sign;
     }
     if (end == n) continue;
-    for (std::int64_t i = at + 1; i < end; ++i) {
-      for (std::int64_t j = at; j < i; ++j) {
-        math.axpy(a + i * n + end, -a[i * n + j], a + j * n + end, n - end);
-      }
+    solve_triangle<T>({{corner, n}, false, true}, size, corner + size, n, n - end, nullptr);
+    for (std::int64_t c = 0; c < size; ++c) {
+      math.scale(panel + c * stride + size, T(-1), panel + c * stride + size, m - end, false);
     }
-    negate_to(a + end * n + at, n, m - end, size, panel);
-    multiply<T>(m - end, n - end, size, {panel, size}, {a + at * n + end, n}, a + end * n + end, n,
-                true);
+    multiply<T>(m - end, n - end, size, {panel + size, 1, stride}, {corner + size, n},
+                corner + size * n + size, n, true);
   }
   return sign;
 }
@@ -67,8 +85,8 @@ void run_lu(const Launch& launch) {
     std::int64_t* const rows =
         permutation.absent() ? own : reinterpret_cast<std::int64_t*>(permutation.at(i * m));
     int sign = 1;
-    if (all_finite(a, m * n)) {
-      sign = factor_lu(a, m, n, rows, scratch<T>(0, m * kMatrixBlock));
+    if (row_matrix<T>().all_finite(a, m * n)) {
+      sign = factor_lu(a, m, n, rows, scratch<T>(0, lu_room(m)));
     } else {
       output.fill(i, std::numeric_limits<T>::quiet_NaN());
       std::iota(rows, rows + m, std::int64_t{0});

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/rows/row_matrix.h"
 #include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
@@ -31,6 +32,13 @@ class MatrixBatch {
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
 
+  // Of a matrix where it lies.
+  const T* place(std::int64_t i) const {
+    return reinterpret_cast<const T*>(operand_.at(places_.at(i)));
+  }
+  std::int64_t row_stride() const { return row_stride_; }
+  std::int64_t col_stride() const { return col_stride_; }
+
   void load(std::int64_t i, T* to) const { read(i, to, rows_, cols_, row_stride_, col_stride_); }
   void load_transposed(std::int64_t i, T* to) const {
     read(i, to, cols_, rows_, col_stride_, row_stride_);
@@ -49,9 +57,13 @@ class MatrixBatch {
  private:
   void read(std::int64_t i, T* to, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
             std::int64_t col_stride) const {
-    const T* const from = reinterpret_cast<const T*>(operand_.at(places_.at(i)));
+    const T* const from = place(i);
     for (std::int64_t r = 0; r < rows; ++r) {
       const T* const row = from + r * row_stride;
+      if (col_stride == 1) {
+        std::copy_n(row, cols, to + r * cols);
+        continue;
+      }
       for (std::int64_t c = 0; c < cols; ++c) to[r * cols + c] = row[c * col_stride];
     }
   }
@@ -106,19 +118,11 @@ void negate_to(const T* x, std::int64_t row_stride, std::int64_t rows, std::int6
   }
 }
 
-template <class T>
-bool all_finite(const T* x, std::int64_t n) {
-  T sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i] * T(0);
-  return sum == T(0);
-}
-
 // x times a power of 2 that brings its largest magnitude, which is finite, near 1. Returns the
 // exponent that `rescale` undoes it with.
 template <class T>
 int scale_to_one(T* x, std::int64_t n) {
-  T most = 0;
-  for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(x[i]));
+  const T most = row_matrix<T>().largest(x, n);
   if (most == T(0)) return 0;
   const int exponent = std::ilogb(most);
   if (exponent > -20 && exponent < 20) return 0;

@@ -75,8 +75,14 @@ void take(const V* x, std::int64_t step, I at, std::int64_t n, V* values, I* pla
 // Takes a row of x whose first element has index `at` into a row of results.
 template <class V, class I>
 void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) {
-  // Of kernels longer than the row, most elements see none of it.
-  if (window.is_bins() || window.kernel > window.extent) {
+  const std::int64_t stride = window.stride;
+  // Of the kernel, the elements that some position meets inside the row.
+  const std::int64_t begin =
+      ceil_div(window.padding - (window.positions - 1) * stride, window.dilation);
+  const std::int64_t end =
+      std::min(window.kernel, (window.extent - 1 + window.padding) / window.dilation + 1);
+  // Windows far apart leave most of them none: position by position is shorter then.
+  if (window.is_bins() || end - begin > window.extent + window.positions) {
     for (std::int64_t o = 0; o < window.positions; ++o) {
       const WindowPart part = window.part(o);
       I* const place = places == nullptr ? nullptr : places + o;
@@ -87,16 +93,14 @@ void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) 
     }
     return;
   }
-  const std::int64_t stride = window.stride;
-  for (std::int64_t k = 0; k < window.kernel; ++k) {
+  for (std::int64_t k = begin; k < end; ++k) {
     // Position o meets element o * stride + shift.
     const std::int64_t shift = k * window.dilation - window.padding;
-    if (shift >= window.extent) break;
-    const std::int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
-    const std::int64_t end = std::min(window.positions, (window.extent - 1 - shift) / stride + 1);
-    if (first >= end) continue;
+    const std::int64_t first = ceil_div(-shift, stride);
+    const std::int64_t last = std::min(window.positions, (window.extent - 1 - shift) / stride + 1);
+    if (first >= last) continue;
     const std::int64_t from = first * stride + shift;
-    take(x + from, stride, static_cast<I>(at + static_cast<I>(from)), end - first, values + first,
+    take(x + from, stride, static_cast<I>(at + static_cast<I>(from)), last - first, values + first,
          places == nullptr ? nullptr : places + first);
   }
 }

@@ -15,7 +15,7 @@ void run_qr(const Launch& launch) {
     T* const tau = scratch<T>(1, std::min(m, n));
     T* const room = scratch<T>(2, qr_room(m, n, q_cols));
     input.load(i, a);
-    if (!all_finite(a, m * n)) {
+    if (!row_matrix<T>().all_finite(a, m * n)) {
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       if (!q.absent()) q.fill(i, kNan);
       if (!r.absent()) r.fill(i, kNan);

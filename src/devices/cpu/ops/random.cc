@@ -8,6 +8,7 @@
 
 #include "core/philox.h"
 #include "devices/cpu/ops/elements.h"
+#include "devices/cpu/regions/tile_table.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -113,31 +114,52 @@ void launch_uniform(const Launch& launch) {
   });
 }
 
+// to[i] = the op of from[i].
+template <class T>
+void apply(TileOp op, T* from, T* to, std::int64_t n) {
+  constexpr auto kClass = static_cast<int>(compute_class(dtype_of_v<T>));
+  std::byte* const slots[] = {reinterpret_cast<std::byte*>(from), reinterpret_cast<std::byte*>(to)};
+  TileStep step{};
+  step.target = 1;
+  step.function = tile_table().op[static_cast<int>(op)][kClass][0];
+  step.function(step, slots, n);
+}
+
+// philox_normal() of many pairs, with the logarithm, sine and cosine that programs have.
 void launch_normal(const Launch& launch) {
   const double mean = dynamic_f64(dynamic_of(launch, 2)),
                deviation = dynamic_f64(dynamic_of(launch, 3));
-  with_output(launch, [&]<class E>(E* out) {
-    if constexpr (std::is_same_v<E, double>) {
-      draw(launch, 2, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; i += 2) {
-          double values[2];
-          philox_normal(pair_at(words, i), pair_at(words, i + 1), values);
-          for (std::int64_t j = i; j < std::min(n, i + 2); ++j) {
-            out[begin + j] = mean + deviation * values[j - i];
-          }
-        }
-      });
-      return;
-    }
-    const auto m = static_cast<float>(mean), s = static_cast<float>(deviation);
-    draw(launch, 1, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; i += 2) {
-        float values[2];
-        philox_normal(words[i], words[i + 1], values);
-        for (std::int64_t j = i; j < std::min(n, i + 2); ++j) {
-          out[begin + j] = element<E>(m + s * values[j - i]);
+  const Operand output = output_of(launch);
+  with_compute_type(output.dtype(), [&]<class T>() {
+    constexpr auto kTwoPi = static_cast<T>(6.2831853071795864769);
+    constexpr int kWords = sizeof(T) / sizeof(std::uint32_t);
+    const auto m = static_cast<T>(mean), s = static_cast<T>(deviation);
+    draw(launch, kWords, [=](const std::uint32_t* words, std::int64_t begin, std::int64_t n) {
+      const std::int64_t pairs = (n + 1) / 2;
+      T* const radii = scratch<T>(1, 6 * pairs);
+      T* const angles = radii + pairs;
+      T* const cosines = angles + pairs;
+      T* const sines = cosines + pairs;
+      T* const row = sines + pairs;
+      for (std::int64_t p = 0; p < pairs; ++p) {
+        if constexpr (kWords == 2) {
+          radii[p] = static_cast<double>((pair_at(words, 2 * p) >> 11) + 1) * 0x1p-53;
+          angles[p] = kTwoPi * philox_unit(pair_at(words, 2 * p + 1));
+        } else {
+          const auto first = static_cast<std::int32_t>((words[2 * p] >> 8) + 1);
+          radii[p] = static_cast<float>(first) * 0x1p-24f;
+          angles[p] = kTwoPi * philox_unit(words[2 * p + 1]);
         }
       }
+      apply(TileOp::log, radii, radii, pairs);
+      apply(TileOp::cos, angles, cosines, pairs);
+      apply(TileOp::sin, angles, sines, pairs);
+      for (std::int64_t p = 0; p < pairs; ++p) radii[p] = std::sqrt(T(-2) * radii[p]);
+      for (std::int64_t p = 0; p < pairs; ++p) {
+        row[2 * p] = m + s * (radii[p] * cosines[p]);
+        row[2 * p + 1] = m + s * (radii[p] * sines[p]);
+      }
+      store_row(output.dtype(), row, n, output.at(begin));
     });
   });
 }

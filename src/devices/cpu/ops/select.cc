@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/columns.h"
 #include "graph/implementation.h"
@@ -70,16 +71,7 @@ void select_elements(const Operand& input, const std::vector<std::int64_t>& indi
     const auto* const x = reinterpret_cast<const E*>(input.data) + rows.at(row);
     E* const y = reinterpret_cast<E*>(output.data) + row * n + begin;
     const std::int64_t* const at = offsets.data() + begin;
-    std::int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      const E a = element(x, at[i]), b = element(x, at[i + 1]);
-      const E c = element(x, at[i + 2]), d = element(x, at[i + 3]);
-      y[i] = a;
-      y[i + 1] = b;
-      y[i + 2] = c;
-      y[i + 3] = d;
-    }
-    for (; i < count; ++i) y[i] = element(x, at[i]);
+    fill_elements(y, count, [=](std::int64_t i) { return element(x, at[i]); });
   };
   for_chunks(rows.count() * pieces, std::min(n, kSelectedPiece),
              [&](std::int64_t first, std::int64_t last) {
@@ -120,6 +112,7 @@ struct Group {
 struct Groups {
   std::vector<std::int64_t> positions;
   std::vector<Group> groups;
+  std::int64_t largest = 0;  // positions of one target
 };
 
 Groups group_by_target(const std::vector<std::int64_t>& indices, std::int64_t extent) {
@@ -155,6 +148,7 @@ Groups group_by_target(const std::vector<std::int64_t>& indices, std::int64_t ex
     std::int64_t end = begin + 1;
     while (end < count && target(result.positions[static_cast<std::size_t>(end)]) == at) ++end;
     result.groups.push_back({at, begin, end});
+    result.largest = std::max(result.largest, end - begin);
     begin = end;
   }
   return result;
@@ -163,18 +157,19 @@ Groups group_by_target(const std::vector<std::int64_t>& indices, std::int64_t ex
 // Calls add(outer, group, first inner position, width) for everything, in parallel.
 template <class Add>
 void for_groups(const Groups& groups, std::int64_t outer, std::int64_t inner, Add add) {
-  // Narrow columns, so that one target that is named very often is still shared out.
-  constexpr std::int64_t kColumns = 128;
-  const std::int64_t blocks = (inner + kColumns - 1) / kColumns;
   const auto count = static_cast<std::int64_t>(groups.groups.size());
   if (count == 0) return;
-  const std::int64_t average = static_cast<std::int64_t>(groups.positions.size()) / count + 1;
-  for_chunks(outer * blocks * count, 2 * average * std::min(inner, kColumns),
+  const auto total = static_cast<std::int64_t>(groups.positions.size());
+  // Narrow columns where one target is named so often that it has to be shared out.
+  const std::int64_t columns = 16 * groups.largest > total ? 128 : 4096;
+  const std::int64_t blocks = ceil_div(inner, columns);
+  const std::int64_t average = total / count + 1;
+  for_chunks(outer * blocks * count, 2 * average * std::min(inner, columns),
              [&](std::int64_t first, std::int64_t last) {
                for (std::int64_t task = first; task < last; ++task) {
-                 const std::int64_t column = task / count % blocks * kColumns;
+                 const std::int64_t column = task / count % blocks * columns;
                  add(task / count / blocks, groups.groups[static_cast<std::size_t>(task % count)],
-                     column, std::min(kColumns, inner - column));
+                     column, std::min(columns, inner - column));
                }
              });
 }

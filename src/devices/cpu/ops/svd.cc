@@ -1,170 +1,101 @@
-// The thin singular value decomposition: a QR factorization, then one-sided Jacobi rotations of the
-// rows of r until all are orthogonal (Hestenes 1958; Demmel and Veselic, "Jacobi's method is more
-// accurate than QR", 1992).
-//
-// With j r = s vh for the product j of the rotations, u is q j^T: orthogonal whatever the singular
-// values are. Rows of s vh that are 0 are completed to an orthonormal basis.
-#include <atomic>
+// The thin singular value decomposition: by a bidiagonal matrix, each value within a few roundings
+// of the largest, or by Jacobi's rotations where there are few rows or columns.
 #include <numeric>
 
-#include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/bidiagonal.h"
+#include "devices/cpu/ops/bidiagonal_steps.h"
+#include "devices/cpu/ops/jacobi_svd.h"
+#include "devices/cpu/ops/singular_values.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {
 
-constexpr int kMaxSweeps = 64;
-
-// Below this a row counts as 0; the largest element of the matrix is near 1.
+// s [n] alone of a [m, n] with m >= n, which becomes room; false if they do not settle.
 template <class T>
-constexpr double least_square() {
-  return static_cast<double>(std::numeric_limits<T>::min()) /
-         static_cast<double>(std::numeric_limits<T>::epsilon());
-}
-
-struct Rotation {
-  double cosine, sine;
-};
-// That makes rows with the products aa, bb and ab orthogonal.
-Rotation rotation_of(double aa, double bb, double ab) {
-  const double zeta = (bb - aa) / (2 * ab);
-  const double size = std::abs(zeta);
-  const double t = size > 1e100 ? 0.5 / size : 1 / (size + std::sqrt(1 + zeta * zeta));
-  const double tangent = std::copysign(t, zeta);
-  const double cosine = 1 / std::sqrt(1 + tangent * tangent);
-  return {cosine, cosine * tangent};
-}
-
-template <class T>
-void rotate_rows(T* a, T* b, std::int64_t n, Rotation by) {
-  const T c = static_cast<T>(by.cosine), s = static_cast<T>(by.sine);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T x = a[i], y = b[i];
-    a[i] = c * x - s * y;
-    b[i] = s * x + c * y;
-  }
-}
-
-// Rotates pairs of rows of b [n, n], and of j unless null, until they are orthogonal. The pairs of
-// a round have no row in common, so they may run at once.
-template <class T>
-void orthogonalize(T* b, T* j, std::int64_t n) {
-  const RowMath<T>& math = row_math<T>();
-  const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) *
-                           std::max(4.0, std::sqrt(static_cast<double>(n)));
-  const std::int64_t players = n + n % 2;
-  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
-    std::atomic<bool> rotated = false;
-    for (std::int64_t round = 0; round + 1 < players; ++round) {
-      for_chunks(players / 2, 12 * n, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t pair = begin; pair < end; ++pair) {
-          // The last player stays, the others move on by one place each round.
-          const std::int64_t circle = players - 1;
-          std::int64_t first = (round + pair) % circle;
-          std::int64_t second = pair == 0 ? circle : (round + circle - pair) % circle;
-          if (first > second) std::swap(first, second);
-          if (second >= n) continue;
-          T* const x = b + first * n;
-          T* const y = b + second * n;
-          const double xx = math.dot(x, x, n), yy = math.dot(y, y, n), xy = math.dot(x, y, n);
-          if (xx <= least_square<T>() || yy <= least_square<T>()) continue;
-          if (!(std::abs(xy) > tolerance * std::sqrt(xx) * std::sqrt(yy))) continue;
-          const Rotation by = rotation_of(xx, yy, xy);
-          rotate_rows(x, y, n, by);
-          if (j != nullptr) rotate_rows(j + first * n, j + second * n, n, by);
-          rotated.store(true, std::memory_order_relaxed);
-        }
-      });
-    }
-    if (!rotated.load()) return;
-  }
-}
-
-// Row `at` of x [n, n] as a unit vector that is orthogonal to the rows before it. `candidate` is
-// the unit vector to start from.
-template <class T>
-void complete_row(T* x, std::int64_t n, std::int64_t at, std::int64_t& candidate) {
-  const RowMath<T>& math = row_math<T>();
-  T* const row = x + at * n;
-  for (std::int64_t tries = 0; tries < n; ++tries) {
-    std::fill_n(row, n, T(0));
-    row[candidate] = T(1);
-    candidate = (candidate + 1) % n;
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::int64_t r = 0; r < at; ++r) {
-        math.axpy(row, -math.dot(row, x + r * n, n), x + r * n, n);
-      }
-      const T square = math.dot(row, row, n);
-      if (pass == 0 && square * static_cast<T>(2 * n) < T(1)) break;
-      for (std::int64_t i = 0; i < n; ++i) row[i] /= std::sqrt(square);
-      if (pass == 1) return;
-    }
-  }
-}
-
-// The rows of x [n, n] in the order that `order` gives.
-template <class T>
-void order_rows(T* x, std::int64_t n, const std::int64_t* order, T* room) {
-  for (std::int64_t i = 0; i < n; ++i) std::copy_n(x + order[i] * n, n, room + i * n);
-  std::copy_n(room, n * n, x);
-}
-
-// a [m, n] with m >= n. Any of the results may be null: u [m, n], s [n], vh [n, n].
-template <class T>
-void decompose(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
-  const bool vectors = u != nullptr || vh != nullptr;
+bool find_values(T* a, std::int64_t m, std::int64_t n, T* s) {
   T* const tau = scratch<T>(1, n);
-  T* const room = scratch<T>(2, std::max(qr_room(m, n, n), n * n));
-  T* const b = scratch<T>(3, n * n);
-  T* const j = u != nullptr ? scratch<T>(4, n * n) : nullptr;
-  T* const lengths = scratch<T>(5, n);
-  std::int64_t* const order = scratch<std::int64_t>(6, n);
-  T* const q = u != nullptr ? scratch<T>(7, m * n) : nullptr;
+  T* const room = scratch<T>(2, std::max(qr_room(m, n, 0), bidiagonal_room(m, n)));
+  double* const diagonal = scratch<double>(3, 2 * n);
   const int exponent = scale_to_one(a, m * n);
-  factor_qr(a, m, n, tau, room);
-  if (u != nullptr) form_q(a, m, n, tau, q, n, room);
-  for (std::int64_t r = 0; r < n; ++r) {
-    std::fill_n(b + r * n, r, T(0));
-    std::copy_n(a + r * n + r, n - r, b + r * n + r);
+  std::int64_t rows = m;
+  if (3 * m > 5 * n) {  // cheaper of a triangle
+    factor_qr(a, m, n, tau, room);
+    for (std::int64_t r = 1; r < n; ++r) std::fill_n(a + r * n, r, T(0));
+    rows = n;
   }
-  if (j != nullptr) {
-    std::fill_n(j, n * n, T(0));
-    for (std::int64_t i = 0; i < n; ++i) j[i * n + i] = T(1);
+  const std::int64_t stride = spread_rows(n);
+  T* const b = scratch<T>(4, rows * stride);
+  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * n, n, b + r * stride);
+  make_bidiagonal<T>(b, stride, rows, n, diagonal, diagonal + n, room, nullptr);
+  const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) / 64;
+  SingularValues values(diagonal, diagonal + n, n, std::max(tolerance, 0x1p-46));
+  if (!values.run(diagonal)) return false;
+  for (std::int64_t i = 0; i < n; ++i) s[i] = std::scalbn(static_cast<T>(diagonal[i]), exponent);
+  return true;
+}
+
+// Up to here Jacobi's rotations are no slower.
+constexpr std::int64_t kJacobiRank = 16;
+
+// As decompose_by_jacobi(), by a bidiagonal matrix; false if it does not settle.
+template <class T>
+bool find_vectors(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
+  const std::int64_t stride = spread_rows(n);
+  T* const q = m > n ? scratch<T>(7, m * n) : nullptr;
+  T* const tau = scratch<T>(1, 2 * n);
+  T* const room =
+      scratch<T>(2, std::max({qr_room(m, n, n), bidiagonal_room(n, n), gather_room(n)}));
+  double* const diagonal = scratch<double>(3, 2 * n);
+  T* const b = scratch<T>(4, 5 * n * stride);
+  T* const left = b + n * stride;
+  T* const right = left + n * stride;
+  T* const left_rows = right + n * stride;
+  T* const right_rows = left_rows + n * stride;
+  const int exponent = scale_to_one(a, m * n);
+  if (q != nullptr) {
+    factor_qr(a, m, n, tau, room);
+    form_q(a, m, n, tau, q, n, room);
+    for (std::int64_t r = 1; r < n; ++r) std::fill_n(a + r * n, r, T(0));
   }
-  orthogonalize(b, j, n);
-  const RowMath<T>& math = row_math<T>();
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double square = math.dot(b + i * n, b + i * n, n);
-    lengths[i] = square <= least_square<T>() ? T(0) : static_cast<T>(std::sqrt(square));
+  for (std::int64_t r = 0; r < n; ++r) std::copy_n(a + r * n, n, b + r * stride);
+  const TwoSides<T> kept = {left, tau, right, tau + n};
+  make_bidiagonal(b, stride, n, n, diagonal, diagonal + n, room, &kept);
+  gather_reflections(left, stride, tau, n, 0, left_rows, room);
+  gather_reflections(right, stride, tau + n, n, 1, right_rows, room);
+  double most = 0;
+  for (std::int64_t i = 0; i < 2 * n; ++i) most = std::max(most, std::abs(diagonal[i]));
+  const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) / 16 * most;
+  Rotations<T> of_left(left_rows, stride, n, true), of_right(right_rows, stride, n, true);
+  if (!BidiagonalSteps<T>(diagonal, diagonal + n, n, tolerance, of_left, of_right).run()) {
+    return false;
   }
+  std::int64_t* const order = scratch<std::int64_t>(6, n);
   std::iota(order, order + n, std::int64_t{0});
   std::sort(order, order + n, [&](std::int64_t x, std::int64_t y) {
-    return lengths[x] != lengths[y] ? lengths[x] > lengths[y] : x < y;
+    const double first = std::abs(diagonal[x]), second = std::abs(diagonal[y]);
+    return first != second ? first > second : x < y;
   });
-  if (vectors) order_rows(b, n, order, room);
-  if (j != nullptr) order_rows(j, n, order, room);
-  std::int64_t candidate = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const T length = lengths[order[i]];
-    if (s != nullptr) s[i] = std::scalbn(length, exponent);
-    if (!vectors) continue;
-    if (length == T(0)) {
-      complete_row(b, n, i, candidate);
-    } else {
-      for (std::int64_t c = 0; c < n; ++c) b[i * n + c] /= length;
-    }
+    const double value = diagonal[order[i]];
+    if (s != nullptr) s[i] = std::scalbn(static_cast<T>(std::abs(value)), exponent);
     // The element of vh of largest magnitude is positive.
-    const T* const row = b + i * n;
-    const T most =
+    const T* const row = right_rows + order[i] * stride;
+    const T end =
         *std::max_element(row, row + n, [](T x, T y) { return std::abs(x) < std::abs(y); });
-    if (most >= T(0)) continue;
-    for (std::int64_t c = 0; c < n; ++c) b[i * n + c] = -b[i * n + c];
-    if (j == nullptr) continue;
-    for (std::int64_t c = 0; c < n; ++c) j[i * n + c] = -j[i * n + c];
+    const bool flips = end < T(0);
+    const T sign = flips ? T(-1) : T(1), left_sign = flips != std::signbit(value) ? T(-1) : T(1);
+    if (vh != nullptr) row_math<T>().scale(row, sign, vh + i * n, n, false);
+    row_math<T>().scale(left_rows + order[i] * stride, left_sign, left + i * stride, n, false);
   }
-  if (vh != nullptr) std::copy_n(b, n * n, vh);
-  if (u != nullptr) multiply<T>(m, n, n, {q, n}, {j, 1, n}, u, n, false);
+  if (u == nullptr) return true;
+  if (q == nullptr) {
+    turn(left, stride, n, n, u, n);
+  } else {
+    multiply<T>(m, n, n, {q, n}, {left, 1, stride}, u, n, false);
+  }
+  return true;
 }
 
 template <class T>
@@ -178,25 +109,27 @@ void run_svd(const Launch& launch) {
   for_matrices(input.count(), 40 * longer * rank * rank, [&](std::int64_t i) {
     T* const a = scratch<T>(0, m * n);
     T* const s = values.absent() ? nullptr : reinterpret_cast<T*>(values.at(i * rank));
-    if (is_wide) {
-      input.load_transposed(i, a);
-    } else {
-      input.load(i, a);
-    }
-    if (!all_finite(a, m * n)) {
+    const auto load = [&] { is_wide ? input.load_transposed(i, a) : input.load(i, a); };
+    load();
+    if (!row_matrix<T>().all_finite(a, m * n)) {
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       if (s != nullptr) std::fill_n(s, rank, kNan);
       if (!u.absent()) u.fill(i, kNan);
       if (!vh.absent()) vh.fill(i, kNan);
       return;
     }
-    if (!is_wide) {
-      return decompose(a, m, n, u.absent() ? nullptr : u.result(i), s,
-                       vh.absent() ? nullptr : vh.result(i));
+    if (u.absent() && vh.absent()) {
+      if (s == nullptr || find_values(a, longer, rank, s)) return;
+      load();
     }
-    T* const left = vh.absent() ? nullptr : scratch<T>(8, m * n);
-    T* const right = u.absent() ? nullptr : scratch<T>(9, m * m);
-    decompose(a, n, m, left, s, right);
+    T* const left = is_wide && !vh.absent() ? scratch<T>(8, m * n) : nullptr;
+    T* const right = is_wide && !u.absent() ? scratch<T>(9, m * m) : nullptr;
+    T* const columns = is_wide || u.absent() ? left : u.result(i);
+    T* const rows = is_wide || vh.absent() ? right : vh.result(i);
+    if (rank <= kJacobiRank || !find_vectors(a, longer, rank, columns, s, rows)) {
+      if (rank > kJacobiRank) load();
+      decompose_by_jacobi(a, longer, rank, columns, s, rows);
+    }
     if (left != nullptr) vh.store_transposed(i, left);
     if (right != nullptr) u.store_transposed(i, right);
   });
@@ -207,7 +140,7 @@ void launch_svd(const Launch& launch) {
 }
 
 constexpr Implementation kImplementations[] = {
-    {.name = "jacobi", .op = &defs::svd_op, .launch = launch_svd, .may_omit = 0b111},
+    {.name = "bidiagonal", .op = &defs::svd_op, .launch = launch_svd, .may_omit = 0b111},
 };
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include "devices/cpu/regions/tile_copy.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "core/axes.h"
+#include "core/integer_math.h"
+#include "devices/cpu/regions/copy_rows.h"
 #include "devices/cpu/regions/tile_program.h"
 #include "devices/cpu/regions/tile_table.h"
 #include "devices/cpu/streaming.h"
@@ -21,23 +23,9 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr std::int64_t kLine = 64;
 // Up to here a copy takes less than waking another thread; and what a thread claims at a time.
 constexpr std::int64_t kInlineBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 64 << 10;
-
-void copy_row(std::byte* to, const std::byte* from, std::int64_t bytes, bool streams) {
-  if (streams && bytes >= 4 * kLine) {
-    const auto head = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(to) % kLine);
-    std::memcpy(to, from, static_cast<std::size_t>(head));
-    const std::int64_t body = (bytes - head) / kLine * kLine;
-    tile_table().stream_lines(to + head, from + head, body);
-    to += head + body;
-    from += head + body;
-    bytes -= head + body;
-  }
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
 
 template <class W>
 void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::int64_t step) {
@@ -48,9 +36,7 @@ void copy_elements(std::byte* to, const std::byte* from, std::int64_t n, std::in
     return;
   }
   if (step == -static_cast<std::int64_t>(sizeof(W))) {
-    const W* const source = reinterpret_cast<const W*>(from);
-    for (std::int64_t i = 0; i < n; ++i) target[i] = source[-i];
-    return;
+    return tile_table().reverse[kSizeIndex<W>](to, from, n);
   }
   for (std::int64_t i = 0; i < n; ++i) target[i] = *reinterpret_cast<const W*>(from + i * step);
 }
@@ -183,40 +169,6 @@ void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std:
   }
 }
 
-// The rows of a copy one after the other: counted on, for short rows take less than divisions.
-class RowWalk {
- public:
-  RowWalk(const CopyPlan& plan, std::int64_t row, const std::byte* source, std::byte* target)
-      : from(source), to(target), plan_(plan) {
-    for (std::size_t i = plan.outer.size(); i-- > 0;) {
-      const CopyPlan::Axis& axis = plan.outer[i];
-      at_[i] = row % axis.extent;
-      row /= axis.extent;
-      from += at_[i] * axis.from;
-      to += at_[i] * axis.to;
-    }
-  }
-
-  void next() {
-    for (std::size_t i = plan_.outer.size(); i-- > 0;) {
-      const CopyPlan::Axis& axis = plan_.outer[i];
-      from += axis.from;
-      to += axis.to;
-      if (++at_[i] < axis.extent) return;
-      at_[i] = 0;
-      from -= axis.extent * axis.from;
-      to -= axis.extent * axis.to;
-    }
-  }
-
-  const std::byte* from;
-  std::byte* to;
-
- private:
-  const CopyPlan& plan_;
-  std::array<std::int64_t, kMaxRank> at_{};
-};
-
 // Rows of a few whole lines, where a call takes as long as the copy. Those that follow along an
 // outer axis, which lie far apart, are fetched ahead.
 constexpr std::int64_t kShortRow = 8 * kLine;
@@ -238,74 +190,71 @@ void copy_short_rows(const CopyPlan& plan, RowWalk walk, std::int64_t rows) {
   }
 }
 
-template <class W>
-void run_copy(const CopyPlan& plan, const Launch& launch) {
-  const std::int64_t side = kLine / plan.size * kBlockLines;
-  std::int64_t rows = 1;
-  for (const CopyPlan::Axis& axis : plan.outer) rows *= axis.extent;
-  // A unit is a strip of blocks, or a part of a row.
-  std::int64_t part = plan.inner.extent;
-  std::int64_t units_per_row = 1;
-  if (plan.transposes) {
-    part = side;
-    units_per_row = (plan.inner.extent + side - 1) / side;
-  } else if (part * plan.size > 2 * kChunkBytes) {
-    part = kChunkBytes / plan.size;
-    units_per_row = (plan.inner.extent + part - 1) / part;
-  }
-  const std::int64_t units = rows * units_per_row;
-  const std::int64_t row_bytes = plan.inner.extent * plan.size;
-  const bool in_short_rows = !plan.transposes && !plan.streams && plan.inner.from == plan.size &&
-                             row_bytes <= kShortRow && row_bytes % kLine == 0;
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    RowWalk walk(plan, begin / units_per_row, launch.operands[0], launch.operands[1]);
-    if (in_short_rows) return copy_short_rows(plan, walk, end - begin);
-    for (std::int64_t unit = begin; unit < end; ++unit) {
-      const std::int64_t first = unit % units_per_row * part;
-      const std::byte* const from = walk.from;
-      std::byte* const to = walk.to;
-      if (first + part >= plan.inner.extent) walk.next();
-      const std::int64_t count = std::min(part, plan.inner.extent - first);
-      if (plan.transposes) {
-        turn_strip<W>(plan, to, from, first, count);
-      } else if (plan.inner.from == plan.size) {
-        copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
-      } else {
-        const auto copy = plan.streams ? stream_elements<W> : copy_elements<W>;
-        copy(to + first * plan.size, from + first * plan.inner.from, count, plan.inner.from);
-      }
-    }
+// Makes streamed lines visible to other threads.
+void fence() {
 #if defined(__SSE2__)
-    if (plan.streams) _mm_sfence();
+  _mm_sfence();
 #endif
-  };
-  if (plan.bytes < kInlineBytes) return run(0, units);
-  const std::int64_t grain = std::max<std::int64_t>(1, kChunkBytes * units / plan.bytes);
-  WorkerPool::global().parallel_for_range(units, grain, run);
 }
 
-}  // namespace
+// What threads take of a copy: a strip of blocks, a row, or a part of one.
+struct CopyUnits {
+  std::int64_t rows = 1, part, per_row = 1;
 
-bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan) {
-  const Region& region = lowered.region;
-  if (region.inputs.size() != 1 || region.outputs.size() != 1 || !region.instructions.empty() ||
-      region.outputs[0].value != 0 || region.outputs[0].dtype != region.inputs[0].dtype) {
-    return false;
+  explicit CopyUnits(const CopyPlan& plan) : part(plan.inner.extent) {
+    for (const CopyPlan::Axis& axis : plan.outer) rows *= axis.extent;
+    if (plan.transposes) {
+      part = kLine / plan.size * kBlockLines;
+    } else if (part * plan.size > 2 * kChunkBytes) {
+      part = kChunkBytes / plan.size;
+    }
+    per_row = ceil_div(plan.inner.extent, part);
   }
-  plan->size = size_of(region.inputs[0].dtype);
-  plan->bytes = lowered.layout.elements * plan->size;
-  if (plan->bytes == 0) return true;
-  for (const RegionAxis& axis : lowered.layout.axes) {
-    plan->outer.push_back(
-        {axis.extent, axis.strides[0] * plan->size, axis.strides[1] * plan->size});
+  std::int64_t count() const { return rows * per_row; }
+};
+
+template <class W>
+void copy_units(const CopyPlan& plan, const CopyUnits& units, std::int64_t begin, std::int64_t end,
+                const std::byte* source, std::byte* target) {
+  if (has_few_elements(plan)) return copy_few(plan, begin, end, source, target);
+  RowWalk walk(plan.outer, begin / units.per_row, source, target);
+  const std::int64_t row_bytes = plan.inner.extent * plan.size;
+  if (!plan.transposes && !plan.streams && plan.inner.from == plan.size && row_bytes <= kShortRow &&
+      row_bytes % kLine == 0) {
+    return copy_short_rows(plan, walk, end - begin);
   }
+  for (std::int64_t unit = begin; unit < end; ++unit) {
+    const std::int64_t first = unit % units.per_row * units.part;
+    const std::byte* const from = walk.from;
+    std::byte* const to = walk.to;
+    if (first + units.part >= plan.inner.extent) walk.next();
+    const std::int64_t count = std::min(units.part, plan.inner.extent - first);
+    if (plan.transposes) {
+      turn_strip<W>(plan, to, from, first, count);
+    } else if (plan.inner.from == plan.size) {
+      copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
+    } else {
+      const auto copy = plan.streams ? stream_elements<W> : copy_elements<W>;
+      copy(to + first * plan.size, from + first * plan.inner.from, count, plan.inner.from);
+    }
+  }
+}
+
+void copy_units(const CopyPlan& plan, const CopyUnits& units, std::int64_t begin, std::int64_t end,
+                const std::byte* source, std::byte* target) {
+  with_unsigned(plan.size,
+                [&]<class W>() { copy_units<W>(plan, units, begin, end, source, target); });
+  if (plan.streams) fence();
+}
+
+// Plans a copy all of whose axes are in `outer`.
+void finish_plan(CopyPlan* plan) {
   plan->inner = {1, plan->size, plan->size};
-  if (plan->outer.empty()) return true;
-  if (plan->outer.back().to != plan->size) return false;
+  if (plan->outer.empty() || plan->outer.back().to != plan->size) return;
   plan->inner = plan->outer.back();
   plan->outer.pop_back();
   plan->streams = plan->bytes > kStreamBytes;
-  if (plan->inner.from == plan->size || plan->inner.from == 0) return true;
+  if (plan->inner.from == plan->size || plan->inner.from == 0) return;
   for (std::size_t i = 0; i < plan->outer.size(); ++i) {
     if (plan->outer[i].from != plan->size) continue;
     plan->across = plan->outer[i];
@@ -313,21 +262,61 @@ bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan) {
     plan->transposes = true;
     break;
   }
+}
+
+}  // namespace
+
+bool plan_copy(const LoweredRegion& lowered, CopyPlan* plan) {
+  const Region& region = lowered.region;
+  if (region.outputs.size() != 1 || !region.instructions.empty() || region.outputs[0].value != 0 ||
+      region.inputs.size() > 1 || region.outputs[0].dtype != region.value_dtype(0)) {
+    return false;
+  }
+  plan->fills = region.inputs.empty();
+  plan->size = size_of(region.outputs[0].dtype);
+  plan->bytes = lowered.layout.elements * plan->size;
+  if (plan->bytes == 0) return true;
+  for (const RegionAxis& axis : lowered.layout.axes) {
+    const std::int64_t from = plan->fills ? 0 : axis.strides[0] * plan->size;
+    plan->outer.push_back({axis.extent, from, axis.strides.back() * plan->size});
+  }
+  if (!plan->outer.empty() && plan->outer.back().to != plan->size) return false;
+  finish_plan(plan);
   return true;
 }
 
-void launch_copy(const CopyPlan& plan, const Launch& launch) {
-  if (plan.bytes == 0 || launch.operands[0] == launch.operands[1]) return;
-  switch (plan.size) {
-    case 1:
-      return run_copy<std::uint8_t>(plan, launch);
-    case 2:
-      return run_copy<std::uint16_t>(plan, launch);
-    case 4:
-      return run_copy<std::uint32_t>(plan, launch);
-    default:
-      return run_copy<std::uint64_t>(plan, launch);
+CopyPlan plan_copy(const Shape& shape, const Strides& from, const Strides& to, std::int64_t size) {
+  CopyPlan plan;
+  plan.size = size;
+  plan.bytes = element_count(shape) * size;
+  if (plan.bytes == 0) return plan;
+  MergedAxes<2> axes;
+  for (int i = 0; i < shape.rank(); ++i) axes.append(shape[i], {from[i], to[i]});
+  for (int i = 0; i < axes.rank; ++i) {
+    plan.outer.push_back({axes.extents[i], axes.strides[i][0] * size, axes.strides[i][1] * size});
   }
+  finish_plan(&plan);
+  return plan;
+}
+
+void launch_copy(const CopyPlan& plan, const std::byte* from, std::byte* to) {
+  if (plan.bytes == 0 || from == to) return;
+  const CopyUnits units(plan);
+  if (plan.bytes < kInlineBytes) return copy_units(plan, units, 0, units.count(), from, to);
+  const std::int64_t grain = std::max<std::int64_t>(1, kChunkBytes * units.count() / plan.bytes);
+  WorkerPool::global().parallel_for_range(
+      units.count(), grain,
+      [&](std::int64_t begin, std::int64_t end) { copy_units(plan, units, begin, end, from, to); });
+}
+
+std::int64_t rows_of(const CopyPlan& plan) {
+  return plan.bytes == 0 || plan.transposes ? 0 : CopyUnits(plan).rows;
+}
+
+void copy_some_rows(const CopyPlan& plan, std::int64_t begin, std::int64_t end,
+                    const std::byte* from, std::byte* to) {
+  const CopyUnits units(plan);
+  copy_units(plan, units, begin * units.per_row, end * units.per_row, from, to);
 }
 
 }  // namespace hearth::cpu

@@ -63,8 +63,9 @@ template <class F, class L>
 constexpr bool kIsExtreme =
     std::is_floating_point_v<L> && (std::is_same_v<F, MaxFold> || std::is_same_v<F, MinFold>);
 
-template <class F, class L, int kCount>
-HWY_INLINE bool fold_extremes(Vec<L> (&sums)[kCount], const L* values, std::int64_t n) {
+template <class F, class L, class M, int kCount>
+HWY_INLINE bool fold_extremes(Vec<L> (&sums)[kCount], const typename M::Word* values,
+                              std::int64_t n) {
   constexpr std::int64_t kWidth = kLanes<L>;
   const Tag<L> d;
   hn::Vec<Tag<L>> best[kCount];
@@ -77,8 +78,8 @@ HWY_INLINE bool fold_extremes(Vec<L> (&sums)[kCount], const L* values, std::int6
   for (std::int64_t at = 0; at < n; at += kFoldLanes) {
     HEARTH_UNROLL
     for (int v = 0; v + 1 < kCount; v += 2) {
-      const auto x = hn::LoadU(d, values + at + v * kWidth);
-      const auto y = hn::LoadU(d, values + at + (v + 1) * kWidth);
+      const auto x = M::load(values + at + v * kWidth);
+      const auto y = M::load(values + at + (v + 1) * kWidth);
       bad = hn::Or(bad, hn::IsNaN(hn::Add(x, y)));
       best[v] = std::is_same_v<F, MaxFold> ? hn::Max(best[v], x) : hn::Min(best[v], x);
       best[v + 1] = std::is_same_v<F, MaxFold> ? hn::Max(best[v + 1], y) : hn::Min(best[v + 1], y);
@@ -90,30 +91,80 @@ HWY_INLINE bool fold_extremes(Vec<L> (&sums)[kCount], const L* values, std::int6
   return true;
 }
 
-template <class F, class L>
-void fold_lanes(std::byte* lanes_at) {
-  constexpr std::int64_t kWidth = kLanes<L>;
+// v with what lies `kHalf` lanes higher in the first ones.
+template <int kHalf, class L>
+HWY_INLINE Vec<L> upper_half(Vec<L> v) {
+#if HWY_TARGET == HWY_SCALAR
+  return v;
+#else
   const Tag<L> d;
-  L* lanes = reinterpret_cast<L*>(lanes_at);
-  std::int64_t half = kFoldLanes / 2;
-  for (; half >= kWidth; half /= 2) {
-    for (std::int64_t i = 0; i < half; i += kWidth) {
-      const Vec<L> low(hn::LoadU(d, lanes + i)), high(hn::LoadU(d, lanes + half + i));
-      hn::StoreU(F::apply(low, high).raw, d, lanes + i);
-    }
+  constexpr int kBytes = kHalf * static_cast<int>(sizeof(L));
+  if constexpr (kBytes == 32) {
+    return hn::ConcatUpperUpper(d, v.raw, v.raw);
+  } else if constexpr (kBytes == 16) {
+    return hn::SwapAdjacentBlocks(v.raw);
+  } else if constexpr (kBytes == 8) {
+    const hn::Repartition<std::uint64_t, Tag<L>> d64;
+    return hn::BitCast(d, hn::Shuffle01(hn::BitCast(d64, v.raw)));
+  } else {
+    const hn::Repartition<std::uint32_t, Tag<L>> d32;
+    return hn::BitCast(d, hn::Shuffle2301(hn::BitCast(d32, v.raw)));
   }
-  for (; half >= 1; half /= 2) {
-    for (std::int64_t i = 0; i < half; ++i) lanes[i] = F::apply(lanes[i], lanes[half + i]);
+#endif
+}
+template <class F, int kHalf, class L>
+HWY_INLINE Vec<L> join_lanes(Vec<L> v) {
+  if constexpr (kHalf == 0) {
+    return v;
+  } else {
+    return join_lanes<F, kHalf / 2>(Vec<L>(F::apply(v, upper_half<kHalf>(v))));
   }
 }
 
 template <class F, class L>
+void fold_lanes(std::byte* lanes_at) {
+  constexpr std::int64_t kWidth = kLanes<L>;
+  constexpr int kVectors = static_cast<int>(kFoldLanes / kWidth);
+  const Tag<L> d;
+  L* lanes = reinterpret_cast<L*>(lanes_at);
+  Vec<L> v[kVectors];
+  HEARTH_UNROLL
+  for (int i = 0; i < kVectors; ++i) v[i] = hn::LoadU(d, lanes + i * kWidth);
+  HEARTH_UNROLL
+  for (int half = kVectors / 2; half > 0; half /= 2) {
+    HEARTH_UNROLL
+    for (int i = 0; i < half; ++i) v[i] = F::apply(v[i], v[half + i]);
+  }
+  lanes[0] = hn::GetLane(join_lanes<F, static_cast<int>(kWidth / 2)>(v[0]).raw);
+}
+
+// How values lie in memory.
+template <class L>
+struct AsTheyAre {
+  using Word = L;
+  static HWY_INLINE hn::Vec<Tag<L>> load(const L* p) { return hn::LoadU(Tag<L>(), p); }
+  static HWY_INLINE L one(const L* p) { return *p; }
+};
+struct Brains {
+  using Word = std::uint16_t;
+  static HWY_INLINE hn::Vec<Tag<float>> load(const std::uint16_t* p) {
+    const Tag<float> d;
+    const hn::RebindToUnsigned<Tag<float>> words;
+    const hn::Rebind<std::uint16_t, Tag<float>> halves;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, hn::LoadU(halves, p))));
+  }
+  static HWY_INLINE float one(const std::uint16_t* p) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(*p) << 16);
+  }
+};
+
+template <class F, class L, class M = AsTheyAre<L>>
 void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
   constexpr std::int64_t kWidth = kLanes<L>;
   constexpr int kVectors = static_cast<int>(kFoldLanes / kWidth);
   const Tag<L> d;
   L* lanes = reinterpret_cast<L*>(lanes_at);
-  const L* values = reinterpret_cast<const L*>(values_at);
+  const auto* values = reinterpret_cast<const typename M::Word*>(values_at);
   const std::int64_t whole = n - n % kFoldLanes;
   // As many partial results at a time as there are registers for.
   constexpr int kAtOnce = kVectors < 8 ? kVectors : 8;
@@ -123,12 +174,12 @@ void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
     for (int v = 0; v < kAtOnce; ++v) sums[v] = hn::LoadU(d, lanes + part + v * kWidth);
     bool done = false;
     if constexpr (kIsExtreme<F, L> && kAtOnce % 2 == 0) {
-      done = fold_extremes<F, L, kAtOnce>(sums, values + part, whole);
+      done = fold_extremes<F, L, M, kAtOnce>(sums, values + part, whole);
     }
     for (std::int64_t at = part; at < whole && !done; at += kFoldLanes) {
       HEARTH_UNROLL
       for (int v = 0; v < kAtOnce; ++v) {
-        sums[v] = F::apply(sums[v], Vec<L>(hn::LoadU(d, values + at + v * kWidth)));
+        sums[v] = F::apply(sums[v], Vec<L>(M::load(values + at + v * kWidth)));
       }
     }
     HEARTH_UNROLL
@@ -137,40 +188,42 @@ void fold_row(std::byte* lanes_at, const std::byte* values_at, std::int64_t n) {
   std::int64_t i = whole;
   L* rest = lanes;
   for (; i + kWidth <= n; i += kWidth, rest += kWidth) {
-    hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, rest)), Vec<L>(hn::LoadU(d, values + i))).raw, d, rest);
+    hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, rest)), Vec<L>(M::load(values + i))).raw, d, rest);
   }
-  for (; i < n; ++i, ++rest) *rest = F::apply(*rest, values[i]);
+  for (; i < n; ++i, ++rest) *rest = F::apply(*rest, M::one(values + i));
 }
 
-template <class F, class L>
+template <class F, class L, class M = AsTheyAre<L>>
 void fold_columns(std::byte* into_at, const std::byte* values_at, std::int64_t n, std::int64_t rows,
                   std::int64_t stride) {
   constexpr std::int64_t kWidth = kLanes<L>;
   const Tag<L> d;
   L* into = reinterpret_cast<L*>(into_at);
-  const L* values = reinterpret_cast<const L*>(values_at);
+  const auto* values = reinterpret_cast<const typename M::Word*>(values_at);
   std::int64_t r = 0;
   for (; r + 4 <= rows; r += 4, values += 4 * stride) {
-    const L* v1 = values + stride;
-    const L* v2 = v1 + stride;
-    const L* v3 = v2 + stride;
+    const auto* v1 = values + stride;
+    const auto* v2 = v1 + stride;
+    const auto* v3 = v2 + stride;
     std::int64_t i = 0;
     for (; i + kWidth <= n; i += kWidth) {
-      Vec<L> x = F::apply(Vec<L>(hn::LoadU(d, values + i)), Vec<L>(hn::LoadU(d, v1 + i)));
-      Vec<L> y = F::apply(Vec<L>(hn::LoadU(d, v2 + i)), Vec<L>(hn::LoadU(d, v3 + i)));
+      Vec<L> x = F::apply(Vec<L>(M::load(values + i)), Vec<L>(M::load(v1 + i)));
+      Vec<L> y = F::apply(Vec<L>(M::load(v2 + i)), Vec<L>(M::load(v3 + i)));
       hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, into + i)), F::apply(x, y)).raw, d, into + i);
     }
     for (; i < n; ++i) {
-      into[i] = F::apply(into[i], F::apply(F::apply(values[i], v1[i]), F::apply(v2[i], v3[i])));
+      const L x = F::apply(M::one(values + i), M::one(v1 + i));
+      const L y = F::apply(M::one(v2 + i), M::one(v3 + i));
+      into[i] = F::apply(into[i], F::apply(x, y));
     }
   }
   for (; r < rows; ++r, values += stride) {
     std::int64_t i = 0;
     for (; i + kWidth <= n; i += kWidth) {
-      hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, into + i)), Vec<L>(hn::LoadU(d, values + i))).raw, d,
+      hn::StoreU(F::apply(Vec<L>(hn::LoadU(d, into + i)), Vec<L>(M::load(values + i))).raw, d,
                  into + i);
     }
-    for (; i < n; ++i) into[i] = F::apply(into[i], values[i]);
+    for (; i < n; ++i) into[i] = F::apply(into[i], M::one(values + i));
   }
 }
 
@@ -206,6 +259,11 @@ void set_fold(TileTable& table, Combine combine, ComputeClass type) {
   table.fold[static_cast<int>(combine)][static_cast<int>(type)] = {
       fold_row<F, L>, fold_lanes<F, L>, fold_columns<F, L>, fold_segments<F, L>};
 }
+template <class F>
+void set_brain_fold(TileTable& table, Combine combine) {
+  table.fold_bf16[static_cast<int>(combine)] = {fold_row<F, float, Brains>, fold_lanes<F, float>,
+                                                fold_columns<F, float, Brains>, nullptr};
+}
 template <class L>
 void set_folds(TileTable& table, ComputeClass type) {
   set_fold<SumFold, L>(table, Combine::sum, type);
@@ -217,6 +275,10 @@ void set_folds(TileTable& table, ComputeClass type) {
 void fill_folds(TileTable& table) {
   set_folds<float>(table, ComputeClass::f32);
   set_folds<double>(table, ComputeClass::f64);
+  set_brain_fold<SumFold>(table, Combine::sum);
+  set_brain_fold<ProdFold>(table, Combine::prod);
+  set_brain_fold<MaxFold>(table, Combine::max);
+  set_brain_fold<MinFold>(table, Combine::min);
   set_folds<std::int32_t>(table, ComputeClass::i32);
   set_folds<std::int64_t>(table, ComputeClass::i64);
   // Sums and products have the same bits with and without a sign.

@@ -33,6 +33,7 @@ struct RegionPlan {
   enum class Kind { elementwise, copy, reduction } kind = Kind::elementwise;
   ElementwisePlan elementwise;
   CopyPlan copy;
+  RegionScalar filled_with{};  // where the copy fills
   ReducePlan reduction;
 };
 
@@ -103,6 +104,15 @@ void launch_elementwise(const ElementwisePlan& plan, const Launch& launch) {
                                            : WorkerPool::Wake::always);
 }
 
+void launch_fill(const RegionPlan& plan, const Launch& launch) {
+  const DType dtype = plan.filled_with.dtype;
+  std::uint64_t value = 0, element = 0;
+  convert_scalar(launch.dynamics[plan.filled_with.dynamic], dtype, false, &value);
+  tile_table().store[static_cast<int>(dtype)](reinterpret_cast<std::byte*>(&element),
+                                              reinterpret_cast<const std::byte*>(&value), 1, 1);
+  launch_copy(plan.copy, reinterpret_cast<const std::byte*>(&element), launch.operands[0]);
+}
+
 Prepared prepare(LoweredRegion lowered) {
   auto plan = std::make_shared<RegionPlan>();
   Prepared prepared;
@@ -111,6 +121,7 @@ Prepared prepare(LoweredRegion lowered) {
     prepared.workspace_bytes = plan_reduction(lowered, &plan->reduction);
   } else if (plan_copy(lowered, &plan->copy)) {
     plan->kind = RegionPlan::Kind::copy;
+    if (plan->copy.fills) plan->filled_with = lowered.region.scalars[0];
   } else {
     plan_elementwise(lowered, &plan->elementwise);
   }
@@ -124,7 +135,8 @@ void launch(const Launch& launch) {
     case RegionPlan::Kind::elementwise:
       return launch_elementwise(plan.elementwise, launch);
     case RegionPlan::Kind::copy:
-      return launch_copy(plan.copy, launch);
+      if (plan.copy.fills) return launch_fill(plan, launch);
+      return launch_copy(plan.copy, launch.operands[0], launch.operands[1]);
     case RegionPlan::Kind::reduction:
       return launch_reduction(plan.reduction, launch);
   }

@@ -342,6 +342,34 @@ void stream_lines(std::byte* to, const std::byte* from, std::int64_t bytes) {
   }
 }
 
+template <class W>
+void reverse(std::byte* to, const std::byte* from, std::int64_t n) {
+  W* HWY_RESTRICT target = out<W>(to);
+  const W* HWY_RESTRICT source = in<W>(from);
+  for (std::int64_t i = 0; i < n; ++i) target[i] = source[-i];
+}
+
+template <class W, int kTimes>
+void repeat(std::byte* to, const std::byte* from, std::int64_t n) {
+  W* HWY_RESTRICT target = out<W>(to);
+  const W* HWY_RESTRICT source = in<W>(from);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (int k = 0; k < kTimes; ++k) target[i * kTimes + k] = source[i];
+  }
+}
+
+// A sign is what a comparison of 64 bits comes to, for targets that have none in vectors.
+bool all_inside(const std::int64_t* indices, std::int64_t n, std::int64_t extent) {
+  if (extent == 0) return n == 0;
+  const auto last = static_cast<std::uint64_t>(extent) - 1;
+  std::uint64_t outside = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto index = static_cast<std::uint64_t>(indices[i]);
+    outside |= index | (last - index);
+  }
+  return outside >> 63 == 0;
+}
+
 void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
                   std::int64_t width) {
 #if HWY_TARGET == HWY_SCALAR
@@ -437,6 +465,14 @@ void set_class(TileTable& table, ComputeClass type) {
   if constexpr (!std::is_same_v<From, float>) table.cast_to_odd[i] = cast_to_odd<From>;
 }
 
+template <class W>
+void set_moves(TileTable& table, int size) {
+  table.reverse[size] = reverse<W>;
+  table.repeat[size][0] = repeat<W, 2>;
+  table.repeat[size][1] = repeat<W, 3>;
+  table.repeat[size][2] = repeat<W, 4>;
+}
+
 void fill_moves(TileTable& table) {
   set_class<float>(table, ComputeClass::f32);
   set_class<double>(table, ComputeClass::f64);
@@ -461,7 +497,12 @@ void fill_moves(TileTable& table) {
   set_narrow<std::uint16_t, std::int32_t>(table, DType::u16);
   set_narrow<std::uint8_t, std::int32_t>(table, DType::u8);
   set_narrow<std::uint32_t, std::int64_t>(table, DType::u32);
+  set_moves<std::uint8_t>(table, 0);
+  set_moves<std::uint16_t>(table, 1);
+  set_moves<std::uint32_t>(table, 2);
+  set_moves<std::uint64_t>(table, 3);
   table.stream_lines = stream_lines;
+  table.all_inside = all_inside;
   table.turn_block32 = turn_block32;
   table.narrow[static_cast<int>(DType::f16)] = round_f16;
   table.narrow[static_cast<int>(DType::bf16)] = round_bf16;

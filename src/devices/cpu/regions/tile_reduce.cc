@@ -54,6 +54,16 @@ void fill_values(std::byte* to, std::int64_t n, const ReducePlan& plan) {
 const FoldFunctions& fold_of(const ReducePlan& plan) {
   return tile_table().fold[static_cast<int>(plan.combine)][static_cast<int>(plan.type)];
 }
+// Of values as they come from walk_values().
+const FoldFunctions& value_fold_of(const ReducePlan& plan) {
+  return plan.brains < 0 ? fold_of(plan) : tile_table().fold_bf16[static_cast<int>(plan.combine)];
+}
+// The next n values to combine.
+const std::byte* walk_values(const ReducePlan& plan, TileWalk& walk, std::int64_t n) {
+  if (plan.brains >= 0) return walk.memory(plan.brains);
+  walk.run(n);
+  return walk.result();
+}
 StoreFunction store_of(const ReducePlan& plan) {
   return tile_table().store[static_cast<int>(plan.dtype)];
 }
@@ -120,7 +130,7 @@ struct Lanes {
 
 void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
   const TileProgram& program = plan.program;
-  const FoldFunctions& fold = fold_of(plan);
+  const FoldFunctions &fold = fold_of(plan), &value_fold = value_fold_of(plan);
   const std::int64_t size = size_of(plan.type);
   const std::int64_t tiles_per_line = (program.length + program.tile - 1) / program.tile;
   const std::int64_t tiles = tiles_per_line * plan.reduced_rows;
@@ -154,8 +164,7 @@ void reduce_rows(const ReducePlan& plan, const Launch& launch, TileScalars& scal
       for (std::int64_t tile = first; tile < last; ++tile) {
         walk.to_column(column);
         const std::int64_t n = std::min(program.tile, program.length - column);
-        walk.run(n);
-        fold.row(lanes.bytes, walk.result(), n);
+        value_fold.row(lanes.bytes, walk_values(plan, walk, n), n);
         since += n;
         if (since >= kBlock * kFoldLanes) {
           if (!blocked) std::memcpy(block.bytes, identity.bytes, bytes);
@@ -213,7 +222,7 @@ void reduce_segments(const ReducePlan& plan, const Launch& launch, TileScalars& 
 
 void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& scalars) {
   const TileProgram& program = plan.program;
-  const FoldFunctions& fold = fold_of(plan);
+  const FoldFunctions &fold = fold_of(plan), &value_fold = value_fold_of(plan);
   const std::int64_t size = size_of(plan.type);
   const bool grouped = plan.segment > 0;  // a line holds many rows of `segment` results
   const std::int64_t width = grouped ? plan.segment : program.length;
@@ -221,10 +230,11 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
       grouped ? (program.length + program.tile - 1) / program.tile : 1;
   const std::int64_t steps = plan.reduced_rows * tiles_per_line;
   const TileOperand& source = program.operands[0];
-  const bool direct = program.steps.empty() && program.gathers.empty() && !grouped &&
+  const bool direct = (program.steps.empty() || plan.brains >= 0) && program.gathers.empty() &&
+                      !grouped &&
                       static_cast<int>(program.outer.size()) - program.first_reduced == 1;
-  const std::int64_t direct_stride =
-      direct ? source.outer_strides[program.first_reduced] / size : 0;
+  const std::int64_t direct_step = direct ? source.outer_strides[program.first_reduced] : 0;
+  const std::int64_t direct_stride = direct_step / source.size;
   std::byte* base =
       launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
 
@@ -251,11 +261,11 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
       if (direct) {
         walk.seek(kept_row * plan.reduced_rows + first);
         walk.to_column(left);
-        const std::byte* values = walk.result();
+        const std::byte* values = plan.brains < 0 ? walk.result() : walk.memory(plan.brains);
         for (std::int64_t step = first; step < last; step += kBlock) {
           const std::int64_t rows = std::min(kBlock, last - step);
-          fold.columns(sums, values, w, rows, direct_stride);
-          values += rows * direct_stride * size;
+          value_fold.columns(sums, values, w, rows, direct_stride);
+          values += rows * direct_step;
           if (step + rows < last) move_up();
         }
       } else {
@@ -272,8 +282,7 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
             for (std::int64_t at = 0; at < w; at += program.tile) {
               const std::int64_t n = std::min(program.tile, w - at);
               walk.to_column(left + at);
-              walk.run(n);
-              fold.columns(sums + at * size, walk.result(), n, 1, 0);
+              value_fold.columns(sums + at * size, walk_values(plan, walk, n), n, 1, 0);
             }
           }
           if ((step - first) % kBlock == kBlock - 1 && step + 1 < last) move_up();
@@ -354,10 +363,15 @@ std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
     }
   }
   // Without steps the values are read where they lie, in long runs.
-  const bool plain = !widens && region.instructions.empty() && region.outputs.empty() &&
-                     region.reduction.value < region.first_scalar() &&
-                     is_native(region.value_dtype(region.reduction.value)) && last != nullptr &&
-                     last->strides[static_cast<std::size_t>(region.reduction.value)] == 1;
+  const int value = region.reduction.value;
+  const bool unchanged = !widens && region.instructions.empty() && region.outputs.empty() &&
+                         value < region.first_scalar() && last != nullptr &&
+                         last->strides[static_cast<std::size_t>(value)] == 1;
+  if (unchanged && region.value_dtype(value) == DType::bf16 && plan->type == ComputeClass::f32 &&
+      plan->segment == 0) {
+    plan->brains = value;
+  }
+  const bool plain = unchanged && (plan->brains >= 0 || is_native(region.value_dtype(value)));
   layout.tile = plain ? kDirectTile : kTileElements;
   if (plan->segment > 0) {
     if (plan->way == ReducePlan::Way::columns) layout.tile = kTileElements;

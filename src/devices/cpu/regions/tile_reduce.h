@@ -22,6 +22,7 @@ struct ReducePlan {
   ComputeClass type = ComputeClass::f32;  // that is accumulated in
   std::uint64_t identity = 0;             // in the class
   int result = 0;                         // operand
+  int brains = -1;  // operand of bf16 that is combined as it lies in memory, without steps
   std::vector<std::int64_t> kept;  // extents of the kept axes, in the order of partial results
   std::vector<std::int64_t> kept_strides;  // bytes, of the result
   std::int64_t results = 1;

@@ -59,6 +59,9 @@ using StoreFunction = void (*)(std::byte* memory, const std::byte* tile, std::in
 // Partial results that a row is folded into; a multiple of every vector.
 inline constexpr std::int64_t kFoldLanes = 64;
 
+// How many times TileTable::repeat repeats an element at most.
+inline constexpr int kMostRepeats = 4;
+
 struct FoldFunctions {
   // lanes[i % kFoldLanes] combined with values[i], for i < n.
   void (*row)(std::byte* lanes, const std::byte* values, std::int64_t n);
@@ -91,8 +94,15 @@ struct TileTable {
   LoadFunction load[kDTypeCount];
   StoreFunction store[kDTypeCount];
   FoldFunctions fold[kCombines][kComputeClasses];  // by Combine
+  FoldFunctions fold_bf16[kCombines];  // values are bf16 as they lie in memory, lanes f32
   // Whole cache lines to an aligned target, past the cache. A fence is up to the caller.
   void (*stream_lines)(std::byte* to, const std::byte* from, std::int64_t bytes);
+  // Moves of n elements of 1, 2, 4 and 8 bytes: the one at `from` first, then those before it; each
+  // twice, three or four times.
+  void (*reverse[4])(std::byte* to, const std::byte* from, std::int64_t n);
+  void (*repeat[4][kMostRepeats - 1])(std::byte* to, const std::byte* from, std::int64_t n);
+  // Whether every index exists in an axis of that extent.
+  bool (*all_inside)(const std::int64_t* indices, std::int64_t n, std::int64_t extent);
   // turned[a * width + i] = word a of source row i, for 16 rows of 16 words.
   void (*turn_block32)(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
                        std::int64_t width);

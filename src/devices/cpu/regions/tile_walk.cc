@@ -1,7 +1,10 @@
 #include "devices/cpu/regions/tile_walk.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "devices/cpu/regions/copy_rows.h"
 
 namespace hearth::cpu {
 
@@ -137,39 +140,90 @@ void TileWalk::to_column(std::int64_t column) {
 }
 
 void TileWalk::gather(std::int64_t n) {
-  const int axes = static_cast<int>(program_.inner.size());
+  constexpr std::int64_t kShortRun = 16;
+  const bool short_runs =
+      program_.inner.size() > 1 && program_.inner.back() <= kShortRun && n <= kTileElements;
   for (const TileGather& gather : program_.gathers) {
-    const TileOperand& operand = program_.operands[static_cast<std::size_t>(gather.operand)];
-    const std::int64_t tile_size = size_of(compute_class(operand.dtype));
-    std::int64_t index[kMaxRank];
-    std::int64_t left = column_;
-    std::int64_t offset = 0;
-    for (int axis = axes - 1; axis >= 0; --axis) {
-      index[axis] = left % program_.inner[static_cast<std::size_t>(axis)];
-      left /= program_.inner[static_cast<std::size_t>(axis)];
-      offset += index[axis] * operand.inner_strides[axis];
-    }
-    const int last = axes - 1;
-    const std::int64_t extent = program_.inner[static_cast<std::size_t>(last)];
-    const std::int64_t stride = operand.inner_strides[last];
-    std::byte* tile = slots_[gather.slot];
-    for (std::int64_t done = 0; done < n;) {
-      const std::int64_t run = extent - index[last] < n - done ? extent - index[last] : n - done;
-      gather.load(tile + done * tile_size, bases_[gather.operand] + offset * operand.size, run,
-                  stride);
-      done += run;
-      if (done >= n) break;
-      // To the beginning of the next run.
-      offset -= index[last] * stride;
-      index[last] = 0;
-      for (int axis = last - 1; axis >= 0; --axis) {
-        offset += operand.inner_strides[axis];
-        if (++index[axis] < program_.inner[static_cast<std::size_t>(axis)]) break;
-        offset -= index[axis] * operand.inner_strides[axis];
-        index[axis] = 0;
-      }
+    if (short_runs) {
+      gather_short_runs(gather, n);
+    } else {
+      gather_runs(gather, n);
     }
   }
+}
+
+// Where column `column` of a line lies in an operand: the index along each inner axis, and the
+// offset in elements.
+std::int64_t TileWalk::find_column(const TileOperand& operand, std::int64_t* index) const {
+  std::int64_t left = column_;
+  std::int64_t offset = 0;
+  for (std::size_t axis = program_.inner.size(); axis-- > 0;) {
+    index[axis] = left % program_.inner[axis];
+    left /= program_.inner[axis];
+    offset += index[axis] * operand.inner_strides[axis];
+  }
+  return offset;
+}
+
+void TileWalk::gather_runs(const TileGather& gather, std::int64_t n) {
+  const int axes = static_cast<int>(program_.inner.size());
+  const TileOperand& operand = program_.operands[static_cast<std::size_t>(gather.operand)];
+  const std::int64_t tile_size = size_of(compute_class(operand.dtype));
+  std::int64_t index[kMaxRank];
+  std::int64_t offset = find_column(operand, index);
+  const int last = axes - 1;
+  const std::int64_t extent = program_.inner[static_cast<std::size_t>(last)];
+  const std::int64_t stride = operand.inner_strides[last];
+  std::byte* tile = slots_[gather.slot];
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t run = extent - index[last] < n - done ? extent - index[last] : n - done;
+    gather.load(tile + done * tile_size, bases_[gather.operand] + offset * operand.size, run,
+                stride);
+    done += run;
+    if (done >= n) break;
+    // To the beginning of the next run.
+    offset -= index[last] * stride;
+    index[last] = 0;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      offset += operand.inner_strides[axis];
+      if (++index[axis] < program_.inner[static_cast<std::size_t>(axis)]) break;
+      offset -= index[axis] * operand.inner_strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+// Runs of a few elements: those of the last two axes are collected together, then converted.
+void TileWalk::gather_short_runs(const TileGather& gather, std::int64_t n) {
+  const TileOperand& operand = program_.operands[static_cast<std::size_t>(gather.operand)];
+  const std::int64_t size = operand.size;
+  const std::size_t last = program_.inner.size() - 1;
+  std::int64_t index[kMaxRank];
+  std::int64_t offset = find_column(operand, index);
+  const std::int64_t extent = program_.inner[last], rows = program_.inner[last - 1];
+  const std::int64_t step = operand.inner_strides[last] * size;
+  const std::int64_t row_step = operand.inner_strides[last - 1] * size;
+  alignas(64) std::byte collected[kTileElements * 8];
+  std::byte* const to = is_native(operand.dtype) ? slots_[gather.slot] : collected;
+  for (std::int64_t done = 0; done < n;) {
+    const std::byte* const from = bases_[gather.operand] + offset * size;
+    const bool begins = index[last] == 0 && n - done >= extent;
+    const std::int64_t some = begins ? std::min(rows - index[last - 1], (n - done) / extent) : 1;
+    const std::int64_t run = begins ? extent : std::min(extent - index[last], n - done);
+    copy_few_elements(size, to + done * size, run * size, from, row_step, some, run, step);
+    done += some * run;
+    if (done >= n) break;
+    // To the beginning of the next row.
+    offset += some * operand.inner_strides[last - 1] - index[last] * operand.inner_strides[last];
+    index[last] = 0;
+    index[last - 1] += some;
+    for (std::size_t axis = last - 1; index[axis] == program_.inner[axis] && axis > 0; --axis) {
+      offset += operand.inner_strides[axis - 1] - index[axis] * operand.inner_strides[axis];
+      index[axis] = 0;
+      ++index[axis - 1];
+    }
+  }
+  if (to == collected) gather.load(slots_[gather.slot], collected, n, 1);
 }
 
 }  // namespace hearth::cpu

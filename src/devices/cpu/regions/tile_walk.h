@@ -45,6 +45,8 @@ class TileWalk {
   }
   // The value to reduce, after run().
   const std::byte* result() const { return slots_[program_.result_slot]; }
+  // Where an operand's tile begins, in memory.
+  const std::byte* memory(int operand) const { return slots_[operand]; }
   // Where an operand's row begins.
   std::byte* row_base(int operand) const { return bases_[operand]; }
 
@@ -54,6 +56,9 @@ class TileWalk {
   static constexpr std::int64_t kInPlaceScratch = 48 << 10;
 
   void gather(std::int64_t n);
+  std::int64_t find_column(const TileOperand& operand, std::int64_t* index) const;
+  void gather_runs(const TileGather& gather, std::int64_t n);
+  void gather_short_runs(const TileGather& gather, std::int64_t n);
   void convert_singles();
 
   const TileProgram& program_;

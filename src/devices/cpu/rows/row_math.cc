@@ -23,6 +23,7 @@ constexpr RowMath<T> make_row_math() {
           .exp_sum = exp_sum<T>,
           .arg_extreme = arg_extreme<T>,
           .dot_rows = dot_rows<T>,
+          .dot_lines = dot_lines<T>,
           .axpy_rows = axpy_rows<T>,
           .scale = scale<T>,
           .shift = shift<T>,

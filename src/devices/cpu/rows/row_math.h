@@ -37,6 +37,9 @@ struct RowMath {
   // row i.
   void (*dot_rows)(const T* x, const T* rows, std::int64_t stride, std::int64_t count,
                    std::int64_t n, T* dots);
+  // The sum of products of `count` lines of n elements each.
+  double (*dot_lines)(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+                      std::int64_t count, std::int64_t n);
   void (*axpy_rows)(T* sum, const T* factors, const T* rows, std::int64_t stride,
                     std::int64_t count, std::int64_t n);
 

@@ -199,6 +199,54 @@ void dot_rows(const T* x, const T* rows, int64_t stride, int64_t count, int64_t 
   for (; r < count; ++r) dots[r] = dot(x, rows + r * stride, n);
 }
 
+// The first elements of a vector, where they are often loaded: masked loads that cannot fault.
+#if HWY_TARGET <= HWY_AVX2
+template <class T>
+struct Beginning {
+  int64_t count;
+  HWY_INLINE Vector<T> load(const T* p) const {
+    const Tag<T> d;
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, p);
+  }
+};
+#else
+template <class T>
+using Beginning = Part<T>;
+#endif
+
+// A vector of columns goes down some lines, four sums side by side.
+template <class T>
+double dot_lines(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t count,
+                 int64_t n) {
+  constexpr int64_t kLines = 256;  // sums of a block are of 64 products each
+  const Tag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  double total = 0;
+  for (int64_t first = 0; first < count; first += kLines) {
+    const int64_t end = first + kLines < count ? first + kLines : count;
+    const auto column = [&](auto io, int64_t j) ROW_BODY {
+      const T *x = a + first * a_stride + j, *y = b + first * b_stride + j;
+      auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+      int64_t i = first;
+      for (; i + 4 <= end; i += 4, x += 4 * a_stride, y += 4 * b_stride) {
+        s0 = hn::MulAdd(io.load(x), io.load(y), s0);
+        s1 = hn::MulAdd(io.load(x + a_stride), io.load(y + b_stride), s1);
+        s2 = hn::MulAdd(io.load(x + 2 * a_stride), io.load(y + 2 * b_stride), s2);
+        s3 = hn::MulAdd(io.load(x + 3 * a_stride), io.load(y + 3 * b_stride), s3);
+      }
+      for (; i < end; ++i, x += a_stride, y += b_stride) {
+        s0 = hn::MulAdd(io.load(x), io.load(y), s0);
+      }
+      const auto both = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+      total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, both)));
+    };
+    int64_t j = 0;
+    for (; j + lanes <= n; j += lanes) column(Whole<T>{}, j);
+    if (j < n) column(Beginning<T>{n - j}, j);
+  }
+  return total;
+}
+
 }  // namespace
 }  // namespace hearth::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -26,7 +26,7 @@ CublasLt::~CublasLt() {
   }
 }
 
-void CublasLt::add_to(runtime::LibraryTraits& traits) const {
+void CublasLt::add_to(runtime::LibraryTraits& traits) {
   const int capability = compute_capability(context_.api(), context_.card());
   traits.matmul = {
       .exists = true, .strided = true, .workspace_bytes = recommended_workspace(capability)};

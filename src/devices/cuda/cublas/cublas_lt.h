@@ -18,7 +18,7 @@ class CublasLt final : public VendorLibrary {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  void add_to(runtime::LibraryTraits& traits) const override;
+  void add_to(runtime::LibraryTraits& traits) override;
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                             runtime::Autotuner& tuner) override;
 

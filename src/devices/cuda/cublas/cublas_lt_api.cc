@@ -1,20 +1,11 @@
 #include "devices/cuda/cublas/cublas_lt_api.h"
 
 namespace hearth::cuda {
-namespace {
-
-constexpr int kNewestCublas = 13;
-constexpr int kOldestCublas = 12;
-
-}  // namespace
 
 std::shared_ptr<const CublasLtApi> open_cublas_lt(const Places& places, int driver_version,
                                                   std::vector<std::string>& notes) {
-  std::vector<std::string> names;
-  for (int major = kNewestCublas; major >= kOldestCublas; --major) {
-    if (major * 1000 <= driver_version) names.push_back("libcublasLt.so." + std::to_string(major));
-  }
-  const Library library = open_library(names, search_folders(places), notes);
+  const ToolkitNames names("libcublasLt", driver_version);
+  const Library library = open_library(names.fitting, search_folders(places), notes);
   if (!library) {
     notes.emplace_back(
         "no cuBLASLt: matrix products are computed by kernels of Hearth's own, more slowly; `pip "

@@ -95,7 +95,7 @@ bool Cudnn::has_attention() const {
   return capability_ >= kMinCapability && api_->cudnnGetVersion() >= kMinVersion;
 }
 
-void Cudnn::add_to(runtime::LibraryTraits& traits) const {
+void Cudnn::add_to(runtime::LibraryTraits& traits) {
   if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
   traits.conv = {.exists = true, .channels_last = true};
 }

@@ -22,7 +22,7 @@ class Cudnn final : public VendorLibrary {
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
 
-  void add_to(runtime::LibraryTraits& traits) const override;
+  void add_to(runtime::LibraryTraits& traits) override;
   // Throws Error{unsupported} where the library has no engine for the call.
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                             runtime::Autotuner& tuner) override;

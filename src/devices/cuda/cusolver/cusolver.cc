@@ -10,7 +10,6 @@ Cusolver::~Cusolver() {
   if (handle_ == nullptr || !context_.drain()) return;
   try {
     const Context::Scope scope(context_, Context::Use::call);
-    if (device_room_ != 0) context_.api().cuMemFree_v2(device_room_);
     if (jacobi_ != nullptr) api().cusolverDnDestroyGesvdjInfo(jacobi_);
     if (params_ != nullptr) api().cusolverDnDestroyParams(params_);
     if (blas_ != nullptr) api().cublasDestroy_v2(blas_);
@@ -20,8 +19,12 @@ Cusolver::~Cusolver() {
   }
 }
 
-void Cusolver::add_to(runtime::LibraryTraits& traits) const {
+void Cusolver::add_to(runtime::LibraryTraits& traits) {
   traits.factorizations.opens = [opener = opener_] { return opener->api() != nullptr; };
+  traits.factorizations.workspace = [this](const runtime::LibraryCall& call) {
+    return static_cast<std::int64_t>(
+        workspace_of(gpu::factor_problem(call), *this, context_).device_bytes);
+  };
 }
 
 std::unique_ptr<LibraryFunction> Cusolver::function(const runtime::LibraryCall& call,
@@ -30,37 +33,21 @@ std::unique_ptr<LibraryFunction> Cusolver::function(const runtime::LibraryCall& 
   return std::make_unique<FactorFunction>(*this, context_, call);
 }
 
-Cusolver::Session Cusolver::session(Stream stream) {
+Cusolver::Session Cusolver::session() {
   if (handle_ == nullptr) check(api().cusolverDnCreate(&handle_), "cusolverDnCreate");
   if (blas_ == nullptr) check(api().cublasCreate_v2(&blas_), "cublasCreate");
   if (params_ == nullptr) check(api().cusolverDnCreateParams(&params_), "cusolverDnCreateParams");
   if (jacobi_ == nullptr) {
     check(api().cusolverDnCreateGesvdjInfo(&jacobi_), "cusolverDnCreateGesvdjInfo");
   }
-  check(api().cusolverDnSetStream(handle_, stream), "cusolverDnSetStream");
-  check(api().cublasSetStream_v2(blas_, stream), "cublasSetStream");
   return {api(), handle_, blas_, params_, jacobi_};
 }
 
-void* Cusolver::device_room(std::size_t bytes) {
-  if (bytes > device_bytes_) {
-    // What was queued may use the room that there is.
-    context_.wait();
-    if (device_room_ != 0) context_.check(context_.api().cuMemFree_v2(device_room_), "cuMemFree");
-    device_room_ = 0;
-    device_bytes_ = 0;
-    context_.check(context_.api().cuMemAlloc_v2(&device_room_, bytes), "cuMemAlloc");
-    device_bytes_ = bytes;
-  }
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(device_room_));
-}
-
-void* Cusolver::host_room(std::size_t bytes) {
-  if (bytes > host_room_.size()) {
-    context_.wait();
-    host_room_.resize(bytes);
-  }
-  return host_room_.data();
+Cusolver::Session Cusolver::session(Stream stream) {
+  const Session made = session();
+  check(api().cusolverDnSetStream(handle_, stream), "cusolverDnSetStream");
+  check(api().cublasSetStream_v2(blas_, stream), "cublasSetStream");
+  return made;
 }
 
 void Cusolver::check(CusolverApi::Status status, const char* call) const {

@@ -1,11 +1,9 @@
 // cuSOLVER as one card uses it.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "devices/cuda/cusolver/cusolver_api.h"
 #include "devices/cuda/driver/commands/library_function.h"
@@ -21,11 +19,12 @@ class Cusolver final : public VendorLibrary {
   Cusolver(const Cusolver&) = delete;
   Cusolver& operator=(const Cusolver&) = delete;
 
-  void add_to(runtime::LibraryTraits& traits) const override;
+  void add_to(runtime::LibraryTraits& traits) override;
   std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,
                                             runtime::Autotuner& tuner) override;
 
   // What calls need, within a scope of the context and under the lock until they are queued.
+  // Made when it is first asked for.
   struct Session {
     const CusolverApi& api;
     CusolverApi::Handle handle;
@@ -33,11 +32,9 @@ class Cusolver final : public VendorLibrary {
     CusolverApi::Params params;
     CusolverApi::JacobiInfo jacobi;
   };
+  Session session();
+  // The same, for calls that are queued on `stream`.
   Session session(Stream stream);
-  // Room on the card for the call that is queued next, and on the host. Calls follow one another,
-  // and how much one takes only the library can say: so all of them share it.
-  void* device_room(std::size_t bytes);
-  void* host_room(std::size_t bytes);
   std::mutex& lock() noexcept { return lock_; }
   // The library, which is there.
   const CusolverApi& api() const { return *opener_->api(); }
@@ -52,9 +49,6 @@ class Cusolver final : public VendorLibrary {
   CusolverApi::BlasHandle blas_ = nullptr;
   CusolverApi::Params params_ = nullptr;
   CusolverApi::JacobiInfo jacobi_ = nullptr;
-  DevicePointer device_room_ = 0;
-  std::size_t device_bytes_ = 0;
-  std::vector<std::byte> host_room_;
 };
 
 }  // namespace hearth::cuda

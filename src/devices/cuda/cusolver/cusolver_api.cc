@@ -1,23 +1,11 @@
 #include "devices/cuda/cusolver/cusolver_api.h"
 
 namespace hearth::cuda {
-namespace {
-
-// The numbers of cuSOLVER are one less than those of the toolkit that has it.
-constexpr int kNewestToolkit = 13;
-constexpr int kOldestToolkit = 12;
-
-}  // namespace
 
 std::shared_ptr<const CusolverApi> open_cusolver(const Places& places, int driver_version,
                                                  std::vector<std::string>& notes) {
-  std::vector<std::string> names;
-  for (int major = kNewestToolkit; major >= kOldestToolkit; --major) {
-    if (major * 1000 <= driver_version) {
-      names.push_back("libcusolver.so." + std::to_string(major - 1));
-    }
-  }
-  const Library library = open_library(names, search_folders(places), notes);
+  const ToolkitNames names("libcusolver", driver_version, 1);
+  const Library library = open_library(names.fitting, search_folders(places), notes);
   if (!library) {
     notes.emplace_back(
         "no cuSOLVER: factorizations of matrices are computed on the host; `pip install "

@@ -1,5 +1,6 @@
 #include "devices/cuda/cusolver/factor_function.h"
 
+#include <span>
 #include <type_traits>
 
 #include "hearth/dtype.h"
@@ -10,43 +11,102 @@ namespace {
 using gpu::FactorProblem;
 using Api = CusolverApi;
 
-// A matrix of the batch, and what belongs to it.
+// What the calls for matrix i of a batch are given.
+struct MatrixOperands {
+  template <class U>
+  U* at(std::size_t argument, std::int64_t step) const {
+    return reinterpret_cast<U*>(command.arguments[argument].address) + i * step;
+  }
+  // The last argument of all that ask for one.
+  const runtime::Argument& workspace() const { return command.arguments.back(); }
+
+  const runtime::Command& command;
+  std::int64_t i;
+  std::span<std::byte> host_room;
+};
+
+// The functions for one precision: what they ask for, and the calls. Rows are columns to them.
 template <class T>
 class Factorization {
  public:
-  Factorization(Cusolver& library, const FactorProblem& problem, const runtime::Command& command,
-                Stream stream)
-      : library_(library), p_(problem), command_(command), session_(library.session(stream)) {}
+  Factorization(const Cusolver& library, const FactorProblem& problem,
+                const Cusolver::Session& session)
+      : library_(library), p_(problem), session_(session) {}
 
-  void queue(std::int64_t i) {
-    T* const a = at<T>(0, i, p_.room);
+  // Asked without matrices: it follows from extents alone.
+  FactorWorkspace workspace() const {
+    const Api& api = session_.api;
     switch (p_.kind) {
       case FactorProblem::cholesky:
-        return cholesky(a, at<int>(1, i, 1));
+        return bytes_of("cusolverDnXpotrf_bufferSize", [&](auto... bytes) {
+          return api.cusolverDnXpotrf_bufferSize(session_.handle, session_.params,
+                                                 Api::Triangle::upper, p_.rows, kType, nullptr,
+                                                 p_.rows, kType, bytes...);
+        });
       case FactorProblem::lu:
-        return lu(a, at<std::int64_t>(1, i, p_.rank), at<int>(2, i, 1));
+        return bytes_of("cusolverDnXgetrf_bufferSize", [&](auto... bytes) {
+          return api.cusolverDnXgetrf_bufferSize(session_.handle, session_.params, p_.rows, p_.cols,
+                                                 kType, nullptr, p_.rows, kType, bytes...);
+        });
       case FactorProblem::qr:
-        return qr(a, at<T>(1, i, p_.rank), at<int>(2, i, 1));
+        return bytes_of("cusolverDnXgeqrf_bufferSize", [&](auto... bytes) {
+          return api.cusolverDnXgeqrf_bufferSize(session_.handle, session_.params, p_.rows, p_.cols,
+                                                 kType, nullptr, p_.rows, kType, nullptr, kType,
+                                                 bytes...);
+        });
       case FactorProblem::qr_columns:
-        return qr_columns(a, at<T>(1, i, p_.rank), at<int>(2, i, 1));
+        return elements_of("cusolverDnorgqr_bufferSize", [&](int* size) {
+          return of(api.cusolverDnSorgqr_bufferSize, api.cusolverDnDorgqr_bufferSize)(
+              session_.handle, rows(), cols(), rank(), nullptr, rows(), nullptr, size);
+        });
       case FactorProblem::eigh:
-        return eigh(a, at<T>(1, i, p_.rows), at<int>(2, i, 1));
+        return bytes_of("cusolverDnXsyevd_bufferSize", [&](auto... bytes) {
+          return api.cusolverDnXsyevd_bufferSize(session_.handle, session_.params, vectors(),
+                                                 Api::Triangle::upper, p_.rows, kType, nullptr,
+                                                 p_.rows, kType, nullptr, kType, bytes...);
+        });
       case FactorProblem::svd:
-        return svd(a, at<T>(1, i, p_.rank), at<T>(2, i, p_.rank * p_.cols),
-                   at<T>(3, i, p_.rank * p_.rows), at<int>(4, i, 1));
+        return elements_of("cusolverDngesvdj_bufferSize", [&](int* size) {
+          return of(api.cusolverDnSgesvdj_bufferSize, api.cusolverDnDgesvdj_bufferSize)(
+              session_.handle, Api::Vectors::all, kThin, cols(), rows(), nullptr, cols(), nullptr,
+              nullptr, cols(), nullptr, rows(), size, session_.jacobi);
+        });
       default:
-        return solve_triangle(a, at<T>(1, i, p_.rows * p_.cols));
+        return {};
+    }
+  }
+
+  void queue(const MatrixOperands& on) const {
+    T* const a = on.at<T>(0, p_.room);
+    switch (p_.kind) {
+      case FactorProblem::cholesky:
+        return cholesky(on, a, on.at<int>(1, 1));
+      case FactorProblem::lu:
+        return lu(on, a, on.at<std::int64_t>(1, p_.rank), on.at<int>(2, 1));
+      case FactorProblem::qr:
+        return qr(on, a, on.at<T>(1, p_.rank), on.at<int>(2, 1));
+      case FactorProblem::qr_columns:
+        return qr_columns(on, a, on.at<T>(1, p_.rank), on.at<int>(2, 1));
+      case FactorProblem::eigh:
+        return eigh(on, a, on.at<T>(1, p_.rows), on.at<int>(2, 1));
+      case FactorProblem::svd:
+        return svd(on, a, on.at<T>(1, p_.rank), on.at<T>(2, p_.rank * p_.cols),
+                   on.at<T>(3, p_.rank * p_.rows), on.at<int>(4, 1));
+      default:
+        return solve_triangle(a, on.at<T>(1, p_.rows * p_.cols));
     }
   }
 
  private:
   static constexpr bool kIsSingle = std::is_same_v<T, float>;
   static constexpr Api::DataType kType = kIsSingle ? Api::DataType::f32 : Api::DataType::f64;
+  static constexpr int kThin = 1;  // of gesvdj: no more vectors than the rank
 
-  template <class U>
-  U* at(std::size_t argument, std::int64_t i, std::int64_t step) const {
-    return reinterpret_cast<U*>(command_.arguments[argument].address) + i * step;
-  }
+  int rows() const { return static_cast<int>(p_.rows); }
+  int cols() const { return static_cast<int>(p_.cols); }
+  int rank() const { return static_cast<int>(p_.rank); }
+  Api::Vectors vectors() const { return p_.vectors != 0 ? Api::Vectors::all : Api::Vectors::none; }
+
   // The function of this precision.
   template <class Single, class Double>
   static auto of(Single single, Double other) {
@@ -56,130 +116,125 @@ class Factorization {
       return other;
     }
   }
-  T* work(int elements) {
-    return static_cast<T*>(library_.device_room(static_cast<std::size_t>(elements) * sizeof(T)));
+
+  // ask(bytes on the card, bytes on the host)
+  template <class Ask>
+  FactorWorkspace bytes_of(const char* call, Ask ask) const {
+    FactorWorkspace asked;
+    library_.check(ask(&asked.device_bytes, &asked.host_bytes), call);
+    return asked;
   }
-  // Calls run(device buffer, its bytes, host buffer, its bytes).
+  // ask(elements on the card)
+  template <class Ask>
+  FactorWorkspace elements_of(const char* call, Ask ask) const {
+    int elements = 0;
+    library_.check(ask(&elements), call);
+    return {static_cast<std::size_t>(elements) * sizeof(T), 0};
+  }
+  // run(buffer on the card, its bytes, buffer on the host, its bytes)
   template <class Run>
-  void run_generic(const char* call, Run run) {
-    void* const device = library_.device_room(device_bytes_);
-    void* const host = library_.host_room(host_bytes_);
-    library_.check(run(device, device_bytes_, host, host_bytes_), call);
+  void run_in_bytes(const MatrixOperands& on, const char* call, Run run) const {
+    library_.check(run(static_cast<void*>(on.workspace().address),
+                       static_cast<std::size_t>(on.workspace().bytes),
+                       static_cast<void*>(on.host_room.data()), on.host_room.size()),
+                   call);
+  }
+  // run(buffer on the card, its elements)
+  template <class Run>
+  void run_in_elements(const MatrixOperands& on, const char* call, Run run) const {
+    library_.check(run(reinterpret_cast<T*>(on.workspace().address),
+                       static_cast<int>(on.workspace().bytes / std::int64_t{sizeof(T)})),
+                   call);
   }
 
   // The lower triangle of rows is the upper one of columns.
-  void cholesky(T* a, int* info) {
-    library_.check(session_.api.cusolverDnXpotrf_bufferSize(
-                       session_.handle, session_.params, Api::Triangle::upper, p_.rows, kType, a,
-                       p_.rows, kType, &device_bytes_, &host_bytes_),
-                   "cusolverDnXpotrf_bufferSize");
-    run_generic("cusolverDnXpotrf", [&](auto... buffers) {
+  void cholesky(const MatrixOperands& on, T* a, int* info) const {
+    run_in_bytes(on, "cusolverDnXpotrf", [&](auto... room) {
       return session_.api.cusolverDnXpotrf(session_.handle, session_.params, Api::Triangle::upper,
-                                           p_.rows, kType, a, p_.rows, kType, buffers..., info);
+                                           p_.rows, kType, a, p_.rows, kType, room..., info);
     });
   }
 
-  void lu(T* a, std::int64_t* pivots, int* info) {
-    library_.check(session_.api.cusolverDnXgetrf_bufferSize(session_.handle, session_.params,
-                                                            p_.rows, p_.cols, kType, a, p_.rows,
-                                                            kType, &device_bytes_, &host_bytes_),
-                   "cusolverDnXgetrf_bufferSize");
-    run_generic("cusolverDnXgetrf", [&](auto... buffers) {
+  void lu(const MatrixOperands& on, T* a, std::int64_t* pivots, int* info) const {
+    run_in_bytes(on, "cusolverDnXgetrf", [&](auto... room) {
       return session_.api.cusolverDnXgetrf(session_.handle, session_.params, p_.rows, p_.cols,
-                                           kType, a, p_.rows, pivots, kType, buffers..., info);
+                                           kType, a, p_.rows, pivots, kType, room..., info);
     });
   }
 
-  void qr(T* a, T* tau, int* info) {
-    library_.check(session_.api.cusolverDnXgeqrf_bufferSize(
-                       session_.handle, session_.params, p_.rows, p_.cols, kType, a, p_.rows, kType,
-                       tau, kType, &device_bytes_, &host_bytes_),
-                   "cusolverDnXgeqrf_bufferSize");
-    run_generic("cusolverDnXgeqrf", [&](auto... buffers) {
+  void qr(const MatrixOperands& on, T* a, T* tau, int* info) const {
+    run_in_bytes(on, "cusolverDnXgeqrf", [&](auto... room) {
       return session_.api.cusolverDnXgeqrf(session_.handle, session_.params, p_.rows, p_.cols,
-                                           kType, a, p_.rows, kType, tau, kType, buffers..., info);
+                                           kType, a, p_.rows, kType, tau, kType, room..., info);
     });
   }
 
-  void qr_columns(T* a, const T* tau, int* info) {
-    const Api& api = session_.api;
-    const int m = static_cast<int>(p_.rows), n = static_cast<int>(p_.cols),
-              k = static_cast<int>(p_.rank);
-    int size = 0;
-    library_.check(of(api.cusolverDnSorgqr_bufferSize, api.cusolverDnDorgqr_bufferSize)(
-                       session_.handle, m, n, k, a, m, tau, &size),
-                   "cusolverDnorgqr_bufferSize");
-    library_.check(of(api.cusolverDnSorgqr, api.cusolverDnDorgqr)(session_.handle, m, n, k, a, m,
-                                                                  tau, work(size), size, info),
-                   "cusolverDnorgqr");
+  void qr_columns(const MatrixOperands& on, T* a, const T* tau, int* info) const {
+    run_in_elements(on, "cusolverDnorgqr", [&](auto... room) {
+      return of(session_.api.cusolverDnSorgqr, session_.api.cusolverDnDorgqr)(
+          session_.handle, rows(), cols(), rank(), a, rows(), tau, room..., info);
+    });
   }
 
-  void eigh(T* a, T* w, int* info) {
-    const auto vectors = p_.vectors != 0 ? Api::Vectors::all : Api::Vectors::none;
-    library_.check(session_.api.cusolverDnXsyevd_bufferSize(
-                       session_.handle, session_.params, vectors, Api::Triangle::upper, p_.rows,
-                       kType, a, p_.rows, kType, w, kType, &device_bytes_, &host_bytes_),
-                   "cusolverDnXsyevd_bufferSize");
-    run_generic("cusolverDnXsyevd", [&](auto... buffers) {
-      return session_.api.cusolverDnXsyevd(session_.handle, session_.params, vectors,
+  void eigh(const MatrixOperands& on, T* a, T* w, int* info) const {
+    run_in_bytes(on, "cusolverDnXsyevd", [&](auto... room) {
+      return session_.api.cusolverDnXsyevd(session_.handle, session_.params, vectors(),
                                            Api::Triangle::upper, p_.rows, kType, a, p_.rows, kType,
-                                           w, kType, buffers..., info);
+                                           w, kType, room..., info);
     });
   }
 
   // Of the transpose, which has the right vectors on the left. Asked for no vectors, cuSOLVER gave
   // no values of matrices that are not square, and took as long.
-  void svd(T* a, T* s, T* rights, T* lefts, int* info) {
-    const Api& api = session_.api;
-    constexpr auto kVectors = Api::Vectors::all;
-    const int m = static_cast<int>(p_.cols), n = static_cast<int>(p_.rows);
-    constexpr int kThin = 1;
-    int size = 0;
-    library_.check(of(api.cusolverDnSgesvdj_bufferSize, api.cusolverDnDgesvdj_bufferSize)(
-                       session_.handle, kVectors, kThin, m, n, a, m, s, rights, m, lefts, n, &size,
-                       session_.jacobi),
-                   "cusolverDngesvdj_bufferSize");
-    library_.check(of(api.cusolverDnSgesvdj, api.cusolverDnDgesvdj)(
-                       session_.handle, kVectors, kThin, m, n, a, m, s, rights, m, lefts, n,
-                       work(size), size, info, session_.jacobi),
-                   "cusolverDngesvdj");
+  void svd(const MatrixOperands& on, T* a, T* s, T* rights, T* lefts, int* info) const {
+    run_in_elements(on, "cusolverDngesvdj", [&](auto... room) {
+      return of(session_.api.cusolverDnSgesvdj, session_.api.cusolverDnDgesvdj)(
+          session_.handle, Api::Vectors::all, kThin, cols(), rows(), a, cols(), s, rights, cols(),
+          lefts, rows(), room..., info, session_.jacobi);
+    });
   }
 
-  // Rows are columns here: x^T a^T = b^T.
-  void solve_triangle(const T* a, T* x) {
-    const Api& api = session_.api;
+  // x^T a^T = b^T.
+  void solve_triangle(const T* a, T* x) const {
     const T one = 1;
-    const int n = static_cast<int>(p_.rows), columns = static_cast<int>(p_.cols);
     library_.check(
-        of(api.cublasStrsm_v2, api.cublasDtrsm_v2)(
+        of(session_.api.cublasStrsm_v2, session_.api.cublasDtrsm_v2)(
             session_.blas, Api::Side::right,
             p_.upper != 0 ? Api::Triangle::lower : Api::Triangle::upper, Api::Transpose::no,
-            p_.unit_diagonal != 0 ? Api::Diagonal::unit : Api::Diagonal::any, columns, n, &one, a,
-            n, x, columns),
+            p_.unit_diagonal != 0 ? Api::Diagonal::unit : Api::Diagonal::any, cols(), rows(), &one,
+            a, rows(), x, cols()),
         "cublastrsm");
   }
 
-  Cusolver& library_;
+  const Cusolver& library_;
   const FactorProblem& p_;
-  const runtime::Command& command_;
-  const Cusolver::Session session_;
-  std::size_t device_bytes_ = 0, host_bytes_ = 0;
+  const Cusolver::Session& session_;
 };
 
+// Calls use(Factorization) of the problem's precision.
+template <class Use>
+auto with_factorization(const Cusolver& library, const FactorProblem& problem,
+                        const Cusolver::Session& session, Use use) {
+  return static_cast<DType>(problem.dtype) == DType::f64
+             ? use(Factorization<double>(library, problem, session))
+             : use(Factorization<float>(library, problem, session));
+}
+
 }  // namespace
+
+FactorWorkspace workspace_of(const FactorProblem& problem, Cusolver& library, Context& context) {
+  const Context::Scope scope(context, Context::Use::call);
+  const std::lock_guard lock(library.lock());
+  return with_factorization(library, problem, library.session(),
+                            [](const auto& each) { return each.workspace(); });
+}
 
 void FactorFunction::enqueue(const runtime::Command& command, Stream stream) const {
   check_arguments(command);
   const std::lock_guard lock(library_.lock());
-  const auto queue_all = [&]<class T>() {
-    Factorization<T> each(library_, problem_, command, stream);
-    for (std::int64_t i = 0; i < problem_.batch; ++i) each.queue(i);
-  };
-  if (static_cast<DType>(problem_.dtype) == DType::f64) {
-    queue_all.template operator()<double>();
-  } else {
-    queue_all.template operator()<float>();
-  }
+  with_factorization(library_, problem_, library_.session(stream), [&](const auto& each) {
+    for (std::int64_t i = 0; i < problem_.batch; ++i) each.queue({command, i, host_room_});
+  });
 }
 
 }  // namespace hearth::cuda

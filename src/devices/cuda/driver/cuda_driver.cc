@@ -247,10 +247,7 @@ bool CudaDriver::read_early(std::int64_t batch, void* target, Address source, st
 }
 
 std::unique_ptr<runtime::Executable> CudaDriver::instantiate(std::span<const Command> commands) {
-  const bool fits = std::all_of(commands.begin(), commands.end(), [](const Command& command) {
-    return function_of(command).is_recordable();
-  });
-  if (!fits) return nullptr;
+  if (!runtime::are_recordable(commands)) return nullptr;
   const Context::Scope scope(context_, Use::call);
   return std::make_unique<CudaGraph>(context_, commands);
 }

@@ -143,6 +143,14 @@ void* Library::symbol(const char* name) const noexcept {
   return handle_ == nullptr ? nullptr : dlsym(handle_, name);
 }
 
+ToolkitNames::ToolkitNames(const std::string& name, int driver_version, int behind) {
+  constexpr int kNewest = 13, kOldest = 12;
+  for (int major = kNewest; major >= kOldest; --major) {
+    (major * 1000 <= driver_version ? fitting : newer)
+        .push_back(name + ".so." + std::to_string(major - behind));
+  }
+}
+
 Library open_library(std::span<const std::string> names, const std::vector<std::string>& folders,
                      std::vector<std::string>& notes) {
   for (const std::string& folder : folders) {

@@ -60,6 +60,14 @@ class FunctionLookup {
   std::string missing_;
 };
 
+// File names of a library of the toolkit, "libnvrtc.so.13", newest first: of those versions that a
+// driver of `driver_version`, as cuDriverGetVersion says it, runs, and of newer ones. The number of
+// the name is `behind` less than the toolkit's.
+struct ToolkitNames {
+  ToolkitNames(const std::string& name, int driver_version, int behind = 0);
+  std::vector<std::string> fitting, newer;
+};
+
 // The first library of one of these names, folder by folder. Adds a line for each attempt to
 // `notes`: its path and what came of it.
 Library open_library(std::span<const std::string> names, const std::vector<std::string>& folders,

@@ -1,12 +1,15 @@
 // Convolutions whose groups have one channel of input, depthwise ones above all: too little for a
-// product, so each element of the kernel goes over the positions that it meets, run by run. Sums
-// are of the compute type, in an order that follows from the problem alone. Bound by the planes,
-// which stay in a first- or second-level cache.
+// product. A result is summed from rows of a padded plane; where that would be mostly padding, and
+// for strided gradients for the input, each element of the kernel goes over the positions that it
+// meets, run by run. Sums are of the compute type, in an order that follows from the problem alone.
+// Bound by the planes, which stay in a first- or second-level cache.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/planes.h"
 
 namespace hearth::cpu {
 
@@ -57,93 +60,72 @@ T dot(const T* x, const T* y, std::int64_t y_step, std::int64_t n) {
   return all;
 }
 
-// One channel of a result of stride 1 along the last axis: rows of the plane that a row of the
-// result meets are added all at once where the elements of the kernel all meet some, and element by
-// element, in the same order, at the edges.
+// One channel of a result from a padded plane: what positions of a row meet lies side by side, and
+// where a row begins one place after the other, rows do as well.
 template <class T>
 class ChannelRows {
  public:
-  explicit ChannelRows(const ConvProblem& p) : p_(p) {
-    const auto taps = static_cast<std::size_t>(p.taps);
-    rows_.resize(taps);
-    starts_.resize(taps);
-    factors_.resize(taps);
-    spans_.resize(taps);
+  explicit ChannelRows(const ConvProblem& p) : planes_(p, true), p_(p) {
+    is_span_ = p.stride[1] == 1 && planes_.row_size() <= 2 * p.result_of[2];
+    starts_.resize(static_cast<std::size_t>(p.taps));
+    for (std::int64_t tap = 0; tap < p.taps && fits(); ++tap) {
+      offsets_.push_back(planes_.offset_of(tap));
+    }
   }
 
+  // Whether planes are not mostly padding.
+  bool fits() const { return planes_.are_small(); }
+  std::int64_t plane_size() const { return planes_.size(); }
+  // Elements that run() writes.
+  std::int64_t out_size() const {
+    return is_span_ ? p_.result_of[0] * p_.result_of[1] * planes_.row_size() : p_.positions;
+  }
+
+  void load(const ConvStrides& strides, const Operand& x, std::int64_t offset, T* plane) const {
+    planes_.pack(
+        strides,
+        [&](std::int64_t at, std::int64_t step, std::int64_t count, T* to) {
+          load_row(x.dtype(), x.at(offset + at), step, count, to);
+        },
+        plane);
+  }
+
+  // Sums over positions of grad [positions] times what element `tap` of the kernel meets.
+  double product(const T* plane, std::int64_t tap, const T* grad) const {
+    const std::int64_t width = p_.result_of[2], rows = p_.result_of[1];
+    const T* const first = plane + offsets_[static_cast<std::size_t>(tap)];
+    double sum = 0;
+    for (std::int64_t row = 0; row < p_.result_of[0] * rows; row += rows) {
+      sum +=
+          row_math<T>().dot_lines(grad + row * width, width, first + planes_.place_of(row * width),
+                                  planes_.row_size() * p_.stride[1], rows, width);
+    }
+    return sum;
+  }
+
+  // out [positions], and some elements behind.
   void run(const T* plane, const T* weight, T start, T* out) {
-    was_whole_ = false;
-    for (std::int64_t row = 0; row < p_.result_of[0] * p_.result_of[1]; ++row) {
-      run_row(plane, weight, row / p_.result_of[1], row % p_.result_of[1], start,
-              out + row * p_.result_of[2]);
+    const std::int64_t width = p_.result_of[2], size = planes_.row_size();
+    const std::int64_t rows = p_.result_of[1], some = is_span_ ? rows : 1;
+    const std::int64_t count = (some - 1) * size + width;
+    for (std::int64_t row = 0; row < p_.result_of[0] * rows; row += some) {
+      const T* const first = plane + planes_.place_of(row * width);
+      for (std::size_t i = 0; i < offsets_.size(); ++i) starts_[i] = first + offsets_[i];
+      T* const to = out + row * width;
+      row_math<T>().weigh_rows(starts_.data(), weight, p_.taps, start, to, count);
+      // What lies between rows is left out.
+      for (std::int64_t i = 1; i < some; ++i) {
+        std::memmove(to + i * width, to + i * size, static_cast<std::size_t>(width) * sizeof(T));
+      }
     }
   }
 
  private:
-  struct Span {
-    std::int64_t begin, end;  // positions that meet an element of the row
-  };
-
-  void run_row(const T* plane, const T* weight, std::int64_t o0, std::int64_t o1, T start, T* out) {
-    const std::int64_t width = p_.result_of[2];
-    const std::int64_t z = o0 * p_.stride[0] - p_.before[0], y = o1 * p_.stride[1] - p_.before[1];
-    const bool whole = z >= 0 && z + (p_.taps_of[0] - 1) * p_.dilation[0] < p_.input[0] && y >= 0 &&
-                       y + (p_.taps_of[1] - 1) * p_.dilation[1] < p_.input[1];
-    if (whole && was_whole_ && o1 > 0) {
-      // All meet what they met a row before, a step further.
-      for (std::size_t i = 0; i < count_; ++i) rows_[i] += p_.stride[1] * p_.input[2];
-    } else {
-      find_rows(weight, z, y);
-    }
-    was_whole_ = whole;
-    const auto edge = [&](std::int64_t j) {
-      T sum = start;
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (j >= spans_[i].begin && j < spans_[i].end) sum += factors_[i] * plane[rows_[i] + j];
-      }
-      out[j] = sum;
-    };
-    for (std::int64_t j = 0; j < inside_.begin; ++j) edge(j);
-    for (std::int64_t j = inside_.end; j < width; ++j) edge(j);
-    if (inside_.begin < inside_.end) {
-      for (std::size_t i = 0; i < count_; ++i) starts_[i] = plane + rows_[i] + inside_.begin;
-      row_math<T>().weigh_rows(starts_.data(), factors_.data(), static_cast<std::int64_t>(count_),
-                               start, out + inside_.begin, inside_.end - inside_.begin);
-    }
-  }
-
-  // What the row of the result meets that begins with row (z, y) of the input.
-  void find_rows(const T* weight, std::int64_t z, std::int64_t y) {
-    const std::int64_t width = p_.result_of[2];
-    count_ = 0;
-    inside_ = {0, width};
-    for (std::int64_t tap = 0; tap < p_.taps_of[0] * p_.taps_of[1]; ++tap) {
-      const std::int64_t plane = z + tap / p_.taps_of[1] * p_.dilation[0];
-      const std::int64_t row = y + tap % p_.taps_of[1] * p_.dilation[1];
-      if (plane < 0 || plane >= p_.input[0] || row < 0 || row >= p_.input[1]) continue;
-      for (std::int64_t tap2 = 0; tap2 < p_.taps_of[2]; ++tap2) {
-        const std::int64_t column = tap2 * p_.dilation[2] - p_.before[2];
-        const Span span{std::clamp<std::int64_t>(-column, 0, width),
-                        std::clamp<std::int64_t>(p_.input[2] - column, 0, width)};
-        if (span.begin >= span.end) continue;
-        // Where the row would begin: it is read within the span only.
-        rows_[count_] = (plane * p_.input[1] + row) * p_.input[2] + column;
-        factors_[count_] = weight[tap * p_.taps_of[2] + tap2];
-        spans_[count_++] = span;
-        inside_ = {std::max(inside_.begin, span.begin), std::min(inside_.end, span.end)};
-      }
-    }
-    inside_.end = std::max(inside_.begin, inside_.end);
-  }
-
+  const PaddedPlanes planes_;
   const ConvProblem& p_;
-  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> offsets_;
   std::vector<const T*> starts_;
-  std::vector<T> factors_;
-  std::vector<Span> spans_;
-  std::size_t count_ = 0;
-  Span inside_{};  // positions for which all elements of the kernel meet one
-  bool was_whole_ = false;
+  bool is_span_;
 };
 
 // weight [groups * out, taps], dense in compute precision; bias empty or [groups * out].
@@ -153,21 +135,27 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    T* const plane = scratch<T>(0, p.inputs);
-    T* const sums = scratch<T>(1, p.positions);
     ChannelRows<T> channel_rows(p);
+    const bool in_rows = channel_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
+    T* const sums = scratch<T>(1, in_rows ? channel_rows.out_size() : p.positions);
     for (std::int64_t image = begin; image < end; ++image) {
       const std::int64_t g = image % p.groups;
-      load_plane(p, strides, x, image / p.groups * strides.batch + g * strides.channel, plane);
+      const std::int64_t offset = image / p.groups * strides.batch + g * strides.channel;
+      if (in_rows) {
+        channel_rows.load(strides, x, offset, plane);
+      } else {
+        load_plane(p, strides, x, offset, plane);
+      }
       for (std::int64_t o = g * p.out; o < (g + 1) * p.out; ++o) {
         const auto channel = static_cast<std::size_t>(o);
         const T start = bias.empty() ? T(0) : bias[channel];
-        if (p.stride[2] == 1) {
+        if (in_rows) {
           channel_rows.run(plane, weight.data() + o * p.taps, start, sums);
         } else {
           std::fill(sums, sums + p.positions, start);
         }
-        for (std::int64_t tap = 0; tap < p.taps && p.stride[2] != 1; ++tap) {
+        for (std::int64_t tap = 0; tap < p.taps && !in_rows; ++tap) {
           const T factor = weight[static_cast<std::size_t>(o * p.taps + tap)];
           for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
             if (run.begin == run.end) return;
@@ -186,6 +174,13 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
 template <class T>
 void conv_input_channels(const ConvProblem& p, const Operand& grad, const std::vector<T>& weight,
                          const Operand& out) {
+  if (p.out == 1 && p.stride == ConvProblem::Extents{1, 1, 1}) {
+    std::vector<T> turned = weight;
+    for (std::int64_t g = 0; g < p.groups; ++g) {
+      std::reverse(turned.begin() + g * p.taps, turned.begin() + (g + 1) * p.taps);
+    }
+    return conv_channels<T>(turned_problem(p), grad, turned, {}, out);
+  }
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
     T* const sums = scratch<T>(0, p.inputs);
@@ -217,18 +212,29 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.batch * (p.inputs + p.out * p.taps * p.positions);
   for_chunks(p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    T* const plane = scratch<T>(0, p.inputs);
+    const ChannelRows<T> channel_rows(p);
+    const bool in_rows = channel_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
     T* const copy = scratch<T>(1, p.positions);
     T* const rounded = scratch<T>(2, p.out * p.taps);
     double* const sums = scratch<double>(3, p.out * p.taps);
     for (std::int64_t g = begin; g < end; ++g) {
       std::fill(sums, sums + p.out * p.taps, 0.0);
       for (std::int64_t n = 0; n < p.batch; ++n) {
-        load_plane(p, strides, x, n * strides.batch + g * strides.channel, plane);
+        const std::int64_t offset = n * strides.batch + g * strides.channel;
+        if (in_rows) {
+          channel_rows.load(strides, x, offset, plane);
+        } else {
+          load_plane(p, strides, x, offset, plane);
+        }
         for (std::int64_t o = 0; o < p.out; ++o) {
           const T* const row =
               read_row(grad, ((n * p.groups + g) * p.out + o) * p.positions, 1, p.positions, copy);
           for (std::int64_t tap = 0; tap < p.taps; ++tap) {
+            if (in_rows) {
+              sums[o * p.taps + tap] += channel_rows.product(plane, tap, row);
+              continue;
+            }
             for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
               if (run.begin == run.end) return;
               sums[o * p.taps + tap] +=

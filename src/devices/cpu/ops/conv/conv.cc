@@ -6,7 +6,8 @@
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
 // share a tile. Groups of one channel each take no products: channels.h. Where the processor
-// multiplies tiles of bf16, no patches are made: amx.h.
+// multiplies tiles of bf16, no patches are made: amx.h. Nor are they where planes are not mostly
+// padding: direct.h, direct_weight.h.
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv/amx.h"
 #include "devices/cpu/ops/conv/channels.h"
+#include "devices/cpu/ops/conv/direct_launch.h"
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/patches.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
@@ -26,66 +29,6 @@ namespace {
 constexpr std::int64_t kTileBytes = 192 * 1024;  // of a second-level cache
 constexpr std::int64_t kTilePositions = 64;      // least positions of a tile, where there are more
 constexpr std::int64_t kMaxPositions = 512;
-
-// What a launch needs to know, whichever of the three ops it is of.
-struct State {
-  ConvProblem problem;
-  std::int64_t copies[2];  // bytes of the dense copies of both operands, 0 where they are dense
-};
-
-ConvProblem problem_of(const Signature& s) {
-  ParamReader statics(s.statics);
-  const ConvWindow window(statics);
-  const Shape& a = s.inputs[0].shape;
-  const Shape& b = s.inputs[1].shape;
-  const Shape& out = s.output.shape;
-  if (s.op == &defs::conv_op) return {a, spatial(b), spatial(out), b[0], window};
-  if (s.op == &defs::conv_input_gradient_op) return {out, spatial(b), spatial(a), a[1], window};
-  return {a, spatial(out), spatial(b), b[1], window};
-}
-
-Prepared prepare_conv(const Signature& s) {
-  State state{problem_of(s), {0, 0}};
-  Prepared prepared;
-  for (std::size_t i = 0; i < 2; ++i) {
-    // Patches are read where they lie. Of the others a copy here, which only some problems need,
-    // is less than one by the planner for all.
-    const bool is_packed = i == 0 && (s.op == &defs::conv_weight_gradient_op ||
-                                      (s.op == &defs::conv_op && !state.problem.is_pointwise()));
-    if (is_packed || is_dense(s.inputs[i].shape, s.inputs[i].strides)) continue;
-    const std::int64_t bytes = element_count(s.inputs[i].shape) * size_of(s.inputs[i].dtype);
-    state.copies[i] = ceil_div(bytes, 64) * 64;
-    prepared.workspace_bytes += state.copies[i];
-  }
-  prepared.state = std::make_shared<const State>(state);
-  return prepared;
-}
-
-template <class E>
-void copy_dense(const Operand& from, E* to) {
-  const int rank = from.shape().rank();
-  const OffsetMap rows(from.shape(), from.strides(), 0, rank - 1);
-  const std::int64_t n = from.shape()[rank - 1], step = from.stride(rank - 1);
-  for_chunks(rows.count(), n, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const E* const x = reinterpret_cast<const E*>(from.data) + rows.at(row);
-      for (std::int64_t i = 0; i < n; ++i) to[row * n + i] = x[i * step];
-    }
-  });
-}
-
-// Operand i, dense in the workspace where prepare_conv() said so.
-Operand operand(const Launch& launch, int i, TensorSpec* dense) {
-  const auto& state = *static_cast<const State*>(launch.state);
-  const Operand given = input_of(launch, i);
-  if (state.copies[i] == 0) return given;
-  *dense = *given.spec;
-  dense->strides = contiguous_strides(dense->shape);
-  const Operand copy{dense, launch.workspace + (i == 0 ? 0 : state.copies[0])};
-  with_storage_type(given.dtype(),
-                    [&]<class E>() { copy_dense(given, reinterpret_cast<E*>(copy.data)); });
-  return copy;
-}
 
 DType sum_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
@@ -120,15 +63,6 @@ void for_tasks(std::int64_t tasks, const Body& body) {
 // ---- conv
 
 template <class T>
-std::vector<T> bias_of(const Launch& launch) {
-  if (!has_input(launch, 2)) return {};
-  const Operand bias = input_of(launch, 2);
-  std::vector<T> values(static_cast<std::size_t>(bias.shape()[0]));
-  load_row(bias.dtype(), bias.data, bias.stride(0), bias.shape()[0], values.data());
-  return values;
-}
-
-template <class T>
 void add_bias(void* context, void* tile, std::int64_t stride, std::int64_t, std::int64_t row,
               std::int64_t, std::int64_t rows, std::int64_t cols) {
   const T* const bias = static_cast<const T*>(context) + row;
@@ -140,7 +74,7 @@ void add_bias(void* context, void* tile, std::int64_t stride, std::int64_t, std:
 
 template <class T, class E>
 void conv(const Launch& launch) {
-  const ConvProblem& p = static_cast<const State*>(launch.state)->problem;
+  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
   TensorSpec dense[2];
   const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
   const Operand out = output_of(launch);
@@ -213,7 +147,7 @@ void conv(const Launch& launch) {
 
 template <class T, class E>
 void input_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const State*>(launch.state)->problem;
+  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
   TensorSpec dense[2];
   const Operand grad = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
   const Operand out = output_of(launch);
@@ -274,7 +208,7 @@ void input_gradient(const Launch& launch) {
 
 template <class T, class E>
 void weight_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const State*>(launch.state)->problem;
+  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
   TensorSpec dense[2];
   const Operand x = operand(launch, 0, &dense[0]), grad = operand(launch, 1, &dense[1]);
   const Operand out = output_of(launch);
@@ -342,7 +276,7 @@ std::vector<T> weight_rows(const Operand& weight) {
 
 template <class T>
 void run_channels(const Launch& launch) {
-  const ConvProblem& p = static_cast<const State*>(launch.state)->problem;
+  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
   TensorSpec dense[2];
   const Operand a = operand(launch, 0, &dense[0]), b = operand(launch, 1, &dense[1]);
   const Operand out = output_of(launch);
@@ -376,7 +310,7 @@ Prepared prepare_amx(const Signature& s) {
 }
 
 void launch_amx(const Launch& launch) {
-  const auto& state = *static_cast<const State*>(launch.state);
+  const auto& state = *static_cast<const ConvState*>(launch.state);
   if (element_count(launch.signature->output.shape) == 0) return;
   TensorSpec dense[2];
   const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
@@ -405,6 +339,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = fits_amx,
      .prepare = prepare_amx,
      .launch = launch_amx},
+    {.name = "direct",
+     .op = &defs::conv_op,
+     .accepts = fits_direct,
+     .prepare = prepare_direct,
+     .launch = launch_direct},
     {.name = "patches",
      .op = &defs::conv_op,
      .prepare = prepare_conv,
@@ -414,6 +353,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
+    {.name = "direct",
+     .op = &defs::conv_input_gradient_op,
+     .accepts = fits_direct,
+     .prepare = prepare_direct,
+     .launch = launch_direct},
     {.name = "patches",
      .op = &defs::conv_input_gradient_op,
      .prepare = prepare_conv,
@@ -424,6 +368,11 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_one_channel,
      .prepare = prepare_conv,
      .launch = launch_channels},
+    {.name = "direct",
+     .op = &defs::conv_weight_gradient_op,
+     .accepts = fits_direct_weight,
+     .prepare = prepare_direct_weight,
+     .launch = launch_direct_weight},
     {.name = "patches",
      .op = &defs::conv_weight_gradient_op,
      .prepare = prepare_conv,

@@ -20,8 +20,6 @@ class CudaFunction : public runtime::Function {
   // before that; enqueue() may be called without.
   virtual void make_ready(const runtime::Command& /*command*/) const {}
   virtual void enqueue(const runtime::Command& command, Stream stream) const = 0;
-  // Whether a graph can hold it. A plan with one that none can is queued command by command.
-  virtual bool is_recordable() const noexcept { return true; }
   // Adds the command to a graph, after the nodes `after`.
   virtual GraphNode add_node(const runtime::Command& command, Graph graph,
                              std::span<const GraphNode> after) const = 0;

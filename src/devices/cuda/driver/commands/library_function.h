@@ -31,8 +31,8 @@ class LibraryFunction : public CudaFunction {
 class VendorLibrary {
  public:
   virtual ~VendorLibrary() = default;
-  // Notes what it does.
-  virtual void add_to(runtime::LibraryTraits& traits) const = 0;
+  // Notes what it does; functions among that are called while it lives.
+  virtual void add_to(runtime::LibraryTraits& traits) = 0;
   // See runtime::Driver::library_function(). Null for a LibraryCall::function that is none of its
   // own. Thread-safe.
   virtual std::unique_ptr<LibraryFunction> function(const runtime::LibraryCall& call,

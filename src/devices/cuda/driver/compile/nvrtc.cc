@@ -22,20 +22,13 @@ struct Option {
 constexpr std::array kOptions{Option{"--device-as-default-execution-space", 0},
                               Option{"--std=c++20", 0}, Option{"--fmad=false", 0},
                               Option{"--minimal", 12040}, Option{"--no-cache", 12090}};
-constexpr int kNewestNvrtc = 13;
-constexpr int kOldestNvrtc = 12;
 
 Library find_library(const Places& places, int driver_version, std::vector<std::string>& notes) {
-  std::vector<std::string> fitting;
-  std::vector<std::string> newer;
-  for (int major = kNewestNvrtc; major >= kOldestNvrtc; --major) {
-    (major * 1000 <= driver_version ? fitting : newer)
-        .push_back("libnvrtc.so." + std::to_string(major));
-  }
+  const ToolkitNames names("libnvrtc", driver_version);
   // A driver newer than all of them runs what they compile.
   const std::vector<std::string> folders = search_folders(places);
-  const Library library = open_library(fitting, folders, notes);
-  return library ? library : open_library(newer, folders, notes);
+  const Library library = open_library(names.fitting, folders, notes);
+  return library ? library : open_library(names.newer, folders, notes);
 }
 
 // The compiler opens this part of itself by name, which the loader does not find beside a library

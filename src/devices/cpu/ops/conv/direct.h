@@ -1,0 +1,286 @@
+// Convolutions without patches: images become padded planes, of which a product reads the matrix
+// of patches where it lies. Positions of the result are its rows, and what a position meets is at
+// the same offsets from each; the weights are packed. The gradient for the input of a convolution
+// of stride 1 is one too. Bound by the product.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/integer_math.h"
+#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/ops/conv/planes.h"
+
+namespace hearth::cpu {
+
+// How a product by some kernels takes its operands. kGroup channels lie side by side in planes.
+template <class How>
+class DirectConv {
+ public:
+  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
+  using X = typename Kernels::X;  // of planes
+  using P = typename Kernels::P;  // of packed weights, kGroup channels each
+  using T = typename Kernels::T;  // of sums
+  static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);
+
+  explicit DirectConv(const ConvProblem& problem)
+      : p_(problem),
+        planes_(p_),
+        rows_(ceil_div(p_.in, kGroup)),
+        depth_(rows_ * p_.taps),
+        col_parts_(ceil_div(p_.out, kCols)),
+        cols_(part_of(p_.out, col_parts_, How::kernels().lanes * How::kernels().vectors)) {}
+
+  // Whether planes are not mostly padding, and there is enough to multiply.
+  bool fits() const {
+    return !p_.is_pointwise() && planes_.are_small() && p_.out >= kLeastCols &&
+           depth_ >= kLeastDepth;
+  }
+
+  std::int64_t memory_bytes() const {
+    return panel_bytes() + plain_bytes() + at_once() * image_bytes();
+  }
+
+  // weight is dense; `turned` where the problem is a turned_problem(). `memory` has memory_bytes().
+  void run(const Operand& x, const Operand& weight, bool turned, const std::vector<T>& bias,
+           const Operand& out, std::byte* memory) const {
+    pack_weights(weight, turned, reinterpret_cast<X*>(memory + panel_bytes()),
+                 reinterpret_cast<P*>(memory));
+    const auto* const panels = reinterpret_cast<const P*>(memory);
+    auto* const images = reinterpret_cast<X*>(memory + panel_bytes() + plain_bytes());
+    const std::vector<std::int64_t> offsets = value_offsets();
+    for (std::int64_t done = 0; done < p_.batch * p_.groups; done += at_once()) {
+      const std::int64_t some = std::min(at_once(), p_.batch * p_.groups - done);
+      each(some * rows_, 4, [&](std::int64_t i) {
+        pack_plane(x, done + i / rows_, i % rows_, images + i / rows_ * image_size());
+      });
+      // Images of the same weights follow one another in the rows of a product.
+      const std::int64_t joined = p_.groups == 1 ? some : 1;
+      const std::int64_t places = joined * p_.positions, parts = ceil_div(places, kRows);
+      each(some / joined * parts * col_parts_, 1, [&](std::int64_t task) {
+        const std::int64_t col = task % col_parts_ * cols_;
+        const std::int64_t first = task / col_parts_ % parts * kRows;
+        const std::int64_t image = task / col_parts_ / parts * joined;
+        const std::int64_t m = std::min(kRows, places - first), n = std::min(cols_, p_.out - col);
+        if (n <= 0) return;
+        std::int64_t* const rows = scratch<std::int64_t>(0, kRows);
+        for (std::int64_t i = 0; i < m; ++i) {
+          rows[i] = (image + (first + i) / p_.positions) * image_size() +
+                    planes_.place_of((first + i) % p_.positions) * kGroup;
+        }
+        T* const sums = scratch<T>(1, kRows * cols_);
+        const std::int64_t g = (done + image) % p_.groups;
+        multiply(images, rows, offsets, m, panels + (g * col_parts_ * cols_ + col) * depth_, n,
+                 sums);
+        store(sums, done + image, first, m, col, n, bias, out);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kLeastCols = 8, kLeastDepth = 16;
+  static constexpr std::int64_t kRows = 96, kCols = 256;  // of a task
+  // Of planes worked on at a time, of which a last-level cache holds some.
+  static constexpr std::int64_t kImageBytes = std::int64_t{8} << 20;
+
+  static std::int64_t part_of(std::int64_t extent, std::int64_t parts, std::int64_t unit) {
+    return ceil_div(ceil_div(extent, std::max<std::int64_t>(parts, 1)), unit) * unit;
+  }
+  template <class Body>
+  static void each(std::int64_t count, std::int64_t grain, const Body& body) {
+    WorkerPool::global().parallel_for_range(count, grain,
+                                            [&](std::int64_t begin, std::int64_t end) {
+                                              for (std::int64_t i = begin; i < end; ++i) body(i);
+                                            });
+  }
+
+  static std::int64_t lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
+  std::int64_t panel_bytes() const {
+    return lines(p_.groups * col_parts_ * cols_ * depth_ * static_cast<std::int64_t>(sizeof(P)));
+  }
+  std::int64_t plain_bytes() const {
+    return lines(p_.groups * p_.out * depth_ * static_cast<std::int64_t>(sizeof(P)));
+  }
+  std::int64_t image_size() const { return rows_ * planes_.size() * kGroup; }
+  std::int64_t image_bytes() const { return image_size() * static_cast<std::int64_t>(sizeof(X)); }
+  std::int64_t at_once() const {
+    return std::clamp<std::int64_t>(kImageBytes / image_bytes(), 1, p_.batch * p_.groups);
+  }
+
+  std::vector<std::int64_t> value_offsets() const {
+    std::vector<std::int64_t> offsets;
+    offsets.reserve(static_cast<std::size_t>(depth_));
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      for (std::int64_t tap = 0; tap < p_.taps; ++tap) {
+        offsets.push_back((row * planes_.size() + planes_.offset_of(tap)) * kGroup);
+      }
+    }
+    return offsets;
+  }
+
+  // Weights in panels: value (row, tap) of k is element `tap` of the kernel for the channels of a
+  // row of planes. `plain` has room for a copy of them.
+  void pack_weights(const Operand& weight, bool turned, X* plain, P* panels) const {
+    const std::int64_t inner = p_.in * p_.taps, kernels = p_.groups * p_.out;
+    const X* from = reinterpret_cast<const X*>(weight.data);
+    std::int64_t from_inner = inner;
+    if (weight.dtype() != dtype_of_v<X>) {
+      if constexpr (kGroup == 1) {
+        each(kernels, 8, [&](std::int64_t i) {
+          load_row(weight.dtype(), weight.at(i * inner), 1, inner, plain + i * inner);
+        });
+        from = plain;
+      }
+    } else if (kGroup == 2 && !turned) {
+      each(kernels, 8, [&](std::int64_t i) {
+        pair_channels(from + i * inner, reinterpret_cast<std::uint32_t*>(plain) + i * depth_);
+      });
+      from = plain;
+      from_inner = depth_ * kGroup;
+    }
+    // Values of k that a task packs: those of a few channels.
+    const std::int64_t step = turned ? p_.taps : 128, parts = ceil_div(depth_, step);
+    each(p_.groups * col_parts_ * parts, 4, [&](std::int64_t task) {
+      const std::int64_t k = task % parts * step, col = task / parts % col_parts_ * cols_;
+      const std::int64_t g = task / parts / col_parts_, n = std::min(cols_, p_.out - col);
+      if (n <= 0) return;
+      P* const to = panels + (g * col_parts_ * cols_ + col) * depth_;
+      const auto pack = How::copies().pack;
+      if (!turned) {
+        const std::int64_t some = std::min(step * kGroup, from_inner - k * kGroup);
+        pack(from + (g * p_.out + col) * from_inner + k * kGroup, 1, from_inner, some, n, depth_, 0,
+             k, to);
+        return;
+      }
+      const std::int64_t c = k / p_.taps * kGroup;
+      for (std::int64_t tap = 0; tap < p_.taps; ++tap) {
+        pack(from + ((g * p_.in + c) * p_.out + col + 1) * p_.taps - 1 - tap, p_.out * p_.taps,
+             p_.taps, std::min(kGroup, p_.in - c), n, depth_, 0, k + tap, to);
+      }
+    });
+  }
+  // The weights of a channel of the result, two channels side by side.
+  void pair_channels(const X* from, std::uint32_t* to) const {
+    if constexpr (kGroup == 2) {
+      for (std::int64_t row = 0; row < rows_; ++row, from += 2 * p_.taps, to += p_.taps) {
+        const bool both = 2 * row + 1 < p_.in;
+        for (std::int64_t tap = 0; tap < p_.taps; ++tap) {
+          to[tap] = pair(from[tap], both ? from[p_.taps + tap] : X());
+        }
+      }
+    }
+  }
+
+  // Plane `row` of image `i`, one of each group.
+  void pack_plane(const Operand& x, std::int64_t i, std::int64_t row, X* image) const {
+    const ConvStrides strides(*x.spec);
+    const std::int64_t channel = i % p_.groups * p_.in + row * kGroup;
+    const std::int64_t begin = i / p_.groups * strides.batch + channel * strides.channel;
+    X* const plane = image + row * planes_.size() * kGroup;
+    if constexpr (kGroup == 2) {
+      const auto* const low = reinterpret_cast<const X*>(x.at(begin));
+      const X* const high = row * kGroup + 1 < p_.in ? low + strides.channel : nullptr;
+      const auto weave = [&](std::int64_t at, std::int64_t step, std::int64_t count, P* to) {
+        if (high == nullptr) {
+          for (std::int64_t j = 0; j < count; ++j) to[j] = low[at + j * step].bits;
+        } else if (step == 1) {  // known, so in vectors
+          for (std::int64_t j = 0; j < count; ++j) to[j] = pair(low[at + j], high[at + j]);
+        } else {
+          for (std::int64_t j = 0; j < count; ++j) {
+            to[j] = pair(low[at + j * step], high[at + j * step]);
+          }
+        }
+      };
+      planes_.pack(strides, weave, reinterpret_cast<P*>(plane));
+    } else {
+      planes_.pack(
+          strides,
+          [&](std::int64_t at, std::int64_t step, std::int64_t count, X* to) {
+            load_row(x.dtype(), x.at(begin + at), step, count, to);
+          },
+          plane);
+    }
+  }
+  static std::uint32_t pair(bfloat16 low, bfloat16 high) {
+    return low.bits | static_cast<std::uint32_t>(high.bits) << 16;
+  }
+
+  // sums [m, cols_] of the rows of `images` and n columns of weights.
+  void multiply(const X* images, const std::int64_t* rows, const std::vector<std::int64_t>& offsets,
+                std::int64_t m, const P* panels, std::int64_t n, T* sums) const {
+    const std::int64_t part =
+        How::kernels().blocking.depth_bytes / static_cast<std::int64_t>(sizeof(P));
+    GemmBlock<X, P, T> block{};
+    block.m = m;
+    block.n = n;
+    block.a = images;
+    block.a_rows = rows;
+    block.b = panels;
+    block.b_packed = true;
+    block.b_panel_stride = depth_;
+    block.c = sums;
+    block.c_row_stride = cols_;
+    for (std::int64_t first = 0; first < depth_; first += part) {
+      block.k = std::min(part, depth_ - first) * kGroup;
+      block.a_offsets = offsets.data() + first;
+      block.b_first = first;
+      block.accumulate = first > 0;
+      How::kernels().block(block);
+    }
+  }
+
+  // Positions [first, first + m) of images from `image` on, channels [col, col + n) of each.
+  void store(const T* sums, std::int64_t image, std::int64_t first, std::int64_t m,
+             std::int64_t col, std::int64_t n, const std::vector<T>& bias,
+             const Operand& out) const {
+    const bool in_place = bias.empty() && out.dtype() == dtype_of_v<T>;
+    T* const turned = in_place ? nullptr : scratch<T>(2, n * kRows);
+    for (std::int64_t done = 0; done < m;) {
+      const std::int64_t i = image + (first + done) / p_.positions;
+      const std::int64_t at = (first + done) % p_.positions;
+      const std::int64_t count = std::min(m - done, p_.positions - at);
+      const std::int64_t channel = i % p_.groups * p_.out + col;
+      const std::int64_t to = ((i - i % p_.groups) * p_.out + channel) * p_.positions + at;
+      T* const lines = in_place ? reinterpret_cast<T*>(out.at(to)) : turned;
+      const std::int64_t stride = in_place ? p_.positions : kRows;
+      How::turn(sums + done * cols_, 1, cols_, n, count, lines, stride);
+      for (std::int64_t c = 0; c < n && !in_place; ++c) {
+        T* const line = turned + c * kRows;
+        if (!bias.empty()) {
+          const T add = bias[static_cast<std::size_t>(channel + c)];
+          for (std::int64_t j = 0; j < count; ++j) line[j] += add;
+        }
+        store_row(out.dtype(), line, count, out.at(to + c * p_.positions));
+      }
+      done += count;
+    }
+  }
+
+  const ConvProblem p_;
+  const PaddedPlanes planes_;
+  std::int64_t rows_, depth_;      // planes of an image, and what a position meets in them
+  std::int64_t col_parts_, cols_;  // of channels of the result
+};
+
+// In f64, in f32 whatever the dtype, and in pairs of bf16.
+struct DirectDoubles {
+  static const auto& kernels() { return cpu_gemm().f64; }
+  static const auto& copies() { return cpu_gemm().from_f64; }
+  static constexpr auto turn = [](auto... args) { cpu_gemm().from_f64.copy(args...); };
+};
+struct DirectFloats {
+  static const auto& kernels() { return cpu_gemm().f32; }
+  static const auto& copies() { return cpu_gemm().from_f32; }
+  static constexpr auto turn = [](auto... args) { cpu_gemm().from_f32.copy(args...); };
+};
+struct DirectPairs {
+  static const auto& kernels() { return bf16_gemm()->kernels; }
+  static const auto& copies() { return bf16_gemm()->copies; }
+  static constexpr auto turn = DirectFloats::turn;
+};
+
+}  // namespace hearth::cpu
