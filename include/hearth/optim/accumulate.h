@@ -68,8 +68,8 @@ class HEARTH_API LossScaler {
   std::int64_t good_steps_ = 0;
 };
 
-// Exponential means of a module's parameters: mean = decay * mean + (1 - decay) * value, beginning
-// with the first values. Means of half dtypes are kept in f32.
+// Exponential moving averages (EMA) of a module's parameters: mean = decay * mean + (1 - decay) *
+// value, beginning with the first values. Means of half dtypes are kept in f32.
 //
 //   mean.update(model);                             // after each step
 //   load_state_dict(shadow, mean.values());         // another model of the same shape
