@@ -719,40 +719,6 @@ inline Tensor<5> conv_transpose3d(const Tensor<5>& x, const Tensor<5>& weight,
   return located_as("conv_transpose3d", site,
                     [&] { return conv_transpose(x, weight, bias, options); });
 }
-// The mean over the rows that count.
-template <int R>
-Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
-                        std::int64_t ignore_index = -100, double label_smoothing = 0,
-                        CallSite site = CallSite::here()) {
-  return located(site, [&] {
-    return Tensor<1>(
-        hearth::reshape(hearth::cross_entropy(logits.array(), targets.array(), Reduction::mean,
-                                              ignore_index, label_smoothing),
-                        {1}));
-  });
-}
-template <int R>
-Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
-                        Reduction reduction, std::int64_t ignore_index = -100,
-                        double label_smoothing = 0, CallSite site = CallSite::here()) {
-  return tensor_detail::one_loss("cross_entropy", reduction, site, [&] {
-    return hearth::cross_entropy(logits.array(), targets.array(), reduction, ignore_index,
-                                 label_smoothing);
-  });
-}
-template <int R, int T, TensorKind K, std::floating_point N, class... More>
-Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&, N, More...) {
-  static_assert(tensor_detail::kNever<N>,
-                "the third argument is ignore_index, an integer: label_smoothing is the fourth");
-  return {};
-}
-template <int R, int T, TensorKind K>
-  requires(T != R - 1 || !std::same_as<K, Int>)
-Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&) {
-  static_assert(T == R - 1, "logits [..., classes] want targets of one rank less");
-  static_assert(std::same_as<K, Int>, "targets are integers, the indices of classes: write int_()");
-  return {};
-}
 
 // ---- Burn's modules
 
@@ -811,11 +777,6 @@ using hearth::linear;
 }  // namespace module
 
 namespace loss {
-inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor<1, Int>& targets,
-                                           CallSite site = CallSite::here()) {
-  return located_as("cross_entropy_with_logits", site,
-                    [&] { return cross_entropy(logits, targets); });
-}
 // Mean of (prediction - target)^2; Error{shape} unless both have one shape.
 template <int R>
 Tensor<1> mse(const Tensor<R>& prediction, const Tensor<R>& target,

@@ -3,6 +3,7 @@
 // forward_no_reduction(). `site` is the caller's line.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,40 @@ Tensor<1> one_loss(const char* op, Reduction reduction, CallSite site, F f) {
 
 }  // namespace tensor_detail
 
+// The mean over the rows that count.
+template <int R>
+Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
+                        std::int64_t ignore_index = -100, double label_smoothing = 0,
+                        CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<1>(
+        hearth::reshape(hearth::cross_entropy(logits.array(), targets.array(), Reduction::mean,
+                                              ignore_index, label_smoothing),
+                        {1}));
+  });
+}
+template <int R>
+Tensor<1> cross_entropy(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
+                        Reduction reduction, std::int64_t ignore_index = -100,
+                        double label_smoothing = 0, CallSite site = CallSite::here()) {
+  return tensor_detail::one_loss("cross_entropy", reduction, site, [&] {
+    return hearth::cross_entropy(logits.array(), targets.array(), reduction, ignore_index,
+                                 label_smoothing);
+  });
+}
+template <int R, int T, TensorKind K, std::floating_point N, class... More>
+Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&, N, More...) {
+  static_assert(tensor_detail::kNever<N>,
+                "the third argument is ignore_index, an integer: label_smoothing is the fourth");
+  return {};
+}
+template <int R, int T, TensorKind K>
+  requires(T != R - 1 || !std::same_as<K, Int>)
+Tensor<1> cross_entropy(const Tensor<R>&, const Tensor<T, K>&) {
+  static_assert(T == R - 1, "logits [..., classes] want targets of one rank less");
+  static_assert(std::same_as<K, Int>, "targets are integers, the indices of classes: write int_()");
+  return {};
+}
 // Targets of one kind or the other, as ops.h says.
 template <int R, TensorKind K>
 Tensor<1> binary_cross_entropy(
@@ -215,6 +250,12 @@ using hearth::rnnt_loss;
 using hearth::smooth_l1_loss;
 using hearth::soft_margin_loss;
 using hearth::triplet_margin_loss;
+
+inline Tensor<1> cross_entropy_with_logits(const Tensor<2>& logits, const Tensor<1, Int>& targets,
+                                           CallSite site = CallSite::here()) {
+  return located_as("cross_entropy_with_logits", site,
+                    [&] { return cross_entropy(logits, targets); });
+}
 }  // namespace loss
 
 }  // namespace v0
