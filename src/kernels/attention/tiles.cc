@@ -27,25 +27,29 @@ bool accepts_composed(const Signature& signature) {
 }
 
 std::shared_ptr<StepPlan> attention_tile_steps(const Signature& signature) {
-  constexpr std::int64_t kTile = 64;
+  // Of kernels/attention/tiles.metal.
+  constexpr std::int64_t kTile = 64, kDepth = 16, kPitch = kTile + 4;
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return plan;
   const AttentionInputs a(signature, kQ);
   const std::int64_t columns = a.dv <= 64 ? 64 : a.dv <= 128 ? 128 : 256;
-  const std::string memory = a.memory_type(), value = a.value_type();
-  const std::vector<std::string> arguments = {dtype_struct(a.dtype()), std::to_string(columns),
-                                              truth(a.has_softcap),    truth(a.has_mask),
-                                              truth(a.has_bias),       truth(a.has_range)};
+  // A thread holds this many rows of the scores and of the result: as many as registers allow.
+  const std::int64_t rows = columns <= 128 ? 8 : 4;
+  const auto threads = static_cast<std::uint32_t>(16 * kTile / rows);
+  const std::vector<std::string> arguments = {
+      dtype_struct(a.dtype()), std::to_string(columns), std::to_string(rows), truth(a.has_softcap),
+      truth(a.has_mask),       truth(a.has_bias),       truth(a.has_range)};
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(a.rows, kTile)),
                         static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
   KernelCall call = a.call("attention/tiles.metal", "attention_tiles", arguments, 1);
   plan->add_step(a.add_sinks(call)
-                     .write(memory, "out", output_argument(signature))
+                     .write(a.memory_type(), "out", output_argument(signature))
                      .constants(a.params)
-                     .threadgroup(value, "slices", 2048)
-                     .threadgroup(value, "weights", kTile * kTile)
+                     .threadgroup("float", "slices", 2 * kDepth * kPitch)
+                     .threadgroup("float", "weights", kTile * kPitch)
+                     .threadgroup("uint", "seen", threads / 32)
                      .work(a.work())
-                     .step(*plan, groups, {kThreads}, kThreads));
+                     .step(*plan, groups, {threads}, threads));
   return plan;
 }
 
