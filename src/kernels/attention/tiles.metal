@@ -3,18 +3,18 @@
 //
 // A threadgroup makes 64 rows of one head: 16 threads side by side, each with kRows rows, in blocks
 // of four neighbours, and four neighbouring keys or columns. It walks over the keys that any of
-// them sees, 64 at a time: products in registers, over slices of 16 columns of q and k in
+// them sees, 64 at a time: products in registers, over slices of 32 columns of q and k in
 // threadgroup memory; the running maximum, sum and result of each row brought up to date; weights
-// through threadgroup memory; values in slices of 2048 elements. kColumns columns of the result are
+// through the same memory; values in slices of 2048 elements. kColumns columns of the result are
 // kept in registers. Operands come from threadgroup memory four at a time, which is one load for
-// 4 to 10 multiplications. Keys that the mask hides from all 64 rows are skipped. Bound by
+// 5 to 10 multiplications. Keys that the mask hides from all 64 rows are skipped. Bound by
 // arithmetic; where a library or tensor cores serve a dtype, they do it better. Sums are kept in
 // f32.
 
 #include "kernels/attention/scores.metal"
 
 constexpr constant int kTileRows = 64;   // and keys
-constexpr constant int kTileDepth = 16;  // columns of a slice of q or k
+constexpr constant int kTileDepth = 32;  // columns of a slice of q or k
 constexpr constant int kTileGap = 4;     // elements between rows: neighbours are in other banks
 constexpr constant int kTilePitch = kTileRows + kTileGap;
 constexpr constant int kTileValues = 2048;  // elements of a slice of v
@@ -33,19 +33,20 @@ HEARTH_INLINE void take_four(thread float* to, threadgroup const float* from) {
   to[3] = all.w;
 }
 
-// Columns from `column` on of 64 rows into a slice, turned: slice[c][row]. What is not there is 0.
+// Columns from `column` on of `count` rows into a slice of 64, transposed: slice[c][row]. What is
+// not there is 0.
 template <typename D, int kThreads>
 HEARTH_INLINE void take_slice(threadgroup float* slice, device const typename D::memory* from,
-                              long first, long end, long column, long columns,
-                              constant AttentionOperand& x, uint thread_index) {
+                              int count, long column, long columns, constant AttentionOperand& x,
+                              uint thread_index) {
   const int kStep = kThreads / kTileDepth;
   int c = int(thread_index) % kTileDepth, row = int(thread_index) / kTileDepth;
   bool there = column + c < columns;
-  from += (first + row) * x.row + (column + c) * x.column;
+  from += row * x.row + (column + c) * x.column;
   slice += c * kTilePitch + row;
 #pragma unroll
   for (int u = 0; u < kTileRows / kStep; ++u) {
-    slice[u * kStep] = there && first + row + u * kStep < end ? D::load(*from) : 0.0f;
+    slice[u * kStep] = there && row + u * kStep < count ? D::load(*from) : 0.0f;
     from += kStep * x.row;
   }
 }
@@ -57,7 +58,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
                      device const int* starts, device const ulong* dynamics,
                      device const typename D::memory* sinks, device typename D::memory* out,
                      constant AttentionParams& p, threadgroup float* slices,
-                     threadgroup float* weights, threadgroup uint* seen, Ctx ctx) {
+                     threadgroup float* value_slice, threadgroup uint* seen, Ctx ctx) {
   const int kThreads = 16 * kTileRows / kRows, kParts = kColumns / 64;
   const int kKeys = kTileValues / kColumns;
   long item = long(ctx.tg.z), head = long(ctx.tg.y), kv_head = head / (p.heads / p.kv_heads);
@@ -68,10 +69,15 @@ void attention_tiles(device const typename D::memory* q, device const typename D
   long last = first + kTileRows < p.rows ? first + kTileRows : p.rows;
   long end = visible_keys(last - 1, length, p);
   ScoreScale<float> scale(p);
-  device const typename D::memory* rows = q + place_of(p.q, item, head, 0);
+  device const typename D::memory* rows = q + place_of(p.q, item, head, first);
   device const typename D::memory* keys = k + place_of(p.k, item, kv_head, 0);
   device const typename D::memory* values = v + place_of(p.v, item, kv_head, 0);
+  // Weights lie where slices of q and k were: [row][key].
   threadgroup float* key_slice = slices + kTilePitch * kTileDepth;
+  threadgroup float* weights = slices;
+  // Keys that all rows see, where all 64 rows exist.
+  long all_from = there.hidden(last - 1, p), all_to = visible_keys(first, length, p);
+  bool is_whole = last - first == kTileRows;
 
   float sum[kRows][4 * kParts], best[kRows], total[kRows];
 #pragma unroll
@@ -83,23 +89,24 @@ void attention_tiles(device const typename D::memory* q, device const typename D
   }
   for (long key = there.hidden(first, p); key < end; key += kTileRows) {
     // Bit 4 i + j: row i sees key j.
-    uint sees = 0u;
+    uint sees = kRows == 8 ? ~0u : 0xffffu;
+    if (kMask || !is_whole || key < all_from || key + kTileRows > all_to) {
+      sees = 0u;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      long row = first + tile_row<kRows>(thread_row, i);
-      bool exists = row < p.rows;
-      long visible = exists ? visible_keys(row, length, p) : 0;
-      long hidden = kRange ? there.hidden(row, p) : 0;
-      device const uchar* masked = mask;
-      if (kMask && exists) {
-        masked += place_of(p.mask, item, head, row) + (key + thread_col) * p.mask.column;
-      }
+      for (int i = 0; i < kRows; ++i) {
+        long row = first + tile_row<kRows>(thread_row, i);
+        if (row >= p.rows) continue;
+        int begin = int(metal::clamp(there.hidden(row, p) - key, long(0), long(kTileRows)));
+        int end_of =
+            int(metal::clamp(visible_keys(row, length, p) - key, long(0), long(kTileRows)));
+        device const uchar* masked = mask;
+        if (kMask) masked += place_of(p.mask, item, head, row) + (key + thread_col) * p.mask.column;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        long at = key + thread_col + j;
-        bool is_seen = at < visible && (!kRange || at >= hidden);
-        if (kMask && is_seen) is_seen = masked[j * p.mask.column] == 0;
-        sees |= is_seen ? 1u << (4 * i + j) : 0u;
+        for (int j = 0; j < 4; ++j) {
+          bool is_seen = thread_col + j < end_of && (!kRange || thread_col + j >= begin);
+          if (kMask && is_seen) is_seen = masked[j * p.mask.column] == 0;
+          sees |= is_seen ? 1u << (4 * i + j) : 0u;
+        }
       }
     }
     if (kMask) {
@@ -118,11 +125,13 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
       for (int j = 0; j < 4; ++j) score[i][j] = 0.0f;
     }
+    int existing = int(metal::min(length - key, long(kTileRows)));
     for (long column = 0; column < p.d; column += kTileDepth) {
-      take_slice<D, kThreads>(slices, rows, first, p.rows, column, p.d, p.q, ctx.tid.x);
-      take_slice<D, kThreads>(key_slice, keys, key, length, column, p.d, p.k, ctx.tid.x);
+      take_slice<D, kThreads>(slices, rows, int(last - first), column, p.d, p.q, ctx.tid.x);
+      take_slice<D, kThreads>(key_slice, keys + key * p.k.row, existing, column, p.d, p.k,
+                              ctx.tid.x);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-#pragma unroll
+#pragma unroll 16
       for (int c = 0; c < kTileDepth; ++c) {
         float left[kRows], right[4];
 #pragma unroll
@@ -176,8 +185,8 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
       for (int u = 0; u < kKeys / kStep; ++u) {
         int i = first_key + u * kStep;
-        slices[i * kColumns + column] =
-            key + part + i < length && column < p.dv ? D::load(*from) : 0.0f;
+        value_slice[i * kColumns + column] =
+            part + i < existing && column < p.dv ? D::load(*from) : 0.0f;
         from += kStep * p.v.row;
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -193,7 +202,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
           for (int c = 0; c < kParts; ++c) {
             float right[4];
-            take_four(right, slices + (i + j) * kColumns + c * 64 + thread_col);
+            take_four(right, value_slice + (i + j) * kColumns + c * 64 + thread_col);
 #pragma unroll
             for (int r = 0; r < kRows; ++r) {
 #pragma unroll
