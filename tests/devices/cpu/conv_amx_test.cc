@@ -85,7 +85,7 @@ void check_conv(Numbers& numbers, int axes, bool channels_last) {
     }
   }
   const ConvProblem p(x_shape, spatial(w_shape), spatial(y_shape), w_shape[0], window);
-  if (!ConvPlanes(p).fits()) return;
+  if (!ConvTiles(p).fits()) return;
   std::vector<std::byte> memory(static_cast<std::size_t>(ConvAmxMemory(p).total()),
                                 std::byte{0xff});
   conv_by_amx(tiles_here().walk, p, x_in, w_in, bias, y_out, memory.data());
@@ -130,7 +130,7 @@ TEST(ConvAmx, LeavesPlanesThatAreMostlyPaddingToOthers) {
     window.after.push_back(std::int64_t{1} << 39);
   }
   const ConvProblem p({1, 32, 1, 1, 1}, {2, 2, 2}, {1, 1, 1}, 32, window);
-  EXPECT_FALSE(ConvPlanes(p).fits());
+  EXPECT_FALSE(ConvTiles(p).fits());
 }
 
 TEST(PackedPairs, AnyPartOfTheMatrix) {

@@ -65,7 +65,7 @@ T dot(const T* x, const T* y, std::int64_t y_step, std::int64_t n) {
 template <class T>
 class ChannelRows {
  public:
-  explicit ChannelRows(const ConvProblem& p) : planes_(p, true), p_(p) {
+  explicit ChannelRows(const ConvProblem& p) : planes_(p, Phases::columns), p_(p) {
     is_span_ = p.stride[1] == 1 && planes_.row_size() <= 2 * p.result_of[2];
     starts_.resize(static_cast<std::size_t>(p.taps));
     for (std::int64_t tap = 0; tap < p.taps && fits(); ++tap) {

@@ -300,7 +300,7 @@ void launch_channels(const Launch& launch) {
 bool fits_amx(const Signature& s) {
   if (s.output.dtype != DType::bf16) return false;
   const ConvProblem p = problem_of(s);
-  return !p.is_pointwise() && ConvPlanes(p).fits();
+  return !p.is_pointwise() && ConvTiles(p).fits();
 }
 
 Prepared prepare_amx(const Signature& s) {

@@ -167,10 +167,7 @@ class DirectConv {
   void pair_channels(const X* from, std::uint32_t* to) const {
     if constexpr (kGroup == 2) {
       for (std::int64_t row = 0; row < rows_; ++row, from += 2 * p_.taps, to += p_.taps) {
-        const bool both = 2 * row + 1 < p_.in;
-        for (std::int64_t tap = 0; tap < p_.taps; ++tap) {
-          to[tap] = pair(from[tap], both ? from[p_.taps + tap] : X());
-        }
+        weave_channels(from, 2 * row + 1 < p_.in ? from + p_.taps : nullptr, 1, p_.taps, to);
       }
     }
   }
@@ -185,15 +182,7 @@ class DirectConv {
       const auto* const low = reinterpret_cast<const X*>(x.at(begin));
       const X* const high = row * kGroup + 1 < p_.in ? low + strides.channel : nullptr;
       const auto weave = [&](std::int64_t at, std::int64_t step, std::int64_t count, P* to) {
-        if (high == nullptr) {
-          for (std::int64_t j = 0; j < count; ++j) to[j] = low[at + j * step].bits;
-        } else if (step == 1) {  // known, so in vectors
-          for (std::int64_t j = 0; j < count; ++j) to[j] = pair(low[at + j], high[at + j]);
-        } else {
-          for (std::int64_t j = 0; j < count; ++j) {
-            to[j] = pair(low[at + j * step], high[at + j * step]);
-          }
-        }
+        weave_channels(low + at, high == nullptr ? nullptr : high + at, step, count, to);
       };
       planes_.pack(strides, weave, reinterpret_cast<P*>(plane));
     } else {
@@ -204,9 +193,6 @@ class DirectConv {
           },
           plane);
     }
-  }
-  static std::uint32_t pair(bfloat16 low, bfloat16 high) {
-    return low.bits | static_cast<std::uint32_t>(high.bits) << 16;
   }
 
   // sums [m, cols_] of the rows of `images` and n columns of weights.

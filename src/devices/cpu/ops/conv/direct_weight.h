@@ -28,7 +28,7 @@ class DirectWeight {
 
   explicit DirectWeight(const ConvProblem& problem)
       : p_(problem),
-        planes_(p_, kGroup > 1),
+        planes_(p_, kGroup > 1 ? Phases::columns : Phases::none),
         rows_(p_.in * p_.taps),
         depth_(p_.positions / kGroup),
         col_parts_(std::max<std::int64_t>(ceil_div(p_.out, kCols), 1)) {
