@@ -132,8 +132,8 @@ Prepared prepare_conv_library(const Signature& signature) {
     add_conv_bias(*plan, signature);
   }
   // Where the library refuses the call.
-  plan->set_fallback(has_few_channels(signature) ? conv_channel_steps(signature)
-                                                 : conv_tile_steps(signature));
+  plan->set_fallback(has_few_outputs(signature) ? conv_direct_steps(signature)
+                                                : implicit_gemm_steps(signature));
   return prepared_steps(std::move(plan));
 }
 

@@ -12,8 +12,9 @@
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
-#include "devices/cpu/ops/conv/patches.h"
 #include "devices/cpu/ops/conv/planes.h"
+#include "devices/cpu/ops/conv/problem.h"
+#include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 

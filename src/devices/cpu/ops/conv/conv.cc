@@ -1,23 +1,24 @@
-// conv and its gradients, as products of weights and patches.
+// conv and its gradients, as products of weights and patches (im2col).
 //
 // A task packs what some positions meet into a tile that stays in a second-level cache and
 // multiplies it by the weights of its group; the gradient for x multiplies first, and adds the
 // tile's rows to what they met. A convolution whose positions meet one element each needs no
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
-// share a tile. Groups of one channel each take no products: channels.h. Where the processor
+// share a tile. Groups of one channel each take no products: depthwise.h. Where the processor
 // multiplies tiles of bf16, no patches are made: amx.h. Nor are they where planes are not mostly
-// padding: direct.h, direct_weight.h.
+// padding: indirect.h, indirect_weight.h.
 #include <memory>
 #include <vector>
 
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv/amx.h"
-#include "devices/cpu/ops/conv/channels.h"
-#include "devices/cpu/ops/conv/direct_launch.h"
+#include "devices/cpu/ops/conv/depthwise.h"
+#include "devices/cpu/ops/conv/im2col.h"
+#include "devices/cpu/ops/conv/indirect_launch.h"
 #include "devices/cpu/ops/conv/operands.h"
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
@@ -275,24 +276,24 @@ std::vector<T> weight_rows(const Operand& weight) {
 }
 
 template <class T>
-void run_channels(const Launch& launch) {
+void run_depthwise(const Launch& launch) {
   const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
   TensorSpec dense[2];
   const Operand a = operand(launch, 0, &dense[0]), b = operand(launch, 1, &dense[1]);
   const Operand out = output_of(launch);
   const OpDef* const op = launch.signature->op;
   if (op == &defs::conv_op) {
-    conv_channels<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
+    depthwise_conv<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
   } else if (op == &defs::conv_input_gradient_op) {
-    conv_input_channels<T>(p, a, weight_rows<T>(b), out);
+    depthwise_input_gradient<T>(p, a, weight_rows<T>(b), out);
   } else {
-    conv_weight_channels<T>(p, a, b, out);
+    depthwise_weight_gradient<T>(p, a, b, out);
   }
 }
 
-void launch_channels(const Launch& launch) {
+void launch_depthwise(const Launch& launch) {
   if (element_count(launch.signature->output.shape) == 0) return;
-  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_channels<T>(launch); });
+  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_depthwise<T>(launch); });
 }
 
 // ---- Tiles
@@ -328,52 +329,52 @@ void launch_conv(const Launch& launch) {
 using Half = std::uint16_t;  // the bits of f16 and bf16
 
 constexpr Implementation kImplementations[] = {
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
+     .launch = launch_depthwise},
     {.name = "amx",
      .op = &defs::conv_op,
      .needs = [](const runtime::DeviceTraits&) { return amx_gemm() != nullptr; },
      .accepts = fits_amx,
      .prepare = prepare_amx,
      .launch = launch_amx},
-    {.name = "direct",
+    {.name = "indirect",
      .op = &defs::conv_op,
-     .accepts = fits_direct,
-     .prepare = prepare_direct,
-     .launch = launch_direct},
-    {.name = "patches",
+     .accepts = fits_indirect,
+     .prepare = prepare_indirect,
+     .launch = launch_indirect},
+    {.name = "im2col",
      .op = &defs::conv_op,
      .prepare = prepare_conv,
      .launch = launch_conv<conv<double, double>, conv<float, float>, conv<float, Half>>},
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_input_gradient_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
-    {.name = "direct",
+     .launch = launch_depthwise},
+    {.name = "indirect",
      .op = &defs::conv_input_gradient_op,
-     .accepts = fits_direct,
-     .prepare = prepare_direct,
-     .launch = launch_direct},
-    {.name = "patches",
+     .accepts = fits_indirect,
+     .prepare = prepare_indirect,
+     .launch = launch_indirect},
+    {.name = "im2col",
      .op = &defs::conv_input_gradient_op,
      .prepare = prepare_conv,
      .launch = launch_conv<input_gradient<double, double>, input_gradient<float, float>,
                            input_gradient<float, Half>>},
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_weight_gradient_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
-    {.name = "direct",
+     .launch = launch_depthwise},
+    {.name = "indirect",
      .op = &defs::conv_weight_gradient_op,
-     .accepts = fits_direct_weight,
-     .prepare = prepare_direct_weight,
-     .launch = launch_direct_weight},
-    {.name = "patches",
+     .accepts = fits_indirect_weight,
+     .prepare = prepare_indirect_weight,
+     .launch = launch_indirect_weight},
+    {.name = "im2col",
      .op = &defs::conv_weight_gradient_op,
      .prepare = prepare_conv,
      .launch = launch_conv<weight_gradient<double, double>, weight_gradient<float, float>,

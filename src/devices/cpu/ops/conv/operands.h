@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"

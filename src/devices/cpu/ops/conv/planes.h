@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/problem.h"
 #include "hearth/dtype.h"
 
 namespace hearth::cpu {

@@ -17,7 +17,7 @@
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
-namespace channels {
+namespace channel_moments {
 namespace {
 
 // Elements that stay in the L1 cache; rows of channels that are added before their sum is.
@@ -271,8 +271,8 @@ constexpr Implementation kFamily[] = {
 };
 
 }  // namespace
-}  // namespace channels
+}  // namespace channel_moments
 
-Family channels_family() { return channels::kFamily; }
+Family channel_moments_family() { return channel_moments::kFamily; }
 
 }  // namespace hearth::cpu

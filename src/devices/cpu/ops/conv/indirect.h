@@ -1,7 +1,8 @@
 // Convolutions without patches: images become padded planes, of which a product reads the matrix
-// of patches where it lies. Positions of the result are its rows, and what a position meets is at
-// the same offsets from each; the weights are packed. The gradient for the input of a convolution
-// of stride 1 is one too. Bound by the product.
+// of patches where it lies, through two tables of offsets (Dukhan, "The Indirect Convolution
+// Algorithm", 2019). Positions of the result are its rows, and what a position meets is at the same
+// offsets from each; the weights are packed. The gradient for the input of a convolution of stride
+// 1 is one too. Bound by the product.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +15,13 @@
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/ops/conv/planes.h"
+#include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
 // How a product by some kernels takes its operands. kGroup channels lie side by side in planes.
 template <class How>
-class DirectConv {
+class IndirectConv {
  public:
   using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
   using X = typename Kernels::X;  // of planes
@@ -27,7 +29,7 @@ class DirectConv {
   using T = typename Kernels::T;  // of sums
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);
 
-  explicit DirectConv(const ConvProblem& problem)
+  explicit IndirectConv(const ConvProblem& problem)
       : p_(problem),
         planes_(p_),
         rows_(ceil_div(p_.in, kGroup)),
@@ -253,20 +255,20 @@ class DirectConv {
 };
 
 // In f64, in f32 whatever the dtype, and in pairs of bf16.
-struct DirectDoubles {
+struct IndirectDoubles {
   static const auto& kernels() { return cpu_gemm().f64; }
   static const auto& copies() { return cpu_gemm().from_f64; }
   static constexpr auto turn = [](auto... args) { cpu_gemm().from_f64.copy(args...); };
 };
-struct DirectFloats {
+struct IndirectFloats {
   static const auto& kernels() { return cpu_gemm().f32; }
   static const auto& copies() { return cpu_gemm().from_f32; }
   static constexpr auto turn = [](auto... args) { cpu_gemm().from_f32.copy(args...); };
 };
-struct DirectPairs {
+struct IndirectPairs {
   static const auto& kernels() { return bf16_gemm()->kernels; }
   static const auto& copies() { return bf16_gemm()->copies; }
-  static constexpr auto turn = DirectFloats::turn;
+  static constexpr auto turn = IndirectFloats::turn;
 };
 
 }  // namespace hearth::cpu

@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/conv/direct.h"
+#include "devices/cpu/ops/conv/indirect.h"
 #include "devices/cpu/ops/conv/planes.h"
+#include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
-// How is one of those of DirectConv; kGroup positions lie side by side in planes.
+// How is one of those of IndirectConv; kGroup positions lie side by side in planes.
 template <class How>
-class DirectWeight {
+class IndirectWeight {
  public:
   using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
   using X = typename Kernels::X;
@@ -26,7 +27,7 @@ class DirectWeight {
   using T = typename Kernels::T;
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);
 
-  explicit DirectWeight(const ConvProblem& problem)
+  explicit IndirectWeight(const ConvProblem& problem)
       : p_(problem),
         planes_(p_, kGroup > 1 ? Phases::columns : Phases::none),
         rows_(p_.in * p_.taps),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/cpu/ops/conv/planes.h"
+#include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
@@ -63,9 +64,9 @@ T dot(const T* x, const T* y, std::int64_t y_step, std::int64_t n) {
 // One channel of a result from a padded plane: what positions of a row meet lies side by side, and
 // where a row begins one place after the other, rows do as well.
 template <class T>
-class ChannelRows {
+class DepthwiseRows {
  public:
-  explicit ChannelRows(const ConvProblem& p) : planes_(p, Phases::columns), p_(p) {
+  explicit DepthwiseRows(const ConvProblem& p) : planes_(p, Phases::columns), p_(p) {
     is_span_ = p.stride[1] == 1 && planes_.row_size() <= 2 * p.result_of[2];
     starts_.resize(static_cast<std::size_t>(p.taps));
     for (std::int64_t tap = 0; tap < p.taps && fits(); ++tap) {
@@ -130,20 +131,20 @@ class ChannelRows {
 
 // weight [groups * out, taps], dense in compute precision; bias empty or [groups * out].
 template <class T>
-void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>& weight,
-                   const std::vector<T>& bias, const Operand& out) {
+void depthwise_conv(const ConvProblem& p, const Operand& x, const std::vector<T>& weight,
+                    const std::vector<T>& bias, const Operand& out) {
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    ChannelRows<T> channel_rows(p);
-    const bool in_rows = channel_rows.fits();
-    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
-    T* const sums = scratch<T>(1, in_rows ? channel_rows.out_size() : p.positions);
+    DepthwiseRows<T> depthwise_rows(p);
+    const bool in_rows = depthwise_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? depthwise_rows.plane_size() : p.inputs);
+    T* const sums = scratch<T>(1, in_rows ? depthwise_rows.out_size() : p.positions);
     for (std::int64_t image = begin; image < end; ++image) {
       const std::int64_t g = image % p.groups;
       const std::int64_t offset = image / p.groups * strides.batch + g * strides.channel;
       if (in_rows) {
-        channel_rows.load(strides, x, offset, plane);
+        depthwise_rows.load(strides, x, offset, plane);
       } else {
         load_plane(p, strides, x, offset, plane);
       }
@@ -151,7 +152,7 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
         const auto channel = static_cast<std::size_t>(o);
         const T start = bias.empty() ? T(0) : bias[channel];
         if (in_rows) {
-          channel_rows.run(plane, weight.data() + o * p.taps, start, sums);
+          depthwise_rows.run(plane, weight.data() + o * p.taps, start, sums);
         } else {
           std::fill(sums, sums + p.positions, start);
         }
@@ -172,14 +173,14 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
 
 // grad [batch, groups * out, positions], dense.
 template <class T>
-void conv_input_channels(const ConvProblem& p, const Operand& grad, const std::vector<T>& weight,
-                         const Operand& out) {
+void depthwise_input_gradient(const ConvProblem& p, const Operand& grad,
+                              const std::vector<T>& weight, const Operand& out) {
   if (p.out == 1 && p.stride == ConvProblem::Extents{1, 1, 1}) {
     std::vector<T> turned = weight;
     for (std::int64_t g = 0; g < p.groups; ++g) {
       std::reverse(turned.begin() + g * p.taps, turned.begin() + (g + 1) * p.taps);
     }
-    return conv_channels<T>(turned_problem(p), grad, turned, {}, out);
+    return depthwise_conv<T>(turned_problem(p), grad, turned, {}, out);
   }
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
@@ -207,14 +208,14 @@ void conv_input_channels(const ConvProblem& p, const Operand& grad, const std::v
 
 // Sums over images in f64.
 template <class T>
-void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand& grad,
-                          const Operand& out) {
+void depthwise_weight_gradient(const ConvProblem& p, const Operand& x, const Operand& grad,
+                               const Operand& out) {
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.batch * (p.inputs + p.out * p.taps * p.positions);
   for_chunks(p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    const ChannelRows<T> channel_rows(p);
-    const bool in_rows = channel_rows.fits();
-    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
+    const DepthwiseRows<T> depthwise_rows(p);
+    const bool in_rows = depthwise_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? depthwise_rows.plane_size() : p.inputs);
     T* const copy = scratch<T>(1, p.positions);
     T* const rounded = scratch<T>(2, p.out * p.taps);
     double* const sums = scratch<double>(3, p.out * p.taps);
@@ -223,7 +224,7 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
       for (std::int64_t n = 0; n < p.batch; ++n) {
         const std::int64_t offset = n * strides.batch + g * strides.channel;
         if (in_rows) {
-          channel_rows.load(strides, x, offset, plane);
+          depthwise_rows.load(strides, x, offset, plane);
         } else {
           load_plane(p, strides, x, offset, plane);
         }
@@ -232,7 +233,7 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
               read_row(grad, ((n * p.groups + g) * p.out + o) * p.positions, 1, p.positions, copy);
           for (std::int64_t tap = 0; tap < p.taps; ++tap) {
             if (in_rows) {
-              sums[o * p.taps + tap] += channel_rows.product(plane, tap, row);
+              sums[o * p.taps + tap] += depthwise_rows.product(plane, tap, row);
               continue;
             }
             for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
