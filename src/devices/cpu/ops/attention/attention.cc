@@ -14,6 +14,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "devices/cpu/ops/attention/backward.h"
 #include "devices/cpu/ops/attention/products.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -298,6 +299,10 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_few_rows,
      .launch = launch_attention<Rows::few>},
     {.name = "blocks", .op = &defs::attention_op, .launch = launch_attention<Rows::many>},
+    {.name = "blocks",
+     .op = &defs::attention_backward_op,
+     .prepare = prepare_attention_backward,
+     .launch = launch_attention_backward},
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/decompositions/householder.h"
 
 namespace hearth::cpu {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "devices/cpu/ops/rotations.h"
+#include "devices/cpu/ops/decompositions/rotations.h"
 
 namespace hearth::cpu {
 

@@ -1,9 +1,8 @@
 // The Cholesky factorization by blocks of columns: a block is worked out by itself, and what it
 // means for the rest is one product (Golub and Van Loan, "Matrix Computations", 4.2.9).
-#include "devices/cpu/ops/panel.h"
-#include "devices/cpu/ops/triangle.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/panel.h"
+#include "devices/cpu/ops/decompositions/triangle.h"
 
 namespace hearth::cpu {
 namespace {
@@ -74,15 +73,10 @@ void run_cholesky(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_cholesky(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_cholesky<T>(launch); });
 }
-constexpr Implementation kImplementations[] = {
-    {.name = "blocks", .op = &defs::cholesky_op, .launch = launch_cholesky},
-};
-
-}  // namespace
-
-Family cholesky_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -4,10 +4,9 @@
 #include <numeric>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/householder.h"
-#include "devices/cpu/ops/rotations.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/householder.h"
+#include "devices/cpu/ops/decompositions/rotations.h"
 
 namespace hearth::cpu {
 namespace {
@@ -154,16 +153,10 @@ void run_eigh(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_eigh(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_eigh<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "ql", .op = &defs::eigh_op, .launch = launch_eigh, .may_omit = 0b11},
-};
-
-}  // namespace
-
-Family eigh_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "devices/cpu/ops/panel.h"
+#include "devices/cpu/ops/decompositions/panel.h"
 
 namespace hearth::cpu {
 

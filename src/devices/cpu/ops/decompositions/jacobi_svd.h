@@ -9,7 +9,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/decompositions/householder.h"
 
 namespace hearth::cpu {
 

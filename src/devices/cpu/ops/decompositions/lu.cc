@@ -3,10 +3,9 @@
 #include <limits>
 #include <numeric>
 
-#include "devices/cpu/ops/panel.h"
-#include "devices/cpu/ops/triangle.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/panel.h"
+#include "devices/cpu/ops/decompositions/triangle.h"
 
 namespace hearth::cpu {
 namespace {
@@ -95,16 +94,10 @@ void run_lu(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_lu(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_lu<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "blocks", .op = &defs::lu_factor_op, .launch = launch_lu, .may_omit = 0b110},
-};
-
-}  // namespace
-
-Family lu_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

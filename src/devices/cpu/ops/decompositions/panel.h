@@ -2,7 +2,7 @@
 // takes whole vectors, and reads no more than it needs.
 #pragma once
 
-#include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/ops/decompositions/matrix_batch.h"
 
 namespace hearth::cpu {
 

@@ -1,7 +1,6 @@
 // The QR factorization by Householder reflections.
-#include "devices/cpu/ops/householder.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/householder.h"
 
 namespace hearth::cpu {
 namespace {
@@ -36,16 +35,10 @@ void run_qr(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_qr(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_qr<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "householder", .op = &defs::qr_op, .launch = launch_qr, .may_omit = 0b11},
-};
-
-}  // namespace
-
-Family qr_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -2,12 +2,11 @@
 // of the largest, or by Jacobi's rotations where there are few rows or columns.
 #include <numeric>
 
-#include "devices/cpu/ops/bidiagonal.h"
-#include "devices/cpu/ops/bidiagonal_steps.h"
-#include "devices/cpu/ops/jacobi_svd.h"
-#include "devices/cpu/ops/singular_values.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/bidiagonal.h"
+#include "devices/cpu/ops/decompositions/bidiagonal_steps.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/jacobi_svd.h"
+#include "devices/cpu/ops/decompositions/singular_values.h"
 
 namespace hearth::cpu {
 namespace {
@@ -135,16 +134,10 @@ void run_svd(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_svd(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_svd<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "bidiagonal", .op = &defs::svd_op, .launch = launch_svd, .may_omit = 0b111},
-};
-
-}  // namespace
-
-Family svd_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

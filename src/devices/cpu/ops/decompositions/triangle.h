@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/ops/decompositions/matrix_batch.h"
 #include "devices/cpu/rows/row_triangle.h"
 
 namespace hearth::cpu {
