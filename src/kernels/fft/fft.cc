@@ -135,7 +135,7 @@ class Steps {
     const std::int64_t half = n / 2;
     source.im_base += source.im_step;
     source.re_step = source.im_step *= 2;
-    if (Length(half, limits_).method == Method::lines) {
+    if (Length(half, limits_).method == Method::mixed_radix) {
       return add_pass(source, target, {half}, {.work = Work::real_lines}, half);
     }
     const Pair transformed = add_workspace(lines_ * half);
@@ -176,7 +176,7 @@ class Steps {
 
   void add_transform(const Source& source, const Target& target, std::int64_t n) {
     const Length length(n, limits_);
-    if (length.method != Method::convolution) return add_smooth(source, target, length, {}, n);
+    if (length.method != Method::bluestein) return add_smooth(source, target, length, {}, n);
     const Length padded(length.padded, limits_);
     const Pair filter = add_workspace(padded.points);
     const std::int64_t lines = std::exchange(lines_, 1);
@@ -184,7 +184,7 @@ class Steps {
     chirp.load = "Filter";
     add_smooth(chirp, whole_lines(filter, padded.points), padded, {}, n);
     lines_ = lines;
-    if (padded.method == Method::lines) {
+    if (padded.method == Method::mixed_radix) {
       return add_pass(source, target, {padded.points},
                       {.work = Work::convolved, .chirped = true, .filter = &filter}, n);
     }
@@ -197,7 +197,7 @@ class Steps {
   // `whole` is the length of the operands' lines, where that is another.
   void add_smooth(const Source& source, const Target& target, const Length& length,
                   const PassKernel& kernel, std::int64_t whole) {
-    if (length.method == Method::lines) {
+    if (length.method == Method::mixed_radix) {
       return add_pass(source, target, {length.points}, kernel, whole);
     }
     const Pair twiddled = add_workspace(lines_ * length.points);
@@ -351,7 +351,7 @@ bool accepts(const Signature& signature) {
   const Shape& shape =
       transform == Transform::real_inverse ? signature.output.shape : signature.inputs[0].shape;
   const std::int64_t n = shape[axis_of(signature)];
-  if (element_count(shape) == 0) return method == Method::lines;
+  if (element_count(shape) == 0) return method == Method::mixed_radix;
   const bool halved = transform != Transform::complex && n % 2 == 0;
   const Length length(halved ? n / 2 : n, Limits(*signature.device, dtype));
   return length.method == method && element_count(shape) / n < kMostLines / length.most_parts();
@@ -373,15 +373,15 @@ constexpr Implementation of_method(const char* name, const OpDef& op) {
 }
 
 constexpr Implementation kFamily[] = {
-    of_method<Transform::complex, Method::lines>("mixed_radix", defs::fft_op),
+    of_method<Transform::complex, Method::mixed_radix>("mixed_radix", defs::fft_op),
     of_method<Transform::complex, Method::passes>("passes", defs::fft_op),
-    of_method<Transform::complex, Method::convolution>("convolution", defs::fft_op),
-    of_method<Transform::real, Method::lines>("mixed_radix", defs::rfft_op),
+    of_method<Transform::complex, Method::bluestein>("bluestein", defs::fft_op),
+    of_method<Transform::real, Method::mixed_radix>("mixed_radix", defs::rfft_op),
     of_method<Transform::real, Method::passes>("passes", defs::rfft_op),
-    of_method<Transform::real, Method::convolution>("convolution", defs::rfft_op),
-    of_method<Transform::real_inverse, Method::lines>("mixed_radix", defs::irfft_op),
+    of_method<Transform::real, Method::bluestein>("bluestein", defs::rfft_op),
+    of_method<Transform::real_inverse, Method::mixed_radix>("mixed_radix", defs::irfft_op),
     of_method<Transform::real_inverse, Method::passes>("passes", defs::irfft_op),
-    of_method<Transform::real_inverse, Method::convolution>("convolution", defs::irfft_op),
+    of_method<Transform::real_inverse, Method::bluestein>("bluestein", defs::irfft_op),
 };
 
 }  // namespace

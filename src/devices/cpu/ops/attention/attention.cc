@@ -26,7 +26,7 @@ constexpr std::int64_t kChunkRows = 512;
 constexpr std::int64_t kLeastChunkRows = 48;
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
-constexpr std::int64_t kStretchKeys = 256;
+constexpr std::int64_t kSplitKeys = 256;
 
 // The softmax of a row so far: weights are e^(score - max), `sum` adds them up.
 template <class T>
@@ -131,9 +131,9 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
 
 // Products of a few rows with keys or values: in compute precision, or of halves as they lie.
 template <class T>
-class Stretch {
+class SplitRows {
  public:
-  Stretch(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
+  SplitRows(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
       : at_(x.at(offset)), stride_(x.stride(2)), n_(x.shape()[3]), width_(width) {
     if constexpr (std::is_same_v<T, float>) {
       if (x.stride(3) == 1 && size_of(x.dtype()) == 2) dtype_ = x.dtype();
@@ -193,8 +193,8 @@ class Stretch {
 
 // One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
-void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
-                    std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
+void attend_split(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
+                  std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, dv = args.dv;
   T* const scores = scratch<T>(1, rows * width);
@@ -204,7 +204,7 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
   const auto to = [&](std::int64_t r) {
     return std::clamp<std::int64_t>(args.visible(item, r % args.rows) - key, from(r), width);
   };
-  const Stretch<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
+  const SplitRows<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
   keys.dots(q, rows, scores, from, to);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
@@ -215,7 +215,7 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
     std::fill(line, line + begin, T(0));
     std::fill(line + begin + seen, line + width, T(0));
   }
-  const Stretch<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
+  const SplitRows<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
   std::fill_n(result, rows * dv, T(0));
   values.add(scores, rows, result);
 }
@@ -225,10 +225,10 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
   const std::int64_t kv_heads = args.batch * args.kv_heads;
-  const std::int64_t stretches = (args.kv_length + kStretchKeys - 1) / kStretchKeys;
+  const std::int64_t splits = (args.kv_length + kSplitKeys - 1) / kSplitKeys;
   T* const q = scratch<T>(8, kv_heads * rows * d);
-  T* const results = scratch<T>(9, kv_heads * stretches * rows * dv);
-  Running<T>* const running = scratch<Running<T>>(10, kv_heads * stretches * rows);
+  T* const results = scratch<T>(9, kv_heads * splits * rows * dv);
+  Running<T>* const running = scratch<Running<T>>(10, kv_heads * splits * rows);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
     // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i %
     // args.rows.
@@ -239,34 +239,33 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
         args.q.stride(3), d, q + i * d);
     math.scale(q + i * d, static_cast<T>(args.scale), q + i * d, d, false);
   }
-  const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);
-  for_chunks(kv_heads * stretches, cost, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t cost = std::min(args.kv_length, kSplitKeys) * (d + dv) * (1 + rows / 4);
+  for_chunks(kv_heads * splits, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t head = task / stretches, first = task % stretches * kStretchKeys;
+      const std::int64_t head = task / splits, first = task % splits * kSplitKeys;
       const std::int64_t item = head / args.kv_heads;
       std::fill_n(running + task * rows, rows, Running<T>{});
       // Those that one of the rows sees.
       const std::int64_t key = std::max(first, args.hidden(item, 0));
-      const std::int64_t key_end =
-          std::min(first + kStretchKeys, args.visible(item, args.rows - 1));
+      const std::int64_t key_end = std::min(first + kSplitKeys, args.visible(item, args.rows - 1));
       if (key >= key_end) continue;
-      attend_stretch(args, item, head % args.kv_heads, q + head * rows * d, key, key_end - key,
-                     running + task * rows, results + task * rows * dv);
+      attend_split(args, item, head % args.kv_heads, q + head * rows * d, key, key_end - key,
+                   running + task * rows, results + task * rows * dv);
     }
   });
   T* const sum = scratch<T>(0, dv);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
-    const std::int64_t task = i / rows * stretches, row = i % rows;
+    const std::int64_t task = i / rows * splits, row = i % rows;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     const Running<T> sink = Running<T>::of_sink(args, i / args.rows % args.heads);
     T max = sink.max, total = 0;
-    for (std::int64_t s = 0; s < stretches; ++s) {
+    for (std::int64_t s = 0; s < splits; ++s) {
       const T other = running[(task + s) * rows + row].max;
       max = other > max ? other : max;
     }
     if (sink.sum != T(0)) total = std::exp(sink.max - max);
     std::fill_n(sum, dv, T(0));
-    for (std::int64_t s = 0; s < stretches; ++s) {
+    for (std::int64_t s = 0; s < splits; ++s) {
       const Running<T>& part = running[(task + s) * rows + row];
       if (part.sum == T(0)) continue;
       const T share = part.max == kNone ? T(1) : std::exp(part.max - max);

@@ -176,11 +176,11 @@ template <class T>
 void depthwise_input_gradient(const ConvProblem& p, const Operand& grad,
                               const std::vector<T>& weight, const Operand& out) {
   if (p.out == 1 && p.stride == ConvProblem::Extents{1, 1, 1}) {
-    std::vector<T> turned = weight;
+    std::vector<T> flipped = weight;
     for (std::int64_t g = 0; g < p.groups; ++g) {
-      std::reverse(turned.begin() + g * p.taps, turned.begin() + (g + 1) * p.taps);
+      std::reverse(flipped.begin() + g * p.taps, flipped.begin() + (g + 1) * p.taps);
     }
-    return depthwise_conv<T>(turned_problem(p), grad, turned, {}, out);
+    return depthwise_conv<T>(flipped_problem(p), grad, flipped, {}, out);
   }
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {

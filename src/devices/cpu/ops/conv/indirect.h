@@ -47,10 +47,11 @@ class IndirectConv {
     return panel_bytes() + plain_bytes() + at_once() * image_bytes();
   }
 
-  // weight is dense; `turned` where the problem is a turned_problem(). `memory` has memory_bytes().
-  void run(const Operand& x, const Operand& weight, bool turned, const std::vector<T>& bias,
+  // weight is dense; `flipped` where the problem is a flipped_problem(). `memory` has
+  // memory_bytes().
+  void run(const Operand& x, const Operand& weight, bool flipped, const std::vector<T>& bias,
            const Operand& out, std::byte* memory) const {
-    pack_weights(weight, turned, reinterpret_cast<X*>(memory + panel_bytes()),
+    pack_weights(weight, flipped, reinterpret_cast<X*>(memory + panel_bytes()),
                  reinterpret_cast<P*>(memory));
     const auto* const panels = reinterpret_cast<const P*>(memory);
     auto* const images = reinterpret_cast<X*>(memory + panel_bytes() + plain_bytes());
@@ -125,8 +126,8 @@ class IndirectConv {
   }
 
   // Weights in panels: value (row, tap) of k is element `tap` of the kernel for the channels of a
-  // row of planes. `plain` has room for a copy of them.
-  void pack_weights(const Operand& weight, bool turned, X* plain, P* panels) const {
+  // row of planes. `plain` holds a copy of them.
+  void pack_weights(const Operand& weight, bool flipped, X* plain, P* panels) const {
     const std::int64_t inner = p_.in * p_.taps, kernels = p_.groups * p_.out;
     const X* from = reinterpret_cast<const X*>(weight.data);
     std::int64_t from_inner = inner;
@@ -137,7 +138,7 @@ class IndirectConv {
         });
         from = plain;
       }
-    } else if (kGroup == 2 && !turned) {
+    } else if (kGroup == 2 && !flipped) {
       each(kernels, 8, [&](std::int64_t i) {
         pair_channels(from + i * inner, reinterpret_cast<std::uint32_t*>(plain) + i * depth_);
       });
@@ -145,14 +146,14 @@ class IndirectConv {
       from_inner = depth_ * kGroup;
     }
     // Values of k that a task packs: those of a few channels.
-    const std::int64_t step = turned ? p_.taps : 128, parts = ceil_div(depth_, step);
+    const std::int64_t step = flipped ? p_.taps : 128, parts = ceil_div(depth_, step);
     each(p_.groups * col_parts_ * parts, 4, [&](std::int64_t task) {
       const std::int64_t k = task % parts * step, col = task / parts % col_parts_ * cols_;
       const std::int64_t g = task / parts / col_parts_, n = std::min(cols_, p_.out - col);
       if (n <= 0) return;
       P* const to = panels + (g * col_parts_ * cols_ + col) * depth_;
       const auto pack = How::copies().pack;
-      if (!turned) {
+      if (!flipped) {
         const std::int64_t some = std::min(step * kGroup, from_inner - k * kGroup);
         pack(from + (g * p_.out + col) * from_inner + k * kGroup, 1, from_inner, some, n, depth_, 0,
              k, to);
@@ -226,18 +227,18 @@ class IndirectConv {
              std::int64_t col, std::int64_t n, const std::vector<T>& bias,
              const Operand& out) const {
     const bool in_place = bias.empty() && out.dtype() == dtype_of_v<T>;
-    T* const turned = in_place ? nullptr : scratch<T>(2, n * kRows);
+    T* const transposed = in_place ? nullptr : scratch<T>(2, n * kRows);
     for (std::int64_t done = 0; done < m;) {
       const std::int64_t i = image + (first + done) / p_.positions;
       const std::int64_t at = (first + done) % p_.positions;
       const std::int64_t count = std::min(m - done, p_.positions - at);
       const std::int64_t channel = i % p_.groups * p_.out + col;
       const std::int64_t to = ((i - i % p_.groups) * p_.out + channel) * p_.positions + at;
-      T* const lines = in_place ? reinterpret_cast<T*>(out.at(to)) : turned;
+      T* const lines = in_place ? reinterpret_cast<T*>(out.at(to)) : transposed;
       const std::int64_t stride = in_place ? p_.positions : kRows;
-      How::turn(sums + done * cols_, 1, cols_, n, count, lines, stride);
+      How::transpose(sums + done * cols_, 1, cols_, n, count, lines, stride);
       for (std::int64_t c = 0; c < n && !in_place; ++c) {
-        T* const line = turned + c * kRows;
+        T* const line = transposed + c * kRows;
         if (!bias.empty()) {
           const T add = bias[static_cast<std::size_t>(channel + c)];
           for (std::int64_t j = 0; j < count; ++j) line[j] += add;
@@ -258,17 +259,17 @@ class IndirectConv {
 struct IndirectDoubles {
   static const auto& kernels() { return cpu_gemm().f64; }
   static const auto& copies() { return cpu_gemm().from_f64; }
-  static constexpr auto turn = [](auto... args) { cpu_gemm().from_f64.copy(args...); };
+  static constexpr auto transpose = [](auto... args) { cpu_gemm().from_f64.copy(args...); };
 };
 struct IndirectFloats {
   static const auto& kernels() { return cpu_gemm().f32; }
   static const auto& copies() { return cpu_gemm().from_f32; }
-  static constexpr auto turn = [](auto... args) { cpu_gemm().from_f32.copy(args...); };
+  static constexpr auto transpose = [](auto... args) { cpu_gemm().from_f32.copy(args...); };
 };
 struct IndirectPairs {
   static const auto& kernels() { return bf16_gemm()->kernels; }
   static const auto& copies() { return bf16_gemm()->copies; }
-  static constexpr auto turn = IndirectFloats::turn;
+  static constexpr auto transpose = IndirectFloats::transpose;
 };
 
 }  // namespace hearth::cpu

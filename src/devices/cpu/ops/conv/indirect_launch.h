@@ -7,10 +7,10 @@
 
 namespace hearth::cpu {
 
-// The convolution that makes the result, and whether it is one of a kernel turned around.
+// The convolution that makes the result, and whether it is one of a flipped kernel.
 inline ConvProblem indirect_problem(const Signature& s) {
   const ConvProblem p = problem_of(s);
-  return s.op == &defs::conv_op ? p : turned_problem(p);
+  return s.op == &defs::conv_op ? p : flipped_problem(p);
 }
 
 // Calls run(indirect) with the IndirectConv of a problem.

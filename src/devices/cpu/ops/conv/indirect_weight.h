@@ -38,7 +38,7 @@ class IndirectWeight {
   }
 
   // Whether planes are not mostly padding, and there is enough to multiply. Several groups would
-  // take turns.
+  // wait for one another.
   bool fits() const {
     return p_.result_of[2] % kGroup == 0 && p_.groups == 1 && p_.batch > 0 && planes_.are_small() &&
            p_.out >= kLeastCols && rows_ >= kLeastRows;
@@ -77,18 +77,18 @@ class IndirectWeight {
                  some * depth_, done > 0, sums + first * width() + col);
       });
     }
-    each(ceil_div(p_.out, kTurned), 1, [&](std::int64_t i) {
-      const std::int64_t first = i * kTurned, n = std::min(kTurned, p_.out - first);
-      T* const turned = scratch<T>(1, kTurned * rows_);
-      How::turn(sums + first, 1, width(), n, rows_, turned, rows_);
-      store_row(out.dtype(), turned, n * rows_, out.at(first * rows_));
+    each(ceil_div(p_.out, kTransposed), 1, [&](std::int64_t i) {
+      const std::int64_t first = i * kTransposed, n = std::min(kTransposed, p_.out - first);
+      T* const transposed = scratch<T>(1, kTransposed * rows_);
+      How::transpose(sums + first, 1, width(), n, rows_, transposed, rows_);
+      store_row(out.dtype(), transposed, n * rows_, out.at(first * rows_));
     });
   }
 
  private:
   static constexpr std::int64_t kLeastCols = 8, kLeastRows = 8;
   static constexpr std::int64_t kRows = 48, kCols = 256;  // of a task
-  static constexpr std::int64_t kTurned = 16;             // channels of the result
+  static constexpr std::int64_t kTransposed = 16;         // channels of the result
   // Of planes and panels worked on at a time, of which a last-level cache holds some.
   static constexpr std::int64_t kImageBytes = std::int64_t{8} << 20;
 

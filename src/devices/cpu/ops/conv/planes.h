@@ -15,16 +15,16 @@
 namespace hearth::cpu {
 
 // The convolution of the gradient of `p`, of stride 1, that makes the gradient for its input: by
-// the kernel turned around, its channels exchanged.
-inline ConvProblem turned_problem(const ConvProblem& p) {
-  ConvProblem turned = p;
-  std::swap(turned.in, turned.out);
-  std::swap(turned.input, turned.result_of);
-  std::swap(turned.inputs, turned.positions);
+// the kernel flipped, its channels exchanged.
+inline ConvProblem flipped_problem(const ConvProblem& p) {
+  ConvProblem flipped = p;
+  std::swap(flipped.in, flipped.out);
+  std::swap(flipped.input, flipped.result_of);
+  std::swap(flipped.inputs, flipped.positions);
   for (std::size_t i = 0; i < 3; ++i) {
-    turned.before[i] = (p.taps_of[i] - 1) * p.dilation[i] - p.before[i];
+    flipped.before[i] = (p.taps_of[i] - 1) * p.dilation[i] - p.before[i];
   }
-  return turned;
+  return flipped;
 }
 
 // Axes along which elements a stride apart lie side by side: the others are cut into phases.

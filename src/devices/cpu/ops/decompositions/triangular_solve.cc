@@ -41,7 +41,7 @@ void run_triangular_solve(const Launch& launch) {
     }
     T* const x = output.result(i);
     b.load(i, x);
-    solve_triangle(triangle, n, x, cols, cols, scratch<T>(0, triangle_room(n, cols)));
+    solve_triangle(triangle, n, x, cols, cols, scratch<T>(0, triangle_workspace(n, cols)));
   });
 }
 
