@@ -156,14 +156,8 @@ inline void conv_by_amx(void (*walk)(const AmxWalk&), const ConvProblem& p, cons
   const auto image_at = [&](std::int64_t i) {
     return reinterpret_cast<std::uint32_t*>(memory + sizes.weights + i * sizes.image);
   };
-  const auto each = [](std::int64_t count, std::int64_t grain, const auto& body) {
-    WorkerPool::global().parallel_for_range(count, grain,
-                                            [&](std::int64_t begin, std::int64_t end) {
-                                              for (std::int64_t i = begin; i < end; ++i) body(i);
-                                            });
-  };
   const std::int64_t panels = tiling.out_panels(), pairs = tiling.image_pairs();
-  each(p.groups * panels, 1, [&](std::int64_t i) {
+  for_each_task(p.groups * panels, 1, [&](std::int64_t i) {
     const std::int64_t g = i / panels;
     tiling.pack_weights(reinterpret_cast<const bfloat16*>(weight.at(g * p.out * p.in * p.taps)),
                         i % panels, tiles + g * tiling.weight_size());
@@ -172,13 +166,13 @@ inline void conv_by_amx(void (*walk)(const AmxWalk&), const ConvProblem& p, cons
   const std::int64_t col_blocks = ceil_div(tiling.span(), ConvTiles::kCols);
   for (std::int64_t done = 0; done < p.batch * p.groups; done += sizes.at_once) {
     const std::int64_t some = std::min(sizes.at_once, p.batch * p.groups - done);
-    each(some * pairs, 4, [&](std::int64_t i) {
+    for_each_task(some * pairs, 4, [&](std::int64_t i) {
       const std::int64_t image = (done + i / pairs) / p.groups, g = (done + i / pairs) % p.groups;
       const auto* from = reinterpret_cast<const bfloat16*>(x.data) + image * strides.batch +
                          g * p.in * strides.channel;
       tiling.pack_plane(from, strides, i % pairs, image_at(i / pairs));
     });
-    each(some * row_blocks * col_blocks, 1, [&](std::int64_t task) {
+    for_each_task(some * row_blocks * col_blocks, 1, [&](std::int64_t task) {
       const std::int64_t i = task / row_blocks / col_blocks, g = (done + i) % p.groups;
       const std::int64_t panel = task / col_blocks % row_blocks * 2;
       const std::int64_t first = task % col_blocks * ConvTiles::kCols;

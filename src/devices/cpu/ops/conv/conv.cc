@@ -53,14 +53,6 @@ std::int64_t part_for_threads(std::int64_t extent, std::int64_t most, std::int64
   return part;
 }
 
-template <class Body>
-void for_tasks(std::int64_t tasks, const Body& body) {
-  if (tasks == 1) return body(0);
-  WorkerPool::global().parallel_for_range(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) body(task);
-  });
-}
-
 // ---- conv
 
 template <class T>
@@ -119,7 +111,7 @@ void conv(const Launch& launch) {
   const std::int64_t rows =
       part_for_threads(p.out, p.out, 48, p.batch * p.groups * blocks, p.flops());
   const std::int64_t row_blocks = ceil_div(p.out, rows);
-  for_tasks(p.batch * p.groups * blocks * row_blocks, [&](std::int64_t task) {
+  for_each_task(p.batch * p.groups * blocks * row_blocks, 1, [&](std::int64_t task) {
     const std::int64_t row = task % row_blocks * rows, first = task / row_blocks % blocks * columns;
     const std::int64_t image = task / row_blocks / blocks, g = image % p.groups;
     const std::int64_t count = std::min(columns, p.positions - first);
@@ -183,7 +175,7 @@ void input_gradient(const Launch& launch) {
   // Must not depend on the channels of a task, hence on threads: it fixes the order of summation.
   const std::int64_t columns = std::min(kTilePositions * 4, p.positions);
   const std::int64_t blocks = ceil_div(p.in, channels);
-  for_tasks(p.batch * p.groups * blocks, [&](std::int64_t task) {
+  for_each_task(p.batch * p.groups * blocks, 1, [&](std::int64_t task) {
     const std::int64_t c = task % blocks * channels, image = task / blocks, g = image % p.groups;
     const std::int64_t some = std::min(channels, p.in - c);
     T* const sums = scratch<T>(0, channels * p.inputs);
@@ -223,7 +215,7 @@ void weight_gradient(const Launch& launch) {
   const std::int64_t blocks = ceil_div(p.in, channels);
   const std::int64_t rows = part_for_threads(p.out, p.out, 24, p.groups * blocks, p.flops());
   const std::int64_t row_blocks = ceil_div(p.out, rows);
-  for_tasks(p.groups * blocks * row_blocks, [&](std::int64_t task) {
+  for_each_task(p.groups * blocks * row_blocks, 1, [&](std::int64_t task) {
     const std::int64_t c = task % blocks * channels, row = task / blocks % row_blocks * rows;
     const std::int64_t g = task / blocks / row_blocks;
     const std::int64_t some = std::min(channels, p.in - c), count = std::min(rows, p.out - row);

@@ -58,13 +58,13 @@ class IndirectConv {
     const std::vector<std::int64_t> offsets = value_offsets();
     for (std::int64_t done = 0; done < p_.batch * p_.groups; done += at_once()) {
       const std::int64_t some = std::min(at_once(), p_.batch * p_.groups - done);
-      each(some * rows_, 4, [&](std::int64_t i) {
+      for_each_task(some * rows_, 4, [&](std::int64_t i) {
         pack_plane(x, done + i / rows_, i % rows_, images + i / rows_ * image_size());
       });
       // Images of the same weights follow one another in the rows of a product.
       const std::int64_t joined = p_.groups == 1 ? some : 1;
       const std::int64_t places = joined * p_.positions, parts = ceil_div(places, kRows);
-      each(some / joined * parts * col_parts_, 1, [&](std::int64_t task) {
+      for_each_task(some / joined * parts * col_parts_, 1, [&](std::int64_t task) {
         const std::int64_t col = task % col_parts_ * cols_;
         const std::int64_t first = task / col_parts_ % parts * kRows;
         const std::int64_t image = task / col_parts_ / parts * joined;
@@ -92,13 +92,6 @@ class IndirectConv {
 
   static std::int64_t part_of(std::int64_t extent, std::int64_t parts, std::int64_t unit) {
     return ceil_div(ceil_div(extent, std::max<std::int64_t>(parts, 1)), unit) * unit;
-  }
-  template <class Body>
-  static void each(std::int64_t count, std::int64_t grain, const Body& body) {
-    WorkerPool::global().parallel_for_range(count, grain,
-                                            [&](std::int64_t begin, std::int64_t end) {
-                                              for (std::int64_t i = begin; i < end; ++i) body(i);
-                                            });
   }
 
   static std::int64_t lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
@@ -133,13 +126,13 @@ class IndirectConv {
     std::int64_t from_inner = inner;
     if (weight.dtype() != dtype_of_v<X>) {
       if constexpr (kGroup == 1) {
-        each(kernels, 8, [&](std::int64_t i) {
+        for_each_task(kernels, 8, [&](std::int64_t i) {
           load_row(weight.dtype(), weight.at(i * inner), 1, inner, plain + i * inner);
         });
         from = plain;
       }
     } else if (kGroup == 2 && !flipped) {
-      each(kernels, 8, [&](std::int64_t i) {
+      for_each_task(kernels, 8, [&](std::int64_t i) {
         pair_channels(from + i * inner, reinterpret_cast<std::uint32_t*>(plain) + i * depth_);
       });
       from = plain;
@@ -147,7 +140,7 @@ class IndirectConv {
     }
     // Values of k that a task packs: those of a few channels.
     const std::int64_t step = flipped ? p_.taps : 128, parts = ceil_div(depth_, step);
-    each(p_.groups * col_parts_ * parts, 4, [&](std::int64_t task) {
+    for_each_task(p_.groups * col_parts_ * parts, 4, [&](std::int64_t task) {
       const std::int64_t k = task % parts * step, col = task / parts % col_parts_ * cols_;
       const std::int64_t g = task / parts / col_parts_, n = std::min(cols_, p_.out - col);
       if (n <= 0) return;

@@ -56,10 +56,10 @@ class IndirectWeight {
     const std::vector<std::int64_t> rows = row_offsets(), places = place_offsets();
     for (std::int64_t done = 0; done < p_.batch; done += at_once()) {
       const std::int64_t some = std::min(at_once(), p_.batch - done);
-      each(some * p_.in, 4, [&](std::int64_t i) {
+      for_each_task(some * p_.in, 4, [&](std::int64_t i) {
         pack_plane(x, done + i / p_.in, i % p_.in, images + i / p_.in * image_size());
       });
-      each(some * col_parts_, 1, [&](std::int64_t i) {
+      for_each_task(some * col_parts_, 1, [&](std::int64_t i) {
         const std::int64_t col = i % col_parts_ * cols_, image = i / col_parts_;
         const std::int64_t n = std::min(cols_, p_.out - col);
         if (n <= 0) return;
@@ -69,7 +69,7 @@ class IndirectWeight {
             panels + col * some * depth_);
       });
       const std::int64_t parts = ceil_div(rows_, kRows);
-      each(parts * col_parts_, 1, [&](std::int64_t task) {
+      for_each_task(parts * col_parts_, 1, [&](std::int64_t task) {
         const std::int64_t first = task % parts * kRows, col = task / parts * cols_;
         const std::int64_t m = std::min(kRows, rows_ - first), n = std::min(cols_, p_.out - col);
         if (n <= 0) return;
@@ -77,7 +77,7 @@ class IndirectWeight {
                  some * depth_, done > 0, sums + first * width() + col);
       });
     }
-    each(ceil_div(p_.out, kTransposed), 1, [&](std::int64_t i) {
+    for_each_task(ceil_div(p_.out, kTransposed), 1, [&](std::int64_t i) {
       const std::int64_t first = i * kTransposed, n = std::min(kTransposed, p_.out - first);
       T* const transposed = scratch<T>(1, kTransposed * rows_);
       How::transpose(sums + first, 1, width(), n, rows_, transposed, rows_);
@@ -91,14 +91,6 @@ class IndirectWeight {
   static constexpr std::int64_t kTransposed = 16;         // channels of the result
   // Of planes and panels worked on at a time, of which a last-level cache holds some.
   static constexpr std::int64_t kImageBytes = std::int64_t{8} << 20;
-
-  template <class Body>
-  static void each(std::int64_t count, std::int64_t grain, const Body& body) {
-    WorkerPool::global().parallel_for_range(count, grain,
-                                            [&](std::int64_t begin, std::int64_t end) {
-                                              for (std::int64_t i = begin; i < end; ++i) body(i);
-                                            });
-  }
 
   static std::int64_t lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
   std::int64_t width() const { return col_parts_ * cols_; }
