@@ -12,6 +12,7 @@
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/planes.h"
 #include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/rows/rows.h"
@@ -195,6 +196,23 @@ inline void conv_by_amx(void (*walk)(const AmxWalk&), const ConvProblem& p, cons
       }
     });
   }
+}
+
+inline bool fits_amx(const Signature& s) {
+  if (s.output.dtype != DType::bf16) return false;
+  const ConvProblem p = problem_of(s);
+  return !p.is_pointwise() && ConvTiles(p).fits();
+}
+
+inline Prepared prepare_amx(const Signature& s) {
+  return prepare_conv(s, ConvAmxMemory(problem_of(s)).total());
+}
+
+inline void launch_amx(const Launch& launch) {
+  if (element_count(launch.signature->output.shape) == 0) return;
+  const ConvOperands operands(launch);
+  conv_by_amx(amx_gemm()->walk, operands.problem, operands.a, operands.b, bias_of<float>(launch),
+              output_of(launch), operands.memory);
 }
 
 }  // namespace hearth::cpu

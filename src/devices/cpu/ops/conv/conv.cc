@@ -16,7 +16,8 @@
 #include "devices/cpu/ops/conv/amx.h"
 #include "devices/cpu/ops/conv/depthwise.h"
 #include "devices/cpu/ops/conv/im2col.h"
-#include "devices/cpu/ops/conv/indirect_launch.h"
+#include "devices/cpu/ops/conv/indirect.h"
+#include "devices/cpu/ops/conv/indirect_weight.h"
 #include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/ops/elements.h"
@@ -67,9 +68,9 @@ void add_bias(void* context, void* tile, std::int64_t stride, std::int64_t, std:
 
 template <class T, class E>
 void conv(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &x = operands.a, &weight = operands.b;
   const Operand out = output_of(launch);
   std::vector<T> bias = bias_of<T>(launch);
   const ConvStrides strides(*x.spec);
@@ -140,9 +141,9 @@ void conv(const Launch& launch) {
 
 template <class T, class E>
 void input_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand grad = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &grad = operands.a, &weight = operands.b;
   const Operand out = output_of(launch);
   const std::int64_t inner = p.in * p.taps;
 
@@ -201,9 +202,9 @@ void input_gradient(const Launch& launch) {
 
 template <class T, class E>
 void weight_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), grad = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &x = operands.a, &grad = operands.b;
   const Operand out = output_of(launch);
   const ConvStrides strides(*x.spec);
   const auto width = static_cast<std::int64_t>(sizeof(E));
@@ -250,65 +251,6 @@ void weight_gradient(const Launch& launch) {
                 out.at(((g * p.out + row + o) * p.in + c) * p.taps));
     }
   });
-}
-
-// ---- Groups of one channel
-
-bool has_one_channel(const Signature& s) {
-  const ConvProblem p = problem_of(s);
-  return p.in == 1 && p.groups > 1;
-}
-
-// A weight [out, 1, kernel...] in compute precision, dense.
-template <class T>
-std::vector<T> weight_rows(const Operand& weight) {
-  std::vector<T> rows(static_cast<std::size_t>(element_count(weight.shape())));
-  load_row(weight.dtype(), weight.data, 1, static_cast<std::int64_t>(rows.size()), rows.data());
-  return rows;
-}
-
-template <class T>
-void run_depthwise(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand a = operand(launch, 0, &dense[0]), b = operand(launch, 1, &dense[1]);
-  const Operand out = output_of(launch);
-  const OpDef* const op = launch.signature->op;
-  if (op == &defs::conv_op) {
-    depthwise_conv<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
-  } else if (op == &defs::conv_input_gradient_op) {
-    depthwise_input_gradient<T>(p, a, weight_rows<T>(b), out);
-  } else {
-    depthwise_weight_gradient<T>(p, a, b, out);
-  }
-}
-
-void launch_depthwise(const Launch& launch) {
-  if (element_count(launch.signature->output.shape) == 0) return;
-  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_depthwise<T>(launch); });
-}
-
-// ---- Tiles
-
-bool fits_amx(const Signature& s) {
-  if (s.output.dtype != DType::bf16) return false;
-  const ConvProblem p = problem_of(s);
-  return !p.is_pointwise() && ConvTiles(p).fits();
-}
-
-Prepared prepare_amx(const Signature& s) {
-  Prepared prepared = prepare_conv(s);
-  prepared.workspace_bytes += ConvAmxMemory(problem_of(s)).total();
-  return prepared;
-}
-
-void launch_amx(const Launch& launch) {
-  const auto& state = *static_cast<const ConvState*>(launch.state);
-  if (element_count(launch.signature->output.shape) == 0) return;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
-  conv_by_amx(amx_gemm()->walk, state.problem, x, weight, bias_of<float>(launch), output_of(launch),
-              launch.workspace + state.copies[0] + state.copies[1]);
 }
 
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/planes.h"
 #include "devices/cpu/rows/rows.h"
 
@@ -249,6 +250,40 @@ void depthwise_weight_gradient(const ConvProblem& p, const Operand& x, const Ope
       store_row(out.dtype(), rounded, p.out * p.taps, out.at(g * p.out * p.taps));
     }
   });
+}
+
+inline bool has_one_channel(const Signature& s) {
+  const ConvProblem p = problem_of(s);
+  return p.in == 1 && p.groups > 1;
+}
+
+// A weight [out, 1, kernel...] in compute precision, dense.
+template <class T>
+std::vector<T> weight_rows(const Operand& weight) {
+  std::vector<T> rows(static_cast<std::size_t>(element_count(weight.shape())));
+  load_row(weight.dtype(), weight.data, 1, static_cast<std::int64_t>(rows.size()), rows.data());
+  return rows;
+}
+
+template <class T>
+void run_depthwise(const Launch& launch) {
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &a = operands.a, &b = operands.b;
+  const Operand out = output_of(launch);
+  const OpDef* const op = launch.signature->op;
+  if (op == &defs::conv_op) {
+    depthwise_conv<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
+  } else if (op == &defs::conv_input_gradient_op) {
+    depthwise_input_gradient<T>(p, a, weight_rows<T>(b), out);
+  } else {
+    depthwise_weight_gradient<T>(p, a, b, out);
+  }
+}
+
+inline void launch_depthwise(const Launch& launch) {
+  if (element_count(launch.signature->output.shape) == 0) return;
+  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_depthwise<T>(launch); });
 }
 
 }  // namespace hearth::cpu

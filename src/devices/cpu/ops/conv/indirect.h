@@ -8,38 +8,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/ops/conv/indirect_product.h"
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/planes.h"
 #include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
-// How a product by some kernels takes its operands. kGroup channels lie side by side in planes.
+// By kernels of indirect_product.h: kGroup channels lie side by side in planes.
 template <class How>
 class IndirectConv {
  public:
-  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
-  using X = typename Kernels::X;  // of planes
-  using P = typename Kernels::P;  // of packed weights, kGroup channels each
-  using T = typename Kernels::T;  // of sums
-  static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);
+  using Product = IndirectProduct<How>;
+  using X = typename Product::X;  // of planes
+  using P = typename Product::P;  // of packed weights
+  using T = typename Product::T;
+  static constexpr std::int64_t kGroup = Product::kGroup;
 
   explicit IndirectConv(const ConvProblem& problem)
       : p_(problem),
         planes_(p_),
         rows_(ceil_div(p_.in, kGroup)),
         depth_(rows_ * p_.taps),
-        col_parts_(ceil_div(p_.out, kCols)),
-        cols_(part_of(p_.out, col_parts_, How::kernels().lanes * How::kernels().vectors)) {}
+        product_(p_.out) {}
 
   // Whether planes are not mostly padding, and there is enough to multiply.
   bool fits() const {
-    return !p_.is_pointwise() && planes_.are_small() && p_.out >= kLeastCols &&
+    return !p_.is_pointwise() && planes_.are_small() && p_.out >= Product::kLeastColumns &&
            depth_ >= kLeastDepth;
   }
 
@@ -64,47 +63,41 @@ class IndirectConv {
       // Images of the same weights follow one another in the rows of a product.
       const std::int64_t joined = p_.groups == 1 ? some : 1;
       const std::int64_t places = joined * p_.positions, parts = ceil_div(places, kRows);
-      for_each_task(some / joined * parts * col_parts_, 1, [&](std::int64_t task) {
-        const std::int64_t col = task % col_parts_ * cols_;
-        const std::int64_t first = task / col_parts_ % parts * kRows;
-        const std::int64_t image = task / col_parts_ / parts * joined;
-        const std::int64_t m = std::min(kRows, places - first), n = std::min(cols_, p_.out - col);
+      const std::int64_t col_parts = product_.parts(), cols = product_.part();
+      for_each_task(some / joined * parts * col_parts, 1, [&](std::int64_t task) {
+        const std::int64_t col = task % col_parts * cols;
+        const std::int64_t first = task / col_parts % parts * kRows;
+        const std::int64_t image = task / col_parts / parts * joined;
+        const std::int64_t m = std::min(kRows, places - first), n = product_.columns_from(col);
         if (n <= 0) return;
         std::int64_t* const rows = scratch<std::int64_t>(0, kRows);
         for (std::int64_t i = 0; i < m; ++i) {
           rows[i] = (image + (first + i) / p_.positions) * image_size() +
                     planes_.place_of((first + i) % p_.positions) * kGroup;
         }
-        T* const sums = scratch<T>(1, kRows * cols_);
+        T* const sums = scratch<T>(1, kRows * cols);
         const std::int64_t g = (done + image) % p_.groups;
-        multiply(images, rows, offsets, m, panels + (g * col_parts_ * cols_ + col) * depth_, n,
-                 sums);
+        const P* const panel = panels + (g * product_.width() + col) * depth_;
+        Product::multiply(images, rows, offsets, m, panel, n, depth_, false, sums, cols);
         store(sums, done + image, first, m, col, n, bias, out);
       });
     }
   }
 
  private:
-  static constexpr std::int64_t kLeastCols = 8, kLeastDepth = 16;
-  static constexpr std::int64_t kRows = 96, kCols = 256;  // of a task
-  // Of planes worked on at a time, of which a last-level cache holds some.
-  static constexpr std::int64_t kImageBytes = std::int64_t{8} << 20;
+  static constexpr std::int64_t kLeastDepth = 16;
+  static constexpr std::int64_t kRows = 96;  // of a task
 
-  static std::int64_t part_of(std::int64_t extent, std::int64_t parts, std::int64_t unit) {
-    return ceil_div(ceil_div(extent, std::max<std::int64_t>(parts, 1)), unit) * unit;
-  }
-
-  static std::int64_t lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
   std::int64_t panel_bytes() const {
-    return lines(p_.groups * col_parts_ * cols_ * depth_ * static_cast<std::int64_t>(sizeof(P)));
+    return Product::template bytes_of<P>(p_.groups * product_.width() * depth_);
   }
   std::int64_t plain_bytes() const {
-    return lines(p_.groups * p_.out * depth_ * static_cast<std::int64_t>(sizeof(P)));
+    return Product::template bytes_of<P>(p_.groups * p_.out * depth_);
   }
   std::int64_t image_size() const { return rows_ * planes_.size() * kGroup; }
   std::int64_t image_bytes() const { return image_size() * static_cast<std::int64_t>(sizeof(X)); }
   std::int64_t at_once() const {
-    return std::clamp<std::int64_t>(kImageBytes / image_bytes(), 1, p_.batch * p_.groups);
+    return Product::images_at_once(image_bytes(), p_.batch * p_.groups);
   }
 
   std::vector<std::int64_t> value_offsets() const {
@@ -140,11 +133,12 @@ class IndirectConv {
     }
     // Values of k that a task packs: those of a few channels.
     const std::int64_t step = flipped ? p_.taps : 128, parts = ceil_div(depth_, step);
-    for_each_task(p_.groups * col_parts_ * parts, 4, [&](std::int64_t task) {
-      const std::int64_t k = task % parts * step, col = task / parts % col_parts_ * cols_;
-      const std::int64_t g = task / parts / col_parts_, n = std::min(cols_, p_.out - col);
+    const std::int64_t col_parts = product_.parts();
+    for_each_task(p_.groups * col_parts * parts, 4, [&](std::int64_t task) {
+      const std::int64_t k = task % parts * step, col = task / parts % col_parts * product_.part();
+      const std::int64_t g = task / parts / col_parts, n = product_.columns_from(col);
       if (n <= 0) return;
-      P* const to = panels + (g * col_parts_ * cols_ + col) * depth_;
+      P* const to = panels + (g * product_.width() + col) * depth_;
       const auto pack = How::copies().pack;
       if (!flipped) {
         const std::int64_t some = std::min(step * kGroup, from_inner - k * kGroup);
@@ -191,30 +185,6 @@ class IndirectConv {
     }
   }
 
-  // sums [m, cols_] of the rows of `images` and n columns of weights.
-  void multiply(const X* images, const std::int64_t* rows, const std::vector<std::int64_t>& offsets,
-                std::int64_t m, const P* panels, std::int64_t n, T* sums) const {
-    const std::int64_t part =
-        How::kernels().blocking.depth_bytes / static_cast<std::int64_t>(sizeof(P));
-    GemmBlock<X, P, T> block{};
-    block.m = m;
-    block.n = n;
-    block.a = images;
-    block.a_rows = rows;
-    block.b = panels;
-    block.b_packed = true;
-    block.b_panel_stride = depth_;
-    block.c = sums;
-    block.c_row_stride = cols_;
-    for (std::int64_t first = 0; first < depth_; first += part) {
-      block.k = std::min(part, depth_ - first) * kGroup;
-      block.a_offsets = offsets.data() + first;
-      block.b_first = first;
-      block.accumulate = first > 0;
-      How::kernels().block(block);
-    }
-  }
-
   // Positions [first, first + m) of images from `image` on, channels [col, col + n) of each.
   void store(const T* sums, std::int64_t image, std::int64_t first, std::int64_t m,
              std::int64_t col, std::int64_t n, const std::vector<T>& bias,
@@ -229,7 +199,7 @@ class IndirectConv {
       const std::int64_t to = ((i - i % p_.groups) * p_.out + channel) * p_.positions + at;
       T* const lines = in_place ? reinterpret_cast<T*>(out.at(to)) : transposed;
       const std::int64_t stride = in_place ? p_.positions : kRows;
-      How::transpose(sums + done * cols_, 1, cols_, n, count, lines, stride);
+      How::transpose(sums + done * product_.part(), 1, product_.part(), n, count, lines, stride);
       for (std::int64_t c = 0; c < n && !in_place; ++c) {
         T* const line = transposed + c * kRows;
         if (!bias.empty()) {
@@ -244,25 +214,42 @@ class IndirectConv {
 
   const ConvProblem p_;
   const PaddedPlanes planes_;
-  std::int64_t rows_, depth_;      // planes of an image, and what a position meets in them
-  std::int64_t col_parts_, cols_;  // of channels of the result
+  std::int64_t rows_, depth_;  // planes of an image, and what a position meets in them
+  Product product_;            // its columns are channels of the result
 };
 
-// In f64, in f32 whatever the dtype, and in pairs of bf16.
-struct IndirectDoubles {
-  static const auto& kernels() { return cpu_gemm().f64; }
-  static const auto& copies() { return cpu_gemm().from_f64; }
-  static constexpr auto transpose = [](auto... args) { cpu_gemm().from_f64.copy(args...); };
-};
-struct IndirectFloats {
-  static const auto& kernels() { return cpu_gemm().f32; }
-  static const auto& copies() { return cpu_gemm().from_f32; }
-  static constexpr auto transpose = [](auto... args) { cpu_gemm().from_f32.copy(args...); };
-};
-struct IndirectPairs {
-  static const auto& kernels() { return bf16_gemm()->kernels; }
-  static const auto& copies() { return bf16_gemm()->copies; }
-  static constexpr auto transpose = IndirectFloats::transpose;
-};
+// The convolution that makes the result of conv, or of the gradient for its input.
+inline ConvProblem indirect_problem(const Signature& s) {
+  const ConvProblem p = problem_of(s);
+  return s.op == &defs::conv_op ? p : flipped_problem(p);
+}
+
+// Calls run(conv) with the IndirectConv of a signature.
+template <class Run>
+auto with_indirect(const Signature& s, const Run& run) {
+  return with_indirect_kernels(
+      s.output.dtype, [&]<class How>() { return run(IndirectConv<How>(indirect_problem(s))); });
+}
+
+inline bool fits_indirect(const Signature& s) {
+  using Ones = ConvProblem::Extents;
+  if (s.output.dtype == DType::bf16 && amx_gemm() != nullptr) return false;
+  if (s.op != &defs::conv_op && problem_of(s).stride != Ones{1, 1, 1}) return false;
+  return with_indirect(s, [](const auto& conv) { return conv.fits(); });
+}
+
+inline Prepared prepare_indirect(const Signature& s) {
+  return prepare_conv(s, with_indirect(s, [](const auto& conv) { return conv.memory_bytes(); }));
+}
+
+inline void launch_indirect(const Launch& launch) {
+  const Signature& s = *launch.signature;
+  if (element_count(s.output.shape) == 0) return;
+  const ConvOperands operands(launch);
+  with_indirect(s, [&]<class How>(const IndirectConv<How>& conv) {
+    conv.run(operands.a, operands.b, s.op != &defs::conv_op,
+             bias_of<typename IndirectConv<How>::T>(launch), output_of(launch), operands.memory);
+  });
+}
 
 }  // namespace hearth::cpu

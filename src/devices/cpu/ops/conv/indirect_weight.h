@@ -7,41 +7,38 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/conv/indirect.h"
+#include "devices/cpu/ops/conv/indirect_product.h"
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/planes.h"
 #include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
-// How is one of those of IndirectConv; kGroup positions lie side by side in planes.
+// By kernels of indirect_product.h: kGroup positions lie side by side in planes.
 template <class How>
 class IndirectWeight {
  public:
-  using Kernels = std::remove_cvref_t<decltype(How::kernels())>;
-  using X = typename Kernels::X;
-  using P = typename Kernels::P;
-  using T = typename Kernels::T;
-  static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);
+  using Product = IndirectProduct<How>;
+  using X = typename Product::X;
+  using P = typename Product::P;
+  using T = typename Product::T;
+  static constexpr std::int64_t kGroup = Product::kGroup;
 
   explicit IndirectWeight(const ConvProblem& problem)
       : p_(problem),
         planes_(p_, kGroup > 1 ? Phases::columns : Phases::none),
         rows_(p_.in * p_.taps),
         depth_(p_.positions / kGroup),
-        col_parts_(std::max<std::int64_t>(ceil_div(p_.out, kCols), 1)) {
-    const std::int64_t unit = How::kernels().lanes * How::kernels().vectors;
-    cols_ = ceil_div(ceil_div(p_.out, col_parts_), unit) * unit;
-  }
+        product_(p_.out) {}
 
   // Whether planes are not mostly padding, and there is enough to multiply. Several groups would
   // wait for one another.
   bool fits() const {
     return p_.result_of[2] % kGroup == 0 && p_.groups == 1 && p_.batch > 0 && planes_.are_small() &&
-           p_.out >= kLeastCols && rows_ >= kLeastRows;
+           p_.out >= Product::kLeastColumns && rows_ >= kLeastRows;
   }
 
   std::int64_t memory_bytes() const {
@@ -54,14 +51,15 @@ class IndirectWeight {
     auto* const images = reinterpret_cast<X*>(memory + sum_bytes());
     auto* const panels = reinterpret_cast<P*>(memory + sum_bytes() + at_once() * image_bytes());
     const std::vector<std::int64_t> rows = row_offsets(), places = place_offsets();
+    const std::int64_t col_parts = product_.parts(), cols = product_.part();
     for (std::int64_t done = 0; done < p_.batch; done += at_once()) {
       const std::int64_t some = std::min(at_once(), p_.batch - done);
       for_each_task(some * p_.in, 4, [&](std::int64_t i) {
         pack_plane(x, done + i / p_.in, i % p_.in, images + i / p_.in * image_size());
       });
-      for_each_task(some * col_parts_, 1, [&](std::int64_t i) {
-        const std::int64_t col = i % col_parts_ * cols_, image = i / col_parts_;
-        const std::int64_t n = std::min(cols_, p_.out - col);
+      for_each_task(some * col_parts, 1, [&](std::int64_t i) {
+        const std::int64_t col = i % col_parts * cols, image = i / col_parts;
+        const std::int64_t n = product_.columns_from(col);
         if (n <= 0) return;
         How::copies().pack(
             reinterpret_cast<const X*>(grad.at(((done + image) * p_.out + col) * p_.positions)), 1,
@@ -69,42 +67,37 @@ class IndirectWeight {
             panels + col * some * depth_);
       });
       const std::int64_t parts = ceil_div(rows_, kRows);
-      for_each_task(parts * col_parts_, 1, [&](std::int64_t task) {
-        const std::int64_t first = task % parts * kRows, col = task / parts * cols_;
-        const std::int64_t m = std::min(kRows, rows_ - first), n = std::min(cols_, p_.out - col);
+      for_each_task(parts * col_parts, 1, [&](std::int64_t task) {
+        const std::int64_t first = task % parts * kRows, col = task / parts * cols;
+        const std::int64_t m = std::min(kRows, rows_ - first), n = product_.columns_from(col);
         if (n <= 0) return;
-        multiply(images, rows.data() + first, places, m, panels + col * some * depth_, n,
-                 some * depth_, done > 0, sums + first * width() + col);
+        Product::multiply(images, rows.data() + first, places, m, panels + col * some * depth_, n,
+                          some * depth_, done > 0, sums + first * product_.width() + col,
+                          product_.width());
       });
     }
     for_each_task(ceil_div(p_.out, kTransposed), 1, [&](std::int64_t i) {
       const std::int64_t first = i * kTransposed, n = std::min(kTransposed, p_.out - first);
       T* const transposed = scratch<T>(1, kTransposed * rows_);
-      How::transpose(sums + first, 1, width(), n, rows_, transposed, rows_);
+      How::transpose(sums + first, 1, product_.width(), n, rows_, transposed, rows_);
       store_row(out.dtype(), transposed, n * rows_, out.at(first * rows_));
     });
   }
 
  private:
-  static constexpr std::int64_t kLeastCols = 8, kLeastRows = 8;
-  static constexpr std::int64_t kRows = 48, kCols = 256;  // of a task
-  static constexpr std::int64_t kTransposed = 16;         // channels of the result
-  // Of planes and panels worked on at a time, of which a last-level cache holds some.
-  static constexpr std::int64_t kImageBytes = std::int64_t{8} << 20;
+  static constexpr std::int64_t kLeastRows = 8;
+  static constexpr std::int64_t kRows = 48;        // of a task
+  static constexpr std::int64_t kTransposed = 16;  // channels of the result
 
-  static std::int64_t lines(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
-  std::int64_t width() const { return col_parts_ * cols_; }
-  std::int64_t sum_bytes() const {
-    return lines(rows_ * width() * static_cast<std::int64_t>(sizeof(T)));
-  }
-  std::int64_t image_size() const { return lines(p_.in * planes_.size()); }
+  std::int64_t sum_bytes() const { return Product::template bytes_of<T>(rows_ * product_.width()); }
+  std::int64_t image_size() const { return round_up(p_.in * planes_.size(), 64); }
   std::int64_t image_bytes() const { return image_size() * static_cast<std::int64_t>(sizeof(X)); }
   std::int64_t panel_bytes() const {
-    return lines(depth_ * width() * static_cast<std::int64_t>(sizeof(P)));
+    return Product::template bytes_of<P>(depth_ * product_.width());
   }
   // Part of the rounding.
   std::int64_t at_once() const {
-    return std::clamp<std::int64_t>(kImageBytes / (image_bytes() + panel_bytes()), 1, p_.batch);
+    return Product::images_at_once(image_bytes() + panel_bytes(), p_.batch);
   }
 
   std::vector<std::int64_t> row_offsets() const {
@@ -144,35 +137,37 @@ class IndirectWeight {
         to + channel * planes_.size());
   }
 
-  // sums [m, n] of rows of `images` and columns of `panels`, or added to what they hold.
-  void multiply(const X* images, const std::int64_t* rows, const std::vector<std::int64_t>& places,
-                std::int64_t m, const P* panels, std::int64_t n, std::int64_t depth,
-                bool accumulate, T* sums) const {
-    const std::int64_t part =
-        How::kernels().blocking.depth_bytes / static_cast<std::int64_t>(sizeof(P));
-    GemmBlock<X, P, T> block{};
-    block.m = m;
-    block.n = n;
-    block.a = images;
-    block.a_rows = rows;
-    block.b = panels;
-    block.b_packed = true;
-    block.b_panel_stride = depth;
-    block.c = sums;
-    block.c_row_stride = width();
-    for (std::int64_t first = 0; first < depth; first += part) {
-      block.k = std::min(part, depth - first) * kGroup;
-      block.a_offsets = places.data() + first;
-      block.b_first = first;
-      block.accumulate = accumulate || first > 0;
-      How::kernels().block(block);
-    }
-  }
-
   const ConvProblem p_;
   const PaddedPlanes planes_;
-  std::int64_t rows_, depth_;      // of the product; the depth of an image
-  std::int64_t col_parts_, cols_;  // of channels of the result
+  std::int64_t rows_, depth_;  // of the product; the depth of an image
+  Product product_;            // its columns are channels of the result
 };
+
+// Calls run(gradient) with the IndirectWeight of a signature.
+template <class Run>
+auto with_indirect_weight(const Signature& s, const Run& run) {
+  return with_indirect_kernels(
+      s.output.dtype, [&]<class How>() { return run(IndirectWeight<How>(problem_of(s))); });
+}
+
+inline bool fits_indirect_weight(const Signature& s) {
+  if (s.output.dtype == DType::bf16 && amx_gemm() != nullptr) return false;
+  return with_indirect_weight(s, [&]<class How>(const IndirectWeight<How>& gradient) {
+    return dtype_of_v<typename IndirectWeight<How>::X> == s.output.dtype && gradient.fits();
+  });
+}
+
+inline Prepared prepare_indirect_weight(const Signature& s) {
+  return prepare_conv(
+      s, with_indirect_weight(s, [](const auto& gradient) { return gradient.memory_bytes(); }));
+}
+
+inline void launch_indirect_weight(const Launch& launch) {
+  if (element_count(launch.signature->output.shape) == 0) return;
+  const ConvOperands operands(launch);
+  with_indirect_weight(*launch.signature, [&](const auto& gradient) {
+    gradient.run(operands.a, operands.b, output_of(launch), operands.memory);
+  });
+}
 
 }  // namespace hearth::cpu
