@@ -1,12 +1,12 @@
 // Fourier transforms: kernels/fft/fft.metal.
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "kernels/fft/lengths.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
@@ -231,8 +231,8 @@ class Steps {
     const std::int64_t count = lines_ * pass.split;
     const int factor = factor_of(pass.points);
     const std::int64_t most = limits_.points(factor);
-    std::int64_t points = std::max(power_of_two(pass.points), kFewPoints);
-    if (in || out) points = std::max(points, power_of_two(pass.points * kNeighbours));
+    std::int64_t points = std::max(ceil_power_of_two(pass.points), kFewPoints);
+    if (in || out) points = std::max(points, ceil_power_of_two(pass.points * kNeighbours));
     points = std::min(points, most);
     const std::int64_t lanes = ceil_div(pass.points, kFftThreadPoints);
     const std::int64_t group_lines =
@@ -310,9 +310,6 @@ class Steps {
     return shape_.back() > 1 && lines < (step < 0 ? -step : step);
   }
 
-  static std::int64_t power_of_two(std::int64_t n) {
-    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-  }
   std::string rank() const { return std::to_string(shape_.rank()); }
   Pair add_workspace(std::int64_t count) {
     const std::int64_t bytes = count * size_of(dtype_);

@@ -1,8 +1,8 @@
 #include "kernels/fft/lengths.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "core/integer_math.h"
 #include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
@@ -94,7 +94,7 @@ Length::Length(std::int64_t length, const Limits& limits) : points(length) {
       return;
     }
   }
-  padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * length - 1)));
+  padded = ceil_power_of_two(2 * length - 1);
   padded = std::max(padded, kLeastPadded);
   if (padded <= most * most) method = Method::bluestein;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/packed.h"
 
 namespace hearth::cpu {
@@ -144,10 +145,10 @@ TEST(PackedPairs, AnyPartOfTheMatrix) {
     const bool turned = i % 3 == 0;
     pairs.pack(b.data(), turned ? 1 : n, turned ? k : 1, k, n, panels.data());
     const std::int64_t cols = pairs.whole_columns(numbers.between(1, n));
-    const std::int64_t stride = PackedPairs::round_up(k, PackedPairs::kDepthUnit);
+    const std::int64_t stride = round_up(k, PackedPairs::kDepthUnit);
     std::vector<bfloat16> a = numbers.values(m * k);
     std::vector<bfloat16> padded(
-        static_cast<std::size_t>(PackedPairs::round_up(m, PackedPairs::kRowUnit) * stride));
+        static_cast<std::size_t>(round_up(m, PackedPairs::kRowUnit) * stride));
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t p = 0; p < k; ++p) {
         padded[static_cast<std::size_t>(row * stride + p)] =

@@ -14,6 +14,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/attention/backward.h"
 #include "devices/cpu/ops/attention/products.h"
 #include "graph/implementation.h"
@@ -113,8 +114,8 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   const std::int64_t heads = args.batch * args.heads;
   // Chunks of rows, fewer per task where there are few heads to share out.
   std::int64_t chunk = kChunkRows;
-  while (chunk > 2 * kLeastChunkRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
-  const std::int64_t chunks = (args.rows + chunk - 1) / chunk;
+  while (chunk > 2 * kLeastChunkRows && heads * ceil_div(args.rows, chunk) < 16) chunk /= 2;
+  const std::int64_t chunks = ceil_div(args.rows, chunk);
   auto* run = attend_chunk<PlainProducts<T>>;
   if (PairProducts::fit(args)) run = attend_chunk<PairProducts>;
   for_chunks(
@@ -225,7 +226,7 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
   const std::int64_t kv_heads = args.batch * args.kv_heads;
-  const std::int64_t splits = (args.kv_length + kSplitKeys - 1) / kSplitKeys;
+  const std::int64_t splits = ceil_div(args.kv_length, kSplitKeys);
   T* const q = scratch<T>(8, kv_heads * rows * d);
   T* const results = scratch<T>(9, kv_heads * splits * rows * dv);
   Running<T>* const running = scratch<Running<T>>(10, kv_heads * splits * rows);

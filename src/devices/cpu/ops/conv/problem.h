@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/integer_math.h"
 #include "graph/implementation.h"
 #include "hearth/shape.h"
 #include "ops/conv/window.h"
@@ -71,7 +72,7 @@ void for_runs(const ConvProblem& p, std::int64_t tap, std::int64_t first, std::i
   const std::int64_t width = p.result_of[2], step = p.stride[2];
   // Columns of the input that position 0 of a row meets, and the positions that meet any.
   const std::int64_t column = tap2 * p.dilation[2] - p.before[2];
-  const std::int64_t least = column >= 0 ? 0 : (-column + step - 1) / step;
+  const std::int64_t least = column >= 0 ? 0 : ceil_div(-column, step);
   const std::int64_t end = column >= p.input[2] ? 0 : (p.input[2] - 1 - column) / step + 1;
   std::int64_t o2 = first % width, o1 = first / width % p.result_of[1],
                o0 = first / width / p.result_of[1];

@@ -2,13 +2,14 @@
 // columns takes whole vectors, and reads no more than it needs.
 #pragma once
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/decompositions/matrix_batch.h"
 
 namespace hearth::cpu {
 
 // Rows of n elements that are not a power of two apart: those would share few places of a cache.
 inline std::int64_t spread_rows(std::int64_t n) {
-  const std::int64_t stride = (n + 15) / 16 * 16;
+  const std::int64_t stride = round_up(n, 16);
   return stride % 64 == 0 ? stride + 16 : stride;
 }
 
