@@ -2,10 +2,10 @@
 //
 // Where the positions of a channel lie together, a task has some of them, sample by sample: they
 // are read, and in the L1 cache again about their mean. Else tasks have rows of all channels, one
-// for each position. Blocks are added in f64, moments by the
-// formula for the sums of squares of two samples (Chan, Golub, LeVeque, "Updating Formulae and a
-// Pairwise Algorithm for Computing Sample Variances", 1979), and the split depends on shapes and
-// layouts only, so results are the same for any number of threads.
+// for each position. Blocks are added in f64, moments by the formula for the sums of squares of two
+// samples (Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
+// Variances", 1979), and the split depends on shapes and layouts only, so results are the same for
+// any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>

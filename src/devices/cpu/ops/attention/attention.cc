@@ -1,9 +1,9 @@
 // attention: softmax(finish(scale * q k^T)) v for grouped heads, without the scores in memory.
 //
 // blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
-// block, some rows at a time get their products (products.h), then the running maximum,
-// sum and result of every row are brought up to date. Blocks of keys that causal order, window,
-// starts or lengths hide are skipped. Bound by gemm.
+// block, some rows at a time get their products (products.h), then the running maximum, sum and
+// result of every row are brought up to date. Blocks of keys that causal order, window, starts or
+// lengths hide are skipped. Bound by gemm.
 //
 // flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
 // read it, so that keys and values are read once; the splits' results are combined in order. Bound

@@ -46,8 +46,6 @@ inline RootOfUnity root_of_unity(std::int64_t at, std::int64_t n) {
 template <class T>
 class FftPlan {
  public:
-  static constexpr int kLargestFactor = 13;
-
   // Of lines side by side, or, where `alone`, of single ones, if the length is one for that.
   explicit FftPlan(std::int64_t n, bool alone) : n_(n) {
     std::int64_t rest = n;
