@@ -10,6 +10,7 @@
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
+#include "ops/conv/conv_shapes.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
@@ -23,12 +24,8 @@ struct ConvState {
 inline ConvProblem problem_of(const Signature& s) {
   ParamReader statics(s.statics);
   const ConvWindow window(statics);
-  const Shape& a = s.inputs[0].shape;
-  const Shape& b = s.inputs[1].shape;
-  const Shape& out = s.output.shape;
-  if (s.op == &defs::conv_op) return {a, spatial(b), spatial(out), b[0], window};
-  if (s.op == &defs::conv_input_gradient_op) return {out, spatial(b), spatial(a), a[1], window};
-  return {a, spatial(out), spatial(b), b[1], window};
+  const ConvShapes of = conv_shapes(s);
+  return {of.x, spatial(of.weight), spatial(of.result), of.result[1], window};
 }
 
 // With `memory_bytes` of workspace behind the copies.
