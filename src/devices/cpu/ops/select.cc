@@ -64,7 +64,7 @@ void select_elements(const Operand& input, const std::vector<std::int64_t>& indi
     exist = exist && inside(indices[i], extent);
     offsets[i] = inside(indices[i], extent) ? indices[i] * step : kAbsent;
   }
-  const std::int64_t pieces = (n + kSelectedPiece - 1) / kSelectedPiece;
+  const std::int64_t pieces = ceil_div(n, kSelectedPiece);
   const auto copy = [&](std::int64_t task, auto element) {
     const std::int64_t row = task / pieces, begin = task % pieces * kSelectedPiece;
     const std::int64_t count = std::min(kSelectedPiece, n - begin);

@@ -1,9 +1,8 @@
 // The Cholesky factorization by blocks of columns: a block is worked out by itself, and what it
 // means for the rest is one product (Golub and Van Loan, "Matrix Computations", 4.2.9).
-#include "devices/cpu/ops/panel.h"
-#include "devices/cpu/ops/triangle.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/panel.h"
+#include "devices/cpu/ops/decompositions/triangle.h"
 
 namespace hearth::cpu {
 namespace {
@@ -30,23 +29,23 @@ bool factor_block(T* a, std::int64_t stride, std::int64_t n) {
   return true;
 }
 
-// Elements of the room that factor() needs.
-std::int64_t factor_room(std::int64_t n) { return 2 * kMatrixBlock * spread_rows(n); }
+// Elements of the workspace that factor() needs.
+std::int64_t factor_workspace(std::int64_t n) { return 2 * kMatrixBlock * spread_rows(n); }
 
 template <class T>
-bool factor(T* a, std::int64_t n, T* room) {
+bool factor(T* a, std::int64_t n, T* workspace) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t stride = spread_rows(n);
-  T* const panel = room;
-  T* const negative = room + kMatrixBlock * stride;
+  T* const panel = workspace;
+  T* const negative = workspace + kMatrixBlock * stride;
   for (std::int64_t at = 0; at < n; at += kMatrixBlock) {
     const std::int64_t end = std::min(n, at + kMatrixBlock), size = end - at, rest = n - end;
     T* const corner = a + at * (n + 1);
     if (!factor_block(corner, n, size)) return false;
     if (rest == 0) break;
-    turn(corner + size * n, n, rest, size, panel, stride);
+    transpose(corner + size * n, n, rest, size, panel, stride);
     solve_triangle<T>({{corner, n}, false, false}, size, panel, stride, rest, nullptr);
-    turn(panel, stride, size, rest, corner + size * n, n);
+    transpose(panel, stride, size, rest, corner + size * n, n);
     for (std::int64_t c = 0; c < size; ++c) {
       math.scale(panel + c * stride, T(-1), negative + c * stride, rest, false);
     }
@@ -67,22 +66,17 @@ void run_cholesky(const Launch& launch) {
   for_matrices(input.count(), n * n * n / 3, [&](std::int64_t i) {
     T* const a = output.result(i);
     input.load(i, a);
-    if (!factor(a, n, scratch<T>(0, factor_room(n)))) {
+    if (!factor(a, n, scratch<T>(0, factor_workspace(n)))) {
       return output.fill(i, std::numeric_limits<T>::quiet_NaN());
     }
     for (std::int64_t r = 0; r < n; ++r) std::fill(a + r * n + r + 1, a + (r + 1) * n, T(0));
   });
 }
 
+}  // namespace
+
 void launch_cholesky(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_cholesky<T>(launch); });
 }
-constexpr Implementation kImplementations[] = {
-    {.name = "blocks", .op = &defs::cholesky_op, .launch = launch_cholesky},
-};
-
-}  // namespace
-
-Family cholesky_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

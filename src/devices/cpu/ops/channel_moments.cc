@@ -2,10 +2,10 @@
 //
 // Where the positions of a channel lie together, a task has some of them, sample by sample: they
 // are read, and in the L1 cache again about their mean. Else tasks have rows of all channels, one
-// for each position. Blocks are added in f64, moments by the
-// formula for the sums of squares of two samples (Chan, Golub, LeVeque, "Updating Formulae and a
-// Pairwise Algorithm for Computing Sample Variances", 1979), and the split depends on shapes and
-// layouts only, so results are the same for any number of threads.
+// for each position. Blocks are added in f64, moments by the formula for the sums of squares of two
+// samples (Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
+// Variances", 1979), and the split depends on shapes and layouts only, so results are the same for
+// any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
-namespace channels {
+namespace channel_moments {
 namespace {
 
 // Elements that stay in the L1 cache; rows of channels that are added before their sum is.
@@ -271,8 +271,8 @@ constexpr Implementation kFamily[] = {
 };
 
 }  // namespace
-}  // namespace channels
+}  // namespace channel_moments
 
-Family channels_family() { return channels::kFamily; }
+Family channel_moments_family() { return channel_moments::kFamily; }
 
 }  // namespace hearth::cpu

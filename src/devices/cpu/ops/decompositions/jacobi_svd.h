@@ -9,7 +9,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "devices/cpu/ops/householder.h"
+#include "devices/cpu/ops/decompositions/householder.h"
 
 namespace hearth::cpu {
 
@@ -104,9 +104,9 @@ void complete_row(T* x, std::int64_t n, std::int64_t at, std::int64_t& candidate
 
 // The rows of x [n, n] in the order that `order` gives.
 template <class T>
-void order_rows(T* x, std::int64_t n, const std::int64_t* order, T* room) {
-  for (std::int64_t i = 0; i < n; ++i) std::copy_n(x + order[i] * n, n, room + i * n);
-  std::copy_n(room, n * n, x);
+void order_rows(T* x, std::int64_t n, const std::int64_t* order, T* workspace) {
+  for (std::int64_t i = 0; i < n; ++i) std::copy_n(x + order[i] * n, n, workspace + i * n);
+  std::copy_n(workspace, n * n, x);
 }
 
 // a [m, n] with m >= n. Any of the results may be null: u [m, n], s [n], vh [n, n].
@@ -114,15 +114,15 @@ template <class T>
 void decompose_by_jacobi(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
   const bool vectors = u != nullptr || vh != nullptr;
   T* const tau = scratch<T>(1, n);
-  T* const room = scratch<T>(2, std::max(qr_room(m, n, n), n * n));
+  T* const workspace = scratch<T>(2, std::max(qr_workspace(m, n, n), n * n));
   T* const b = scratch<T>(3, n * n);
   T* const j = u != nullptr ? scratch<T>(4, n * n) : nullptr;
   T* const lengths = scratch<T>(5, n);
   std::int64_t* const order = scratch<std::int64_t>(6, n);
   T* const q = u != nullptr ? scratch<T>(7, m * n) : nullptr;
   const int exponent = scale_to_one(a, m * n);
-  factor_qr(a, m, n, tau, room);
-  if (u != nullptr) form_q(a, m, n, tau, q, n, room);
+  factor_qr(a, m, n, tau, workspace);
+  if (u != nullptr) form_q(a, m, n, tau, q, n, workspace);
   for (std::int64_t r = 0; r < n; ++r) {
     std::fill_n(b + r * n, r, T(0));
     std::copy_n(a + r * n + r, n - r, b + r * n + r);
@@ -141,8 +141,8 @@ void decompose_by_jacobi(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh
   std::sort(order, order + n, [&](std::int64_t x, std::int64_t y) {
     return lengths[x] != lengths[y] ? lengths[x] > lengths[y] : x < y;
   });
-  if (vectors) order_rows(b, n, order, room);
-  if (j != nullptr) order_rows(j, n, order, room);
+  if (vectors) order_rows(b, n, order, workspace);
+  if (j != nullptr) order_rows(j, n, order, workspace);
   std::int64_t candidate = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const T length = lengths[order[i]];

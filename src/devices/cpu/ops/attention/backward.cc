@@ -7,14 +7,14 @@
 // they see. What it adds to dk and dv goes to the result itself where the task is the only one of
 // its key head, and else to a partial sum in the workspace; partial sums are added in order. Bound
 // by gemm.
+#include "devices/cpu/ops/attention/backward.h"
+
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/attention/scores.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
 
 namespace hearth::cpu {
 namespace {
@@ -34,18 +34,6 @@ Split split_of(const TensorSpec& q, const TensorSpec& k) {
   const std::int64_t chunks = ceil_div(rows, chunk);
   const bool half = q.dtype != DType::f32 && q.dtype != DType::f64;
   return {chunk, chunks, chunks == 1 && q.shape[1] == k.shape[1] && !half};
-}
-
-Prepared prepare_backward(const Signature& signature) {
-  const TensorSpec& q = signature.inputs[2];
-  const TensorSpec& k = signature.inputs[3];
-  const TensorSpec& v = signature.inputs[4];
-  const Split split = split_of(q, k);
-  if (split.direct) return {};
-  const std::int64_t tasks = q.shape[0] * q.shape[1] * split.chunks;
-  const std::int64_t width = q.dtype == DType::f64 ? 8 : 4;
-  return {.state = nullptr,
-          .workspace_bytes = tasks * k.shape[2] * (k.shape[3] + v.shape[3]) * width};
 }
 
 template <class T>
@@ -208,19 +196,22 @@ void backward(const Launch& launch) {
   });
 }
 
-void launch_backward(const Launch& launch) {
-  with_compute_type(launch.signature->output.dtype, [&]<class T>() { backward<T>(launch); });
-}
-
-constexpr Implementation kImplementations[] = {
-    {.name = "blocks",
-     .op = &defs::attention_backward_op,
-     .prepare = prepare_backward,
-     .launch = launch_backward},
-};
-
 }  // namespace
 
-Family attention_backward_family() { return kImplementations; }
+Prepared prepare_attention_backward(const Signature& signature) {
+  const TensorSpec& q = signature.inputs[2];
+  const TensorSpec& k = signature.inputs[3];
+  const TensorSpec& v = signature.inputs[4];
+  const Split split = split_of(q, k);
+  if (split.direct) return {};
+  const std::int64_t tasks = q.shape[0] * q.shape[1] * split.chunks;
+  const std::int64_t width = q.dtype == DType::f64 ? 8 : 4;
+  return {.state = nullptr,
+          .workspace_bytes = tasks * k.shape[2] * (k.shape[3] + v.shape[3]) * width};
+}
+
+void launch_attention_backward(const Launch& launch) {
+  with_compute_type(launch.signature->output.dtype, [&]<class T>() { backward<T>(launch); });
+}
 
 }  // namespace hearth::cpu

@@ -1,7 +1,6 @@
 // The QR factorization by Householder reflections.
-#include "devices/cpu/ops/householder.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/householder.h"
 
 namespace hearth::cpu {
 namespace {
@@ -13,7 +12,7 @@ void run_qr(const Launch& launch) {
   for_matrices(input.count(), 2 * m * n * (std::min(m, n) + q_cols) + 1, [&](std::int64_t i) {
     T* const a = scratch<T>(0, m * n);
     T* const tau = scratch<T>(1, std::min(m, n));
-    T* const room = scratch<T>(2, qr_room(m, n, q_cols));
+    T* const workspace = scratch<T>(2, qr_workspace(m, n, q_cols));
     input.load(i, a);
     if (!row_matrix<T>().all_finite(a, m * n)) {
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
@@ -22,7 +21,7 @@ void run_qr(const Launch& launch) {
       return;
     }
     const int exponent = scale_to_one(a, m * n);
-    factor_qr(a, m, n, tau, room);
+    factor_qr(a, m, n, tau, workspace);
     if (!r.absent()) {
       T* const to = r.result(i);
       for (std::int64_t row = 0; row < r_rows; ++row) {
@@ -32,20 +31,14 @@ void run_qr(const Launch& launch) {
       }
       rescale(to, r_rows * n, exponent);
     }
-    if (!q.absent()) form_q(a, m, n, tau, q.result(i), q_cols, room);
+    if (!q.absent()) form_q(a, m, n, tau, q.result(i), q_cols, workspace);
   });
 }
+
+}  // namespace
 
 void launch_qr(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_qr<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "householder", .op = &defs::qr_op, .launch = launch_qr, .may_omit = 0b11},
-};
-
-}  // namespace
-
-Family qr_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "devices/cpu/ops/panel.h"
+#include "devices/cpu/ops/decompositions/panel.h"
 
 namespace hearth::cpu {
 
@@ -58,11 +58,11 @@ void form_triangle(const T* v, std::int64_t stride, std::int64_t length, std::in
 template <class T>
 void apply_block(const T* v, std::int64_t stride, std::int64_t length, std::int64_t size,
                  const T* triangle, bool transposed, T* c, std::int64_t cols,
-                 std::int64_t row_stride, T* room) {
+                 std::int64_t row_stride, T* workspace) {
   if (cols == 0) return;
-  T* const products = room;                 // V^T c
-  T* const weighted = room + size * cols;   // -T V^T c
-  T negative[kMatrixBlock * kMatrixBlock];  // -T^T
+  T* const products = workspace;                // V^T c
+  T* const weighted = workspace + size * cols;  // -T V^T c
+  T negative[kMatrixBlock * kMatrixBlock];      // -T^T
   negate_to(triangle, size, size, size, negative);
   multiply<T>(size, cols, length, {v, stride}, {c, row_stride}, products, cols, false);
   multiply<T>(
@@ -73,7 +73,7 @@ void apply_block(const T* v, std::int64_t stride, std::int64_t length, std::int6
 }
 
 // Scratch elements that the two functions below need.
-inline std::int64_t qr_room(std::int64_t m, std::int64_t n, std::int64_t q_cols) {
+inline std::int64_t qr_workspace(std::int64_t m, std::int64_t n, std::int64_t q_cols) {
   const std::int64_t widest = std::max(n, q_cols);
   return kMatrixBlock * (spread_rows(m) + kMatrixBlock + 2 * widest);
 }
@@ -107,17 +107,17 @@ void factor_columns(T* panel, std::int64_t stride, std::int64_t rows, std::int64
 
 // a [m, n] becomes r on and above the diagonal, reflections below it, with min(m, n) tau.
 template <class T>
-void factor_qr(T* a, std::int64_t m, std::int64_t n, T* tau, T* room) {
+void factor_qr(T* a, std::int64_t m, std::int64_t n, T* tau, T* workspace) {
   const std::int64_t rank = std::min(m, n), stride = spread_rows(m);
-  T* const v = room;
+  T* const v = workspace;
   T* const triangle = v + kMatrixBlock * stride;
   T* const rest = triangle + kMatrixBlock * kMatrixBlock;
   for (std::int64_t at = 0; at < rank; at += kMatrixBlock) {
     const std::int64_t end = std::min(rank, at + kMatrixBlock), size = end - at;
     T* const corner = a + at * n + at;
-    turn(corner, n, m - at, size, v, stride);
+    transpose(corner, n, m - at, size, v, stride);
     factor_columns(v, stride, m - at, size, tau + at);
-    turn(v, stride, size, m - at, corner, n);
+    transpose(v, stride, size, m - at, corner, n);
     if (end == n) continue;
     clear_heads(v, stride, size);
     form_triangle(v, stride, m - at, size, tau + at, triangle);
@@ -128,9 +128,9 @@ void factor_qr(T* a, std::int64_t m, std::int64_t n, T* tau, T* room) {
 // The first q_cols columns of the product of the reflections of a.
 template <class T>
 void form_q(const T* a, std::int64_t m, std::int64_t n, const T* tau, T* q, std::int64_t q_cols,
-            T* room) {
+            T* workspace) {
   const std::int64_t rank = std::min(m, n), stride = spread_rows(m);
-  T* const v = room;
+  T* const v = workspace;
   T* const triangle = v + kMatrixBlock * stride;
   T* const rest = triangle + kMatrixBlock * kMatrixBlock;
   std::fill_n(q, m * q_cols, T(0));
@@ -138,7 +138,7 @@ void form_q(const T* a, std::int64_t m, std::int64_t n, const T* tau, T* q, std:
   if (rank == 0) return;
   for (std::int64_t at = (rank - 1) / kMatrixBlock * kMatrixBlock; at >= 0; at -= kMatrixBlock) {
     const std::int64_t size = std::min(kMatrixBlock, rank - at);
-    turn(a + at * n + at, n, m - at, size, v, stride);
+    transpose(a + at * n + at, n, m - at, size, v, stride);
     clear_heads(v, stride, size);
     form_triangle(v, stride, m - at, size, tau + at, triangle);
     // Columns before these are still those of the identity: 0 in these rows.
@@ -147,8 +147,8 @@ void form_q(const T* a, std::int64_t m, std::int64_t n, const T* tau, T* q, std:
   }
 }
 
-// Elements of the room that gather_reflections() needs.
-inline std::int64_t gather_room(std::int64_t n) {
+// Elements of the workspace that gather_reflections() needs.
+inline std::int64_t gather_workspace(std::int64_t n) {
   return n * n + kMatrixBlock * (kMatrixBlock + 2 * n);
 }
 
@@ -156,9 +156,9 @@ inline std::int64_t gather_room(std::int64_t n) {
 // element row + `offset` on and zeros before it; rows of both are `stride` apart.
 template <class T>
 void gather_reflections(const T* vectors, std::int64_t stride, const T* tau, std::int64_t n,
-                        std::int64_t offset, T* z, T* room) {
-  T* const product = room;
-  T* const triangle = room + n * n;
+                        std::int64_t offset, T* z, T* workspace) {
+  T* const product = workspace;
+  T* const triangle = workspace + n * n;
   T* const rest = triangle + kMatrixBlock * kMatrixBlock;
   std::fill_n(product, n * n, T(0));
   for (std::int64_t i = 0; i < n; ++i) product[i * (n + 1)] = T(1);
@@ -171,7 +171,7 @@ void gather_reflections(const T* vectors, std::int64_t stride, const T* tau, std
     apply_block(v, stride, n - first, size, triangle, false, product + first * (n + 1), n - first,
                 n, rest);
   }
-  turn(product, n, n, n, z, stride);
+  transpose(product, n, n, n, z, stride);
 }
 
 }  // namespace hearth::cpu

@@ -36,7 +36,7 @@ class SingularValues {
     while (!parts_.empty()) {
       part_ = parts_.back();
       parts_.pop_back();
-      turn();
+      reverse();
       double shift = 0;
       while (!deflate()) {
         if (steps-- == 0 || !transform(shift)) return false;
@@ -61,7 +61,7 @@ class SingularValues {
   }
 
   // Large ones first.
-  void turn() {
+  void reverse() {
     const auto begin = static_cast<std::ptrdiff_t>(part_.begin);
     const auto end = static_cast<std::ptrdiff_t>(part_.end);
     if (1.5 * q_[part_.begin] >= q_[part_.end - 1]) return;

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstdint>
 
-#include "devices/cpu/ops/rotations.h"
+#include "devices/cpu/ops/decompositions/rotations.h"
 
 namespace hearth::cpu {
 
-// The diagonal d and what is above it, e; rows of both sides turn with them. What is above counts
-// as 0 below `tolerance`. False if it does not settle.
+// The diagonal d and what is above it, e; rows of both sides are rotated along. What is above
+// counts as 0 below `tolerance`. False if it does not settle.
 template <class T>
 class BidiagonalSteps {
  public:
@@ -39,12 +39,13 @@ class BidiagonalSteps {
  private:
   bool is_nothing(std::int64_t i) const { return std::abs(e_[i]) <= tolerance_; }
 
-  struct Turn {
+  // Of (f, g) to (length, 0).
+  struct GivensRotation {
     double length, cosine, sine;
   };
-  static Turn turn_of(double f, double g) {
+  static GivensRotation rotation_of(double f, double g) {
     const double r = length_of(f, g);
-    return r == 0 ? Turn{0, 1, 0} : Turn{r, f / r, g / r};
+    return r == 0 ? GivensRotation{0, 1, 0} : GivensRotation{r, f / r, g / r};
   }
 
   // The smaller singular value of the last two rows; 0 where one of the whole part is nothing.
@@ -64,14 +65,14 @@ class BidiagonalSteps {
     double f = d_[first], g = e_[first];
     if (shift > 0) f = (std::abs(f) - shift) * (std::copysign(1.0, f) + shift / f);
     for (std::int64_t k = first; k < last; ++k) {
-      const Turn column = turn_of(f, g);
+      const GivensRotation column = rotation_of(f, g);
       right_.rotate(k, column.cosine, column.sine);
       if (k > first) e_[k - 1] = column.length;
       f = column.cosine * d_[k] + column.sine * e_[k];
       e_[k] = column.cosine * e_[k] - column.sine * d_[k];
       g = column.sine * d_[k + 1];
       d_[k + 1] *= column.cosine;
-      const Turn row = turn_of(f, g);
+      const GivensRotation row = rotation_of(f, g);
       left_.rotate(k, row.cosine, row.sine);
       d_[k] = row.length;
       f = row.cosine * e_[k] + row.sine * d_[k + 1];

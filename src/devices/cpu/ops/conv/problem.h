@@ -1,13 +1,14 @@
-// What kernels of convolutions share: the problem with three spatial axes, and runs of positions
-// that meet elements of the input side by side.
+// What kernels of convolutions share: the problem with three spatial axes, the strides of its
+// input, and runs of positions that meet elements of the input side by side.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 
-#include "devices/cpu/rows/rows.h"
+#include "core/integer_math.h"
+#include "graph/implementation.h"
+#include "hearth/shape.h"
 #include "ops/conv/window.h"
 
 namespace hearth::cpu {
@@ -71,7 +72,7 @@ void for_runs(const ConvProblem& p, std::int64_t tap, std::int64_t first, std::i
   const std::int64_t width = p.result_of[2], step = p.stride[2];
   // Columns of the input that position 0 of a row meets, and the positions that meet any.
   const std::int64_t column = tap2 * p.dilation[2] - p.before[2];
-  const std::int64_t least = column >= 0 ? 0 : (-column + step - 1) / step;
+  const std::int64_t least = column >= 0 ? 0 : ceil_div(-column, step);
   const std::int64_t end = column >= p.input[2] ? 0 : (p.input[2] - 1 - column) / step + 1;
   std::int64_t o2 = first % width, o1 = first / width % p.result_of[1],
                o0 = first / width / p.result_of[1];
@@ -107,54 +108,5 @@ struct ConvStrides {
   std::int64_t batch, channel;
   std::array<std::int64_t, 3> axis = {0, 0, 0};
 };
-
-// Row (channel, tap) of `tile` has what these positions meet. `x` is at the first of the channels.
-template <class E>
-void pack_patches(const ConvProblem& p, const ConvStrides& strides, const E* x,
-                  std::int64_t channels, std::int64_t first, std::int64_t count, E* tile) {
-  const std::int64_t step = p.stride[2] * strides.axis[2];
-  for (std::int64_t tap = 0; tap < p.taps; ++tap) {
-    for_runs(p, tap, first, count, [&](const ConvRun& run) {
-      const std::int64_t offset = run.plane * strides.axis[0] + run.row * strides.axis[1] +
-                                  (run.column + run.begin * p.stride[2]) * strides.axis[2];
-      for (std::int64_t c = 0; c < channels; ++c) {
-        E* const row = tile + (c * p.taps + tap) * count + run.first;
-        std::fill(row, row + run.begin, E(0));
-        if (run.begin < run.end) {
-          const E* const from = x + c * strides.channel + offset;
-          if (step == 1) {
-            std::memcpy(row + run.begin, from,
-                        static_cast<std::size_t>(run.end - run.begin) * sizeof(E));
-          } else {
-            for (std::int64_t j = 0; j < run.end - run.begin; ++j) {
-              row[run.begin + j] = from[j * step];
-            }
-          }
-        }
-        std::fill(row + run.end, row + run.count, E(0));
-      }
-    });
-  }
-}
-
-// The other way round: adds the rows of a tile to what they met, channels of `inputs` elements
-// each.
-template <class T>
-void add_patches(const ConvProblem& p, const T* tile, std::int64_t channels, std::int64_t first,
-                 std::int64_t count, T* sums) {
-  for (std::int64_t tap = 0; tap < p.taps; ++tap) {
-    for_runs(p, tap, first, count, [&](const ConvRun& run) {
-      if (run.begin == run.end) return;
-      const std::int64_t step = p.stride[2];
-      const std::int64_t offset =
-          (run.plane * p.input[1] + run.row) * p.input[2] + run.column + run.begin * step;
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const T* const row = tile + (c * p.taps + tap) * count + run.first + run.begin;
-        T* const to = sums + c * p.inputs + offset;
-        for (std::int64_t j = 0; j < run.end - run.begin; ++j) to[j * step] += row[j];
-      }
-    });
-  }
-}
 
 }  // namespace hearth::cpu

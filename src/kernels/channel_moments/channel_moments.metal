@@ -16,7 +16,7 @@
 
 #include "kernels/blocks/divisor.h"
 #include "kernels/blocks/rows.h"
-#include "kernels/channels/params.h"
+#include "kernels/channel_moments/params.h"
 
 // Of moments: how many values, their mean, the sum of squares about it. Else two sums.
 template <typename V>

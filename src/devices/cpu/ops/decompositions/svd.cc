@@ -2,33 +2,32 @@
 // of the largest, or by Jacobi's rotations where there are few rows or columns.
 #include <numeric>
 
-#include "devices/cpu/ops/bidiagonal.h"
-#include "devices/cpu/ops/bidiagonal_steps.h"
-#include "devices/cpu/ops/jacobi_svd.h"
-#include "devices/cpu/ops/singular_values.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/bidiagonal.h"
+#include "devices/cpu/ops/decompositions/bidiagonal_steps.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/jacobi_svd.h"
+#include "devices/cpu/ops/decompositions/singular_values.h"
 
 namespace hearth::cpu {
 namespace {
 
-// s [n] alone of a [m, n] with m >= n, which becomes room; false if they do not settle.
+// s [n] alone of a [m, n] with m >= n, which is used up; false if they do not settle.
 template <class T>
 bool find_values(T* a, std::int64_t m, std::int64_t n, T* s) {
   T* const tau = scratch<T>(1, n);
-  T* const room = scratch<T>(2, std::max(qr_room(m, n, 0), bidiagonal_room(m, n)));
+  T* const workspace = scratch<T>(2, std::max(qr_workspace(m, n, 0), bidiagonal_workspace(m, n)));
   double* const diagonal = scratch<double>(3, 2 * n);
   const int exponent = scale_to_one(a, m * n);
   std::int64_t rows = m;
   if (3 * m > 5 * n) {  // cheaper of a triangle
-    factor_qr(a, m, n, tau, room);
+    factor_qr(a, m, n, tau, workspace);
     for (std::int64_t r = 1; r < n; ++r) std::fill_n(a + r * n, r, T(0));
     rows = n;
   }
   const std::int64_t stride = spread_rows(n);
   T* const b = scratch<T>(4, rows * stride);
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(a + r * n, n, b + r * stride);
-  make_bidiagonal<T>(b, stride, rows, n, diagonal, diagonal + n, room, nullptr);
+  make_bidiagonal<T>(b, stride, rows, n, diagonal, diagonal + n, workspace, nullptr);
   const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) / 64;
   SingularValues values(diagonal, diagonal + n, n, std::max(tolerance, 0x1p-46));
   if (!values.run(diagonal)) return false;
@@ -45,8 +44,8 @@ bool find_vectors(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
   const std::int64_t stride = spread_rows(n);
   T* const q = m > n ? scratch<T>(7, m * n) : nullptr;
   T* const tau = scratch<T>(1, 2 * n);
-  T* const room =
-      scratch<T>(2, std::max({qr_room(m, n, n), bidiagonal_room(n, n), gather_room(n)}));
+  T* const workspace = scratch<T>(
+      2, std::max({qr_workspace(m, n, n), bidiagonal_workspace(n, n), gather_workspace(n)}));
   double* const diagonal = scratch<double>(3, 2 * n);
   T* const b = scratch<T>(4, 5 * n * stride);
   T* const left = b + n * stride;
@@ -55,15 +54,15 @@ bool find_vectors(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
   T* const right_rows = left_rows + n * stride;
   const int exponent = scale_to_one(a, m * n);
   if (q != nullptr) {
-    factor_qr(a, m, n, tau, room);
-    form_q(a, m, n, tau, q, n, room);
+    factor_qr(a, m, n, tau, workspace);
+    form_q(a, m, n, tau, q, n, workspace);
     for (std::int64_t r = 1; r < n; ++r) std::fill_n(a + r * n, r, T(0));
   }
   for (std::int64_t r = 0; r < n; ++r) std::copy_n(a + r * n, n, b + r * stride);
   const TwoSides<T> kept = {left, tau, right, tau + n};
-  make_bidiagonal(b, stride, n, n, diagonal, diagonal + n, room, &kept);
-  gather_reflections(left, stride, tau, n, 0, left_rows, room);
-  gather_reflections(right, stride, tau + n, n, 1, right_rows, room);
+  make_bidiagonal(b, stride, n, n, diagonal, diagonal + n, workspace, &kept);
+  gather_reflections(left, stride, tau, n, 0, left_rows, workspace);
+  gather_reflections(right, stride, tau + n, n, 1, right_rows, workspace);
   double most = 0;
   for (std::int64_t i = 0; i < 2 * n; ++i) most = std::max(most, std::abs(diagonal[i]));
   const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) / 16 * most;
@@ -91,7 +90,7 @@ bool find_vectors(T* a, std::int64_t m, std::int64_t n, T* u, T* s, T* vh) {
   }
   if (u == nullptr) return true;
   if (q == nullptr) {
-    turn(left, stride, n, n, u, n);
+    transpose(left, stride, n, n, u, n);
   } else {
     multiply<T>(m, n, n, {q, n}, {left, 1, stride}, u, n, false);
   }
@@ -135,16 +134,10 @@ void run_svd(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_svd(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_svd<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "bidiagonal", .op = &defs::svd_op, .launch = launch_svd, .may_omit = 0b111},
-};
-
-}  // namespace
-
-Family svd_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

@@ -1,4 +1,4 @@
-// channel_moments and channel_sums: kernels/channels/channels.metal.
+// channel_moments and channel_sums: kernels/channel_moments/channel_moments.metal.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -13,12 +13,12 @@
 
 namespace hearth::gpu {
 
-#include "kernels/channels/params.h"
+#include "kernels/channel_moments/params.h"
 
-namespace channels {
+namespace channel_moments {
 namespace {
 
-constexpr const char* kFile = "channels/channels.metal";
+constexpr const char* kFile = "channel_moments/channel_moments.metal";
 constexpr std::int64_t kCombineThreads = 512;
 constexpr std::int64_t kCombineChannels = 8;
 constexpr std::int64_t kPartValues = 3;  // elements of a ChannelPart
@@ -196,8 +196,8 @@ constexpr Implementation kFamily[] = {
 };
 
 }  // namespace
-}  // namespace channels
+}  // namespace channel_moments
 
-Family channels_family() { return channels::kFamily; }
+Family channel_moments_family() { return channel_moments::kFamily; }
 
 }  // namespace hearth::gpu

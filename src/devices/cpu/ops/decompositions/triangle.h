@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/ops/decompositions/matrix_batch.h"
 #include "devices/cpu/rows/row_triangle.h"
 
 namespace hearth::cpu {
@@ -23,15 +23,15 @@ struct TriangularMatrix {
   }
 };
 
-// Elements of the room that solve_triangle() needs.
-inline std::int64_t triangle_room(std::int64_t n, std::int64_t cols) {
+// Elements of the workspace that solve_triangle() needs.
+inline std::int64_t triangle_workspace(std::int64_t n, std::int64_t cols) {
   return (n / 2 + kMatrixBlock) * cols;
 }
 
 // x [n, cols], rows `x_stride` apart, holds b and becomes the solution of a x = b.
 template <class T>
 void solve_triangle(const TriangularMatrix<T>& triangle, std::int64_t n, T* x,
-                    std::int64_t x_stride, std::int64_t cols, T* room) {
+                    std::int64_t x_stride, std::int64_t cols, T* workspace) {
   const MatrixView<const T>& a = triangle.a;
   const bool upper = triangle.upper;
   const RowTriangle<T>& rows = row_triangle<T>();
@@ -56,17 +56,17 @@ void solve_triangle(const TriangularMatrix<T>& triangle, std::int64_t n, T* x,
   const std::int64_t half = ceil_div(n, 2 * kMatrixBlock) * kMatrixBlock;
   T* const second = x + half * x_stride;
   if (upper) {
-    solve_triangle(triangle.from(half), n - half, second, x_stride, cols, room);
-    negate_to(second, x_stride, n - half, cols, room);
+    solve_triangle(triangle.from(half), n - half, second, x_stride, cols, workspace);
+    negate_to(second, x_stride, n - half, cols, workspace);
     multiply<T>(half, cols, n - half, {a.data + half * a.col_stride, a.row_stride, a.col_stride},
-                {room, cols}, x, x_stride, true);
-    return solve_triangle(triangle, half, x, x_stride, cols, room);
+                {workspace, cols}, x, x_stride, true);
+    return solve_triangle(triangle, half, x, x_stride, cols, workspace);
   }
-  solve_triangle(triangle, half, x, x_stride, cols, room);
-  negate_to(x, x_stride, half, cols, room);
+  solve_triangle(triangle, half, x, x_stride, cols, workspace);
+  negate_to(x, x_stride, half, cols, workspace);
   multiply<T>(n - half, cols, half, {a.data + half * a.row_stride, a.row_stride, a.col_stride},
-              {room, cols}, second, x_stride, true);
-  solve_triangle(triangle.from(half), n - half, second, x_stride, cols, room);
+              {workspace, cols}, second, x_stride, true);
+  solve_triangle(triangle.from(half), n - half, second, x_stride, cols, workspace);
 }
 
 }  // namespace hearth::cpu

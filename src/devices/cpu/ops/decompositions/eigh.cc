@@ -4,10 +4,9 @@
 #include <numeric>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/householder.h"
-#include "devices/cpu/ops/rotations.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/householder.h"
+#include "devices/cpu/ops/decompositions/rotations.h"
 
 namespace hearth::cpu {
 namespace {
@@ -19,12 +18,12 @@ constexpr int kMaxSteps = 80;
 // reflection of step j, whose first element is at j + 1, where that is not null. What a reflection
 // changes waits until the next one is known, so that the matrix is read once for each.
 template <class T>
-void make_tridiagonal(T* a, std::int64_t stride, std::int64_t n, T* vectors, T* tau, T* room,
+void make_tridiagonal(T* a, std::int64_t stride, std::int64_t n, T* vectors, T* tau, T* workspace,
                       double* diagonal, double* beside) {
   const RowMath<T>& math = row_math<T>();
   // Waiting: a -= v w^T + w v^T, of the rows and columns from j on.
-  T *v = room, *w = v + n, *next = w + n, *sums = next + n;
-  std::fill_n(room, 2 * n, T(0));
+  T *v = workspace, *w = v + n, *next = w + n, *sums = next + n;
+  std::fill_n(workspace, 2 * n, T(0));
   for (std::int64_t j = 0; j < n; ++j) {
     T* const row = a + j * (stride + 1);
     const std::int64_t rest = n - j - 1;
@@ -56,7 +55,7 @@ void make_tridiagonal(T* a, std::int64_t stride, std::int64_t n, T* vectors, T* 
 }
 
 // The diagonal d becomes the eigenvalues of the tridiagonal matrix with e beside it, whose last
-// element is room, and rows turn with it, unless null. False if it does not settle.
+// element is used up, and rows are rotated along, unless null. False if it does not settle.
 template <class T>
 bool settle(double* d, double* e, std::int64_t n, Rotations<T>* rotations) {
   const double epsilon = std::numeric_limits<T>::epsilon();
@@ -115,10 +114,10 @@ void run_eigh(const Launch& launch) {
     T* const z = vectors ? scratch<T>(3, n * stride) : nullptr;
     T* const reflections = vectors ? scratch<T>(4, n * stride) : nullptr;
     T* const tau = scratch<T>(5, n);
-    T* const room = scratch<T>(6, std::max(4 * n, vectors ? gather_room(n) : 0));
+    T* const workspace = scratch<T>(6, std::max(4 * n, vectors ? gather_workspace(n) : 0));
     T* const dense = scratch<T>(7, n * n);
     input.load(i, dense);
-    turn(dense, n, n, n, a, stride);
+    transpose(dense, n, n, n, a, stride);
     for (std::int64_t r = 0; r < n; ++r) {
       std::copy_n(dense + r * n, r, a + r * stride);
       std::fill(a + r * stride + n, a + (r + 1) * stride, T(0));
@@ -127,9 +126,9 @@ void run_eigh(const Launch& launch) {
     int exponent = 0;
     if (settled) {
       exponent = scale_to_one(a, n * stride);
-      make_tridiagonal(a, stride, n, reflections, tau, room, diagonal, beside);
+      make_tridiagonal(a, stride, n, reflections, tau, workspace, diagonal, beside);
       Rotations<T> rotations(z, stride, n, false);
-      if (vectors) gather_reflections(reflections, stride, tau, n, 1, z, room);
+      if (vectors) gather_reflections(reflections, stride, tau, n, 1, z, workspace);
       settled = settle(diagonal, beside, n, vectors ? &rotations : nullptr);
     }
     if (!settled) {
@@ -150,20 +149,14 @@ void run_eigh(const Launch& launch) {
           *std::max_element(row, row + n, [](T x, T y) { return std::abs(x) < std::abs(y); });
       row_math<T>().scale(row, most < T(0) ? T(-1) : T(1), a + k * stride, n, false);
     }
-    if (vectors) turn(a, stride, n, n, output.result(i), n);
+    if (vectors) transpose(a, stride, n, n, output.result(i), n);
   });
 }
+
+}  // namespace
 
 void launch_eigh(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_eigh<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "ql", .op = &defs::eigh_op, .launch = launch_eigh, .may_omit = 0b11},
-};
-
-}  // namespace
-
-Family eigh_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

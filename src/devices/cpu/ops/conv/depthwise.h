@@ -9,7 +9,9 @@
 #include <cstring>
 #include <vector>
 
+#include "devices/cpu/ops/conv/operands.h"
 #include "devices/cpu/ops/conv/planes.h"
+#include "devices/cpu/rows/rows.h"
 
 namespace hearth::cpu {
 
@@ -63,9 +65,9 @@ T dot(const T* x, const T* y, std::int64_t y_step, std::int64_t n) {
 // One channel of a result from a padded plane: what positions of a row meet lies side by side, and
 // where a row begins one place after the other, rows do as well.
 template <class T>
-class ChannelRows {
+class DepthwiseRows {
  public:
-  explicit ChannelRows(const ConvProblem& p) : planes_(p, true), p_(p) {
+  explicit DepthwiseRows(const ConvProblem& p) : planes_(p, Phases::columns), p_(p) {
     is_span_ = p.stride[1] == 1 && planes_.row_size() <= 2 * p.result_of[2];
     starts_.resize(static_cast<std::size_t>(p.taps));
     for (std::int64_t tap = 0; tap < p.taps && fits(); ++tap) {
@@ -130,20 +132,20 @@ class ChannelRows {
 
 // weight [groups * out, taps], dense in compute precision; bias empty or [groups * out].
 template <class T>
-void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>& weight,
-                   const std::vector<T>& bias, const Operand& out) {
+void depthwise_conv(const ConvProblem& p, const Operand& x, const std::vector<T>& weight,
+                    const std::vector<T>& bias, const Operand& out) {
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    ChannelRows<T> channel_rows(p);
-    const bool in_rows = channel_rows.fits();
-    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
-    T* const sums = scratch<T>(1, in_rows ? channel_rows.out_size() : p.positions);
+    DepthwiseRows<T> depthwise_rows(p);
+    const bool in_rows = depthwise_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? depthwise_rows.plane_size() : p.inputs);
+    T* const sums = scratch<T>(1, in_rows ? depthwise_rows.out_size() : p.positions);
     for (std::int64_t image = begin; image < end; ++image) {
       const std::int64_t g = image % p.groups;
       const std::int64_t offset = image / p.groups * strides.batch + g * strides.channel;
       if (in_rows) {
-        channel_rows.load(strides, x, offset, plane);
+        depthwise_rows.load(strides, x, offset, plane);
       } else {
         load_plane(p, strides, x, offset, plane);
       }
@@ -151,7 +153,7 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
         const auto channel = static_cast<std::size_t>(o);
         const T start = bias.empty() ? T(0) : bias[channel];
         if (in_rows) {
-          channel_rows.run(plane, weight.data() + o * p.taps, start, sums);
+          depthwise_rows.run(plane, weight.data() + o * p.taps, start, sums);
         } else {
           std::fill(sums, sums + p.positions, start);
         }
@@ -172,14 +174,14 @@ void conv_channels(const ConvProblem& p, const Operand& x, const std::vector<T>&
 
 // grad [batch, groups * out, positions], dense.
 template <class T>
-void conv_input_channels(const ConvProblem& p, const Operand& grad, const std::vector<T>& weight,
-                         const Operand& out) {
+void depthwise_input_gradient(const ConvProblem& p, const Operand& grad,
+                              const std::vector<T>& weight, const Operand& out) {
   if (p.out == 1 && p.stride == ConvProblem::Extents{1, 1, 1}) {
-    std::vector<T> turned = weight;
+    std::vector<T> flipped = weight;
     for (std::int64_t g = 0; g < p.groups; ++g) {
-      std::reverse(turned.begin() + g * p.taps, turned.begin() + (g + 1) * p.taps);
+      std::reverse(flipped.begin() + g * p.taps, flipped.begin() + (g + 1) * p.taps);
     }
-    return conv_channels<T>(turned_problem(p), grad, turned, {}, out);
+    return depthwise_conv<T>(flipped_problem(p), grad, flipped, {}, out);
   }
   const std::int64_t cost = p.inputs + p.out * p.taps * p.positions;
   for_chunks(p.batch * p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
@@ -207,14 +209,14 @@ void conv_input_channels(const ConvProblem& p, const Operand& grad, const std::v
 
 // Sums over images in f64.
 template <class T>
-void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand& grad,
-                          const Operand& out) {
+void depthwise_weight_gradient(const ConvProblem& p, const Operand& x, const Operand& grad,
+                               const Operand& out) {
   const ConvStrides strides(*x.spec);
   const std::int64_t cost = p.batch * (p.inputs + p.out * p.taps * p.positions);
   for_chunks(p.groups, cost, [&](std::int64_t begin, std::int64_t end) {
-    const ChannelRows<T> channel_rows(p);
-    const bool in_rows = channel_rows.fits();
-    T* const plane = scratch<T>(0, in_rows ? channel_rows.plane_size() : p.inputs);
+    const DepthwiseRows<T> depthwise_rows(p);
+    const bool in_rows = depthwise_rows.fits();
+    T* const plane = scratch<T>(0, in_rows ? depthwise_rows.plane_size() : p.inputs);
     T* const copy = scratch<T>(1, p.positions);
     T* const rounded = scratch<T>(2, p.out * p.taps);
     double* const sums = scratch<double>(3, p.out * p.taps);
@@ -223,7 +225,7 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
       for (std::int64_t n = 0; n < p.batch; ++n) {
         const std::int64_t offset = n * strides.batch + g * strides.channel;
         if (in_rows) {
-          channel_rows.load(strides, x, offset, plane);
+          depthwise_rows.load(strides, x, offset, plane);
         } else {
           load_plane(p, strides, x, offset, plane);
         }
@@ -232,7 +234,7 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
               read_row(grad, ((n * p.groups + g) * p.out + o) * p.positions, 1, p.positions, copy);
           for (std::int64_t tap = 0; tap < p.taps; ++tap) {
             if (in_rows) {
-              sums[o * p.taps + tap] += channel_rows.product(plane, tap, row);
+              sums[o * p.taps + tap] += depthwise_rows.product(plane, tap, row);
               continue;
             }
             for_runs(p, tap, 0, p.positions, [&](const ConvRun& run) {
@@ -248,6 +250,40 @@ void conv_weight_channels(const ConvProblem& p, const Operand& x, const Operand&
       store_row(out.dtype(), rounded, p.out * p.taps, out.at(g * p.out * p.taps));
     }
   });
+}
+
+inline bool has_one_channel(const Signature& s) {
+  const ConvProblem p = problem_of(s);
+  return p.in == 1 && p.groups > 1;
+}
+
+// A weight [out, 1, kernel...] in compute precision, dense.
+template <class T>
+std::vector<T> weight_rows(const Operand& weight) {
+  std::vector<T> rows(static_cast<std::size_t>(element_count(weight.shape())));
+  load_row(weight.dtype(), weight.data, 1, static_cast<std::int64_t>(rows.size()), rows.data());
+  return rows;
+}
+
+template <class T>
+void run_depthwise(const Launch& launch) {
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &a = operands.a, &b = operands.b;
+  const Operand out = output_of(launch);
+  const OpDef* const op = launch.signature->op;
+  if (op == &defs::conv_op) {
+    depthwise_conv<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
+  } else if (op == &defs::conv_input_gradient_op) {
+    depthwise_input_gradient<T>(p, a, weight_rows<T>(b), out);
+  } else {
+    depthwise_weight_gradient<T>(p, a, b, out);
+  }
+}
+
+inline void launch_depthwise(const Launch& launch) {
+  if (element_count(launch.signature->output.shape) == 0) return;
+  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_depthwise<T>(launch); });
 }
 
 }  // namespace hearth::cpu

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/matrix_batch.h"
+#include "devices/cpu/ops/decompositions/matrix_batch.h"
 
 namespace hearth::cpu {
 

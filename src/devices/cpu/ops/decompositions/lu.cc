@@ -3,16 +3,15 @@
 #include <limits>
 #include <numeric>
 
-#include "devices/cpu/ops/panel.h"
-#include "devices/cpu/ops/triangle.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/panel.h"
+#include "devices/cpu/ops/decompositions/triangle.h"
 
 namespace hearth::cpu {
 namespace {
 
-// Elements of the room that factor_lu() needs.
-std::int64_t lu_room(std::int64_t m) { return kMatrixBlock * spread_rows(m); }
+// Elements of the workspace that factor_lu() needs.
+std::int64_t lu_workspace(std::int64_t m) { return kMatrixBlock * spread_rows(m); }
 
 // Columns that lie in one piece, `rows` long, `stride` apart. pivots[j] is the row that took the
 // place of row j.
@@ -50,9 +49,9 @@ int factor_lu(T* a, std::int64_t m, std::int64_t n, std::int64_t* rows, T* panel
   for (std::int64_t at = 0; at < rank; at += kMatrixBlock) {
     const std::int64_t end = std::min(rank, at + kMatrixBlock), size = end - at;
     T* const corner = a + at * n + at;
-    turn(corner, n, m - at, size, panel, stride);
+    transpose(corner, n, m - at, size, panel, stride);
     factor_columns(panel, stride, m - at, size, pivots);
-    turn(panel, stride, size, m - at, corner, n);
+    transpose(panel, stride, size, m - at, corner, n);
     for (std::int64_t j = 0; j < size; ++j) {
       if (pivots[j] == j) continue;
       T* const row = a + (at + j) * n;
@@ -86,7 +85,7 @@ void run_lu(const Launch& launch) {
         permutation.absent() ? own : reinterpret_cast<std::int64_t*>(permutation.at(i * m));
     int sign = 1;
     if (row_matrix<T>().all_finite(a, m * n)) {
-      sign = factor_lu(a, m, n, rows, scratch<T>(0, lu_room(m)));
+      sign = factor_lu(a, m, n, rows, scratch<T>(0, lu_workspace(m)));
     } else {
       output.fill(i, std::numeric_limits<T>::quiet_NaN());
       std::iota(rows, rows + m, std::int64_t{0});
@@ -95,16 +94,10 @@ void run_lu(const Launch& launch) {
   });
 }
 
+}  // namespace
+
 void launch_lu(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(), [&]<class T>() { run_lu<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "blocks", .op = &defs::lu_factor_op, .launch = launch_lu, .may_omit = 0b110},
-};
-
-}  // namespace
-
-Family lu_family() { return kImplementations; }
 
 }  // namespace hearth::cpu

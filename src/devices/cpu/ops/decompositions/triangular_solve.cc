@@ -1,7 +1,6 @@
 // Systems of equations whose matrix is a triangle.
-#include "devices/cpu/ops/triangle.h"
-#include "graph/implementation.h"
-#include "ops/definition/defs.h"
+#include "devices/cpu/ops/decompositions/decompositions.h"
+#include "devices/cpu/ops/decompositions/triangle.h"
 
 namespace hearth::cpu {
 namespace {
@@ -42,21 +41,15 @@ void run_triangular_solve(const Launch& launch) {
     }
     T* const x = output.result(i);
     b.load(i, x);
-    solve_triangle(triangle, n, x, cols, cols, scratch<T>(0, triangle_room(n, cols)));
+    solve_triangle(triangle, n, x, cols, cols, scratch<T>(0, triangle_workspace(n, cols)));
   });
 }
+
+}  // namespace
 
 void launch_triangular_solve(const Launch& launch) {
   with_compute_type(input_of(launch, 0).dtype(),
                     [&]<class T>() { run_triangular_solve<T>(launch); });
 }
-
-constexpr Implementation kImplementations[] = {
-    {.name = "halves", .op = &defs::triangular_solve_op, .launch = launch_triangular_solve},
-};
-
-}  // namespace
-
-Family triangular_solve_family() { return kImplementations; }
 
 }  // namespace hearth::cpu
