@@ -10,6 +10,7 @@
 #include "nn/options.h"
 #include "nn/parameter_dtype.h"
 #include "nn/restore_on_error.h"
+#include "nn/rope_options.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -154,13 +155,10 @@ nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, c
   nn_detail::RestoreOnError cache(call.cache);
   auto [q, k, v] = project(layer, query, key, value);
   const std::int64_t batch = q.shape(0);
-  if (layer.rope_base) {
-    RopeOptions at;
-    at.base = *layer.rope_base;
-    at.positions = call.positions;
-    if (call.cache != nullptr && !call.positions.defined()) at.offset = call.cache->length;
-    q = rope(q, at);
-    k = rope(k, at);
+  if (layer.rope) {
+    const std::int64_t start = call.cache != nullptr ? call.cache->length : 0;
+    q = nn_detail::turned(q, *layer.rope, start, call.positions);
+    k = nn_detail::turned(k, *layer.rope, start, call.positions);
   }
   AttentionOptions options;
   options.causal = call.causal;
@@ -237,20 +235,24 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
     : heads(head_count),
       kv_heads(options.kv_heads),
       head_dim(options.head_dim),
-      rope_base(options.rope_base),
       dropout(options.dropout),
       quiet_softmax(options.quiet_softmax),
       window(options.window),
       softcap(options.softcap),
       scale(options.scale) {
   settle_heads("multi_head_attention", dim, heads, &kv_heads, &head_dim, dropout);
-  if (rope_base && head_dim % 2 != 0) {
-    fail("multi_head_attention", "rotary positions need an even head_dim; got " +
-                                     std::to_string(head_dim) + ", expected an even number");
-  }
-  if (rope_base && !(*rope_base > 0 && std::isfinite(*rope_base))) {
-    fail("multi_head_attention", "rope_base out of range; got " + number_text(*rope_base) +
-                                     ", expected a finite number > 0");
+  if (options.rope_base) {
+    if (head_dim % 2 != 0) {
+      fail(kMultiHead, "rotary positions need an even head_dim; got " + std::to_string(head_dim) +
+                           ", expected an even number");
+    }
+    require_in_range(*options.rope_base > 0 && std::isfinite(*options.rope_base), kMultiHead,
+                     "rope_base", *options.rope_base, "a finite number > 0");
+    rope = nn_detail::rope_options(kMultiHead, head_dim,
+                                   {.base = *options.rope_base,
+                                    .interleaved = false,
+                                    .dims = options.rope_dims,
+                                    .scaling = options.rope_scaling});
   }
   require_in_range(window >= 0, kMultiHead, "window", window, "a number >= 0");
   require_in_range(softcap >= 0 && std::isfinite(softcap), kMultiHead, "softcap", softcap,

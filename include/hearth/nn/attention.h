@@ -11,6 +11,7 @@
 #include "hearth/nn/layer.h"
 #include "hearth/nn/linear.h"
 #include "hearth/nn/noise.h"
+#include "hearth/ops/attention.h"
 #include "hearth/tensor.h"
 
 namespace hearth {
@@ -70,7 +71,9 @@ struct HEARTH_API MultiHeadAttention : Layer {
     std::optional<bool> key_bias = std::nullopt;
     std::optional<bool> value_bias = std::nullopt;
     std::optional<bool> output_bias = std::nullopt;
-    std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
+    std::optional<double> rope_base = std::nullopt;  // rotary positions with this base, as Llama's
+    RopeScaling rope_scaling = {};                   // of those, as RotaryEncoding has it
+    std::int64_t rope_dims = 0;                      // the first columns of a head turn; 0: all
     // Of the weights, while training. Burn's drops scores, before softmax(); PyTorch's default is
     // 0.
     double dropout = 0.1;
@@ -164,7 +167,7 @@ struct HEARTH_API MultiHeadAttention : Layer {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 0;
-  std::optional<double> rope_base;
+  std::optional<RopeOptions> rope;  // of each call, but for its positions
   double dropout = 0;
   bool quiet_softmax = false;
   std::int64_t window = 0;
