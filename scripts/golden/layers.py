@@ -125,6 +125,20 @@ def attention(name):
         array(each, given)
 
 
+def same_conv(name):
+    """An even kernel, and gaps in it: more zeros behind than in front."""
+    torch.manual_seed(len(lines))
+    module = torch.nn.Conv2d(2, 3, (4, 3), dilation=(1, 2), padding="same")
+    x = torch.randn(2, 2, 5, 6, requires_grad=True)
+    output = module(x)
+    output.square().sum().backward()
+    lines.append(f"case {name}")
+    parameters(module)
+    for key, value in (("x", x), ("output", output), ("gradient.x", x.grad)):
+        array(key, value)
+    gradients(module)
+
+
 def loss_of(w, b, target):
     return ((w - target).square() * 0.5).sum() + torch.sin(w).sum() + (b**4).sum() + (w[0] * b).sum()
 
@@ -336,6 +350,7 @@ def main():
     resnet("resnet_small_images", True, 7, 6)
     resnet("resnet_bottleneck", False, 33, 26, Bottleneck, 4)
     attention("multi_head_attention")
+    same_conv("conv_same")
     FILE.write_text("\n".join(lines) + "\n")
 
 

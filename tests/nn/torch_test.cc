@@ -86,6 +86,19 @@ TEST(TorchLayers, RecurrentBothWays) {
   expect_as_torch<nn::BiGru, nn::BiGru::State>("bigru");
 }
 
+TEST(TorchLayers, ConvOfSameExtents) {
+  const LayerCase golden("conv_same");
+  nn::Conv2d layer(2, 3, {4, 3}, {.dilation = {1, 2}, .same = true},
+                   {.parameters = {.dtype = DType::f64}});
+  load_state_dict(layer, golden.with(""), true);
+  const Array x = golden["x"].require_grad();
+  const Array output = layer.forward(x);
+  expect_like(output, golden["output"], kTolerance, "output");
+  const Gradients gradients = backward(sum(square(output)));
+  expect_like(gradients.get(x), golden["gradient.x"], kTolerance, "x");
+  expect_like(gradients.get(layer.weight.array()), golden["gradient.weight"], kTolerance, "weight");
+}
+
 TEST(TorchLayers, MultiHeadAttention) {
   const LayerCase golden("multi_head_attention");
   nn::MultiHeadAttention layer(8, 2, {.dropout = 0, .parameters = {.dtype = DType::f64}});
