@@ -55,6 +55,7 @@ TEST(CrossEntropyLoss, TakesAReduction) {
   expect_values(loss.forward(x, targets, Reduction::sum), {}, {total});
   expect_values(loss.forward(x, targets), {}, {total / (2 + 1 + 4 + 5)});
   expect_values(loss.forward(x, targets, Reduction::batch_mean), {}, {total / 4});
+  EXPECT_EQ(loss.forward(x, targets, Reduction::auto_).item(), loss.forward(x, targets).item());
   const Tensor<2> typed(x);
   const Tensor<1, Int> classes(targets);
   expect_values(loss.forward(typed, classes, Reduction::sum).array(), {1}, {total});

@@ -71,8 +71,8 @@ TEST(ActivationLayers, ByNameAreTheFunctions) {
   }
   EXPECT_EQ(nn::name(nn::Activation::softsign), "softsign");
   EXPECT_EQ(nn::activate(nn::Activation::softsign, x).to_doubles(), softsign(x).to_doubles());
-  EXPECT_EQ(nn::name(static_cast<nn::Activation>(15)), "");
-  EXPECT_THROW((void)nn::activate(static_cast<nn::Activation>(15), x), Error);
+  EXPECT_EQ(nn::name(static_cast<nn::Activation>(25)), "");
+  EXPECT_THROW((void)nn::activate(static_cast<nn::Activation>(25), x), Error);
 }
 
 TEST(ActivationLayers, ErrorsNameThemAndTheLine) {
@@ -225,6 +225,53 @@ TEST(Positions, RotaryTurnsNeighbours) {
   expect_refused(
       ErrorCode::invalid_argument, [] { nn::RotaryEncoding(10, 3); },
       "rotary_encoding: odd dim; got 3");
+}
+
+TEST(Positions, RotaryOptionsAreThoseOfRope) {
+  const Array x = random_normal({2, 3, 4, 8});
+  const auto same = [](const Array& a, const Array& b) { EXPECT_EQ(largest_difference(a, b), 0); };
+  // The first columns of Llama's pairs.
+  const nn::RotaryEncoding partial(10, 8, {.base = 100, .interleaved = false, .dims = 4});
+  same(partial.forward(x, 2), rope(x, {.base = 100, .offset = 2, .dims = 4}));
+  same(narrow(partial.forward(x, 2), 3, 4, 4), narrow(x, 3, 4, 4));
+  const RopeScaling linear = {.kind = RopeScalingKind::linear, .factor = 4};
+  const nn::RotaryEncoding slower(40, 8, {.scaling = linear});
+  EXPECT_LT(largest_difference(narrow(slower.forward(x, 8), 2, 0, 1),
+                               narrow(nn::RotaryEncoding(40, 8).forward(x, 2), 2, 0, 1)),
+            1e-6);
+  const RopeScaling yarn = {
+      .kind = RopeScalingKind::yarn, .factor = 8, .original_length = 16, .beta_fast = 4};
+  same(nn::RotaryEncoding(128, 8, {.scaling = yarn}).forward(x, 100),
+       rope(x, {.interleaved = true,
+                .offset = 100,
+                .frequencies = rope_frequencies(8, 10000, yarn),
+                .magnitude = rope_magnitude(8)}));
+  same(nn::RotaryEncoding(128, 8, {.scaling = yarn, .magnitude = 1}).forward(x),
+       rope(x, {.interleaved = true, .frequencies = rope_frequencies(8, 10000, yarn)}));
+  // Rows at places of their own.
+  const Tensor<2, Int> places = {{0, 1, 2, 3}, {5, 5, 9, 0}};
+  const nn::RotaryEncoding layer(10, 8);
+  const Array moved = layer.forward(Tensor<4>(x), places).array();
+  same(narrow(moved, 0, 0, 1), narrow(layer.forward(x), 0, 0, 1));
+  const Array one = narrow(narrow(x, 0, 1, 1), 2, 2, 1);
+  same(narrow(narrow(moved, 0, 1, 1), 2, 2, 1), layer.forward(one, 9));
+  // Attention takes the same.
+  nn::MultiHeadAttention::Options options;
+  options.rope_base = 100;
+  options.rope_scaling = linear;
+  options.rope_dims = 4;
+  const nn::MultiHeadAttention attention(8, 1, options);
+  EXPECT_EQ(attention.rope->dims, 4);
+  EXPECT_EQ(attention.rope->frequencies.shape(), Shape({2, 2}));
+  for (const std::int64_t bad : {-2, 3, 10}) {
+    expect_refused(
+        ErrorCode::invalid_argument, [&] { nn::RotaryEncoding(10, 8, {.dims = bad}); },
+        "rotary_encoding: dims out of range");
+  }
+  const RopeScaling shrunk = {.kind = RopeScalingKind::linear, .factor = 0};
+  expect_refused(
+      ErrorCode::invalid_argument, [&] { nn::RotaryEncoding(10, 8, {.scaling = shrunk}); },
+      "rotary_encoding: ");
 }
 
 TEST(Initializer, OrthogonalRowsOrColumns) {

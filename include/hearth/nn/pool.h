@@ -19,6 +19,7 @@ namespace nn {
 //
 //   nn::MaxPool2d layer{2};
 //   nn::MaxPool2d overlapping{3, {.stride = {2}, .padding = {1}}};
+//   nn::MaxPool2d keeping{2, {.stride = {1}, .same = true}};  // extents stay
 template <int Axes>
 struct MaxPool {
   Kernel<Axes> kernel;

@@ -312,13 +312,25 @@ std::vector<SampleCase> weight_gradient_samples() {
 template <class Options>
 ConvWindow window_of(const Options& options, const Array& x) {
   const int axes = x.defined() ? std::max(x.rank() - 2, 0) : 0;
+  const WindowPadding padding = padding_of(options.padding, options.padding_end, axes);
   ConvWindow window;
   window.stride = per_axis(options.stride, axes, 1);
-  window.before = per_axis(options.padding, axes, 0);
-  window.after =
-      options.padding_end.rank() == 0 ? window.before : per_axis(options.padding_end, axes, 0);
+  window.before = padding.before;
+  window.after = padding.after;
   window.dilation = per_axis(options.dilation, axes, 1);
   window.groups = options.groups;
+  return window;
+}
+
+ConvWindow window_of(const ConvOptions& options, const Array& x, const Array& weight) {
+  ConvWindow window = window_of(options, x);
+  require_padding_or_same("conv", options.same, options.padding, options.padding_end);
+  const bool has_axes = x.defined() && weight.defined() && x.rank() > 2 && weight.rank() > 2;
+  if (!options.same || !has_axes) return window;
+  const WindowPadding padding =
+      same_padding(spatial(x.shape()), spatial(weight.shape()), window.stride, window.dilation);
+  window.before = padding.before;
+  window.after = padding.after;
   return window;
 }
 
@@ -437,7 +449,8 @@ constinit const OpDef defs::conv_weight_gradient_op = {
 inline namespace v0 {
 
 Array conv(const Array& x, const Array& weight, const Array& bias, const ConvOptions& options) {
-  return call(defs::conv_op, params_of(window_of(options, x)), {&x, &weight, optional_input(bias)});
+  return call(defs::conv_op, params_of(window_of(options, x, weight)),
+              {&x, &weight, optional_input(bias)});
 }
 
 Array conv_transpose(const Array& x, const Array& weight, const Array& bias,
