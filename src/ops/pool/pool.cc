@@ -296,12 +296,11 @@ Dims extents_of(const Array& x) {
 
 // Positions are 0 where other numbers are no window; the op says which.
 template <class Options>
-PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options) {
+PoolWindow window_over(const Dims& extents, const Dims& kernel, const Options& options) {
   if (kernel.rank() == 0) {
     throw Error(ErrorCode::invalid_argument,
                 "max_pool: no kernel; got an empty list, expected an extent for each spatial axis");
   }
-  const Dims extents = extents_of(x);
   const int axes = extents.rank();
   PoolWindow window;
   window.kernel = per_axis(kernel, axes, Dims());
@@ -324,6 +323,11 @@ PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options)
                          window.dilation[i], options.ceil_mode);
   }
   return window;
+}
+
+template <class Options>
+PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options) {
+  return window_over(extents_of(x), kernel, options);
 }
 
 PoolWindow bins_of(const Array& x, const Dims& sizes) {
@@ -417,6 +421,17 @@ std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel
   return pools::with_indices(x, pools::window_of(x, kernel, options));
 } catch (const Error& error) {
   throw_as("max_pool_with_indices", error);
+}
+
+Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
+                        const Dims& kernel, const PoolOptions& options) try {
+  const Array places =
+      indices.defined() && indices.dtype() == DType::i32 ? cast(indices, DType::i64) : indices;
+  const PoolWindow window = pools::window_over(extents, kernel, options);
+  return call(defs::max_pool_backward_op, pools::backward_params(extents, window),
+              {&grad, &places});
+} catch (const Error& error) {
+  throw_as("max_pool_backward", error);
 }
 
 Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options) try {
