@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "hearth/array.h"
 
@@ -77,6 +78,11 @@ struct AttentionOptions {
 // Lengths and starts have no gradient.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
+// And the logarithm of the sum of e^score of each row, [batch, heads, q_length], of halves in f32:
+// 0 where the row sees no key. Differentiable in both.
+HEARTH_API std::pair<Array, Array> attention_with_lse(const Array& q, const Array& k,
+                                                      const Array& v,
+                                                      const AttentionOptions& options = {});
 
 }  // namespace v0
 }  // namespace hearth

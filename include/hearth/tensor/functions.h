@@ -661,6 +661,15 @@ inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<
   return located(
       site, [&] { return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options)); });
 }
+inline std::pair<Tensor<4>, Tensor<3>> attention_with_lse(const Tensor<4>& q, const Tensor<4>& k,
+                                                          const Tensor<4>& v,
+                                                          const AttentionOptions& options = {},
+                                                          CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    auto both = hearth::attention_with_lse(q.array(), k.array(), v.array(), options);
+    return std::pair(Tensor<4>(std::move(both.first)), Tensor<3>(std::move(both.second)));
+  });
+}
 template <int R>
   requires(R >= 3 && R <= 5)
 Tensor<R> conv(const Tensor<R>& x, const Tensor<R>& weight,

@@ -311,14 +311,13 @@ struct UnevenWindow {
 
 // Positions are 0 where other numbers are no window; the op says which.
 template <class Options>
-UnevenWindow uneven_window(const char* op, const Array& x, const Dims& kernel,
+UnevenWindow uneven_window(const char* op, const Dims& extents, const Dims& kernel,
                            const Options& options) {
   if (kernel.rank() == 0) {
     throw Error(ErrorCode::invalid_argument,
                 "max_pool: no kernel; got an empty list, expected an extent for each spatial axis");
   }
   require_padding_or_same(op, options.same, options.padding, options.padding_end);
-  const Dims extents = extents_of(x);
   const int axes = extents.rank();
   UnevenWindow out;
   PoolWindow& window = out.window;
@@ -354,8 +353,9 @@ UnevenWindow uneven_window(const char* op, const Array& x, const Dims& kernel,
 }
 
 template <class Options>
-PoolWindow window_of(const char* op, const Array& x, const Dims& kernel, const Options& options) {
-  return uneven_window(op, x, kernel, options).window;
+PoolWindow window_of(const char* op, const Dims& extents, const Dims& kernel,
+                     const Options& options) {
+  return uneven_window(op, extents, kernel, options).window;
 }
 
 PoolWindow bins_of(const Array& x, const Dims& sizes) {
@@ -439,7 +439,8 @@ constinit const OpDef defs::max_pool_backward_op = {
 inline namespace v0 {
 
 Array max_pool(const Array& x, const Dims& kernel, const PoolOptions& options) try {
-  return call(defs::max_pool_op, pools::params_of(pools::window_of("max_pool", x, kernel, options)),
+  return call(defs::max_pool_op,
+              pools::params_of(pools::window_of("max_pool", pools::extents_of(x), kernel, options)),
               {&x});
 } catch (const Error& error) {
   throw_as("max_pool", error);
@@ -447,13 +448,26 @@ Array max_pool(const Array& x, const Dims& kernel, const PoolOptions& options) t
 
 std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
                                               const PoolOptions& options) try {
-  return pools::with_indices(x, pools::window_of("max_pool_with_indices", x, kernel, options));
+  return pools::with_indices(
+      x, pools::window_of("max_pool_with_indices", pools::extents_of(x), kernel, options));
 } catch (const Error& error) {
   throw_as("max_pool_with_indices", error);
 }
 
+Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
+                        const Dims& kernel, const PoolOptions& options) try {
+  const Array places =
+      indices.defined() && indices.dtype() == DType::i32 ? cast(indices, DType::i64) : indices;
+  const PoolWindow window = pools::window_of("max_pool_backward", extents, kernel, options);
+  return call(defs::max_pool_backward_op, pools::backward_params(extents, window),
+              {&grad, &places});
+} catch (const Error& error) {
+  throw_as("max_pool_backward", error);
+}
+
 Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options) try {
-  const pools::UnevenWindow all = pools::uneven_window("avg_pool", x, kernel, options);
+  const pools::UnevenWindow all =
+      pools::uneven_window("avg_pool", pools::extents_of(x), kernel, options);
   const bool counts_padding = options.count_include_pad;
   if (!counts_padding || !all.is_valid || all.is_even()) {
     return pools::resampled_by(x, ResampleRule::mean, counts_padding, all.window);
@@ -478,8 +492,9 @@ Array lp_pool(const Array& x, double p, const Dims& kernel, const PoolOptions& o
   }
   require_float_array("lp_pool", x);
   const Array powers = p == 2 ? square(wide(x)) : pow(abs(wide(x)), p);
-  const Array sums = pools::resampled_by(powers, ResampleRule::sum, false,
-                                         pools::window_of("lp_pool", x, kernel, options));
+  const Array sums =
+      pools::resampled_by(powers, ResampleRule::sum, false,
+                          pools::window_of("lp_pool", pools::extents_of(x), kernel, options));
   // The root has no slope at 0, where the gradient is 0.
   const Array none = equal(sums, 0.0), some = where(none, 1.0, sums);
   return cast(where(none, 0.0, p == 2 ? sqrt(some) : pow(some, 1 / p)), x.dtype());

@@ -180,6 +180,7 @@ Declarations op_declarations() {
   Declarations all;
   for (const gpu::EmbeddedText& header : embedded_texts()) {
     Declarations own = parse_declarations(header.text);
+    for (Function& function : own.functions) function.header = header.path;
     std::move(own.functions.begin(), own.functions.end(), std::back_inserter(all.functions));
     std::move(own.types.begin(), own.types.end(), std::back_inserter(all.types));
   }

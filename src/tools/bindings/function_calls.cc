@@ -93,6 +93,8 @@ const std::vector<FunctionCall>& function_calls() {
        {{.shape = {2, 4}}},
        CALL(glu(in[0]))},
       {"tanhshrink", kSame, {table}, CALL(tanhshrink(in[0]))},
+      {"softmin", kSame, {table}, CALL(softmin(in[0]))},
+      {"quiet_softmax", kSame, {table}, CALL(quiet_softmax(in[0]))},
       {"to_device", kSame, {table}, CALL(to_device(in[0], in[0].device()))},
       {"conv_transpose",
        "x [batch, in, spatial...], weight [in, out / groups, kernel...], bias [out] -> [batch, "
@@ -100,6 +102,11 @@ const std::vector<FunctionCall>& function_calls() {
        "extents...]",
        {{.shape = {1, 2, 4}}, {.shape = {2, 3, 3}}, {.shape = {3}}},
        CALL(conv_transpose(in[0], in[1], in[2]))},
+      {"max_pool_backward",
+       "grad [batch, channels, positions...], indices [batch, channels, positions...] -> [batch, "
+       "channels, extents...]",
+       {{.shape = {1, 2, 2}}, {.shape = {1, 2, 2}, .lo = 0, .hi = 3, .dtype = kI64}},
+       CALL(max_pool_backward(in[0], in[1], {4}, {2}))},
       {"avg_pool",
        "x [batch, channels, spatial...] -> [batch, channels, positions...]",
        {{.shape = {1, 2, 4}}},
