@@ -92,7 +92,9 @@ Selector::Selector(SelectorOptions options) : options_(std::move(options)) {
     for (const Implementation& each : family) {
       // What a class of problems is does not depend on what this device has.
       if (each.tuning_class != nullptr) classes_.emplace(each.op, each.tuning_class);
-      if (each.needs == nullptr || each.needs(options_.traits)) by_op_[each.op].push_back(&each);
+      if (each.needs != nullptr && !each.needs(options_.traits)) continue;
+      by_op_[each.op].push_back(&each);
+      wants_channels_last_ = wants_channels_last_ || each.wants_channels_last != nullptr;
     }
   }
 }

@@ -46,6 +46,9 @@ class Selector {
   // epilogue makes, if that can run what was laid out for `chosen`. Null: nothing.
   const Implementation* fusing(const Implementation& chosen, const Signature& signature) const;
 
+  // Whether this device has an implementation, of any op, that may be faster where channels are
+  // innermost: see Implementation::wants_channels_last.
+  bool wants_channels_last() const noexcept { return wants_channels_last_; }
   const runtime::DeviceTraits& traits() const noexcept { return options_.traits; }
   const RegionImplementation& region() const noexcept { return options_.region; }
   // The implementations that this device has of an op, best first.
@@ -76,6 +79,7 @@ class Selector {
 
   const SelectorOptions options_;
   std::unordered_map<const OpDef*, List> by_op_;
+  bool wants_channels_last_ = false;
   std::unordered_map<const OpDef*, TuningClass (*)(const Signature&)> classes_;
   mutable std::once_flag read_;
   mutable std::vector<runtime::SelectionRule> rules_;

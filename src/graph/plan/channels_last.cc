@@ -32,8 +32,7 @@ bool Planner::wants_channels_last(const Implementation& chosen, const Signature&
 }
 
 void Planner::find_channels_last() {
-  keeps_channels_last_ =
-      switches_.channels_last && device_.selector().traits().libraries.conv.channels_last;
+  keeps_channels_last_ = switches_.channels_last && device_.selector().wants_channels_last();
   if (!keeps_channels_last_) return;
   for (std::size_t k = nodes_.size(); k-- > 0;) {
     const PlanNode& node = nodes_[k];

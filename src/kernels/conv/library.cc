@@ -96,8 +96,7 @@ bool accepts_conv_library(const Signature& signature) {
 bool wants_conv_channels_last(const Signature& signature) {
   const DType dtype = signature.output.dtype;
   const TensorSpec& first = signature.inputs[0];
-  if (!signature.device->libraries.conv.channels_last || first.shape.rank() < 4 ||
-      element_count(signature.output.shape) == 0 ||
+  if (first.shape.rank() < 4 || element_count(signature.output.shape) == 0 ||
       (!is_half(dtype) && !(dtype == DType::f32 && switches().tf32))) {
     return false;
   }

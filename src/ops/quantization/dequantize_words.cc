@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "core/integer_math.h"
+#include "graph/selector.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/quantization/codes.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth {
 namespace quantization {
@@ -133,6 +135,10 @@ Array dequantize_words(const Array& words, const Array& scales, QuantValue value
                   .dtype(dtype)
                   .i64(bits_of_word(words)),
               {&words, &scales});
+}
+
+bool has_dequantize_words(Device device) {
+  return device.impl().selector().has(&defs::dequantize_words_op);
 }
 
 }  // namespace quantization

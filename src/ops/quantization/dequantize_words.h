@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "hearth/array.h"
+#include "hearth/device.h"
 #include "hearth/quantization/scheme.h"
 
 namespace hearth::quantization {
@@ -13,5 +14,9 @@ namespace hearth::quantization {
 // precision of the scales; rounded to `dtype`.
 Array dequantize_words(const Array& words, const Array& scales, QuantValue value,
                        std::int64_t count, DType dtype);
+
+// Whether the device has an implementation of it. Words along the last axis are then better taken
+// apart by whole lines than within a region, which would begin a row for each word.
+bool has_dequantize_words(Device device);
 
 }  // namespace hearth::quantization

@@ -16,7 +16,6 @@
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"
 #include "ops/quantization/words.h"
-#include "runtime/device/device_spec.h"
 
 namespace hearth {
 namespace quantization {
@@ -38,11 +37,9 @@ Array element_scales(const QuantizedArray& x, const Split& split) {
   return cast(expand(scales, split.elements), DType::f32);
 }
 
-// Words along the last axis, on the host, which has a kernel for them: it walks along that axis,
-// and a region would begin a row for each word.
 bool has_lines_of_words(const QuantizedArray& x) {
   return x.size() > 0 && x.rank() > 0 && packed_axis(x.scheme(), x.rank()) == x.rank() - 1 &&
-         x.device().impl().driver() == nullptr;
+         has_dequantize_words(x.device());
 }
 
 // What they stand for.

@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "hearth/ops.h"
-#include "runtime/device/device_spec.h"
+#include "ops/quantization/dequantize_words.h"
 
 namespace hearth::quantization {
 namespace {
 
-// So few that the host takes longer to begin an axis of them than to walk it; see
-// Split::opens_lines.
+// So few that a region takes longer to begin a row of them than to walk it; see Split::opens_lines.
 constexpr std::int64_t kFewCodes = 2;
 
 struct SplitAxes {
@@ -120,7 +119,7 @@ Split split_of(const QuantScheme& scheme, const Shape& shape, Device device) {
     check_shape("quantize", split.padded);
   }
   split.opens_lines = packed >= 0 && packed == split.padded.rank() - 1 &&
-                      codes_per_word(scheme) <= kFewCodes && device.impl().driver() == nullptr;
+                      codes_per_word(scheme) <= kFewCodes && has_dequantize_words(device);
   const QuantScheme as = split.opens_lines ? scheme.with_store(QuantStore::native()) : scheme;
   SplitAxes axes = axes_of(as, split.padded, true, &split.codes_axis);
   if (axes.elements.size() > kMaxRank) {

@@ -34,8 +34,8 @@ struct Split {
   // Too many axes to split: scales are brought to each element before.
   bool spreads_scales = false;
 };
-// The host walks along the last axis: where that would be the two codes of a byte, lines are
-// opened.
+// Where the last axis would be the two codes of a byte, and the device takes words apart by lines
+// (has_dequantize_words()), lines are opened.
 Split split_of(const QuantScheme& scheme, const Shape& shape, Device device);
 
 // scales_shape() scales as `scales` says.

@@ -35,12 +35,10 @@ struct LibraryTraits {
     bool exists = false;
     bool on_request = false;
   };
-  // Convolutions of floats of up to 32 bits, and their gradients.
+  // Convolutions of floats of up to 32 bits, and their gradients. Operands may have their channels
+  // innermost, and are multiplied faster so where tensor cores do it.
   struct Conv {
     bool exists = false;
-    // Operands may have their channels innermost, and are multiplied faster so where tensor cores
-    // do it.
-    bool channels_last = false;
   };
   // Factorizations of matrices of f32 and f64, and systems of equations whose matrix is a triangle.
   struct Factorizations {

@@ -146,7 +146,7 @@ void replace(std::string* text, const std::string& what, const std::string& by) 
 runtime::LibraryTraits LibraryDriver::libraries() const {
   runtime::LibraryTraits traits;
   traits.attention = {.exists = true, .max_columns = 256};
-  traits.conv = {.exists = true, .channels_last = true};
+  traits.conv = {.exists = true};
   traits.factorizations.opens = [] { return true; };
   traits.factorizations.workspace = [](const runtime::LibraryCall&) {
     return kFactorWorkspaceBytes;

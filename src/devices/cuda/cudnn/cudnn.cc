@@ -97,7 +97,7 @@ bool Cudnn::has_attention() const {
 
 void Cudnn::add_to(runtime::LibraryTraits& traits) {
   if (has_attention()) traits.attention = {true, capability_ == kWideCapability ? 256 : 128};
-  traits.conv = {.exists = true, .channels_last = true};
+  traits.conv = {.exists = true};
 }
 
 std::unique_ptr<LibraryFunction> Cudnn::function(const runtime::LibraryCall& call,
