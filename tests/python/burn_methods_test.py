@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "bindings" / "burn" / "methods.tsv"
 HEADERS = ROOT / "include" / "hearth"
-TOOL = os.environ.get("HEARTH_TOOL", ROOT / "build" / "release" / "bin" / "hearth")
+TOOL = os.environ.get("HEARTH_TOOL")
 # A dtype of what the methods of a trait take.
 DTYPE_OF = {"FloatTensorOps": "f32", "IntTensorOps": "i32", "BoolTensorOps": "bool",
             "ModuleOps": "f32", "ActivationOps": "f32"}
@@ -128,6 +128,8 @@ def test_every_method_has_an_answer_that_exists(trait):
 
 @pytest.fixture(scope="module")
 def functions():
+    if not TOOL:
+        pytest.skip("built without the hearth command")
     answer = subprocess.run([TOOL, "ops", "--json"], check=True, capture_output=True)
     return {one["name"]: one for one in json.loads(answer.stdout)["functions"]}
 
