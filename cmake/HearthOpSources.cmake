@@ -23,9 +23,13 @@ string(REPLACE "|" ";" FILES "${FILES}")
 set(rows "")
 foreach(file IN LISTS FILES)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${FOLDER}" OUTPUT_VARIABLE path)
-  file(STRINGS "${file}" lines REGEX "^constinit const OpDef (defs::)?[a-z0-9_]+_op = ")
-  foreach(line IN LISTS lines)
-    string(REGEX MATCH "([a-z0-9_]+)_op = " found "${line}")
+  file(READ "${file}" text)
+  # By itself, or by a macro of the file whose first arguments are the name and a text.
+  string(REGEX MATCHALL
+    "\n(constinit const OpDef (defs::)?[a-z0-9_]+_op = |HEARTH_[A-Z_]+\\([a-z0-9_]+, (\"|nullptr))"
+    definitions "${text}")
+  foreach(definition IN LISTS definitions)
+    string(REGEX MATCH "([a-z0-9_]+)(_op = |, .*)$" found "${definition}")
     string(APPEND rows "    {\"${CMAKE_MATCH_1}\"sv, \"${path}\"sv},\n")
   endforeach()
 endforeach()

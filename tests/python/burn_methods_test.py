@@ -2,14 +2,21 @@
 and types that the public headers declare, or a reason why there is none."""
 
 import collections
+import json
+import os
 import pathlib
 import re
+import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "bindings" / "burn" / "methods.tsv"
 HEADERS = ROOT / "include" / "hearth"
+TOOL = os.environ.get("HEARTH_TOOL")
+# A dtype of what the methods of a trait take.
+DTYPE_OF = {"FloatTensorOps": "f32", "IntTensorOps": "i32", "BoolTensorOps": "bool",
+            "ModuleOps": "f32", "ActivationOps": "f32"}
 # How many methods the traits have in each of the three versions: required and optional.
 COUNTS = [(244, 247), (237, 272), (246, 287)]
 # How many there are in all.
@@ -117,6 +124,29 @@ def test_every_method_has_an_answer_that_exists(trait):
         else:
             wrong = [one for one in answer.split(", ") if not is_there(one)]
             assert not wrong, f"{method}: {wrong} are not declared"
+
+
+@pytest.fixture(scope="module")
+def functions():
+    if not TOOL:
+        pytest.skip("built without the hearth command")
+    answer = subprocess.run([TOOL, "ops", "--json"], check=True, capture_output=True)
+    return {one["name"]: one for one in json.loads(answer.stdout)["functions"]}
+
+
+@pytest.mark.parametrize("trait", sorted(DTYPE_OF))
+def test_answers_take_the_dtypes_of_their_trait(trait, functions):
+    asked = 0
+    for name, method, _, answer, _ in rows():
+        if name != trait:
+            continue
+        for one in answer.split(", "):
+            arrays = [each for each in functions.get(one, {"parameters": []})["parameters"]
+                      if each["type"].startswith("array") and each["shared"]]
+            for each in arrays[:1]:
+                asked += 1
+                assert DTYPE_OF[trait] in each["dtypes"], f"{method}: {one} of {DTYPE_OF[trait]}"
+    assert asked > 5
 
 
 def test_all_methods_of_all_versions_are_there():

@@ -1,5 +1,6 @@
 #include "tools/bindings/formula_texts.h"
 
+#include <algorithm>
 #include <map>
 #include <regex>
 #include <sstream>

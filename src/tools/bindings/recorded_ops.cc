@@ -64,10 +64,11 @@ std::optional<std::vector<std::string>> recorded_ops(FunctionRef<std::vector<Arr
   for (const OpDef* op : tape.ops()) {
     // Views of single elements and the further results of an op are no ops of the table.
     if (find_op(op->name.text) != op) continue;
-    if (std::find(names.begin(), names.end(), op->name.text) == names.end()) {
-      names.emplace_back(op->name.text);
-    }
+    names.emplace_back(op->name.text);
   }
+  // Compilers differ in the order in which they evaluate arguments.
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

@@ -11,8 +11,8 @@
 
 namespace hearth::tools {
 
-// The names of the ops that `record` records on the CPU, each once, in the order in which they come
-// first. Nothing where it waits for a value, so that what it records depends on that.
+// The names of the ops that `record` records on the CPU, each once, sorted. Nothing where it waits
+// for a value, so that what it records depends on that.
 std::optional<std::vector<std::string>> recorded_ops(FunctionRef<std::vector<Array>()> record);
 
 // Of an op's composite with its first valid sample; empty where it has none.
