@@ -223,7 +223,7 @@ const std::vector<FunctionCall>& function_calls() {
        {table},
        CALL(rot90(in[0]))},
       {"repeat_interleave",
-       "x [..., n, ...] -> [..., n * times, ...], n at axis",
+       "x [..., n, ...] -> [..., the sum of times, ...], or [..., n * times, ...], n at axis",
        {table},
        CALL(repeat_interleave(in[0], 2, 0))},
       {"pad",
