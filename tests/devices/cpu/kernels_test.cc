@@ -4,6 +4,7 @@
 
 #include "core/philox.h"
 #include "devices/kernel_case.h"
+#include "hearth/ops/indexing.h"
 #include "ops/attention/rope_settings.h"
 
 namespace hearth::cpu {

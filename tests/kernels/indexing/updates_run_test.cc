@@ -40,16 +40,17 @@ constexpr IndexingUpdateOp kAll[] = {IndexingUpdateOp::assign, IndexingUpdateOp:
 
 class UpdatesRun : public ::testing::Test {
  protected:
-  // Powers of two, so that products are exact, or small numbers, with a NaN now and then.
+  // For products powers of two, few of whole numbers above 1; else small numbers, with a NaN now
+  // and then.
   Values numbers(const Shape& shape, DType dtype, IndexingUpdateOp update) {
-    constexpr double kFactors[] = {1, -1, 2, 0.5, -0.5, 1}, kWhole[] = {1, -1, 1, 2, -1, 1};
+    constexpr double kFactors[] = {1, -1, 2, 0.5, -0.5, 1};
     Values values(static_cast<std::size_t>(element_count(shape)));
     for (double& x : values) {
       const std::uint64_t drawn = random_();
       if (is_bool(dtype)) {
         x = static_cast<double>(drawn % 3 == 0);
       } else if (update == IndexingUpdateOp::mul) {
-        x = is_float(dtype) ? kFactors[drawn % 6] : kWhole[drawn % 6];
+        x = is_float(dtype) ? kFactors[drawn % 6] : drawn % 64 == 0 ? 2 : drawn % 2 == 0 ? 1 : -1;
       } else {
         x = static_cast<double>(drawn % 100) - (info(dtype).is_signed ? 50 : 0);
         if (is_float(dtype) && update != IndexingUpdateOp::add && drawn % 97 == 0) x = kNan;
@@ -128,8 +129,8 @@ TEST_F(UpdatesRun, ElementsByShares) {
   for (const IndexingUpdateOp update : kAll) {
     for (const DType dtype : kDTypes) {
       check({3, 700}, 1, 2300, dtype, update, false);
-      check({600, 6}, 0, 700, dtype, update, false);
     }
+    check({600, 6}, 0, 700, DType::f32, update, false);
     check({40, 5}, 0, 500, DType::f32, update, false, true);
     check({3, 70}, 1, 230, DType::u32, update, false);
     check({3, 70}, 1, 230, DType::i64, update, false);
