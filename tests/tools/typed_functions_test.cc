@@ -73,7 +73,7 @@ const std::vector<Call>& calls() {
       CALL(greater, (x, x)), CALL(greater, (x, 1)),
       CALL(greater_equal, (x, x)), CALL(greater_equal, (x, 1)),
       CALL(logical_and, (b, b)), CALL(logical_or, (b, b)), CALL(logical_xor, (b, b)),
-      CALL(logical_not, (b)), CALL(is_nan, (x)), CALL(is_inf, (x)), CALL(is_finite, (x)),
+      CALL(logical_not, (b)), CALL(signbit, (x)), CALL(is_nan, (x)), CALL(is_inf, (x)), CALL(is_finite, (x)),
       CALL(bitwise_and, (i, i)), CALL(bitwise_and, (i, 1)), CALL(bitwise_or, (i, i)),
       CALL(bitwise_or, (i, 1)), CALL(bitwise_xor, (i, i)), CALL(bitwise_xor, (i, 1)),
       CALL(bitwise_not, (i)), CALL(bitwise_left_shift, (i, i)), CALL(bitwise_left_shift, (i, 1)),
@@ -267,6 +267,8 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(roll(v, {1}, {1}), roll(a, {1}, {1}));
   same(rot90(v, 1, 1, 0), rot90(a, 1, 1, 0));
   same(repeat_interleave(v, 2, 1), repeat_interleave(a, 2, 1));
+  same(repeat_interleave(v, {2, 0, 1}, 1), repeat_interleave(a, {2, 0, 1}, 1));
+  same(signbit(v), signbit(a));
   same(unfold(v, 1, 2), unfold(a, 1, 2));
   same(pad(v, {1, 0}, {0, 2}), pad(a, {1, 0}, {0, 2}));
   same(pad(v, {1, 0}, {0, 2}, PadMode::constant, 7), pad(a, {1, 0}, {0, 2}, PadMode::constant, 7));

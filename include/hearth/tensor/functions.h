@@ -515,6 +515,11 @@ Tensor<R, K> repeat_interleave(const Tensor<R, K>& x, std::int64_t times, std::i
   return x.repeat_interleave(times, dim, site);
 }
 template <int R, TensorKind K>
+Tensor<R, K> repeat_interleave(const Tensor<R, K>& x, const std::vector<std::int64_t>& times,
+                               std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.repeat_interleave(times, dim, site);
+}
+template <int R, TensorKind K>
 Tensor<R + 1, K> unfold(const Tensor<R, K>& x, std::int64_t dim, std::int64_t size,
                         std::int64_t step = 1, CallSite site = CallSite::here()) {
   return x.unfold(dim, size, step, site);

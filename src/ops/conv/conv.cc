@@ -206,7 +206,7 @@ Grads weight_gradient_vjp(const Vjp& v) {
   return out;
 }
 
-Saves factors(std::uint32_t needs) {
+Saves factors(std::uint32_t needs, ParamReader) {
   Saves saves = Saves::none;
   if ((needs & 1) != 0) saves = saves | Saves::input1;
   if ((needs & 2) != 0) saves = saves | Saves::input0;

@@ -45,7 +45,7 @@ DeviceTraits with_library() {
   traits.libraries.matmul = {.exists = true, .strided = true};
   traits.libraries.attention = {.exists = true, .max_columns = 128};
   traits.libraries.plain_attention = {.exists = true};
-  traits.libraries.conv = {.exists = true, .channels_last = true};
+  traits.libraries.conv = {.exists = true};
   traits.libraries.factorizations.opens = [] { return true; };
   return traits;
 }

@@ -29,11 +29,16 @@ std::string neutral(std::string type) {
 
 bool is_array(const std::string& word) { return word == "array" || word == "array_list"; }
 
+// Whether what is passed as `own` can be passed as `other`: a number is a list of one.
+bool stands_for(const std::string& own, const std::string& other) {
+  return own == other || own + "_list" == other;
+}
+
 // All declarations of one name.
 struct Overloads {
   std::vector<const Function*> all;
 
-  // The one that takes most.
+  // The one that takes most, and of such the first.
   const Function& whole() const {
     return **std::max_element(all.begin(), all.end(), [](const Function* a, const Function* b) {
       return a->parameters.size() < b->parameters.size();
@@ -47,9 +52,9 @@ struct Overloads {
       for (std::size_t i = 0; i < one->parameters.size(); ++i) {
         const Parameter& own = one->parameters[i];
         const Parameter& other = whole().parameters[i];
-        if (own.name != other.name || neutral(own.type) != neutral(other.type)) {
+        if (own.name != other.name || !stands_for(neutral(own.type), neutral(other.type))) {
           fail("an overload that is no case of the other; got " + one->text + ", expected " +
-               whole().text + " without its last parameters");
+               whole().text + " without its last parameters, or with a list");
         }
       }
     }
