@@ -1,5 +1,4 @@
-// Narrow floats are taken apart by arithmetic, exact in f32. Their formats: OCP 8-bit Floating
-// Point Specification 1.0, and OCP Microscaling Formats (MX) Specification 1.0.
+// Narrow floats are taken apart by arithmetic, exact in f32.
 #include "ops/quantization/codes.h"
 
 #include <cmath>
@@ -7,33 +6,12 @@
 
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
-#include "ops/quantization/split.h"
+#include "ops/quantization/value_traits.h"
 
 namespace hearth::quantization {
 namespace {
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
-
-// How a format of floats is made: fraction bits and the exponent's bias. An all-ones exponent is
-// one like any other but where `nan` and `infinity` say which codes, without the sign, are none.
-struct FloatFormat {
-  int fraction = 0;
-  int bias = 0;
-  int nan = 0;       // this code and those above; 0: none
-  int infinity = 0;  // 0: none
-  int largest = 0;
-};
-
-FloatFormat format_of(QuantValue value) {
-  switch (value) {
-    case QuantValue::e4m3:
-      return {.fraction = 3, .bias = 7, .nan = 0x7f, .largest = 0x7e};
-    case QuantValue::e5m2:
-      return {.fraction = 2, .bias = 15, .nan = 0x7d, .infinity = 0x7c, .largest = 0x7b};
-    default:
-      return {.fraction = 1, .bias = 1, .largest = 7};
-  }
-}
 
 // floor(log2(x)) of positive normal x, in f32, whatever the last bit of log2 is.
 Array whole_log2(const Array& x) {
@@ -63,7 +41,7 @@ Array magnitudes(const Array& codes, const FloatFormat& format) {
 }
 
 Array encoded_floats(const Array& x, QuantValue value) {
-  const FloatFormat format = format_of(value);
+  const FloatFormat& format = traits_of(value).format;
   const auto [low, high] = range_of(value);
   const Array limited = clamp(x, low, high);
   const Array codes = cast(magnitude_codes(abs(limited), format, round), DType::i32);
@@ -71,12 +49,12 @@ Array encoded_floats(const Array& x, QuantValue value) {
   // Of a zero only its inverse says which sign it has.
   const Array is_negative = less(recip(limited), 0.0);
   const Array signed_codes = where(is_negative, add(codes, half), codes);
-  return where(is_nan(x), format.nan != 0 ? half - 1 : static_cast<std::int64_t>(format.largest),
-               signed_codes);
+  // All ones: NaN, or the largest where a format has none.
+  return where(is_nan(x), half - 1, signed_codes);
 }
 
 Array decoded_floats(const Array& codes, QuantValue value) {
-  const FloatFormat format = format_of(value);
+  const FloatFormat& format = traits_of(value).format;
   const std::int64_t half = std::int64_t{1} << (bits_of(value) - 1);
   const Array magnitude_bits = bitwise_and(codes, half - 1);
   Array magnitude = magnitudes(magnitude_bits, format);
@@ -102,13 +80,13 @@ Array rounded_up(const Array& scales, DType dtype, double half_step, double leas
 }  // namespace
 
 Array encoded(const Array& x, QuantValue value) {
-  if (is_float_code(value)) return encoded_floats(x, value);
+  if (traits_of(value).is_float()) return encoded_floats(x, value);
   const auto [low, high] = range_of(value);
   return cast(round(clamp(x, low, high)), DType::i32);
 }
 
 Array decoded(const Array& codes, QuantValue value) {
-  if (is_float_code(value)) return decoded_floats(codes, value);
+  if (traits_of(value).is_float()) return decoded_floats(codes, value);
   const std::int64_t spare = 32 - bits_of(value);
   return cast(bitwise_right_shift(bitwise_left_shift(codes, spare), spare), DType::f32);
 }
@@ -138,7 +116,7 @@ Array stored_scales(const Array& scales, ScaleDType dtype) {
     case ScaleDType::bf16:
       return rounded_up(limited, DType::bf16, 0x1p-8, 0x1p-133);
     case ScaleDType::ue4m3: {
-      const FloatFormat format = format_of(QuantValue::e4m3);
+      const FloatFormat& format = traits_of(QuantValue::e4m3).format;
       const Array codes = magnitude_codes(clamp_min(limited, 0x1p-9), format, ceil);
       return cast(where(is_nan(scales), 127.0, codes), DType::u8);
     }
@@ -157,7 +135,8 @@ Array stored_scales(const Array& scales, ScaleDType dtype) {
 Array loaded_scales(const Array& stored, ScaleDType dtype) {
   if (dtype == ScaleDType::ue4m3) {
     const Array codes = cast(stored, DType::i32);
-    return where(equal(codes, 127), kNotANumber, magnitudes(codes, format_of(QuantValue::e4m3)));
+    return where(equal(codes, 127), kNotANumber,
+                 magnitudes(codes, traits_of(QuantValue::e4m3).format));
   }
   if (dtype == ScaleDType::ue8m0) {
     const Array codes = cast(stored, DType::f32);

@@ -10,6 +10,7 @@
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/quantization/codes.h"
+#include "ops/quantization/value_traits.h"
 #include "runtime/device/device_spec.h"
 
 namespace hearth {
@@ -21,6 +22,8 @@ constexpr ParamSpec kWordParams[] = {
     {.name = "count", .type = ParamType::i64, .range = "[0, codes of a line's words]"},
     {.name = "dtype", .type = ParamType::dtype, .range = "floats"},
     {.name = "word_bits", .type = ParamType::i64, .range = "8 of u8, 32 of u32"}};
+
+static_assert(kQuantValues == 9);  // as the range of `value` says
 
 std::int64_t bits_of_word(const Array& words) { return 8 * size_of(words.dtype()); }
 
@@ -40,9 +43,10 @@ void infer_words(Inference& inference) {
     inference.fail(ErrorCode::dtype, "no words; got " + std::string(name(words.dtype())) +
                                          ", expected " + std::string(name(unit)));
   }
-  if (value < 0 || value > static_cast<std::int64_t>(QuantValue::e2m1)) {
-    inference.fail(ErrorCode::invalid_argument,
-                   "no such value; got " + std::to_string(value) + ", expected 0 to 8");
+  if (value < 0 || value >= kQuantValues) {
+    inference.fail(ErrorCode::invalid_argument, "no such value; got " + std::to_string(value) +
+                                                    ", expected 0 to " +
+                                                    std::to_string(kQuantValues - 1));
   }
   const std::int64_t per_word = bits_of_word(words) / bits_of(static_cast<QuantValue>(value));
   const bool are_lines = words.rank() == 2 && scales.rank() == 2 &&
@@ -115,7 +119,7 @@ std::vector<SampleCase> word_samples() {
   samples.back().error = kShapeError;
   add(QuantValue::q4s, {3, 3}, {2, 1}, 24);
   samples.back().error = kShapeError;
-  add(static_cast<QuantValue>(9), {3, 3}, {3, 1}, 24);
+  add(static_cast<QuantValue>(kQuantValues), {3, 3}, {3, 1}, 24);
   samples.back().error = kArgumentError;
   add(QuantValue::q4s, {3, 3}, {3, 1}, 24, DType::u32, DType::i32);
   samples.back().error = kDTypeError;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ops/quantization/split.h"
+#include "ops/quantization/value_traits.h"
 
 namespace hearth {
 namespace quantization {
@@ -107,11 +108,7 @@ ScaleDType QuantScheme::scale_dtype() const noexcept {
   return block ? block->dtype : tensor.value_or(ScaleDType::f32);
 }
 
-std::string_view name(QuantValue value) noexcept {
-  constexpr std::string_view kNames[] = {"q8f", "q8s",  "q4f",  "q4s", "q2f",
-                                         "q2s", "e4m3", "e5m2", "e2m1"};
-  return kNames[static_cast<int>(value)];
-}
+std::string_view name(QuantValue value) noexcept { return quantization::traits_of(value).name; }
 std::string_view name(ScaleDType dtype) noexcept {
   constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "ue4m3", "ue8m0"};
   return kNames[static_cast<int>(dtype)];
@@ -133,15 +130,10 @@ std::ostream& operator<<(std::ostream& out, const QuantScheme& scheme) {
   return out;
 }
 
-int bits_of(QuantValue value) noexcept {
-  constexpr std::int8_t kBits[] = {8, 8, 4, 4, 2, 2, 8, 8, 4};
-  return kBits[static_cast<int>(value)];
-}
+int bits_of(QuantValue value) noexcept { return quantization::traits_of(value).bits; }
 std::pair<double, double> range_of(QuantValue value) noexcept {
-  constexpr double kRanges[][2] = {{-128, 127}, {-127, 127}, {-8, 7},         {-7, 7}, {-2, 1},
-                                   {-1, 1},     {-448, 448}, {-57344, 57344}, {-6, 6}};
-  const auto& range = kRanges[static_cast<int>(value)];
-  return {range[0], range[1]};
+  const quantization::ValueTraits& traits = quantization::traits_of(value);
+  return {traits.low, traits.high};
 }
 std::int64_t size_of(ScaleDType dtype) noexcept {
   constexpr std::int8_t kBytes[] = {4, 2, 2, 1, 1};

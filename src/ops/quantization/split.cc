@@ -5,6 +5,7 @@
 
 #include "hearth/ops.h"
 #include "ops/quantization/dequantize_words.h"
+#include "ops/quantization/value_traits.h"
 
 namespace hearth::quantization {
 namespace {
@@ -65,7 +66,7 @@ SplitAxes axes_of(const QuantScheme& scheme, const Shape& padded, bool with_bloc
 
 Shape solid_shape(const Shape& shape) { return shape.empty() ? Shape{1} : shape; }
 
-bool is_float_code(QuantValue value) { return value >= QuantValue::e4m3; }
+bool is_float_code(QuantValue value) { return traits_of(value).is_float(); }
 
 std::int64_t codes_per_word(const QuantScheme& scheme) {
   switch (scheme.store.unit) {

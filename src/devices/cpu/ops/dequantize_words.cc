@@ -10,6 +10,7 @@
 #include "graph/implementation.h"
 #include "hearth/quantization/scheme.h"
 #include "ops/definition/defs.h"
+#include "ops/quantization/value_traits.h"
 
 namespace hearth::cpu {
 namespace {
@@ -17,33 +18,30 @@ namespace {
 // Codes that a task begins with a call for.
 constexpr std::int64_t kPieceCodes = 4096;
 
-// Formats: see ops/quantization/codes.cc.
-float float_of(int code, int bits, int fraction_bits) {
-  const int exponent_bits = bits - 1 - fraction_bits;
-  const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
-  const int exponent = code >> fraction_bits & top;
-  const int fraction = code & ((1 << fraction_bits) - 1);
-  const float sign = code >> (bits - 1) != 0 ? -1.0f : 1.0f;
-  if (fraction_bits == 3 && exponent == top && fraction == 7) {
-    return std::numeric_limits<float>::quiet_NaN();
+float float_of(int code, const quantization::ValueTraits& traits) {
+  const quantization::FloatFormat& format = traits.format;
+  const int sign_bit = 1 << (traits.bits - 1), magnitude = code & (sign_bit - 1);
+  const float sign = (code & sign_bit) != 0 ? -1.0f : 1.0f;
+  if (format.nan != 0 && magnitude >= format.nan) return std::numeric_limits<float>::quiet_NaN();
+  if (format.infinity != 0 && magnitude == format.infinity) {
+    return sign * std::numeric_limits<float>::infinity();
   }
-  if (fraction_bits == 2 && exponent == top) {
-    return fraction == 0 ? sign * std::numeric_limits<float>::infinity()
-                         : std::numeric_limits<float>::quiet_NaN();
-  }
-  const int steps = exponent == 0 ? fraction : fraction + (1 << fraction_bits);
-  return sign * std::ldexp(static_cast<float>(steps), std::max(exponent, 1) - bias - fraction_bits);
+  const int exponent = magnitude >> format.fraction, leading = 1 << format.fraction;
+  const int fraction = magnitude & (leading - 1);
+  const int steps = exponent == 0 ? fraction : fraction + leading;
+  return sign * std::ldexp(static_cast<float>(steps),
+                           std::max(exponent, 1) - format.bias - format.fraction);
 }
 
 CodeTable table_of(QuantValue value) {
+  const quantization::ValueTraits& traits = quantization::traits_of(value);
   CodeTable table;
-  table.bits = bits_of(value);
-  table.is_float = value >= QuantValue::e4m3;
+  table.bits = traits.bits;
+  table.is_float = traits.is_float();
   const int count = 1 << table.bits;
-  const int fraction = value == QuantValue::e4m3 ? 3 : value == QuantValue::e5m2 ? 2 : 1;
   for (int code = 0; code < count; ++code) {
     table.values[static_cast<std::size_t>(code)] =
-        table.is_float ? float_of(code, table.bits, fraction)
+        table.is_float ? float_of(code, traits)
                        : static_cast<float>(code < count / 2 ? code : code - count);
   }
   return table;
