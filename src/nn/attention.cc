@@ -171,7 +171,7 @@ nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, c
   require_counts(kMultiHead, "lengths", call.lengths, batch);
   require_counts(kMultiHead, "starts", call.starts, batch);
   if (layer.sinks.defined()) {
-    options.sinks = nn_detail::as_dtype_of(layer.sinks, q);
+    options.sinks = nn_detail::as_dtype_of(kMultiHead, layer.sinks, q);
   } else if (layer.quiet_softmax) {
     options.sinks = quiet_sinks(layer.heads, q);
   }
