@@ -66,7 +66,9 @@ PRelu::PRelu(std::int64_t channels, double slope, const ParameterOptions& option
   throw_as("prelu", error);
 }
 
-Array PRelu::forward(const Array& x) const { return prelu(x, nn_detail::as_dtype_of(weight, x)); }
+Array PRelu::forward(const Array& x) const {
+  return prelu(x, nn_detail::as_dtype_of("prelu", weight, x));
+}
 
 RRelu::RRelu(double least, double most) : low(least), high(most) {
   if (low <= high && std::isfinite(low) && std::isfinite(high)) return;

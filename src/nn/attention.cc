@@ -102,6 +102,17 @@ Array weights_of(const Array& scores, bool quiet) {
   return activation::quiet_softmax(Tensor<5>(scores), -1).array();
 }
 
+void require_broadcast(const Array& mask, const Shape& scores) {
+  if (!mask.defined()) return;
+  bool fits = mask.rank() <= scores.rank();
+  for (int axis = -1; fits && axis >= -mask.rank(); --axis) {
+    fits = mask.shape(axis) == 1 || mask.shape(axis) == scores[scores.rank() + axis];
+  }
+  if (fits) return;
+  throw Error(ErrorCode::shape, "attention: mask does not fit; got " + to_string(mask.shape()) +
+                                    ", expected something that broadcasts to " + to_string(scores));
+}
+
 // attention() whose weights are dropped with `probability`, and may be quiet.
 Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
                            double probability, bool quiet) {
@@ -115,6 +126,7 @@ Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOpti
     v = narrow(v, 2, 0, *options.kv_length);
   }
   const std::int64_t length = k.shape(2);
+  require_broadcast(mask, {batch, heads, rows, length});
   const std::int64_t group = heads / kv_heads;
   const Array scores =
       matmul(reshape(q, {batch, kv_heads, group, rows, dim}) * (1 / std::sqrt(double(dim))),
@@ -171,9 +183,10 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
                                       ", expected both of shape " + to_string(wanted));
   }
   if (length < 0 || rows > capacity() - length) {
-    throw Error(ErrorCode::shape, "kv_cache: full; got " + std::to_string(rows) + " rows behind " +
-                                      std::to_string(length) + ", expected at most " +
-                                      std::to_string(capacity()) + " in all");
+    throw Error(ErrorCode::shape, "kv_cache: the cache is full; got " + std::to_string(rows) +
+                                      " rows behind " + std::to_string(length) +
+                                      ", expected at most " + std::to_string(capacity()) +
+                                      " in all");
   }
   Tensor<4> longer_keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
   values = dynamic_slice_assign(values, {0, 0, length, 0}, v);

@@ -69,7 +69,8 @@ Conv<Axes>::Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
 
 template <int Axes>
 Array Conv<Axes>::forward(const Array& x) const {
-  return conv(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x), window);
+  return conv(x, nn_detail::as_dtype_of("conv", weight, x), nn_detail::as_dtype_of("conv", bias, x),
+              window);
 }
 
 template <int Axes>
@@ -91,8 +92,8 @@ ConvTranspose<Axes>::ConvTranspose(std::int64_t in, std::int64_t out, const Kern
 
 template <int Axes>
 Array ConvTranspose<Axes>::forward(const Array& x) const {
-  return conv_transpose(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x),
-                        window);
+  return conv_transpose(x, nn_detail::as_dtype_of("conv_transpose", weight, x),
+                        nn_detail::as_dtype_of("conv_transpose", bias, x), window);
 }
 
 template struct Conv<1>;
