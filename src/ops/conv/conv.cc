@@ -90,6 +90,15 @@ void infer_conv(Inference& inference) {
   const Shape& weight = inference.input(1).shape();
   const ConvWindow& window = Statics(ParamReader(inference.params.statics().span()), false).window;
   window.check(inference, x.rank() - 2);
+  if (x[1] % window.groups != 0 || x[1] / window.groups != weight[1]) {
+    const auto wanted =
+        static_cast<std::uint64_t>(weight[1]) * static_cast<std::uint64_t>(window.groups);
+    inference.fail(ErrorCode::shape, "channels do not fit; got x of " + std::to_string(x[1]) +
+                                         " channels, expected " + std::to_string(wanted) +
+                                         " (weight " + to_string(weight) + ", " +
+                                         std::to_string(window.groups) +
+                                         (window.groups == 1 ? " group)" : " groups)"));
+  }
   check_channels(inference, x[1], weight[0], weight[1], window.groups);
   if (inference.has(2) && inference.input(2).shape() != Shape{weight[0]}) {
     inference.fail(ErrorCode::shape, "bias does not fit; got " +
