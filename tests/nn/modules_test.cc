@@ -177,6 +177,65 @@ TEST(Sequential, AppliesInOrderAndNamesByIndex) {
   EXPECT_EQ(nn::Sequential<>().forward(x).array().identity(), x.array().identity());
 }
 
+TEST(Sequential, SaysWhichLayerFailed) {
+  const auto ends_in = [](const auto& call, const std::string& expected) {
+    const std::string text = check::error_of(call);
+    EXPECT_NE(text.find(expected + " at " + __FILE__ ":"), std::string::npos) << text;
+    EXPECT_EQ(text.find(".h:"), std::string::npos) << text;
+  };
+  const nn::Sequential images(nn::Conv2d(1, 2, 3), nn::Relu(), nn::Conv2d(3, 2, 3));
+  const auto x = Tensor<4>::ones({1, 1, 6, 6});
+  EXPECT_LOCATED(images.forward(x));
+  EXPECT_LOCATED(images.evaluate(x));
+  EXPECT_LOCATED(images.forward(x.array()));
+  ends_in([&] { (void)images.forward(x); }, ", in layer 2");
+  ends_in([&] { (void)images.evaluate(x); }, ", in layer 2");
+  const nn::Sequential noisy(nn::Dropout{.probability = 2}, nn::Interpolate2d());
+  ends_in([&] { (void)noisy.forward(x); }, ", in layer 0");
+  const nn::Sequential sized(nn::Identity(), nn::Interpolate2d{});
+  ends_in([&] { (void)sized.forward(x); }, ", in layer 1");
+  const nn::Sequential outer(nn::Relu(), nn::Sequential(nn::Linear(6, 2), nn::Linear(3, 1)));
+  ends_in([&] { (void)outer.forward(x); }, ", in layer 1, in layer 1");
+}
+
+// Takes a number where others take `training`.
+TEST(Sequential, TakesTrainingForNothingElse) {
+  const nn::PositionalEncoding positions(6, 4);
+  const nn::Sequential model{positions};
+  const auto x = Tensor<3>::ones({1, 4, 6});
+  EXPECT_EQ(model.forward(x).array().to_doubles(), positions.forward(x).array().to_doubles());
+}
+
+TEST(Sequential, LeadsFromImagesToClasses) {
+  const nn::Sequential model(nn::Conv2d(1, 4, 3), nn::Relu(), nn::AdaptiveMaxPool2d{{2, 3}},
+                             nn::Flatten(), nn::Linear(24, 5));
+  const Tensor<2> scores = model.forward(Tensor<4>::ones({3, 1, 8, 8}));
+  EXPECT_EQ(scores.shape(), (Shape{3, 5}));
+  std::vector<std::string> names;
+  visit(model, [&](const std::string& name, const Array&) { names.push_back(name); });
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "4.weight", "4.bias"}));
+}
+
+TEST(Flatten, KeepsTheAxesInFront) {
+  const auto x = Tensor<4>(random_normal({2, 3, 4, 5}));
+  const Tensor<2> rows = nn::Flatten().forward(x);
+  EXPECT_EQ(rows.shape(), (Shape{2, 60}));
+  EXPECT_EQ(rows.array().to_doubles(), x.array().to_doubles());
+  const Tensor<3> kept = nn::Flatten<2>().forward(x);
+  EXPECT_EQ(kept.shape(), (Shape{2, 3, 20}));
+  EXPECT_EQ(nn::Flatten<0>().forward(x.array()).shape(), (Shape{120}));
+  EXPECT_EQ(nn::Flatten().forward(zeros({2, 3})).shape(), (Shape{2, 3}));
+}
+
+TEST(AdaptiveMaxPool, IsTheFunction) {
+  const auto x = Tensor<5>(random_normal({2, 3, 6, 7, 8}));
+  const nn::AdaptiveMaxPool3d layer{{2, 3, 4}};
+  EXPECT_EQ(layer.forward(x).array().to_doubles(),
+            adaptive_max_pool(x.array(), {2, 3, 4}).to_doubles());
+  EXPECT_EQ(nn::AdaptiveMaxPool1d{2}.forward(Tensor<3>::ones({1, 2, 9})).shape(), (Shape{1, 2, 2}));
+  EXPECT_LOCATED(layer.forward(Tensor<5>::ones({1, 1, 0, 2, 2})));
+}
+
 TEST(Positions, AreSinesAndCosines) {
   const nn::PositionalEncoding layer(6, 50);
   const auto table = layer.table.to_doubles();

@@ -59,6 +59,19 @@ struct AdaptiveAvgPool {
   static void members(Self&, Visitor&&) {}
 };
 
+// adaptive_max_pool() of x [batch, channels, spatial...] to the extents `sizes`.
+template <int Axes>
+struct AdaptiveMaxPool {
+  Kernel<Axes> sizes;
+
+  Array forward(const Array& x) const { return adaptive_max_pool(x, Dims(sizes.extents)); }
+  Tensor<Axes + 2> forward(const Tensor<Axes + 2>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<Axes + 2>(forward(x.array())); });
+  }
+  template <class Self, class Visitor>
+  static void members(Self&, Visitor&&) {}
+};
+
 // interpolate() of x [batch, channels, spatial...] to `sizes`, or where there are none to extents
 // times `factors`, rounded down. Error{invalid_argument} without either.
 //
@@ -143,6 +156,9 @@ using AvgPool3d = AvgPool<3>;
 using AdaptiveAvgPool1d = AdaptiveAvgPool<1>;
 using AdaptiveAvgPool2d = AdaptiveAvgPool<2>;
 using AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
+using AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
+using AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
+using AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 using Interpolate1d = Interpolate<1>;
 using Interpolate2d = Interpolate<2>;
 using Interpolate3d = Interpolate<3>;
