@@ -152,10 +152,6 @@ TEST(LayerArguments, IntegersAreNoActivations) {
   refuses_integers("conv", [&] { (void)nn::Conv1d(2, 3, 1).forward(of({1, 2, 4})); });
   refuses_integers("conv_transpose",
                    [&] { (void)nn::ConvTranspose1d(2, 3, 1).forward(of({1, 2, 4})); });
-  const Tensor<3> sequence(of({1, 2, 4}));
-  refuses_integers("rnn", [&] { (void)nn::Rnn(4, 3).forward(sequence); });
-  refuses_integers("lstm", [&] { (void)nn::Lstm(4, 3).forward(sequence); });
-  refuses_integers("gru", [&] { (void)nn::Gru(4, 3).forward(sequence); });
   for (const bool training : {false, true}) {
     const std::string text = error_of(
         ErrorCode::dtype, [&] { (void)nn::BatchNorm(4).forward(of({2, 4, 3}), training); });
