@@ -1,6 +1,7 @@
 // Checks of numbers and options that come from callers.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <string>
 #include <string_view>
@@ -31,6 +32,15 @@ template <class Got>
 void require_in_range(bool holds, const char* function, std::string_view what, const Got& got,
                       std::string_view expected) {
   if (!holds) require(false, function, std::string(what) + " out of range", got, expected);
+}
+
+// Of what may be 0, but neither less nor infinite.
+inline void require_non_negative(const char* function, std::string_view what, double value) {
+  require_in_range(value >= 0 && std::isfinite(value), function, what, value,
+                   "a finite number >= 0");
+}
+inline void require_positive(const char* function, std::string_view what, double value) {
+  require_in_range(value > 0 && std::isfinite(value), function, what, value, "a finite number > 0");
 }
 
 }  // namespace hearth

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "nn/options.h"
@@ -41,10 +41,10 @@ void settle_heads(const char* layer, std::int64_t dim, std::int64_t heads, std::
   }
   nn_detail::require_dropout(layer, dropout);
   std::int64_t width = 0;
-  if (*head_dim < 1 || __builtin_mul_overflow(heads, *head_dim, &width)) {
-    fail(layer, "head_dim out of range; got " + std::to_string(*head_dim) + " for " +
-                    std::to_string(heads) + " heads, expected 1 or more, with a product in i64");
-  }
+  require_in_range(*head_dim >= 1 && !__builtin_mul_overflow(heads, *head_dim, &width), layer,
+                   "head_dim",
+                   std::to_string(*head_dim) + " for " + std::to_string(heads) + " heads",
+                   "1 or more, with a product in i64");
 }
 
 // x [batch, rows, dim] as one row a token: that way projections share what they read.
@@ -208,10 +208,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count
     fail("multi_head_attention", "rotary positions need an even head_dim; got " +
                                      std::to_string(head_dim) + ", expected an even number");
   }
-  if (rope_base && !(*rope_base > 0 && std::isfinite(*rope_base))) {
-    fail("multi_head_attention", "rope_base out of range; got " + number_text(*rope_base) +
-                                     ", expected a finite number > 0");
-  }
+  if (rope_base) require_positive("multi_head_attention", "rope_base", *rope_base);
   const Linear::Options inner{options.bias, options.initializer, options.parameters};
   const Linear::Options outer{
       options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
