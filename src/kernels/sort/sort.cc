@@ -91,8 +91,7 @@ struct SortedLines {
                      const std::vector<std::string>& rest, const Operands& operands) const {
     if (has_indices) types.emplace_back(index);
     types.insert(types.end(), rest.begin(), rest.end());
-    const char* const which = has_values && has_indices ? "" : has_values ? "_values" : "_indices";
-    KernelCall call("sort/sort.metal", name + which, types);
+    KernelCall call("sort/sort.metal", name + results_suffix(has_values, has_indices), types);
     call.read(memory, "x", x.argument);
     operands(call);
     if (has_values) call.write(memory, "values", values);

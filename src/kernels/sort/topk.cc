@@ -133,8 +133,8 @@ Prepared prepare_topk(const Signature& signature) {
   std::vector<std::string> types = {memory};
   if (has_indices) types.push_back(index);
   types.push_back(rank);
-  const char* const which = has_values && has_indices ? "" : has_values ? "_values" : "_indices";
-  KernelCall call("sort/topk.metal", std::string("topk_pick") + which, types);
+  KernelCall call("sort/topk.metal",
+                  std::string("topk_pick") + results_suffix(has_values, has_indices), types);
   call.read(memory, "x", x.argument).read("uint", "from", from);
   if (has_values) call.write(memory, "values", output_argument(signature, 0));
   if (has_indices) call.write(index, "indices", output_argument(signature, 1));

@@ -47,6 +47,11 @@ inline Dims per_axis(const Dims& list, int axes, std::int64_t otherwise) {
   return per_axis(list, axes, Dims::filled(axes, otherwise));
 }
 
+// Throws Error{invalid_argument} unless `list`, which is named `what`, has a number for each of
+// `axes` axes, from `least` to INT32_MAX.
+void require_each_axis(const Inference& inference, const Dims& list, int axes, std::int64_t least,
+                       const char* what);
+
 // The extents after the first two: of x [batch, channels, spatial...] and weights.
 Dims spatial(const Shape& shape);
 Shape with_spatial(std::int64_t first, std::int64_t second, const Dims& extents);
