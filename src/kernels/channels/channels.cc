@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kFile = "channels/channels.metal";
 constexpr std::int64_t kCombineThreads = 512;
-constexpr std::int64_t kCombineChannels = 8;
+static_assert(kCombineChannels == 1 << kCombineChannelBits);
 constexpr std::int64_t kPartValues = 3;  // elements of a ChannelPart
 constexpr std::int64_t kWidePacket = 8;  // elements: their sums take most of the registers
 // Units that a thread has at least, in turns of what it loads at once.
