@@ -41,17 +41,6 @@ Strides batch_strides(const TensorSpec& spec, int batch_rank);
 // True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
 // column. Axes of one element may step as they like.
 bool has_dense_matrices(const Shape& shape, const Strides& strides);
-// True if a dense array of rank 2 or more has its elements in the order [batch, positions...,
-// channels] in memory, channels being axis 1. Axes of one element may step as they like.
-bool has_innermost_channels(const Shape& shape, const Strides& strides);
-// Where axis 1, of channels, is the innermost of a dense array of rank 4 or 5: [batch,
-// positions..., channels] in memory. Row-major where the two orders are one, and for other ranks.
-Strides channels_last_strides(const Shape& shape);
-// True if an array of these strides is dense in that order. Axes of one element may step as they
-// like.
-bool is_channels_last(const Shape& shape, const Strides& strides);
-// The same where that is another order than row-major.
-bool is_only_channels_last(const Shape& shape, const Strides& strides);
 inline constexpr std::int64_t kRowAlignment = 16;  // bytes
 // True if an operand of this shape and dtype fits LayoutNeed::aligned_rows.
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset);

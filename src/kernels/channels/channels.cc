@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "graph/channels_last.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "ops/definition/defs.h"
@@ -34,7 +35,7 @@ template <bool kMoments>
 bool fits_innermost(const Signature& signature) {
   for (std::size_t i = 0; i < kArrays<kMoments>; ++i) {
     const TensorSpec& x = signature.inputs[i];
-    if (!has_innermost_channels(x.shape, x.strides)) return false;
+    if (!has_channels_innermost(x.shape, x.strides)) return false;
   }
   return true;
 }
