@@ -13,7 +13,7 @@ namespace hearth {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return (std::clamp<std::int64_t>(bytes, 1, kMostBytes) + kPadding + kAlignment - 1) / kAlignment *
+  return (std::clamp<std::int64_t>(bytes, 1, kMaxBytes) + kPadding + kAlignment - 1) / kAlignment *
          kAlignment;
 }
 
