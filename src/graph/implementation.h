@@ -148,8 +148,8 @@ struct Implementation {
   // Whether it takes operands of these strides. For each that has this there is a later one without
   // that accepts the same. Null: always.
   bool (*fits)(const Signature&) = nullptr;
-  // Whether a library that is opened when it is first needed is there. Asked last, of what the two
-  // above take. Null: it needs none.
+  // Opens a library that is loaded on first use; true if it is there. Asked last. Null: it needs
+  // none.
   bool (*opens)(const runtime::DeviceTraits&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
@@ -168,14 +168,14 @@ struct Implementation {
   // exactly.
   TuningClass (*tuning_class)(const Signature&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
-  // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
+  // kRowAlignment. May depend on what accepts() may. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
   // The rows of its result may be padded, as Signature::output.strides say. It leaves the padding
   // alone.
   bool writes_padded = false;
   // Whether it is faster where what it reads and writes has its channels innermost: its inputs of
-  // rank 4 and 5 are then brought to that order, and its result has it. Depends on what accepts()
-  // does, and on strides. Null: never. See graph/plan/channels_last.cc.
+  // rank 4 and 5 are then brought to that order, and its result has it. May depend on what
+  // accepts() may, and on strides. Null: never. See graph/plan/channels_last.cc.
   bool (*wants_channels_last)(const Signature&) = nullptr;
   // Its results may have that order, as the strides of Signature's outputs say. They then have it
   // where the first input has it.

@@ -69,8 +69,8 @@ Array split_heads(const Array& tokens, std::int64_t batch, std::int64_t rows, st
   return permute(reshape(tokens, {batch, rows, count, dim}), {0, 2, 1, 3});
 }
 
-// The mask and the padding [batch, length] as one mask. Of the keys `seen` are there; behind those
-// of a padding that is no longer stands what no row sees.
+// Combines mask and padding [batch, length]. Keys from `seen` on are not yet written; they are
+// padded as visible, since no row reaches them.
 Array whole_mask(const char* layer, const Array& mask, Array padding, std::int64_t batch,
                  std::int64_t length, std::int64_t seen) {
   if (!padding.defined()) return mask;
