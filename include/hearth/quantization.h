@@ -7,6 +7,6 @@
 #pragma once
 
 #include "hearth/quantization/flow.h"
-#include "hearth/quantization/layout.h"
+#include "hearth/quantization/movement.h"
 #include "hearth/quantization/quantized_array.h"
 #include "hearth/quantization/scheme.h"

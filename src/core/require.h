@@ -1,6 +1,7 @@
 // Checks of numbers and options that come from callers.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <string>
 #include <string_view>
@@ -34,6 +35,15 @@ void require_in_range(bool holds, const char* function, std::string_view what, c
   std::string text(what);
   text += " out of range";
   require(false, function, text, got, expected);
+}
+
+// Of what may be 0, but neither less nor infinite.
+inline void require_non_negative(const char* function, std::string_view what, double value) {
+  require_in_range(value >= 0 && std::isfinite(value), function, what, value,
+                   "a finite number >= 0");
+}
+inline void require_positive(const char* function, std::string_view what, double value) {
+  require_in_range(value > 0 && std::isfinite(value), function, what, value, "a finite number > 0");
 }
 
 }  // namespace hearth

@@ -41,17 +41,6 @@ Strides batch_strides(const TensorSpec& spec, int batch_rank);
 // True if the last two axes are a matrix as LayoutNeed::matrices has it, row by row or column by
 // column. Axes of one element may step as they like.
 bool has_dense_matrices(const Shape& shape, const Strides& strides);
-// True if a dense array of rank 2 or more has its elements in the order [batch, positions...,
-// channels] in memory, channels being axis 1. Axes of one element may step as they like.
-bool has_innermost_channels(const Shape& shape, const Strides& strides);
-// Where axis 1, of channels, is the innermost of a dense array of rank 4 or 5: [batch,
-// positions..., channels] in memory. Row-major where the two orders are one, and for other ranks.
-Strides channels_last_strides(const Shape& shape);
-// True if an array of these strides is dense in that order. Axes of one element may step as they
-// like.
-bool is_channels_last(const Shape& shape, const Strides& strides);
-// The same where that is another order than row-major.
-bool is_only_channels_last(const Shape& shape, const Strides& strides);
 inline constexpr std::int64_t kRowAlignment = 16;  // bytes
 // True if an operand of this shape and dtype fits LayoutNeed::aligned_rows.
 bool has_aligned_rows(const TensorSpec& spec, const Strides& strides, std::int64_t offset);
@@ -159,8 +148,8 @@ struct Implementation {
   // Whether it takes operands of these strides. For each that has this there is a later one without
   // that accepts the same. Null: always.
   bool (*fits)(const Signature&) = nullptr;
-  // Whether a library that is opened when it is first needed is there. Asked last, of what the two
-  // above take. Null: it needs none.
+  // Opens a library that is loaded on first use; true if it is there. Asked last. Null: it needs
+  // none.
   bool (*opens)(const runtime::DeviceTraits&) = nullptr;
   LayoutNeed layout = LayoutNeed::strided;
   // Whether it applies all of Signature::epilogue, of which it has taken all but the last. May look
@@ -179,14 +168,14 @@ struct Implementation {
   // exactly.
   TuningClass (*tuning_class)(const Signature&) = nullptr;
   // Whether it is faster where the rows of what it reads and writes begin at multiples of
-  // kRowAlignment. Depends on what accepts() does. Null: never. See graph/plan/row_pitch.cc.
+  // kRowAlignment. May depend on what accepts() may. Null: never. See graph/plan/row_pitch.cc.
   bool (*wants_padding)(const Signature&) = nullptr;
   // The rows of its result may be padded, as Signature::output.strides say. It leaves the padding
   // alone.
   bool writes_padded = false;
   // Whether it is faster where what it reads and writes has its channels innermost: its inputs of
-  // rank 4 and 5 are then brought to that order, and its result has it. Depends on what accepts()
-  // does, and on strides. Null: never. See graph/plan/channels_last.cc.
+  // rank 4 and 5 are then brought to that order, and its result has it. May depend on what
+  // accepts() may, and on strides. Null: never. See graph/plan/channels_last.cc.
   bool (*wants_channels_last)(const Signature&) = nullptr;
   // Its results may have that order, as the strides of Signature's outputs say. They then have it
   // where the first input has it.

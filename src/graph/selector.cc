@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/channels_last.h"
 #include "graph/op_def.h"
 #include "graph/record/node.h"
 #include "hearth/error.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "nn/parameter_dtype.h"
 
@@ -90,10 +91,8 @@ Array PRelu::forward(const Array& x) const {
 }
 
 RRelu::RRelu(double least, double most) : low(least), high(most) {
-  if (low <= high && std::isfinite(low) && std::isfinite(high)) return;
-  throw Error(ErrorCode::invalid_argument, "rrelu: slopes out of range; got " + number_text(low) +
-                                               " to " + number_text(high) +
-                                               ", expected finite numbers in order");
+  require_in_range(low <= high && std::isfinite(low) && std::isfinite(high), "rrelu", "slopes",
+                   number_text(low) + " to " + number_text(high), "finite numbers in order");
 }
 
 Array RRelu::forward(const Array& x, bool training, Generator* source) const try {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "nn/attention_weights.h"
@@ -39,10 +39,10 @@ void settle_heads(const char* layer, std::int64_t dim, std::int64_t heads, std::
   }
   nn_detail::require_dropout(layer, dropout);
   std::int64_t width = 0;
-  if (*head_dim < 1 || __builtin_mul_overflow(heads, *head_dim, &width)) {
-    fail(layer, "head_dim out of range; got " + std::to_string(*head_dim) + " for " +
-                    std::to_string(heads) + " heads, expected 1 or more, with a product in i64");
-  }
+  require_in_range(*head_dim >= 1 && !__builtin_mul_overflow(heads, *head_dim, &width), layer,
+                   "head_dim",
+                   std::to_string(*head_dim) + " for " + std::to_string(heads) + " heads",
+                   "1 or more, with a product in i64");
 }
 
 // x [batch, rows, dim] as one row a token: that way projections share what they read.
@@ -67,8 +67,8 @@ Array split_heads(const Array& tokens, std::int64_t batch, std::int64_t rows, st
   return permute(reshape(tokens, {batch, rows, count, dim}), {0, 2, 1, 3});
 }
 
-// The mask and the padding [batch, length] as one mask. Of the keys `seen` are there; behind those
-// of a padding that is no longer stands what no row sees.
+// Combines mask and padding [batch, length]. Keys from `seen` on are not yet written; they are
+// padded as visible, since no row reaches them.
 Array whole_mask(const char* layer, const Array& mask, Array padding, std::int64_t batch,
                  std::int64_t length, std::int64_t seen) {
   if (!padding.defined()) return mask;

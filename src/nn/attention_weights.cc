@@ -1,6 +1,7 @@
 #include "nn/attention_weights.h"
 
 #include <cmath>
+#include <string>
 
 #include "hearth/ops.h"
 
@@ -18,6 +19,16 @@ Array of_keys(const Array& x, std::int64_t capacity, std::int64_t length) {
 Array of_sequences(const Array& counts, std::int64_t length) {
   if (!counts.defined()) return counts;
   return unsqueeze(clamp(cast(counts, DType::i64), 0, static_cast<double>(length)), {1, 2, 3});
+}
+
+void require_broadcast(const Array& mask, const Shape& scores) {
+  bool fits = mask.rank() <= scores.rank();
+  for (int axis = -1; fits && axis >= -mask.rank(); --axis) {
+    fits = mask.shape(axis) == 1 || mask.shape(axis) == scores[scores.rank() + axis];
+  }
+  if (fits) return;
+  throw Error(ErrorCode::shape, "attention: mask does not fit; got " + to_string(mask.shape()) +
+                                    ", expected something that broadcasts to " + to_string(scores));
 }
 
 Array both(const Array& a, const Array& b) {
@@ -46,7 +57,9 @@ Weighed attention_by_weights(const Array& q, const Array& all_k, const Array& al
   }
   Array hidden = missing;
   if (options.mask.defined()) {
-    hidden = both(hidden, expand(of_keys(options.mask, capacity, length), plain));
+    const Array mask = of_keys(options.mask, capacity, length);
+    require_broadcast(mask, plain);
+    hidden = both(hidden, expand(mask, plain));
   }
   if (options.causal || options.window > 0) {
     // The key of each row's own place, where rows are aligned with the last keys.

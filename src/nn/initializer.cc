@@ -53,8 +53,8 @@ Array orthogonal_matrix(const Shape& shape, double gain, const ParameterOptions&
   if (shape.rank() < 2 || size == 0) return contiguous(zeros(shape, options.dtype, options.device));
   const std::int64_t rows = shape[0], cols = size / rows;
   const std::int64_t count = std::min(rows, cols), length = std::max(rows, cols);
-  constexpr std::int64_t kMostProducts = std::int64_t{1} << 31;
-  if (size > kMostProducts / count) {
+  constexpr std::int64_t kMaxProducts = std::int64_t{1} << 31;
+  if (size > kMaxProducts / count) {
     throw Error(ErrorCode::invalid_argument, "orthogonal: shape out of range; got " +
                                                  to_string(shape) +
                                                  ", expected at most 2^31 products of elements");

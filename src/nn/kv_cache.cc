@@ -30,9 +30,10 @@ void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
                                       ", expected both of shape " + to_string(wanted));
   }
   if (length < 0 || rows > capacity() - length) {
-    throw Error(ErrorCode::shape, "kv_cache: the cache is full; got " + std::to_string(rows) + " rows behind " +
-                                      std::to_string(length) + ", expected at most " +
-                                      std::to_string(capacity()) + " in all");
+    throw Error(ErrorCode::shape, "kv_cache: the cache is full; got " + std::to_string(rows) +
+                                      " rows behind " + std::to_string(length) +
+                                      ", expected at most " + std::to_string(capacity()) +
+                                      " in all");
   }
   Tensor<4> longer_keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
   values = dynamic_slice_assign(values, {0, 0, length, 0}, v);

@@ -1,7 +1,6 @@
-#include <cmath>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/nn/distance.h"
 #include "hearth/nn/layer_norm.h"
@@ -49,7 +48,7 @@ Array Embedding::forward(const Array& indices) const { return embedding(weight.a
 
 RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) try : epsilon(eps) {
   require_layer_sizes("rms_norm", dim, dim);
-  nn_detail::require_epsilon("rms_norm", eps);
+  require_non_negative("rms_norm", "epsilon", eps);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
 } catch (const Error& error) {
   throw_as("rms_norm", error);
@@ -63,7 +62,7 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias,
                      const ParameterOptions& options) try
     : epsilon(eps) {
   require_layer_sizes("layer_norm", dim, dim);
-  nn_detail::require_epsilon("layer_norm", eps);
+  require_non_negative("layer_norm", "epsilon", eps);
   weight = Tensor<1>(Initializer::ones().make({dim}, dim, dim, options));
   if (with_bias) bias = Tensor<1>(Initializer::zeros().make({dim}, dim, dim, options));
 } catch (const Error& error) {
@@ -80,10 +79,7 @@ Array Dropout::forward(const Array& x, bool training, Generator* source) const {
 }
 
 GaussianNoise::GaussianNoise(double its_deviation) : deviation(its_deviation) {
-  if (deviation >= 0 && std::isfinite(deviation)) return;
-  throw Error(ErrorCode::invalid_argument, "gaussian_noise: deviation out of range; got " +
-                                               number_text(deviation) +
-                                               ", expected a finite number >= 0");
+  require_non_negative("gaussian_noise", "deviation", deviation);
 }
 
 Array GaussianNoise::forward(const Array& x, bool training, Generator* source) const try {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 
 namespace hearth {
@@ -29,10 +29,8 @@ namespace {
 using loss_detail::reducing;
 
 void require_share(const char* loss, double smoothing) {
-  if (smoothing >= 0 && smoothing <= 1) return;
-  throw Error(ErrorCode::invalid_argument, std::string(loss) + ": smoothing out of range; got " +
-                                               number_text(smoothing) +
-                                               ", expected a number from 0 to 1");
+  require_in_range(smoothing >= 0 && smoothing <= 1, loss, "smoothing", smoothing,
+                   "a number from 0 to 1");
 }
 
 // One for each of `classes`.

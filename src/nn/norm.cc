@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "nn/options.h"
 
@@ -41,12 +41,9 @@ Tensor<1> followed(const Tensor<1>& running, const Array& newest, double momentu
 BatchNorm::BatchNorm(std::int64_t channels, const Options& options) try
     : epsilon(options.epsilon), momentum(options.momentum) {
   require_channel_count("batch_norm", channels);
-  nn_detail::require_epsilon("batch_norm", epsilon);
-  if (!(momentum >= 0 && momentum <= 1)) {
-    throw Error(ErrorCode::invalid_argument, "batch_norm: momentum out of range; got " +
-                                                 number_text(momentum) +
-                                                 ", expected a number from 0 to 1");
-  }
+  require_non_negative("batch_norm", "epsilon", epsilon);
+  require_in_range(momentum >= 0 && momentum <= 1, "batch_norm", "momentum", momentum,
+                   "a number from 0 to 1");
   const ParameterOptions& parameters = options.parameters;
   make_affine(channels, parameters, &weight, &bias);
   running_mean = Tensor<1>(zeros({channels}, parameters.dtype, parameters.device));
@@ -83,7 +80,7 @@ GroupNorm::GroupNorm(std::int64_t group_count, std::int64_t channels,
                      const NormOptions& options) try
     : groups(group_count), epsilon(options.epsilon) {
   require_channel_count("group_norm", channels);
-  nn_detail::require_epsilon("group_norm", epsilon);
+  require_non_negative("group_norm", "epsilon", epsilon);
   if (groups < 1 || channels % groups != 0) {
     throw Error(ErrorCode::invalid_argument,
                 "group_norm: groups do not divide the channels; got " + std::to_string(groups) +
@@ -101,7 +98,7 @@ Array GroupNorm::forward(const Array& x) const {
 InstanceNorm::InstanceNorm(std::int64_t channels, const NormOptions& options) try
     : epsilon(options.epsilon) {
   require_channel_count("instance_norm", channels);
-  nn_detail::require_epsilon("instance_norm", epsilon);
+  require_non_negative("instance_norm", "epsilon", epsilon);
   if (options.affine) make_affine(channels, options.parameters, &weight, &bias);
 } catch (const Error& error) {
   throw_as("instance_norm", error);

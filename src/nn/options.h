@@ -1,7 +1,6 @@
 // What is asked of the options that layers are made with.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -10,11 +9,6 @@
 #include "hearth/shape.h"
 
 namespace hearth::nn_detail {
-
-inline void require_epsilon(const char* layer, double epsilon) {
-  require_in_range(epsilon >= 0 && std::isfinite(epsilon), layer, "epsilon", epsilon,
-                   "a finite number >= 0");
-}
 
 inline void require_dropout(const char* layer, double probability) {
   require_in_range(probability >= 0 && probability <= 1, layer, "dropout", probability, "[0, 1]");

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "nn/rope_options.h"
@@ -16,16 +16,9 @@ namespace {
 void require_positions(const char* layer, std::int64_t longest, std::int64_t dim, double base) {
   // Products of two of them, and of a few such, stay far from the ends of i64.
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
-  if (longest < 1 || dim < 1 || longest > kMax || dim > kMax) {
-    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": sizes out of range; got " +
-                                                 std::to_string(longest) + " and " +
-                                                 std::to_string(dim) + ", expected 1 to 2^30");
-  }
-  if (!(base > 0) || !std::isfinite(base)) {
-    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": base out of range; got " +
-                                                 number_text(base) +
-                                                 ", expected a finite number > 0");
-  }
+  require_in_range(longest >= 1 && dim >= 1 && longest <= kMax && dim <= kMax, layer, "sizes",
+                   std::to_string(longest) + " and " + std::to_string(dim), "1 to 2^30");
+  require_positive(layer, "base", base);
 }
 
 void require_rows(const char* layer, const Array& x, std::int64_t start, std::int64_t longest,

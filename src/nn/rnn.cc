@@ -1,10 +1,9 @@
 #include "hearth/nn/rnn.h"
 
-#include <cmath>
 #include <string>
 #include <vector>
 
-#include "core/number_text.h"
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "nn/options.h"
@@ -108,15 +107,10 @@ auto recorded(const char* layer, CallSite site, F forward) {
 RecurrentParameters::RecurrentParameters(const char* layer, std::int64_t gates, std::int64_t in,
                                          std::int64_t hidden, const RecurrentOptions& options) try {
   constexpr std::int64_t kMax = std::int64_t{1} << 30;
-  if (in < 0 || hidden < 0 || in > kMax || hidden > kMax) {
-    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": sizes out of range; got " +
-                                                 std::to_string(in) + " and " +
-                                                 std::to_string(hidden) + ", expected 0 to 2^30");
-  }
-  if (options.clip && !(*options.clip >= 0)) {
-    throw Error(ErrorCode::invalid_argument, std::string(layer) + ": clip out of range; got " +
-                                                 number_text(*options.clip) +
-                                                 ", expected a number >= 0");
+  require_in_range(in >= 0 && hidden >= 0 && in <= kMax && hidden <= kMax, layer, "sizes",
+                   std::to_string(in) + " and " + std::to_string(hidden), "0 to 2^30");
+  if (options.clip) {
+    require_in_range(*options.clip >= 0, layer, "clip", *options.clip, "a number >= 0");
   }
   nn_detail::require_activation(layer, options.gate_activation);
   nn_detail::require_activation(layer, options.cell_activation);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/require.h"
 #include "core/throw_as.h"
 #include "nn/restore_on_error.h"
 
@@ -11,9 +12,7 @@ namespace nn {
 namespace {
 
 void require_layers(const char* layer, std::int64_t count) {
-  if (count >= 0 && count <= 10000) return;
-  throw Error(ErrorCode::invalid_argument, std::string(layer) + ": layers out of range; got " +
-                                               std::to_string(count) + ", expected 0 to 10000");
+  require_in_range(count >= 0 && count <= 10000, layer, "layers", count, "0 to 10000");
 }
 
 void require_caches(const char* layer, std::size_t caches, std::size_t layers) {

@@ -12,15 +12,14 @@ namespace {
 
 using optim_detail::begin_at_zero;
 using optim_detail::moving;
-using optim_detail::require_no_less_than_zero;
 using optim_detail::require_share;
 
 template <class Options>
 void require_adam(const char* optimizer, const Options& options) {
   require_share(optimizer, "beta1", options.beta1);
   require_share(optimizer, "beta2", options.beta2);
-  require_no_less_than_zero(optimizer, "epsilon", options.epsilon);
-  require_no_less_than_zero(optimizer, "weight_decay", options.weight_decay);
+  require_non_negative(optimizer, "epsilon", options.epsilon);
+  require_non_negative(optimizer, "weight_decay", options.weight_decay);
 }
 
 std::vector<std::string> adam_slots(bool amsgrad) {
@@ -118,7 +117,7 @@ Array Adan::update(const Update& at) const {
 Lion::Lion(const Options& options) : Optimizer(SlotNames{{"exp_avg"}}), options_(options) {
   require_share("lion", "beta1", options.beta1);
   require_share("lion", "beta2", options.beta2);
-  require_no_less_than_zero("lion", "weight_decay", options.weight_decay);
+  require_non_negative("lion", "weight_decay", options.weight_decay);
 }
 
 Array Lion::update(const Update& at) const {

@@ -11,7 +11,6 @@ namespace {
 using optim_detail::begin_at_zero;
 using optim_detail::decayed;
 using optim_detail::moving;
-using optim_detail::require_no_less_than_zero;
 
 // Where each array of RmsProp's state stands.
 constexpr std::size_t kSquareMean = 0;
@@ -26,9 +25,9 @@ std::vector<std::string> rms_prop_slots(bool has_momentum, bool centered) {
 }  // namespace
 
 AdaGrad::AdaGrad(const Options& options) : Optimizer(SlotNames{{"sum"}}), options_(options) {
-  require_no_less_than_zero("adagrad", "rate_decay", options.rate_decay);
-  require_no_less_than_zero("adagrad", "epsilon", options.epsilon);
-  require_no_less_than_zero("adagrad", "weight_decay", options.weight_decay);
+  require_non_negative("adagrad", "rate_decay", options.rate_decay);
+  require_non_negative("adagrad", "epsilon", options.epsilon);
+  require_non_negative("adagrad", "weight_decay", options.weight_decay);
 }
 
 Array AdaGrad::update(const Update& at) const {
@@ -46,9 +45,9 @@ RmsProp::RmsProp(const Options& options)
     : Optimizer(SlotNames{rms_prop_slots(options.momentum != 0, options.centered)}),
       options_(options) {
   optim_detail::require_share("rmsprop", "alpha", options.alpha);
-  require_no_less_than_zero("rmsprop", "momentum", options.momentum);
-  require_no_less_than_zero("rmsprop", "epsilon", options.epsilon);
-  require_no_less_than_zero("rmsprop", "weight_decay", options.weight_decay);
+  require_non_negative("rmsprop", "momentum", options.momentum);
+  require_non_negative("rmsprop", "epsilon", options.epsilon);
+  require_non_negative("rmsprop", "weight_decay", options.weight_decay);
 }
 
 Array RmsProp::update(const Update& at) const {

@@ -144,8 +144,8 @@ Lbfgs::Lbfgs(const Options& options) : options_(options) {
   count("max_iterations", options.max_iterations, 1);
   count("max_evaluations", options.max_evaluations, 0);
   count("history", options.history, 1);
-  require_no_less_than_zero("lbfgs", "tolerance_gradient", options.tolerance_gradient);
-  require_no_less_than_zero("lbfgs", "tolerance_change", options.tolerance_change);
+  require_non_negative("lbfgs", "tolerance_gradient", options.tolerance_gradient);
+  require_non_negative("lbfgs", "tolerance_change", options.tolerance_change);
   if (options_.max_evaluations == 0) options_.max_evaluations = options.max_iterations * 5 / 4;
 }
 
@@ -251,7 +251,7 @@ Lbfgs::Point Lbfgs::search(const Problem& problem, const Point& from, const Arra
 double Lbfgs::step(const std::vector<Parameter>& parameters, const std::function<Array()>& loss,
                    double learning_rate, CallSite site) {
   return located(site, [&] {
-    optim_detail::require_no_less_than_zero("lbfgs", "learning rate", learning_rate);
+    require_non_negative("lbfgs", "learning rate", learning_rate);
     Problem problem(parameters, loss);
     if (gradient_.defined() && !(gradient_.shape() == problem.begin().shape())) {
       throw Error(ErrorCode::shape,

@@ -36,9 +36,9 @@ double rate_of(const Shape& shape, Muon::Rate rate) {
 
 Muon::Muon(const Options& options) : Optimizer(SlotNames{{"momentum"}}), options_(options) {
   using namespace optim_detail;
-  require_no_less_than_zero("muon", "momentum", options.momentum);
-  require_no_less_than_zero("muon", "weight_decay", options.weight_decay);
-  require_no_less_than_zero("muon", "epsilon", options.epsilon);
+  require_non_negative("muon", "momentum", options.momentum);
+  require_non_negative("muon", "weight_decay", options.weight_decay);
+  require_non_negative("muon", "epsilon", options.epsilon);
   require_listed("muon", "rate", options.rate, Rate::match_rms_adamw);
   for (const double each : options.coefficients) {
     require_in_range(std::isfinite(each), "muon", "coefficient", each, "a finite number");

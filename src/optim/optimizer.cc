@@ -233,19 +233,13 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
 
 void Optimizer::set_groups(std::vector<Group> groups, CallSite site) {
   located(site, [&] {
-    const auto require = [](const char* what, double value) {
-      if (value >= 0 && std::isfinite(value)) return;
-      throw Error(ErrorCode::invalid_argument, std::string("set_groups: ") + what +
-                                                   " out of range; got " + number_text(value) +
-                                                   ", expected a finite number >= 0");
-    };
     for (const Group& group : groups) {
       if (!group.holds) {
         throw Error(ErrorCode::invalid_argument,
                     "set_groups: a group of no parameters; got an empty function, expected holds");
       }
-      require("rate", group.rate);
-      require("weight decay", group.weight_decay.value_or(0));
+      require_non_negative("set_groups", "rate", group.rate);
+      require_non_negative("set_groups", "weight decay", group.weight_decay.value_or(0));
     }
     groups_ = std::move(groups);
   });

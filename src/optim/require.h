@@ -1,7 +1,6 @@
 // What is asked of the numbers that optimizers are made of.
 #pragma once
 
-#include <cmath>
 #include <string>
 
 #include "core/require.h"
@@ -13,10 +12,6 @@ namespace hearth::optim_detail {
 // In [0, 1), as factors of moving means are.
 inline void require_share(const char* what_for, const char* what, double value) {
   require_in_range(value >= 0 && value < 1, what_for, what, value, "[0, 1)");
-}
-inline void require_no_less_than_zero(const char* what_for, const char* what, double value) {
-  require_in_range(value >= 0 && std::isfinite(value), what_for, what, value,
-                   "a finite number >= 0");
 }
 
 // Of what adds to parameters: integers would be cut, and bools are no numbers.

@@ -13,8 +13,6 @@ inline namespace v0 {
 namespace optim {
 namespace {
 
-using optim_detail::require_no_less_than_zero;
-
 void require_count(const char* schedule, const char* what, std::int64_t count,
                    std::int64_t least = 0) {
   if (count >= least) return;
@@ -40,7 +38,7 @@ void require_schedules(const char* schedule, const std::vector<Schedule>& schedu
 }  // namespace
 
 Schedule constant(double rate) {
-  require_no_less_than_zero("constant", "rate", rate);
+  require_non_negative("constant", "rate", rate);
   return [rate](std::int64_t step) {
     require_count("constant", "step", step);
     return rate;
@@ -48,8 +46,8 @@ Schedule constant(double rate) {
 }
 
 Schedule linear(double rate, double last, std::int64_t steps) {
-  require_no_less_than_zero("linear", "rate", rate);
-  require_no_less_than_zero("linear", "last", last);
+  require_non_negative("linear", "rate", rate);
+  require_non_negative("linear", "last", last);
   require_count("linear", "steps", steps);
   return [=](std::int64_t step) {
     require_count("linear", "step", step);
@@ -60,8 +58,8 @@ Schedule linear(double rate, double last, std::int64_t steps) {
 
 Schedule cosine(double rate, std::int64_t steps, double minimum) {
   constexpr double kPi = 3.14159265358979323846;
-  require_no_less_than_zero("cosine", "rate", rate);
-  require_no_less_than_zero("cosine", "minimum", minimum);
+  require_non_negative("cosine", "rate", rate);
+  require_non_negative("cosine", "minimum", minimum);
   require_count("cosine", "steps", steps);
   return [=](std::int64_t step) {
     require_count("cosine", "step", step);
@@ -72,7 +70,7 @@ Schedule cosine(double rate, std::int64_t steps, double minimum) {
 }
 
 Schedule exponential(double rate, double gamma) {
-  require_no_less_than_zero("exponential", "rate", rate);
+  require_non_negative("exponential", "rate", rate);
   require_in_range(gamma > 0 && gamma <= 1, "exponential", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
     require_count("exponential", "step", step);
@@ -81,7 +79,7 @@ Schedule exponential(double rate, double gamma) {
 }
 
 Schedule stairs(double rate, std::int64_t every, double gamma) {
-  require_no_less_than_zero("stairs", "rate", rate);
+  require_non_negative("stairs", "rate", rate);
   require_count("stairs", "every", every, 1);
   require_in_range(gamma > 0 && gamma <= 1, "stairs", "gamma", gamma, "(0, 1]");
   return [=](std::int64_t step) {
@@ -91,7 +89,7 @@ Schedule stairs(double rate, std::int64_t every, double gamma) {
 }
 
 Schedule noam(double factor, std::int64_t warm_up, std::int64_t dim) {
-  require_no_less_than_zero("noam", "factor", factor);
+  require_non_negative("noam", "factor", factor);
   require_count("noam", "warm_up", warm_up, 1);
   require_count("noam", "dim", dim, 1);
   return [=](std::int64_t step) {

@@ -10,8 +10,8 @@ namespace optim {
 Sgd::Sgd(const Options& options)
     : Optimizer(options.momentum != 0 ? SlotNames{{"momentum"}} : SlotNames{}), options_(options) {
   using namespace optim_detail;
-  require_no_less_than_zero("sgd", "momentum", options.momentum);
-  require_no_less_than_zero("sgd", "weight_decay", options.weight_decay);
+  require_non_negative("sgd", "momentum", options.momentum);
+  require_non_negative("sgd", "weight_decay", options.weight_decay);
   require_in_range(std::isfinite(options.dampening), "sgd", "dampening", options.dampening,
                    "a finite number");
   require_in_range(!options.nesterov || options.momentum > 0, "sgd", "nesterov's momentum",

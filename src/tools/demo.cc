@@ -8,7 +8,7 @@
 #include "runtime/trace/timeline.h"
 #include "tools/commands.h"
 #include "tools/lm/ngram.h"
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -42,7 +42,7 @@ void write_sample(const models::Transformer& model) {
 }
 
 void run_demo(const DemoOptions& demo) {
-  TrainingOptions options;
+  TextTrainingOptions options;
   options.text = demo.text;
   options.out = demo.out;
   options.seconds = demo.seconds;
@@ -58,7 +58,7 @@ void run_demo(const DemoOptions& demo) {
   options.dtype = DType::bf16;
   options.learning_rate = 2e-3;
   options.checkpoint_every = 500;
-  Trainer trainer(options);
+  TextTrainer trainer(options);
 
   char line[240];
   std::snprintf(line, sizeof line, "demo: %lld parameters, %zu bytes of text, %.0f s of training\n",

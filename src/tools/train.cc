@@ -3,15 +3,15 @@
 #include <string>
 
 #include "tools/commands.h"
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 #include "tools/output.h"
 #include "tools/training/run_command.h"
 
 namespace hearth::tools {
 namespace {
 
-void run_train(const TrainingOptions& options) {
-  Trainer trainer(options);
+void run_train(const TextTrainingOptions& options) {
+  TextTrainer trainer(options);
   const TrainingResult result = trainer.run();
   char line[160];
   std::snprintf(line, sizeof line, "train: steps=%lld held_out=%.4f tokens_per_s=%.0f\n",
@@ -23,11 +23,11 @@ void run_train(const TrainingOptions& options) {
 
 void add_train(CommandLine& line) {
   struct Flags {
-    TrainingOptions options;
+    TextTrainingOptions options;
     RunFlags run;
   };
   auto flags = std::make_shared<Flags>();
-  TrainingOptions& options = flags->options;
+  TextTrainingOptions& options = flags->options;
   options.out = "model";
   Command command = line.add_command("train",
                                      "Train a transformer on the bytes of a text; goes on where a "

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "devices/gpu/gpu_device.h"
+#include "graph/channels_last.h"
 #include "graph/counted.h"
 #include "graph/effort.h"
 #include "graph/record/node.h"
@@ -48,10 +49,9 @@ class RowMajor {
   const bool before_;
 };
 
-bool lies_channels_last(const Array& x) {
+bool is_channels_last(const Array& x) {
   const Node& node = *node_of(x);
-  return is_channels_last(node.shape, node.layout.strides) &&
-         !is_dense(node.shape, node.layout.strides);
+  return is_only_channels_last(node.shape, node.layout.strides);
 }
 
 // f32 weights, multiplied in bf16, as mixed precision has them.
@@ -125,8 +125,8 @@ TEST_P(ChannelsLast, ANetworkTrainsWithoutCopies) {
         }
       }
       for (const std::size_t i : {0, 3}) {
-        EXPECT_EQ(lies_channels_last(network.weights[i]), !off);
-        EXPECT_EQ(lies_channels_last(network.momenta[i]), !off);
+        EXPECT_EQ(is_channels_last(network.weights[i]), !off);
+        EXPECT_EQ(is_channels_last(network.momenta[i]), !off);
       }
       std::vector<Values>& all = trained.emplace_back();
       for (const Array& each : network.weights) all.push_back(each.to_doubles());
@@ -156,8 +156,8 @@ TEST_P(ChannelsLast, BatchNormReadsItsInputOncePerSum) {
     const Gradients gradients = backward(sum(mul(y, other)));
     Array dx = gradients.get(leaf), dscale = gradients.get(scale), dshift = gradients.get(shift);
     submit();
-    EXPECT_TRUE(lies_channels_last(y));
-    EXPECT_TRUE(lies_channels_last(dx));
+    EXPECT_TRUE(is_channels_last(y));
+    EXPECT_TRUE(is_channels_last(dx));
   };
   step();
   const Statistics count = testing::counted(step);
@@ -175,7 +175,7 @@ TEST_P(ChannelsLast, WhatComesRowMajorIsCopiedOnce) {
     submit();
   });
   EXPECT_EQ(count.copies, 2);
-  EXPECT_TRUE(lies_channels_last(out[0]));
+  EXPECT_TRUE(is_channels_last(out[0]));
   EXPECT_EQ(testing::counted([&] { conv(out[0], out[0]).eval(); }).copies, 0);
 }
 
@@ -186,14 +186,13 @@ TEST_P(ChannelsLast, OnlyWhereItIsAnotherOrderAndIsAskedFor) {
                 to_device(random_array(w, dtype), device_), Array(), options)
         .eval();
   };
-  EXPECT_FALSE(lies_channels_last(convolved({2, 3, 5, 6}, {4, 3, 3, 3}, DType::f32)));
-  EXPECT_FALSE(lies_channels_last(convolved({2, 3, 9}, {4, 3, 3}, DType::bf16)));
-  EXPECT_FALSE(lies_channels_last(convolved({2, 3, 5, 6}, {1, 3, 3, 3}, DType::bf16)));
-  EXPECT_FALSE(
-      lies_channels_last(convolved({2, 4, 5, 6}, {4, 1, 3, 3}, DType::bf16, {.groups = 4})));
-  EXPECT_TRUE(lies_channels_last(convolved({2, 3, 4, 5, 6}, {4, 3, 2, 3, 3}, DType::f16)));
+  EXPECT_FALSE(is_channels_last(convolved({2, 3, 5, 6}, {4, 3, 3, 3}, DType::f32)));
+  EXPECT_FALSE(is_channels_last(convolved({2, 3, 9}, {4, 3, 3}, DType::bf16)));
+  EXPECT_FALSE(is_channels_last(convolved({2, 3, 5, 6}, {1, 3, 3, 3}, DType::bf16)));
+  EXPECT_FALSE(is_channels_last(convolved({2, 4, 5, 6}, {4, 1, 3, 3}, DType::bf16, {.groups = 4})));
+  EXPECT_TRUE(is_channels_last(convolved({2, 3, 4, 5, 6}, {4, 3, 2, 3, 3}, DType::f16)));
   switches().tf32 = true;
-  EXPECT_TRUE(lies_channels_last(convolved({2, 3, 5, 6}, {4, 3, 3, 3}, DType::f32)));
+  EXPECT_TRUE(is_channels_last(convolved({2, 3, 5, 6}, {4, 3, 3, 3}, DType::f32)));
   switches().tf32 = false;
 }
 
@@ -212,7 +211,7 @@ TEST_P(ChannelsLast, MemoryIsTakenOverInOneOrderOnly) {
   EXPECT_EQ(count.donations, 2);
   Array first = to_device(random_array({2, 4, 3, 4}, DType::bf16), device_).eval();
   first = add(first, conv(x, w).eval()).eval();
-  EXPECT_TRUE(lies_channels_last(first));
+  EXPECT_TRUE(is_channels_last(first));
   for (std::size_t i = 0; i < plain.size(); ++i) {
     EXPECT_NEAR(last.to_doubles()[i], plain[i] + 2, 0.06);
   }
@@ -227,9 +226,9 @@ TEST(KeptOrder, ElementwiseOpsKeepAnOrderThatAllTheyReadHas) {
   const Array each = reshape(random_array({3}, DType::f32), {1, 3, 1, 1}).eval();
   const Array kept = relu(mul(add(last, each), 2.0)).eval();
   const Array mixed = add(last, dense).eval();
-  EXPECT_TRUE(lies_channels_last(kept));
-  EXPECT_TRUE(lies_channels_last(mul(kept, last).eval()));
-  EXPECT_FALSE(lies_channels_last(mixed));
+  EXPECT_TRUE(is_channels_last(kept));
+  EXPECT_TRUE(is_channels_last(mul(kept, last).eval()));
+  EXPECT_FALSE(is_channels_last(mixed));
   EXPECT_EQ(kept.to_doubles(), relu(mul(add(dense, each), 2.0)).to_doubles());
   EXPECT_EQ(mixed.to_doubles(), mul(dense, 2.0).to_doubles());
 }

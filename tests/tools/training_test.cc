@@ -11,7 +11,7 @@
 #include "hearth/io.h"
 #include "tools/commands.h"
 #include "tools/lm/load_model.h"
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 #include "tools/tool_folder.h"
 #include "tools/training/checkpoint.h"
 
@@ -28,8 +28,8 @@ class Training : public ToolFolder {
     for (int i = 0; i < 400; ++i) text << "the " << i % 17 << " quick foxes jump. ";
   }
 
-  TrainingOptions options(const std::string& out) const {
-    TrainingOptions made;
+  TextTrainingOptions options(const std::string& out) const {
+    TextTrainingOptions made;
     made.text = path("text");
     made.out = path(out);
     made.model.dim = 16;
@@ -47,7 +47,7 @@ class Training : public ToolFolder {
 };
 
 TEST_F(Training, LearnsAndWritesWhatItPromises) {
-  Trainer trainer(options("model"));
+  TextTrainer trainer(options("model"));
   const double before = trainer.evaluate().loss;
   const TrainingResult result = trainer.run();
   EXPECT_EQ(result.steps, 30);
@@ -62,23 +62,23 @@ TEST_F(Training, LearnsAndWritesWhatItPromises) {
 }
 
 TEST_F(Training, AFinishedRunStaysFinished) {
-  Trainer(options("model")).run();
-  EXPECT_EQ(Trainer(options("model")).run().steps, 30);
+  TextTrainer(options("model")).run();
+  EXPECT_EQ(TextTrainer(options("model")).run().steps, 30);
 }
 
 TEST_F(Training, RefusesACheckpointOfOtherSettings) {
-  Trainer(options("model")).run();
-  TrainingOptions other = options("model");
+  TextTrainer(options("model")).run();
+  TextTrainingOptions other = options("model");
   other.learning_rate = 2e-2;
-  const std::string what = check::error_of([&] { Trainer{other}; });
+  const std::string what = check::error_of([&] { TextTrainer{other}; });
   EXPECT_NE(what.find("another run; got lr 0.01, expected lr 0.02 ("), std::string::npos) << what;
   other.fresh = true;
-  EXPECT_NO_THROW(Trainer{other});
+  EXPECT_NO_THROW(TextTrainer{other});
 }
 
 // Steps and losses of a run, the last of them on all held-out text.
-std::vector<double> losses(const TrainingOptions& options) {
-  Trainer(options).run();
+std::vector<double> losses(const TextTrainingOptions& options) {
+  TextTrainer(options).run();
   Device::set_default(Device::cpu());
   std::vector<double> all;
   for (const NamedArray& named : load_safetensors(checkpoint_path(options.out)).arrays) {
@@ -91,7 +91,7 @@ std::vector<double> losses(const TrainingOptions& options) {
 TEST_F(Training, AGpuLearnsWhatTheCpuLearns) {
   for (const auto& [dtype, tolerance] : {std::pair(DType::f32, 1e-3), {DType::f64, 1e-9}}) {
     if (!testing::is_under_test(dtype)) continue;
-    TrainingOptions made = options("cpu" + std::string(name(dtype)));
+    TextTrainingOptions made = options("cpu" + std::string(name(dtype)));
     made.dtype = dtype;
     made.steps = 15;
     made.device = "cpu";
@@ -146,10 +146,10 @@ TEST_F(Training, AGpuTrainsAndWritesText) {
 }
 
 TEST_F(Training, RefusesADamagedCheckpoint) {
-  Trainer(options("model")).run();
+  TextTrainer(options("model")).run();
   const std::string file = checkpoint_path(path("model"));
   fs::resize_file(file, fs::file_size(file) / 2);
-  EXPECT_THROW(Trainer(options("model")), Error);
+  EXPECT_THROW(TextTrainer(options("model")), Error);
 }
 
 #if defined(HEARTH_TOOL) && !defined(_WIN32)

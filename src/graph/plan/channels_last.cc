@@ -5,13 +5,15 @@
 // from step to step: what comes from outside keeps the order that it has. What elementwise ops make
 // for a convolution they write in that order; only where nothing else helps is there a copy.
 // Where no convolution asks, elementwise ops keep an order that all they read has.
+#include "graph/channels_last.h"
+
 #include "graph/plan/planner.h"
 
 namespace hearth {
 
-bool Planner::has_channels_last(const PlanValue& value, const Shape& shape) const {
+bool Planner::is_only_channels_last(const PlanValue& value, const Shape& shape) const {
   return value.root >= 0 && value.dynamic.empty() &&
-         is_only_channels_last(shape, value.layout.strides);
+         hearth::is_only_channels_last(shape, value.layout.strides);
 }
 
 namespace {
@@ -51,23 +53,23 @@ void Planner::find_channels_last() {
   }
 }
 
-bool Planner::put_channels_last(PlanNode& node) {
+bool Planner::choose_channels_last(PlanNode& node) {
   if (!switches_.channels_last || node.shape.rank() < 4) return false;
   bool some = false, all = true;
   for (std::uint32_t i = 0; i < node.ref_count; ++i) {
     const PlanValue value = operand(node, i);
     if (operand_shape(node, i) != node.shape || value.scalar >= 0) continue;
-    const bool last = has_channels_last(value, node.shape);
+    const bool last = is_only_channels_last(value, node.shape);
     some = some || last;
     all = all && (last || is_spread(node.shape, value.layout.strides));
   }
   const bool follows = keeps_channels_last_ ? node.for_channels_last || some : some && all;
   if (!follows) return false;
-  lay_channels_last(node);
+  set_channels_last(node);
   return true;
 }
 
-void Planner::lay_channels_last(PlanNode& node) {
+void Planner::set_channels_last(PlanNode& node) {
   const Strides strides = channels_last_strides(node.shape);
   roots_[static_cast<std::size_t>(node.value.root)].strides = strides;
   node.value.layout.strides = strides;

@@ -160,8 +160,8 @@ void Planner::encode() {
 // runs after it, or many are wanted, waiting for the whole plan costs less.
 void Planner::note_early(int base, std::int64_t bytes) {
   constexpr std::size_t kStepsBehind = 16;
-  constexpr int kMostEarly = 4;
-  if (base <= plan_->external_count || early_count_ == kMostEarly) return;
+  constexpr int kMaxEarly = 4;
+  if (base <= plan_->external_count || early_count_ == kMaxEarly) return;
   for (std::size_t s = plan_->steps.size(); s-- > 0;) {
     Step& step = plan_->steps[s];
     for (int i = step.operand_count - step.output_count; i < step.operand_count; ++i) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "graph/channels_last.h"
 #include "graph/hash.h"
 #include "graph/outputs.h"
 #include "graph/plan/plan.h"

@@ -14,7 +14,7 @@ namespace hearth {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return round_up(std::clamp<std::int64_t>(bytes, 1, kMostBytes) + kPadding, kAlignment);
+  return round_up(std::clamp<std::int64_t>(bytes, 1, kMaxBytes) + kPadding, kAlignment);
 }
 
 // Whether two arrays of the shape that begin at one address have each element in one place.

@@ -23,9 +23,9 @@ struct DynamicOffset {
 };
 
 // More than any device has: sums of bytes stop here, so that what a device refuses is never small.
-inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 inline std::int64_t add_bytes(std::int64_t a, std::int64_t b) {
-  return b < 0 || b > kMostBytes - a ? kMostBytes : a + b;
+  return b < 0 || b > kMaxBytes - a ? kMaxBytes : a + b;
 }
 
 struct PlanOperand {
@@ -84,7 +84,7 @@ struct Plan {
   std::vector<PlanTaker> takers;
   int external_count = 0;
   int most_operands = 0;           // of a step
-  std::int64_t arena_bytes = 0;    // kMostBytes at most
+  std::int64_t arena_bytes = 0;    // kMaxBytes at most
   std::int64_t storage_bytes = 0;  // likewise
   int fused = 0;
   int copies = 0;

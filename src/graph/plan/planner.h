@@ -136,10 +136,10 @@ class Planner {
   void find_channels_last();
   bool wants_channels_last(const Implementation& chosen, const Signature& signature) const;
   // `node`, elementwise, has just become a root. True if its channels are innermost now.
-  bool put_channels_last(PlanNode& node);
-  void lay_channels_last(PlanNode& node);
-  // True if the value, of this shape, has its channels innermost, and is not row-major as well.
-  bool has_channels_last(const PlanValue& value, const Shape& shape) const;
+  bool choose_channels_last(PlanNode& node);
+  void set_channels_last(PlanNode& node);
+  // The function of shapes and strides, of a value of this shape.
+  bool is_only_channels_last(const PlanValue& value, const Shape& shape) const;
 
   // The value of operand i of a node.
   bool is_aligned(const PlanValue& value) const;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/channels_last.h"
 #include "graph/plan/planner.h"
 
 namespace hearth {
@@ -125,7 +126,7 @@ void Planner::trace_elementwise(std::uint32_t index) {
   region.position = position_of(index);
   node.value.root = new_root(node.dtype, node.shape, target, static_cast<int>(index));
   node.value.layout.strides = contiguous_strides(node.shape);
-  if (!put_channels_last(node)) pad_rows(node);
+  if (!choose_channels_last(node)) pad_rows(node);
 }
 
 void Planner::trace_reduction(std::uint32_t index) {
@@ -178,10 +179,10 @@ void Planner::trace_kernel(std::uint32_t index) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!signature.inputs[i].absent) read_from_memory(inputs[i]);
   }
-  const bool lies_channels_last =
+  const bool gets_channels_last =
       wants_channels_last(*chosen, signature) ||
       (keeps_channels_last_ && chosen->writes_channels_last && !inputs.empty() &&
-       has_channels_last(inputs[0], signature.inputs[0].shape));
+       is_only_channels_last(inputs[0], signature.inputs[0].shape));
   const int item = new_item(PlanItem::Kind::kernel, position_of(index));
   PlanItem& it = items_.back();
   it.members.push_back(index);
@@ -193,10 +194,10 @@ void Planner::trace_kernel(std::uint32_t index) {
   roots_.back().in_memory = true;
   if (chosen->writes_padded) pad_rows(node);
   if (node.op->outputs > 1) trace_outputs(index);
-  if (!lies_channels_last) return;
+  if (!gets_channels_last) return;
   for (PlanNode& output :
        std::span(nodes_).subspan(index, static_cast<std::size_t>(node.op->outputs))) {
-    lay_channels_last(output);
+    set_channels_last(output);
   }
 }
 

@@ -67,26 +67,27 @@ Prepared prepare_cdist(const Signature& signature) {
       .b_column = b.strides[rank - 1],
       .a = {left.base, &batch.shape, &batch.left},
       .b = {right.base, &batch.shape, &batch.right}};
-  const std::int64_t slice = kCdistPitch * (a.dtype == DType::f64 ? 16 : 32);
+  const std::int64_t columns = a.dtype == DType::f64 ? kCdistWideSlice : kCdistSlice;
+  const std::int64_t slice = kCdistPitch * columns;
   const char* const type = dialect_type(a.dtype);
-  plan->add_step(
-      KernelCall(
-          "cdist/cdist.metal", "cdist",
-          {dtype_struct(a.dtype), std::to_string(cdist_sum(p)), std::to_string(batch.shape.rank())})
-          .read(type, "a", left.argument)
-          .read(type, "b", right.argument)
-          .write(type, "y", output_argument(signature))
-          .constants(params)
-          .threadgroup(sum_type(a.dtype), "left", slice)
-          .threadgroup(sum_type(a.dtype), "right", slice)
-          .work(product_work(element_count(batch.shape), m, n, 2 * a.shape.back()))
-          .step(*plan, {static_cast<std::uint32_t>(cdist_tiles(signature))}, {kThreads}, kThreads));
+  plan->add_step(KernelCall("cdist/cdist.metal", "cdist",
+                            {dtype_struct(a.dtype), std::to_string(cdist_sum(p)),
+                             std::to_string(batch.shape.rank())})
+                     .read(type, "a", left.argument)
+                     .read(type, "b", right.argument)
+                     .write(type, "y", output_argument(signature))
+                     .constants(params)
+                     .threadgroup(sum_type(a.dtype), "left", slice)
+                     .threadgroup(sum_type(a.dtype), "right", slice)
+                     .work(product_work(element_count(batch.shape), m, n, 2 * a.shape.back()))
+                     .step(*plan, {static_cast<std::uint32_t>(cdist_tiles(signature))},
+                           {kCdistThreads}, kCdistThreads));
   return prepared_steps(std::move(plan));
 }
 
 // Of fewer results than threads a region's sums over simdgroups are faster.
 bool accepts_cdist(const Signature& signature) {
-  return element_count(signature.output.shape) >= kThreads &&
+  return element_count(signature.output.shape) >= kCdistThreads &&
          cdist_tiles(signature) < std::numeric_limits<std::int32_t>::max();
 }
 

@@ -13,7 +13,7 @@
 #include "kernels/cdist/params.h"
 #include "kernels/formulas/formulas.h"
 
-enum { kCdistThreads = 256, kCdistTogether = 4 };
+enum { kCdistTogether = 4 };
 
 // Four values of threadgroup memory.
 HEARTH_INLINE void load_four(thread float* to, threadgroup const float* from) {
@@ -48,7 +48,7 @@ HEARTH_INLINE V cdist_with(V sum, V difference, V power) {
 
 template <typename V>
 struct CdistSlice {
-  enum { columns = sizeof(V) == 8 ? 16 : 32 };
+  enum { columns = sizeof(V) == 8 ? int(kCdistWideSlice) : int(kCdistSlice) };
 };
 
 // A slice of up to kCdistTile rows from `from` on, 0 beyond its ends.

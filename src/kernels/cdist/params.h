@@ -3,7 +3,10 @@
 
 #include "kernels/blocks/params.h"
 
-enum { kCdistTile = 64, kCdistPitch = 68 };
+// A threadgroup's threads, the extent of its tile, and what columns of slices step by.
+enum { kCdistThreads = 256, kCdistTile = 64, kCdistPitch = 68 };
+// Columns of a slice, of f64 and of others.
+enum { kCdistWideSlice = 16, kCdistSlice = 32 };
 // What is summed.
 enum { kCdistSquares, kCdistMagnitudes, kCdistPowers, kCdistLargest };
 

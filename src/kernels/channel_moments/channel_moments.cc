@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "graph/channels_last.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "ops/definition/defs.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr const char* kFile = "channel_moments/channel_moments.metal";
 constexpr std::int64_t kCombineThreads = 512;
-constexpr std::int64_t kCombineChannels = 8;
+static_assert(kCombineChannels == 1 << kCombineChannelBits);
 constexpr std::int64_t kPartValues = 3;  // elements of a ChannelPart
 constexpr std::int64_t kWidePacket = 8;  // elements: their sums take most of the registers
 // Units that a thread has at least, in turns of what it loads at once.
@@ -34,7 +35,7 @@ template <bool kMoments>
 bool fits_innermost(const Signature& signature) {
   for (std::size_t i = 0; i < kArrays<kMoments>; ++i) {
     const TensorSpec& x = signature.inputs[i];
-    if (!has_innermost_channels(x.shape, x.strides)) return false;
+    if (!has_channels_innermost(x.shape, x.strides)) return false;
   }
   return true;
 }

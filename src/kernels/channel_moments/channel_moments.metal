@@ -240,14 +240,15 @@ void channel_sums(device const typename D::memory* g, device const typename D::m
   write_parts<D, false, kInnermost, kUnit, kUnroll>(g, x, origin, partial, p, shared, ctx);
 }
 
-// The chunks of a channel; true for the threads that have them. A threadgroup joins those of 8
-// channels, a sector of memory; `shared` has 3 elements for each thread.
+// The chunks of a channel; true for the threads that have them. A threadgroup joins those of
+// kCombineChannels; `shared` has 3 elements for each thread.
 template <bool kMoments, typename V>
 HEARTH_INLINE bool joined_chunks(device const V* partial, constant ChannelCombineParams& p,
                                  threadgroup V* shared, Ctx ctx, thread long& channel,
                                  thread ChannelPart<V>& whole) {
-  channel = long(ctx.tg.x) * 8 + long(ctx.tid.x & 7u);
-  uint chunks = uint(p.chunks), threads = ctx.ntid.x, down = ctx.tid.x >> 3u, high = threads >> 3u;
+  channel = long(ctx.tg.x) * kCombineChannels + long(ctx.tid.x & uint(kCombineChannels - 1));
+  uint chunks = uint(p.chunks), threads = ctx.ntid.x;
+  uint down = ctx.tid.x >> uint(kCombineChannelBits), high = threads >> uint(kCombineChannelBits);
   whole = no_part<V>();
   if (channel < p.channels) {
 #pragma unroll 4
@@ -264,7 +265,8 @@ HEARTH_INLINE bool joined_chunks(device const V* partial, constant ChannelCombin
   for (uint left = high / 2u; left > 0u; left /= 2u) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (down < left) {
-      whole = joined_parts<kMoments>(whole, part_at(shared, ctx.tid.x + 8u * left, threads));
+      whole = joined_parts<kMoments>(
+          whole, part_at(shared, ctx.tid.x + uint(kCombineChannels) * left, threads));
       put_part(shared, ctx.tid.x, threads, whole);
     }
   }

@@ -17,6 +17,9 @@ struct ChannelParams {
   long mean_base, mean_step;
 };
 
+// Channels that a threadgroup joins the chunks of, a sector of memory, and their logarithm.
+enum { kCombineChannels = 8, kCombineChannelBits = 3 };
+
 // Of channel_moments_combine() and channel_sums_combine().
 struct ChannelCombineParams {
   long channels, chunks;

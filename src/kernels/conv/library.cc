@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/compute_class.h"
+#include "graph/channels_last.h"
 #include "graph/record/node.h"
 #include "graph/switches.h"
 #include "kernels/conv/gathered.h"
@@ -23,11 +24,11 @@ constexpr std::int64_t kMinConvWorkspace = std::int64_t{32} << 20;
 
 // Whether channels are innermost in some operand, where that is another order than row-major: then
 // they are in all.
-bool lies_channels_last(const Signature& signature) {
-  const auto lies = [](const TensorSpec& spec) {
+bool has_channels_last_operand(const Signature& signature) {
+  const auto is_last = [](const TensorSpec& spec) {
     return is_only_channels_last(spec.shape, spec.strides);
   };
-  return lies(signature.inputs[0]) || lies(signature.inputs[1]) || lies(signature.output);
+  return is_last(signature.inputs[0]) || is_last(signature.inputs[1]) || is_last(signature.output);
 }
 
 ConvProblem problem_of(const Signature& signature) {
@@ -40,7 +41,7 @@ ConvProblem problem_of(const Signature& signature) {
   problem.dtype = static_cast<std::int64_t>(signature.output.dtype);
   problem.tf32 = signature.output.dtype == DType::f32 && switches().tf32 ? 1 : 0;
   problem.deterministic = switches().deterministic ? 1 : 0;
-  problem.channels_last = lies_channels_last(signature) ? 1 : 0;
+  problem.channels_last = has_channels_last_operand(signature) ? 1 : 0;
   problem.axes = window.axes();
   problem.batch = of.x[0];
   problem.inputs = of.x[1];

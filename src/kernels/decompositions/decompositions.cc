@@ -26,7 +26,7 @@ constexpr std::int64_t kMinOfCholesky = 32;
 constexpr std::int64_t kMinOfOthers = 64;
 // A library has the matrices of a batch one after the other, the host as many at once as it has
 // threads: so each of them asks for as much more, up to this many.
-constexpr std::int64_t kMostAtOnce = 16;
+constexpr std::int64_t kMaxAtOnce = 16;
 // Of a matrix; each has some elements for every thread.
 constexpr std::int64_t kMaxMatrixGroups = 64;
 constexpr std::int64_t kElementsOfThread = 4;
@@ -81,11 +81,11 @@ std::int64_t groups_of(std::int64_t elements) {
 bool accepts_matrices(const Signature& signature) {
   const Matrices x(signature, 0);
   const TensorSpec& last = signature.inputs.back();
-  constexpr std::int64_t kMostThreadgroups = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMaxThreadgroups = std::numeric_limits<std::int32_t>::max();
   const std::int64_t min = signature.op == &defs::cholesky_op ? kMinOfCholesky : kMinOfOthers;
-  return x.count > 0 && x.rank() >= min * std::min(x.count, kMostAtOnce) && last.shape.back() > 0 &&
-         x.count <= kMostThreadgroups / kMaxMatrixGroups &&
-         std::max({x.rows, x.cols, last.shape.back()}) <= kMostThreadgroups / kMaxMatrixGroups;
+  return x.count > 0 && x.rank() >= min * std::min(x.count, kMaxAtOnce) && last.shape.back() > 0 &&
+         x.count <= kMaxThreadgroups / kMaxMatrixGroups &&
+         std::max({x.rows, x.cols, last.shape.back()}) <= kMaxThreadgroups / kMaxMatrixGroups;
 }
 
 // The steps of one op, in the order in which they are added.

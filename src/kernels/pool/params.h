@@ -3,6 +3,16 @@
 
 #include "kernels/blocks/params.h"
 
+// ResampleRule (ops/image/axis_taps.h), but for what no kernel does.
+enum {
+  kResampleMean,
+  kResampleSum,
+  kResampleNearest,
+  kResampleNearestExact,
+  kResampleLinear,
+  kResampleCubic
+};
+
 // A spatial axis as ops/pool/axis_window.h has it. `window` is the extent of one, 0 for bins.
 struct PoolAxis {
   long extent, positions;

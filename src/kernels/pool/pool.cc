@@ -22,11 +22,18 @@ namespace hearth::gpu {
 namespace pools {
 namespace {
 
-constexpr std::int64_t kMostPlanes = 8;
+constexpr std::int64_t kMaxPlanes = 8;
 // Of max_pool, which has two registers for each, and its gradient.
 constexpr std::int64_t kMaxPoolPlanes = 4;
 // Threads that share a window whose rows are at least as long.
-constexpr std::int64_t kLeastShared = 4;
+constexpr std::int64_t kMinShared = 4;
+
+static_assert(static_cast<int>(ResampleRule::mean) == kResampleMean &&
+              static_cast<int>(ResampleRule::sum) == kResampleSum &&
+              static_cast<int>(ResampleRule::nearest) == kResampleNearest &&
+              static_cast<int>(ResampleRule::nearest_exact) == kResampleNearestExact &&
+              static_cast<int>(ResampleRule::linear) == kResampleLinear &&
+              static_cast<int>(ResampleRule::cubic) == kResampleCubic);
 
 // 0 where x lacks the axis.
 std::int64_t step_along(const TensorSpec& spec, int axis) {
@@ -56,7 +63,7 @@ class PoolCall {
   // Lanes share windows of sums, whose rows they read together; where they read channels together,
   // only those that are too few for the device.
   void share(std::int64_t window_row) {
-    if (window_row < kLeastShared) return;
+    if (window_row < kMinShared) return;
     const std::int64_t threads = element_count(to_.shape) / planes_;
     if (params.planes_first != 0 && threads >= resident_threads(*signature_.device) / 2) return;
     const std::int64_t lanes = std::min(floor_power_of_two(window_row), kSimdWidth);
@@ -64,7 +71,7 @@ class PoolCall {
   }
 
   // `packets`: whether the kernel has them; `limit`: planes that a thread may have.
-  void choose(bool packets, std::int64_t limit = kMostPlanes) {
+  void choose(bool packets, std::int64_t limit = kMaxPlanes) {
     most_planes_ = limit;
     const std::int64_t item = size_of(from_.dtype);
     const std::int64_t most = std::min(limit, kPacketBytes / item);
@@ -85,7 +92,7 @@ class PoolCall {
     const std::int64_t results = element_count(to_.shape);
     if (!packed_) {
       const std::int64_t threads = results << params.lane_bits;
-      for (const std::int64_t planes : {kMostPlanes, kMaxPoolPlanes}) {
+      for (const std::int64_t planes : {kMaxPlanes, kMaxPoolPlanes}) {
         if (planes_ > 1 || planes > std::min<std::int64_t>(most_planes_, 2 * params.planes))
           continue;
         if (threads / planes >= resident_threads(*signature_.device) / 4) planes_ = planes;
@@ -202,7 +209,7 @@ class PoolCall {
   const TensorSpec& to_;
   const TensorSpec* places_;
   std::int64_t reach_ = 0;  // the largest number that a kernel computes
-  std::int64_t planes_ = 1, most_planes_ = kMostPlanes;
+  std::int64_t planes_ = 1, most_planes_ = kMaxPlanes;
   bool packed_ = false;
 };
 

@@ -9,9 +9,6 @@
 
 #include "kernels/pool/axis.metal"
 
-// ResampleRule of ops/image/axis_taps.h.
-enum { kMean, kSum, kNearest, kNearestExact, kLinear, kCubic };
-
 template <typename V>
 HEARTH_INLINE V cubic_weight(V distance) {
   V t = metal::abs(distance);
@@ -48,9 +45,9 @@ HEARTH_INLINE PoolTaps<V, I> taps_of(constant PoolAxis& a, bool flag, I o) {
   taps.each = V(1.0f);
   taps.base = 0;
   taps.rest = V(0.0f);
-  if (kRule == kMean || kRule == kSum) {
+  if (kRule == kResampleMean || kRule == kResampleSum) {
     taps.part = part_of<I>(a, o);
-    if (kRule == kSum) return taps;
+    if (kRule == kResampleSum) return taps;
     I count = taps.part.count;
     if (flag && a.window != 0) {
       I room = I(a.extent) + 2 * I(a.padding) - o * I(a.stride);
@@ -61,11 +58,11 @@ HEARTH_INLINE PoolTaps<V, I> taps_of(constant PoolAxis& a, bool flag, I o) {
   }
   taps.part.step = 1;
   taps.part.count = 1;
-  if (kRule == kNearest) {
+  if (kRule == kResampleNearest) {
     taps.part.first = o * I(a.extent) / I(a.positions);
     return taps;
   }
-  if (kRule == kNearestExact) {
+  if (kRule == kResampleNearestExact) {
     taps.part.first = (2 * o + 1) * I(a.extent) / (2 * I(a.positions));
     return taps;
   }
@@ -73,7 +70,7 @@ HEARTH_INLINE PoolTaps<V, I> taps_of(constant PoolAxis& a, bool flag, I o) {
   I at = o * point_scale<I>(a, flag) + point_shift<I>(a, flag);
   taps.base = floored<I>(at, divisor);
   taps.rest = V(at - taps.base * divisor) / V(divisor);
-  I before = kRule == kCubic ? 1 : 0, last = I(a.extent) - 1;
+  I before = kRule == kResampleCubic ? 1 : 0, last = I(a.extent) - 1;
   taps.part.first = metal::min(metal::max(taps.base - before, I(0)), last);
   taps.part.count =
       metal::min(metal::max(taps.base + 1 + before, I(0)), last) - taps.part.first + 1;
@@ -83,7 +80,8 @@ HEARTH_INLINE PoolTaps<V, I> taps_of(constant PoolAxis& a, bool flag, I o) {
 // The weight of element i. Those beyond the border count as the border.
 template <typename V, typename I, int kRule>
 HEARTH_INLINE V weight_in(PoolTaps<V, I> taps, constant PoolAxis& a, I i) {
-  if (kRule == kMean || kRule == kSum || kRule == kNearest || kRule == kNearestExact) {
+  if (kRule == kResampleMean || kRule == kResampleSum || kRule == kResampleNearest ||
+      kRule == kResampleNearestExact) {
     I from = i - taps.part.first;
     bool seen = from >= 0 && from < taps.part.count * taps.part.step &&
                 (taps.part.step == 1 || from % taps.part.step == 0);
@@ -92,9 +90,9 @@ HEARTH_INLINE V weight_in(PoolTaps<V, I> taps, constant PoolAxis& a, I i) {
   V sum = V(0.0f);
 #pragma unroll
   for (int k = -1; k <= 2; ++k) {
-    if (kRule == kLinear && (k < 0 || k > 1)) continue;
-    V weight = kRule == kCubic ? cubic_weight<V>(taps.rest - V(float(k)))
-                               : (k == 0 ? V(1.0f) - taps.rest : taps.rest);
+    if (kRule == kResampleLinear && (k < 0 || k > 1)) continue;
+    V weight = kRule == kResampleCubic ? cubic_weight<V>(taps.rest - V(float(k)))
+                                       : (k == 0 ? V(1.0f) - taps.rest : taps.rest);
     if (metal::min(metal::max(taps.base + k, I(0)), I(a.extent) - 1) == i) sum += weight;
   }
   return sum;
@@ -103,18 +101,18 @@ HEARTH_INLINE V weight_in(PoolTaps<V, I> taps, constant PoolAxis& a, I i) {
 // The results that element i is part of, some perhaps with a weight of 0.
 template <typename I, int kRule>
 HEARTH_INLINE PoolPart<I> results_with(constant PoolAxis& a, bool flag, I i) {
-  if (kRule == kMean || kRule == kSum) return windows_with<I>(a, i);
+  if (kRule == kResampleMean || kRule == kResampleSum) return windows_with<I>(a, i);
   I extent = I(a.extent), positions = I(a.positions);
   I first = 0, end = positions;
-  if (kRule == kNearest) {
+  if (kRule == kResampleNearest) {
     first = ceiled<I>(i * positions, extent);
     end = ceiled<I>((i + 1) * positions, extent);
-  } else if (kRule == kNearestExact) {
+  } else if (kRule == kResampleNearestExact) {
     first = ceiled<I>(2 * i * positions - extent, 2 * extent);
     end = ceiled<I>(2 * (i + 1) * positions - extent, 2 * extent);
   } else {
     // Points whose element below is from i - reach on and below i + reach; borders see all beyond.
-    I reach = kRule == kCubic ? 2 : 1;
+    I reach = kRule == kResampleCubic ? 2 : 1;
     I scale = metal::max(point_scale<I>(a, flag), I(1));
     I shift = point_shift<I>(a, flag), divisor = point_divisor<I>(a, flag);
     if (i > 0) first = ceiled<I>((i - reach) * divisor - shift, scale);
@@ -142,7 +140,7 @@ struct PoolSide {
   }
   HEARTH_INLINE I element(I i) const { return taps.part.first + i * taps.part.step; }
   HEARTH_INLINE V weight(constant PoolAxis& a, bool flag, I i) const {
-    if (!kAdjoint && kRule != kLinear && kRule != kCubic) return taps.each;
+    if (!kAdjoint && kRule != kResampleLinear && kRule != kResampleCubic) return taps.each;
     if (kAdjoint) return weight_in<V, I, kRule>(taps_of<V, I, kRule>(a, flag, element(i)), a, at);
     return weight_in<V, I, kRule>(taps, a, element(i));
   }
@@ -154,7 +152,9 @@ void resample(device const typename D::memory* x, device typename D::memory* y,
   typedef typename D::value V;
   const int kHeld = 4;  // weights of rows, which every column needs
   // Rows of a window whose loads wait together.
-  const int kAtOnce = kAdjoint || (kRule != kMean && kRule != kSum) ? 1 : kPlanes >= 4 ? 2 : 4;
+  const int kAtOnce = kAdjoint || (kRule != kResampleMean && kRule != kResampleSum) ? 1
+                      : kPlanes >= 4                                                ? 2
+                                                                                    : 4;
   PoolPlace<I> place = pool_place<I, kPlanes, kPacked>(p, ctx);
   bool flag = p.flag != 0;
   PoolSide<V, I, kRule, kAdjoint> depth, height, width;

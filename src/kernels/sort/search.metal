@@ -1,8 +1,7 @@
 // Places of values in sorted rows. Text of the kernel dialect.
 //
-// A thread searches for kSearchesAtOnce values, comparing keys as sort.metal makes them: log2 of
-// the row's length dependent loads each, which those of the others do not wait for. Bound by their
-// latency.
+// A thread searches for kSearchesAtOnce values, comparing keys as sort.metal makes them. Each value
+// takes log2(length) dependent loads; those of different values overlap. Bound by their latency.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"

@@ -39,7 +39,7 @@ namespace {
 
 constexpr int kKeyBits = 32;  // of add_radix_sort()
 // Elements that are sorted at a time, where there are several lines: workspace is 16 bytes of each.
-constexpr std::int64_t kMostSorted = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxSorted = std::int64_t{1} << 26;
 // Positions of radix sort have 32 bits.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 31;
 
@@ -92,8 +92,7 @@ struct SortedLines {
                      const std::vector<std::string>& rest, const Operands& operands) const {
     if (has_indices) types.emplace_back(index);
     types.insert(types.end(), rest.begin(), rest.end());
-    const char* const which = has_values && has_indices ? "" : has_values ? "_values" : "_indices";
-    KernelCall call("sort/sort.metal", name + which, types);
+    KernelCall call("sort/sort.metal", name + results_suffix(has_values, has_indices), types);
     call.read(memory, "x", x.argument);
     operands(call);
     if (has_values) call.write(memory, "values", values);
@@ -144,12 +143,12 @@ Prepared prepare_block(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
-constexpr std::int64_t kMostSortThreads = 512;  // with the registers that all these take
+constexpr std::int64_t kMaxSortThreads = 512;  // with the registers that all these take
 
 bool accepts_threads(const Signature& signature) {
   const TensorSpec& input = signature.inputs[0];
   return size_of(input.dtype) <= 4 &&
-         input.shape[axis_of(signature)] <= kSortHeld * kMostSortThreads;
+         input.shape[axis_of(signature)] <= kSortHeld * kMaxSortThreads;
 }
 
 // Words of a key and a position of 16 bits.
@@ -168,9 +167,9 @@ Prepared prepare_threads(const Signature& signature) {
                      .results("sort_threads", {lines.memory, word},
                               {is_wide ? "32" : "16", lines.rank}, [](KernelCall&) {})
                      .constants(params)
-                     .threadgroup(word, "staged", kSortHeld * kMostSortThreads)
+                     .threadgroup(word, "staged", kSortHeld * kMaxSortThreads)
                      .step(*plan, {static_cast<std::uint32_t>(groups)},
-                           {static_cast<std::uint32_t>(places / kSortHeld)}, kMostSortThreads));
+                           {static_cast<std::uint32_t>(places / kSortHeld)}, kMaxSortThreads));
   return prepared_steps(std::move(plan));
 }
 
@@ -184,7 +183,7 @@ Prepared prepare_radix(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const SortedLines lines(signature);
   if (lines.are_unwanted()) return prepared_steps(std::move(plan));
-  const std::int64_t most = std::clamp<std::int64_t>(kMostSorted / lines.length, 1, lines.count);
+  const std::int64_t most = std::clamp<std::int64_t>(kMaxSorted / lines.length, 1, lines.count);
   SortedPairs pairs = add_pairs(*plan, most * lines.length);
   SortedPairs other = add_pairs(*plan, most * lines.length);
   LineParams<kRuntimeRank> params = lines.params();

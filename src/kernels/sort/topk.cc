@@ -16,12 +16,12 @@ namespace hearth::gpu {
 namespace {
 
 // Keys that a threadgroup sorts together: more are sorted by whole lines.
-constexpr std::int64_t kMostKept = 256;
-constexpr std::int64_t kLeastThreads = 64, kMostThreads = 512;
+constexpr std::int64_t kMaxKept = 256;
+constexpr std::int64_t kMinThreads = 64, kMaxThreads = 512;
 constexpr std::int64_t kElementsOfThread = 16;
 // What a threadgroup reads is read again, and should be in a cache then; of each part there are far
 // fewer results than elements.
-constexpr std::int64_t kLeastPart = 1024, kMostPart = 16384, kElementsOfResult = 16;
+constexpr std::int64_t kMinPart = 1024, kMaxPart = 16384, kElementsOfResult = 16;
 // Room for what is collected, with least keys of few threads, and of many.
 constexpr std::int64_t kFewGroups = 64, kRoom = 256, kLargeRoom = 1024;
 // Positions have 32 bits.
@@ -31,13 +31,13 @@ constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;
 struct Stage {
   Stage(const runtime::DeviceTraits& device, std::int64_t rows, std::int64_t length, std::int64_t k,
         KeyOrder order) {
-    const std::int64_t least = std::max(kLeastPart, kElementsOfResult * k);
+    const std::int64_t least = std::max(kMinPart, kElementsOfResult * k);
     std::int64_t part = std::clamp(ceil_div(rows * length, resident_groups(device, kThreads)),
-                                   least, std::max(least, kMostPart));
+                                   least, std::max(least, kMaxPart));
     const std::int64_t parts = length <= 2 * part ? 1 : ceil_div(length, part);
     part = ceil_div(length, parts);
     const std::int64_t together = std::max<std::int64_t>(ceil_power_of_two(2 * k), kSimdWidth);
-    threads = std::clamp(floor_power_of_two(part / kElementsOfThread), kLeastThreads, kMostThreads);
+    threads = std::clamp(floor_power_of_two(part / kElementsOfThread), kMinThreads, kMaxThreads);
     threads = std::max(threads, together);
     room = together <= kFewGroups ? kRoom : kLargeRoom;
     params = {.order = order,
@@ -52,9 +52,9 @@ struct Stage {
     plan.add_step(call.threadgroup(key, "keys", room)
                       .threadgroup("uint", "places", room)
                       .threadgroup("atomic_uint", "counters", kTopkCounters)
-                      .threadgroup("uint", "sums", kMostThreads / kSimdWidth)
+                      .threadgroup("uint", "sums", kMaxThreads / kSimdWidth)
                       .step(plan, {static_cast<std::uint32_t>(groups)},
-                            {static_cast<std::uint32_t>(threads)}, kMostThreads));
+                            {static_cast<std::uint32_t>(threads)}, kMaxThreads));
   }
 
   LeastParams params{};
@@ -67,7 +67,7 @@ bool accepts_topk(const Signature& signature) {
   const TensorSpec& input = signature.inputs[0];
   const std::int64_t k = ParamReader(signature.statics).i64();
   const std::int64_t length = input.shape.back();
-  return k <= kMostKept && length >= 2 * k && length >= kLeastThreads && length < kLongestRow;
+  return k <= kMaxKept && length >= 2 * k && length >= kMinThreads && length < kLongestRow;
 }
 
 Prepared prepare_topk(const Signature& signature) {
@@ -129,8 +129,8 @@ Prepared prepare_topk(const Signature& signature) {
   std::vector<std::string> types = {memory};
   if (has_indices) types.push_back(index);
   types.push_back(rank);
-  const char* const which = has_values && has_indices ? "" : has_values ? "_values" : "_indices";
-  KernelCall call("sort/topk.metal", std::string("topk_pick") + which, types);
+  KernelCall call("sort/topk.metal",
+                  std::string("topk_pick") + results_suffix(has_values, has_indices), types);
   call.read(memory, "x", x.argument).read("uint", "from", from);
   if (has_values) call.write(memory, "values", output_argument(signature, 0));
   if (has_indices) call.write(index, "indices", output_argument(signature, 1));

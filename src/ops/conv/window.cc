@@ -18,24 +18,26 @@ void ConvWindow::append_to(Params* params) const {
 }
 
 void ConvWindow::check(const Inference& inference, int axes) const {
-  const auto list = [&](const Dims& values, std::int64_t least, const char* what) {
-    bool fits = values.rank() == axes;
-    for (const std::int64_t value : values) fits = fits && value >= least && value <= INT32_MAX;
-    if (fits) return;
-    inference.fail(ErrorCode::invalid_argument,
-                   std::string(what) + " does not fit; got " + to_string(values) + ", expected " +
-                       std::to_string(axes) + " numbers from " + std::to_string(least) + " to " +
-                       std::to_string(INT32_MAX));
-  };
-  list(stride, 1, "stride");
-  list(before, 0, "padding");
-  list(after, 0, "padding at the end");
-  list(dilation, 1, "dilation");
+  require_each_axis(inference, stride, axes, 1, "stride");
+  require_each_axis(inference, before, axes, 0, "padding");
+  require_each_axis(inference, after, axes, 0, "padding at the end");
+  require_each_axis(inference, dilation, axes, 1, "dilation");
   if (groups < 1 || groups > INT32_MAX) {
     inference.fail(ErrorCode::invalid_argument, "groups out of range; got " +
                                                     std::to_string(groups) + ", expected 1 to " +
                                                     std::to_string(INT32_MAX));
   }
+}
+
+void require_each_axis(const Inference& inference, const Dims& list, int axes, std::int64_t least,
+                       const char* what) {
+  bool fits = list.rank() == axes;
+  for (const std::int64_t each : list) fits = fits && each >= least && each <= INT32_MAX;
+  if (fits) return;
+  inference.fail(ErrorCode::invalid_argument,
+                 std::string(what) + " does not fit; got " + to_string(list) + ", expected " +
+                     std::to_string(axes) + " numbers from " + std::to_string(least) + " to " +
+                     std::to_string(INT32_MAX));
 }
 
 Dims per_axis(const Dims& list, int axes, const Dims& otherwise) {

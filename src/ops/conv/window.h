@@ -59,6 +59,10 @@ WindowPadding same_padding(const Dims& extents, const Dims& kernel, const Dims& 
 // Throws Error{invalid_argument} for options that say both.
 void require_padding_or_same(const char* op, bool same, const Dims& padding,
                              const Dims& padding_end);
+// Throws Error{invalid_argument} unless `list`, which is named `what`, has a number for each of
+// `axes` axes, from `least` to INT32_MAX.
+void require_each_axis(const Inference& inference, const Dims& list, int axes, std::int64_t least,
+                       const char* what);
 
 // The extents after the first two: of x [batch, channels, spatial...] and weights.
 Dims spatial(const Shape& shape);

@@ -56,8 +56,8 @@ Sequences sequences(const char* op, const Array& targets, const Array& input_len
                                       ", expected [batch, labels]");
   }
   const std::int64_t labels = targets.shape()[1];
-  constexpr std::int64_t kMostLabels = std::int64_t{1} << 31;
-  if (labels >= kMostLabels || time >= kMostLabels) {
+  constexpr std::int64_t kMaxLabels = std::int64_t{1} << 31;
+  if (labels >= kMaxLabels || time >= kMaxLabels) {
     throw Error(ErrorCode::shape, std::string(op) + ": too long; got " + std::to_string(time) +
                                       " steps and " + std::to_string(labels) +
                                       " labels, expected fewer than 2^31");

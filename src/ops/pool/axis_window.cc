@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/conv/window.h"
+
 namespace hearth {
 
 PoolWindow::PoolWindow(ParamReader& statics) {
@@ -34,25 +36,19 @@ bool PoolWindow::has_empty(const Dims& extents) const {
 
 void PoolWindow::check(const Inference& inference, const Dims& extents, bool even) const {
   const int axes = extents.rank();
-  const auto list = [&](const Dims& values, std::int64_t least, const char* what) {
-    bool fits = values.rank() == axes;
-    for (const std::int64_t value : values) fits = fits && value >= least && value <= INT32_MAX;
-    if (fits) return;
-    inference.fail(ErrorCode::invalid_argument,
-                   std::string(what) + " does not fit; got " + to_string(values) + ", expected " +
-                       std::to_string(axes) + " numbers from " + std::to_string(least) + " to " +
-                       std::to_string(INT32_MAX));
-  };
   for (const std::int64_t extent : extents) {
     if (extent >= 1 && extent <= INT32_MAX) continue;
     inference.fail(ErrorCode::shape, "spatial extents out of range; got " + to_string(extents) +
                                          ", expected from 1 to " + std::to_string(INT32_MAX));
   }
-  if (kernel.rank() == 0) return list(positions, 1, "output size");
-  list(kernel, 1, "kernel");
-  list(stride, 1, "stride");
-  list(padding, 0, "padding");
-  list(dilation, 1, "dilation");
+  if (kernel.rank() == 0) {
+    require_each_axis(inference, positions, axes, 1, "output size");
+    return;
+  }
+  require_each_axis(inference, kernel, axes, 1, "kernel");
+  require_each_axis(inference, stride, axes, 1, "stride");
+  require_each_axis(inference, padding, axes, 0, "padding");
+  require_each_axis(inference, dilation, axes, 1, "dilation");
   for (int i = 0; i < axes; ++i) {
     const auto count = [&](std::int64_t behind, bool ceil_mode) {
       return window_positions(extents[i], kernel[i], stride[i], padding[i] + behind, dilation[i],

@@ -96,7 +96,7 @@ QuantParams compute_q_params(const CalibrationRange& range, const QuantScheme& s
   if (!scheme.has_two_levels()) return {scales, Array()};
   const Array most = quantization::largest_finite(scales);
   const Array global =
-      clamp_min(div(most, largest_of(scheme.block->dtype)), quantization::kLeastNormal);
+      clamp_min(div(most, largest_of(scheme.block->dtype)), quantization::kMinNormal);
   return {div(scales, global), global};
 } catch (const Error& error) {
   throw_as("compute_q_params", error);

@@ -107,7 +107,7 @@ DType storage_of(ScaleDType dtype) {
 }
 
 Array stored_scales(const Array& scales, ScaleDType dtype) {
-  const Array limited = clamp(scales, kLeastNormal, largest_of(dtype));
+  const Array limited = clamp(scales, kMinNormal, largest_of(dtype));
   switch (dtype) {
     case ScaleDType::f32:
       return limited;

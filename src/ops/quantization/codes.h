@@ -7,7 +7,7 @@
 namespace hearth::quantization {
 
 // The least positive normal f32.
-inline constexpr double kLeastNormal = 0x1p-126;
+inline constexpr double kMinNormal = 0x1p-126;
 
 // f32 to i32 codes: the nearest, ties to even. Codes of floats are their bits.
 Array encoded(const Array& x, QuantValue value);

@@ -126,15 +126,15 @@ Array combined(const Array& stored, const Array& global, const QuantScheme& sche
   const Array products = mul(scales, reshape(global, Shape::filled(scales.rank(), 1)));
   // Given scales that are no scales stay what they are.
   return where(less_equal(products, 0.0), products,
-               clamp(products, kLeastNormal, largest_of(ScaleDType::f32)));
+               clamp(products, kMinNormal, largest_of(ScaleDType::f32)));
 }
 
 QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtype,
                            const Array& stored, const Array& global) {
   const Split split = split_of(scheme, x.shape(), x.device());
   // No device divides by less than a normal number for sure.
-  const Array scales = split_scales(clamp_min(combined(stored, global, scheme), kLeastNormal),
-                                    scheme, x.shape(), split);
+  const Array scales = split_scales(clamp_min(combined(stored, global, scheme), kMinNormal), scheme,
+                                    x.shape(), split);
   Array multiples = div(split_elements(x, split), scales);
   if (scheme.scale_dtype() == ScaleDType::ue8m0) {
     // The only scale below is 2^-127, of code 0.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/compute_class.h"
+#include "core/float_limits.h"
 #include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
@@ -147,22 +148,11 @@ Array even_edges(const Array& x, std::int64_t bins) {
   return edges_between(low, high, bins, x.dtype());
 }
 
-// The largest magnitude that rounds to a finite number of the dtype, to a few bits.
-double largest_of(DType dtype) {
-  if (dtype == DType::f64) return std::numeric_limits<double>::max();
-  return dtype == DType::f16 ? 65504.0 : 0x1.fep127;
-}
-// The distance from 1 to the next number of the dtype.
-double spacing_of(DType dtype) {
-  if (dtype == DType::f64) return 0x1p-52;
-  return dtype == DType::f32 ? 0x1p-23 : dtype == DType::f16 ? 0x1p-10 : 0x1p-7;
-}
-
 // Bounds are edges, which are of x's dtype: they are finite there, and apart.
 void require_range(double low, double high, DType dtype) {
   const double magnitude = std::max(std::abs(low), std::abs(high));
-  if (magnitude <= largest_of(dtype) && low < high &&
-      high / 2 - low / 2 >= magnitude / 2 * spacing_of(dtype)) {
+  if (magnitude <= largest_finite(dtype) && low < high &&
+      high / 2 - low / 2 >= magnitude / 2 * epsilon_of(dtype)) {
     return;
   }
   throw Error(ErrorCode::invalid_argument, "histogram: no range; got " + number_text(low) + " to " +
@@ -178,7 +168,7 @@ bool bins_are_wide(const Bounds& bounds, std::int64_t bins, DType dtype) {
   const double magnitude = std::max(std::abs(bounds.low), std::abs(bounds.high));
   const double width = (bounds.high / 2 - bounds.low / 2) / static_cast<double>(bins);
   const double least = dtype == DType::f64 ? std::numeric_limits<double>::min() : 0x1p-126;
-  return width >= 16 * std::max(magnitude * spacing_of(dtype), least);
+  return width >= 16 * std::max(magnitude * epsilon_of(dtype), least);
 }
 
 // As bins_of, of edges_between.

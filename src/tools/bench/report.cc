@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "hearth/device.h"
 #include "tools/bench/training.h"
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 
 namespace hearth::tools {
 namespace {

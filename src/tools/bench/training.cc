@@ -5,7 +5,7 @@
 #include "hearth/grad.h"
 #include "hearth/random.h"
 #include "tools/bench/bench.h"
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 
 namespace hearth::tools {
 namespace {
@@ -27,7 +27,7 @@ models::Transformer make_model(const TrainingShape& shape, Device device) {
 }  // namespace
 
 TrainingShape TrainingShape::of_train() {
-  const TrainingOptions options;
+  const TextTrainingOptions options;
   const models::TransformerConfig model = options.model.resolved();
   return {.vocabulary = model.vocabulary,
           .dim = model.dim,

@@ -14,8 +14,8 @@ namespace {
 constexpr int kSide = 32;
 constexpr int kChannels = 3;
 constexpr std::int64_t kMaxImages = std::int64_t{1} << 24;
-constexpr double kNoise = 30;          // deviation, of 255
-constexpr double kLeastContrast = 90;  // distance of the colours of shape and ground
+constexpr double kNoise = 30;        // deviation, of 255
+constexpr double kMinContrast = 90;  // distance of the colours of shape and ground
 
 class Random {
  public:
@@ -82,7 +82,7 @@ void append_image(std::uint64_t key, Shape2d shape, std::vector<std::uint8_t>& o
   Random random(key);
   const Colour ground = colour(random);
   Colour ink = colour(random);
-  while (distance(ground, ink) < kLeastContrast) ink = colour(random);
+  while (distance(ground, ink) < kMinContrast) ink = colour(random);
   const double radius = random.uniform(6, 11);
   const double x0 = random.uniform(radius, kSide - radius);
   const double y0 = random.uniform(radius, kSide - radius);

@@ -10,14 +10,15 @@
 
 namespace hearth::testing {
 
-// Empty, or where `result` is not what it should be.
-inline std::string difference(const OpCase& one, const Array& result, const HostArray& expected) {
+// Empty, or where `result`, an output of the op, is not what it should be.
+inline std::string difference(const OpCase& one, std::size_t output, const Array& result,
+                              const HostArray& expected) {
   if (result.shape() != expected.shape) {
     return "shape " + to_string(result.shape()) + ", expected " + to_string(expected.shape);
   }
   const std::vector<double> values = result.to_doubles();
   const DType dtype = result.dtype();
-  double magnitude = term_magnitude(one);
+  double magnitude = term_magnitude(one, output);
   for (const double value : expected.values) {
     if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
   }
@@ -39,7 +40,7 @@ inline std::string difference(const OpCase& one, const std::vector<Array>& resul
     return std::to_string(results.size()) + " results, expected " + std::to_string(expected.size());
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string wrong = difference(one, results[i], expected[i]);
+    const std::string wrong = difference(one, i, results[i], expected[i]);
     if (!wrong.empty()) return "result " + std::to_string(i) + ": " + wrong;
   }
   return "";

@@ -46,8 +46,8 @@ std::vector<HostArray> expected_results(const OpCase& one);
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);
 
-// The least magnitude that a tolerance is relative to: that of the terms whose difference a result
-// may be.
-double term_magnitude(const OpCase& one);
+// The least magnitude that the tolerance of an output is relative to: that of the terms whose
+// difference it may be.
+double term_magnitude(const OpCase& one, std::size_t output);
 
 }  // namespace hearth::testing

@@ -138,9 +138,8 @@ struct CpuGemm {
 };
 const CpuGemm& cpu_gemm();
 
-// C = A * B, or C += A * B, in tiles, where 32 values of k after another lie anywhere in B: step s
-// is at b + step_offsets[s], in rows of pairs. A is in tiles, 16 or 32 rows of it; columns are
-// whole tiles too.
+// C = A * B by tiles, or C += A * B; the 32 values of k of step s begin at b + step_offsets[s],
+// stored as rows of pairs. A is in tiles, 16 or 32 rows of it; columns are whole tiles too.
 struct AmxWalk {
   const bfloat16* a;
   std::int64_t a_panel_stride;  // from 16 rows to the next

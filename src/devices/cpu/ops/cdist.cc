@@ -25,7 +25,7 @@ namespace hearth::cpu {
 namespace {
 
 constexpr float kNear = 1.0f / 64;
-constexpr std::int64_t kLongestProduct = 4096, kLeastPoints = 25, kLeastColumns = 16;
+constexpr std::int64_t kLongestProduct = 4096, kMinPoints = 25, kMinColumns = 16;
 constexpr std::int64_t kSlice = 256, kBlockRows = 32 * kDistanceRows;
 
 // The matrix of an operand at `offset`, whose rows are read slice by slice.
@@ -189,8 +189,8 @@ bool goes_by_products(const Launch& launch) {
   const std::int64_t length = a.shape().back();
   return size_of(a.dtype()) == 2 && a.dtype() == b.dtype() &&
          output_of(launch).dtype() == a.dtype() &&
-         std::min(a.shape()[rank - 2], b.shape()[rank - 2]) >= kLeastPoints &&
-         length >= kLeastColumns && length <= kLongestProduct;
+         std::min(a.shape()[rank - 2], b.shape()[rank - 2]) >= kMinPoints &&
+         length >= kMinColumns && length <= kLongestProduct;
 }
 
 void launch_products(const Launch& launch) {

@@ -13,7 +13,7 @@
 namespace hearth::cpu {
 namespace {
 
-constexpr std::int64_t kCountedPart = 65536, kMostCountedParts = 64;
+constexpr std::int64_t kCountedPart = 65536, kMaxCountedParts = 64;
 constexpr std::int64_t kPlacesPart = 65536;
 
 std::int64_t result_length(const Signature& signature) {
@@ -25,7 +25,7 @@ struct CountedParts {
   explicit CountedParts(const Signature& signature)
       : count(element_count(signature.inputs[0].shape)), length(result_length(signature)) {
     parts =
-        std::clamp<std::int64_t>(count / std::max(kCountedPart, 2 * length), 1, kMostCountedParts);
+        std::clamp<std::int64_t>(count / std::max(kCountedPart, 2 * length), 1, kMaxCountedParts);
     part = ceil_div(count, parts);
   }
   std::int64_t count, length, parts, part;

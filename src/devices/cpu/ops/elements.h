@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "devices/cpu/regions/copy_rows.h"
 #include "devices/cpu/rows/rows.h"
 #include "hearth/dtype.h"
 
@@ -13,16 +14,7 @@ namespace hearth::cpu {
 // bits.
 template <class Run>
 void with_storage_type(DType dtype, Run run) {
-  switch (size_of(dtype)) {
-    case 1:
-      return run.template operator()<std::uint8_t>();
-    case 2:
-      return run.template operator()<std::uint16_t>();
-    case 4:
-      return run.template operator()<std::uint32_t>();
-    default:
-      return run.template operator()<std::uint64_t>();
-  }
+  with_unsigned(size_of(dtype), run);
 }
 
 // Calls run with the C++ type that stores the dtype; bool is std::uint8_t.

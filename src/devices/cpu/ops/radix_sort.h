@@ -32,7 +32,7 @@ namespace radix {
 constexpr int kShortDigit = 8, kLongDigit = 11;
 // Long digits pay between these numbers of entries: before, counters take longer than passes;
 // after, stores to as many places miss the caches.
-constexpr std::int64_t kLeastForLongDigits = 16384, kMostForLongDigits = 131072;
+constexpr std::int64_t kMinForLongDigits = 16384, kMaxForLongDigits = 131072;
 constexpr std::int64_t kRankedEntries = 16, kMergedEntries = 48;
 constexpr int kMaxPasses = 64 / kShortDigit;
 // What the threads that share a sort take at a time, at least, and how many such parts there are.
@@ -60,7 +60,7 @@ struct Digit {
 
 struct Digits {
   Digits(KeyBits keys, std::int64_t entries) : low(keys.low) {
-    const bool has_long = entries >= kLeastForLongDigits && entries < kMostForLongDigits;
+    const bool has_long = entries >= kMinForLongDigits && entries < kMaxForLongDigits;
     const int most = has_long ? kLongDigit : kShortDigit;
     passes = ceil_div(keys.count, most);
     width = ceil_div(keys.count, passes);

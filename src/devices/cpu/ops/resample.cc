@@ -17,7 +17,7 @@ namespace resampling {
 namespace {
 
 constexpr std::int64_t kMinAlike = 16;  // results that are worth a loop of their own
-constexpr std::int64_t kMostPhases = 4;
+constexpr std::int64_t kMaxPhases = 4;
 constexpr std::int64_t kMinSum = 16;  // elements that are worth a vectorized sum
 
 // Results of the last axis that are made alike.
@@ -47,7 +47,7 @@ std::int64_t step_between(const AxisTaps& taps, std::int64_t a, std::int64_t b) 
 
 // The results from o on that repeat in phases; where they are few, none.
 Run repeated(const AxisTaps& taps, std::int64_t o) {
-  for (std::int64_t phases = 1; phases <= kMostPhases; ++phases) {
+  for (std::int64_t phases = 1; phases <= kMaxPhases; ++phases) {
     if (o + phases >= taps.results()) break;
     const std::int64_t step = step_between(taps, o, o + phases);
     std::int64_t end = o + phases;

@@ -22,7 +22,7 @@ namespace {
 // Elements of a part, and how many of them there are to a result at least: below, sorting whole
 // rows takes less.
 constexpr std::int64_t kPart = 32768, kElementsOfResult = 8;
-constexpr std::int64_t kLeastRow = 32;
+constexpr std::int64_t kMinRow = 32;
 // Places have 32 bits.
 constexpr std::int64_t kLongestRow = std::int64_t{1} << 32;
 
@@ -30,8 +30,7 @@ std::int64_t k_of(const Signature& signature) { return ParamReader(signature.sta
 
 bool accepts_topk(const Signature& signature) {
   const std::int64_t length = signature.inputs[0].shape.back();
-  return length >= kLeastRow && length < kLongestRow &&
-         k_of(signature) <= length / kElementsOfResult;
+  return length >= kMinRow && length < kLongestRow && k_of(signature) <= length / kElementsOfResult;
 }
 
 // A key of any size with its place, in order as it is.

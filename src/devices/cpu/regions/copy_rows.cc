@@ -19,7 +19,7 @@ void copy_part(std::byte* to, std::int64_t to_step, const std::byte* from, std::
     *reinterpret_cast<W*>(to + row * to_step + i * kSize) =
         *reinterpret_cast<const W*>(from + row * from_step + i * step);
   };
-  if (step == 0 && from_step == kSize && to_step == n * kSize && n > 1 && n <= kMostRepeats) {
+  if (step == 0 && from_step == kSize && to_step == n * kSize && n > 1 && n <= kMaxRepeats) {
     return tile_table().repeat[kSizeIndex<W>][n - 2](to, from, rows);
   }
   if (rows < n) {

@@ -60,7 +60,7 @@ using StoreFunction = void (*)(std::byte* memory, const std::byte* tile, std::in
 inline constexpr std::int64_t kFoldLanes = 64;
 
 // How many times TileTable::repeat repeats an element at most.
-inline constexpr int kMostRepeats = 4;
+inline constexpr int kMaxRepeats = 4;
 
 struct FoldFunctions {
   // lanes[i % kFoldLanes] combined with values[i], for i < n.
@@ -100,7 +100,7 @@ struct TileTable {
   // Moves of n elements of 1, 2, 4 and 8 bytes: the one at `from` first, then those before it; each
   // twice, three or four times.
   void (*reverse[4])(std::byte* to, const std::byte* from, std::int64_t n);
-  void (*repeat[4][kMostRepeats - 1])(std::byte* to, const std::byte* from, std::int64_t n);
+  void (*repeat[4][kMaxRepeats - 1])(std::byte* to, const std::byte* from, std::int64_t n);
   // Whether every index exists in an axis of that extent.
   bool (*all_inside)(const std::int64_t* indices, std::int64_t n, std::int64_t extent);
   // transposed[a * width + i] = word a of source row i, for 16 rows of 16 words.

@@ -12,15 +12,8 @@ std::shared_ptr<const CublasLtApi> open_cublas_lt(const Places& places, int driv
         "install nvidia-cublas` brings it, and HEARTH_CUDA_PATH may name its folder");
     return nullptr;
   }
-  auto api = std::make_shared<CublasLtApi>();
-  FunctionLookup find(library);
-#define HEARTH_FUNCTION(result, name, parameters) find(#name, api->name);
-#include "devices/cuda/cublas_lt_functions.def"
-#undef HEARTH_FUNCTION
-  if (!find.missing().empty()) {
-    notes.push_back("cuBLASLt is too old and left alone: it has no " + find.missing());
-    return nullptr;
-  }
+  const std::shared_ptr<CublasLtApi> api = load_functions<CublasLtApi>(library, "cuBLASLt", notes);
+  if (api == nullptr) return nullptr;
   notes.push_back("cuBLASLt " + std::to_string(api->cublasLtGetVersion()));
   return api;
 }

@@ -66,6 +66,12 @@ struct CublasLtApi {
 #define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
 #include "devices/cuda/cublas_lt_functions.def"
 #undef HEARTH_FUNCTION
+
+  void look_up(FunctionLookup& find) {
+#define HEARTH_FUNCTION(result, name, parameters) find(#name, name);
+#include "devices/cuda/cublas_lt_functions.def"
+#undef HEARTH_FUNCTION
+  }
 };
 
 // The newest of the library's versions that a driver of this version runs (13000 is 13.0); null

@@ -7,15 +7,8 @@ std::shared_ptr<const CudnnApi> open_cudnn(const Places& places, std::vector<std
   const std::array<std::string, 1> names{"libcudnn.so.9"};
   const Library library = open_library(names, search_folders(places), notes);
   if (!library) return nullptr;
-  auto api = std::make_shared<CudnnApi>();
-  FunctionLookup find(library);
-#define HEARTH_FUNCTION(result, name, parameters) find(#name, api->name);
-#include "devices/cuda/cudnn_functions.def"
-#undef HEARTH_FUNCTION
-  if (!find.missing().empty()) {
-    notes.push_back(library.path() + ": no " + find.missing());
-    return nullptr;
-  }
+  const std::shared_ptr<CudnnApi> api = load_functions<CudnnApi>(library, "cuDNN", notes);
+  if (api == nullptr) return nullptr;
   notes.push_back("cuDNN " + std::to_string(api->cudnnGetVersion()));
   return api;
 }

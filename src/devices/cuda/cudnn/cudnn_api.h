@@ -160,6 +160,12 @@ struct CudnnApi {
 #define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
 #include "devices/cuda/cudnn_functions.def"
 #undef HEARTH_FUNCTION
+
+  void look_up(FunctionLookup& find) {
+#define HEARTH_FUNCTION(result, name, parameters) find(#name, name);
+#include "devices/cuda/cudnn_functions.def"
+#undef HEARTH_FUNCTION
+  }
 };
 
 // Null where there is no cuDNN 9, for the reason that `notes` gives then. Loads the library, which

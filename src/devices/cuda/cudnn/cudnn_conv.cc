@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "graph/channels_last.h"
+
 namespace hearth::cuda {
 namespace {
 

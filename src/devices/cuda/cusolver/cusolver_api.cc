@@ -12,15 +12,8 @@ std::shared_ptr<const CusolverApi> open_cusolver(const Places& places, int drive
         "nvidia-cusolver` brings it, and HEARTH_CUDA_PATH may name its folder");
     return nullptr;
   }
-  auto api = std::make_shared<CusolverApi>();
-  FunctionLookup find(library);
-#define HEARTH_FUNCTION(result, name, parameters) find(#name, api->name);
-#include "devices/cuda/cusolver_functions.def"
-#undef HEARTH_FUNCTION
-  if (!find.missing().empty()) {
-    notes.push_back("cuSOLVER is left alone: " + library.path() + " has no " + find.missing());
-    return nullptr;
-  }
+  const std::shared_ptr<CusolverApi> api = load_functions<CusolverApi>(library, "cuSOLVER", notes);
+  if (api == nullptr) return nullptr;
   int version = 0;
   api->cusolverGetVersion(&version);
   notes.push_back("cuSOLVER " + std::to_string(version));

@@ -31,6 +31,12 @@ struct CusolverApi {
 #define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;
 #include "devices/cuda/cusolver_functions.def"
 #undef HEARTH_FUNCTION
+
+  void look_up(FunctionLookup& find) {
+#define HEARTH_FUNCTION(result, name, parameters) find(#name, name);
+#include "devices/cuda/cusolver_functions.def"
+#undef HEARTH_FUNCTION
+  }
 };
 
 // Null where there is none of a version that the driver runs, for the reason that `notes` gives

@@ -2,6 +2,7 @@
 // to build Hearth, and a machine without it runs the same program.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -59,6 +60,20 @@ class FunctionLookup {
   const Library& library_;
   std::string missing_;
 };
+
+// The functions of an open library, which Api::look_up() finds. Null where some are missing, as
+// `notes` says then: of `name`, "cuDNN".
+template <class Api>
+std::shared_ptr<Api> load_functions(const Library& library, const char* name,
+                                    std::vector<std::string>& notes) {
+  auto api = std::make_shared<Api>();
+  FunctionLookup find(library);
+  api->look_up(find);
+  if (find.missing().empty()) return api;
+  notes.push_back(std::string(name) + " is left alone: " + library.path() + " has no " +
+                  find.missing());
+  return nullptr;
+}
 
 // File names of a library of the toolkit, "libnvrtc.so.13", newest first: of those versions that a
 // driver of `driver_version`, as cuDriverGetVersion says it, runs, and of newer ones. The number of

@@ -1,4 +1,4 @@
-#include "tools/lm/trainer.h"
+#include "tools/lm/text_trainer.h"
 
 #include <filesystem>
 
@@ -24,7 +24,7 @@ Array tokens_of(const std::vector<std::int32_t>& values, const TokenBatch& batch
 
 }  // namespace
 
-Trainer::Trainer(const TrainingOptions& options)
+TextTrainer::TextTrainer(const TextTrainingOptions& options)
     : TrainingRun(options),
       text_(options.text),
       dataset_(TextDataset::open(options.text, options.model.context)),
@@ -45,13 +45,13 @@ Trainer::Trainer(const TrainingOptions& options)
       models::config_json(config));
 }
 
-Array Trainer::loss(std::int64_t step) {
+Array TextTrainer::loss(std::int64_t step) {
   const TokenBatch batch = dataset_.train_batch(run_options().seed, step, run_options().batch);
   return model_.loss(tokens_of(batch.tokens, batch, device()),
                      tokens_of(batch.targets, batch, device()));
 }
 
-Evaluation Trainer::evaluate() const {
+Evaluation TextTrainer::evaluate() const {
   const NoGrad no_grad;
   double total = 0;
   const std::vector<TokenBatch> batches = dataset_.held_out_batches(run_options().batch);
@@ -64,11 +64,11 @@ Evaluation Trainer::evaluate() const {
   return {total / static_cast<double>(batches.size()), std::nullopt};
 }
 
-TrainingRun::Units Trainer::units() const {
+TrainingRun::Units TextTrainer::units() const {
   return {"tok", run_options().batch * model_.config.context, "nats per byte"};
 }
 
-std::string Trainer::title() const {
+std::string TextTrainer::title() const {
   return "Training on " + std::filesystem::path(text_).filename().string();
 }
 

@@ -11,17 +11,17 @@
 
 namespace hearth::tools {
 
-struct TrainingOptions : RunOptions {
+struct TextTrainingOptions : RunOptions {
   std::string text;
   models::TransformerConfig model;
 };
 
 // A run that counts tokens; losses are nats per byte.
-class Trainer : public TrainingRun {
+class TextTrainer : public TrainingRun {
  public:
   // Opens text and folder, makes the model, and goes on from a checkpoint of the same run. Throws
   // Error for what cannot be opened, allocated or resumed.
-  explicit Trainer(const TrainingOptions& options);
+  explicit TextTrainer(const TextTrainingOptions& options);
 
   // Mean over the held-out bytes.
   Evaluation evaluate() const override;

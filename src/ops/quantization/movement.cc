@@ -1,5 +1,5 @@
 // Codes and scales moved as they are wherever words and blocks stay whole.
-#include "hearth/quantization/layout.h"
+#include "hearth/quantization/movement.h"
 
 #include <functional>
 
