@@ -54,13 +54,6 @@ void require_dtype(const Parameter& parameter, const Array& slot) {
          std::string(name(expected)));
 }
 
-void require_rate(double learning_rate) {
-  if (learning_rate >= 0 && std::isfinite(learning_rate)) return;
-  throw Error(ErrorCode::invalid_argument, "step: learning rate out of range; got " +
-                                               number_text(learning_rate) +
-                                               ", expected a finite number >= 0");
-}
-
 // The names that parameters without one are saved by: the numbers that are no parameter's name.
 class LooseNumbers {
  public:
@@ -198,7 +191,7 @@ void Optimizer::commit(std::vector<Change> changes) {
 void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradients,
                      double learning_rate, const StepOptions& options, CallSite site) {
   located(site, [&] {
-    require_rate(learning_rate);
+    require_non_negative("step", "learning rate", learning_rate);
     const NoGrad no_grad;
     std::vector<Change> changes = changes_of(parameters, gradients);
     if (changes.empty() && options.allow_none) return;
@@ -219,7 +212,7 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
     std::vector<double> group_rates;
     for (const Group& group : groups_) {
       group_rates.push_back(group.schedule ? group.schedule(steps_) : learning_rate);
-      require_rate(group_rates.back());
+      require_non_negative("step", "learning rate", group_rates.back());
     }
     for (Change& change : changes) {
       record(change, gradients.take(*change.parameter->array), learning_rate, group_rates);
