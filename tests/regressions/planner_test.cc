@@ -54,8 +54,8 @@ TEST(Planner, HeldResultsOfTwoOrders) {
       const Array u = to_device(add(counted(shape), 1.0), device).eval();
       const Array t = mul(x, 2.0), g = mul(t, u);
       const Array rows = sum(add(g, t), {-1}), channels = sum(sub(g, t), {1});
-      const testing::Values a = x.to_doubles(), b = u.to_doubles(), doubled = t.to_doubles(),
-                            products = g.to_doubles();
+      const check::Values a = x.to_doubles(), b = u.to_doubles(), doubled = t.to_doubles(),
+                          products = g.to_doubles();
       ASSERT_EQ(products.size(), a.size());
       for (std::size_t i = 0; i < a.size(); ++i) {
         ASSERT_EQ(doubled[i], 2 * a[i]) << device.name() << " " << to_string(shape) << " " << i;
@@ -65,7 +65,7 @@ TEST(Planner, HeldResultsOfTwoOrders) {
       const Array again = to_device(cast(Array::from_data(products, shape), DType::f32), device);
       const Array doubles = to_device(cast(Array::from_data(doubled, shape), DType::f32), device);
       const auto expect_sums = [&](const Array& got, const Array& expected) {
-        const testing::Values values = got.to_doubles(), wanted = expected.to_doubles();
+        const check::Values values = got.to_doubles(), wanted = expected.to_doubles();
         ASSERT_EQ(values.size(), wanted.size());
         for (std::size_t i = 0; i < values.size(); ++i) {
           ASSERT_NEAR(values[i], wanted[i], 1e-5 * std::abs(wanted[i]))
