@@ -45,13 +45,13 @@ TEST(Planner, HeldResultsOfTwoOrders) {
     memory.push_back(shape[1]);
     Dims axes = {0, rank - 1};
     for (int i = 1; i < rank - 1; ++i) axes.push_back(i);
-    return permute(to_device(counted(memory), device).eval(), axes);
+    return permute(to_device(reshape(counted(memory), memory), device).eval(), axes);
   };
   for (const Device device : testing::devices_under_test()) {
     for (const Shape& shape : {Shape{1, 2, 1, 2}, Shape{2, 3, 4, 5}, Shape{2, 16, 9, 7},
                                Shape{3, 64, 28, 28}, Shape{2, 3, 4, 5, 6}}) {
       const Array x = from_rows_of_channels(device, shape);
-      const Array u = to_device(add(counted(shape), 1.0), device).eval();
+      const Array u = to_device(reshape(add(counted(shape), 1.0), shape), device).eval();
       const Array t = mul(x, 2.0), g = mul(t, u);
       const Array rows = sum(add(g, t), {-1}), channels = sum(sub(g, t), {1});
       const check::Values a = x.to_doubles(), b = u.to_doubles(), doubled = t.to_doubles(),

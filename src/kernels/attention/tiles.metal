@@ -44,7 +44,7 @@ HEARTH_INLINE void take_slice(threadgroup float* slice, device const typename D:
   bool there = column + c < columns;
   from += row * x.row + (column + c) * x.column;
   slice += c * kTilePitch + row;
-#pragma unroll
+#pragma unroll 4
   for (int u = 0; u < kTileRows / kStep; ++u) {
     slice[u * kStep] = there && row + u * kStep < count ? D::load(*from) : 0.0f;
     from += kStep * x.row;
@@ -131,7 +131,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
       take_slice<D, kThreads>(key_slice, keys + key * p.k.row, existing, column, p.d, p.k,
                               ctx.tid.x);
       threadgroup_barrier(mem_flags::mem_threadgroup);
-#pragma unroll 16
+#pragma unroll 4
       for (int c = 0; c < kTileDepth; ++c) {
         float left[kRows], right[4];
 #pragma unroll
@@ -182,7 +182,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
       int column = int(ctx.tid.x) % kColumns, first_key = int(ctx.tid.x) / kColumns;
       device const typename D::memory* from =
           values + (key + part + first_key) * p.v.row + column * p.v.column;
-#pragma unroll
+#pragma unroll 4
       for (int u = 0; u < kKeys / kStep; ++u) {
         int i = first_key + u * kStep;
         value_slice[i * kColumns + column] =
@@ -190,7 +190,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
         from += kStep * p.v.row;
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
-#pragma unroll 2
+#pragma unroll 1
       for (int i = 0; i < kKeys; i += 4) {
         float left[kRows][4];
 #pragma unroll

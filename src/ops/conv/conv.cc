@@ -283,6 +283,8 @@ std::vector<SampleCase> conv_samples() {
   }
   const Problem plain = problems()[3];
   cases.push_back({{{plain.x}, {plain.weight}, {{4}}}, params_of(plain.window)});
+  // Channels enough for tiles of matrices.
+  cases.push_back({{{{1, 16, 5, 6}}, {{8, 16, 3, 3}}}, params_of(plain.window)});
   cases.push_back({{{plain.x}, {plain.weight}, {{3}}}, params_of(plain.window), kShapeError});
   cases.push_back({{{{2, 4, 5, 6}}, {plain.weight}}, params_of(plain.window), kShapeError});
   cases.push_back({{{{2, 3, 5}}, {plain.weight}}, params_of(plain.window), kShapeError});
