@@ -36,8 +36,7 @@ HEARTH_API std::pair<Array, Array> max_pool_with_indices(const Array& x, const D
                                                          const PoolOptions& options = {});
 // The gradient of x of max_pool_with_indices(x, kernel, options), from that of its values and the
 // indices that it gave: each element of `grad` is added where its index names one of `extents`, the
-// spatial extents of x, in the window of that element; what another index does is undefined. Float
-// dtypes.
+// spatial extents of x. Float dtypes.
 HEARTH_API Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
                                    const Dims& kernel, const PoolOptions& options = {});
 
