@@ -1,5 +1,7 @@
 #include "graph/channels_last.h"
 
+#include "graph/record/node.h"
+
 namespace hearth {
 
 bool has_channels_innermost(const Shape& shape, const Strides& strides) {
