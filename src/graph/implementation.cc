@@ -1,7 +1,5 @@
 #include "graph/implementation.h"
 
-#include "graph/record/node.h"
-
 namespace hearth {
 
 Strides batch_strides(const TensorSpec& spec, int batch_rank) {

@@ -138,7 +138,7 @@ class Planner {
   // `node`, elementwise, has just become a root. True if its channels are innermost now.
   bool choose_channels_last(PlanNode& node);
   void set_channels_last(PlanNode& node);
-  // The function of shapes and strides, of a value of this shape.
+  // True if the value, of this shape, has its channels innermost, and is not row-major as well.
   bool is_only_channels_last(const PlanValue& value, const Shape& shape) const;
 
   // The value of operand i of a node.

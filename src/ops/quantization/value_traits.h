@@ -39,14 +39,9 @@ inline constexpr ValueTraits kValueTraits[] = {
     {QuantValue::q4s, "q4s", 4, -7, 7},
     {QuantValue::q2f, "q2f", 2, -2, 1},
     {QuantValue::q2s, "q2s", 2, -1, 1},
-    {QuantValue::e4m3, "e4m3", 8, -448, 448, {.fraction = 3, .bias = 7, .nan = 0x7f}},
-    {QuantValue::e5m2,
-     "e5m2",
-     8,
-     -57344,
-     57344,
-     {.fraction = 2, .bias = 15, .nan = 0x7d, .infinity = 0x7c}},
-    {QuantValue::e2m1, "e2m1", 4, -6, 6, {.fraction = 1, .bias = 1}},
+    {QuantValue::e4m3, "e4m3", 8, -448, 448, {3, 7, 0x7f}},
+    {QuantValue::e5m2, "e5m2", 8, -57344, 57344, {2, 15, 0x7d, 0x7c}},
+    {QuantValue::e2m1, "e2m1", 4, -6, 6, {1, 1}},
 };
 inline constexpr int kQuantValues = static_cast<int>(std::size(kValueTraits));
 
