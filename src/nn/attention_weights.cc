@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/broadcast.h"
 #include "hearth/ops.h"
 
 namespace hearth::nn_detail {
@@ -22,11 +23,7 @@ Array of_sequences(const Array& counts, std::int64_t length) {
 }
 
 void require_broadcast(const Array& mask, const Shape& scores) {
-  bool fits = mask.rank() <= scores.rank();
-  for (int axis = -1; fits && axis >= -mask.rank(); --axis) {
-    fits = mask.shape(axis) == 1 || mask.shape(axis) == scores[scores.rank() + axis];
-  }
-  if (fits) return;
+  if (broadcasts_to(mask.shape(), scores)) return;
   throw Error(ErrorCode::shape, "attention: mask does not fit; got " + to_string(mask.shape()) +
                                     ", expected something that broadcasts to " + to_string(scores));
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "core/broadcast.h"
 #include "core/number_text.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"

@@ -37,15 +37,6 @@ void require_float_array(const char* op, const Array& x) {
                                     ", expected f64, f32, f16 or bf16");
 }
 
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  const int extra = to.rank() - from.rank();
-  if (extra < 0) return false;
-  for (int i = 0; i < from.rank(); ++i) {
-    if (from[i] != 1 && from[i] != to[i + extra]) return false;
-  }
-  return true;
-}
-
 DType operand_dtype(const Inference& inference, int first, int last) {
   const DType dtype = common_dtype(inference, first, last);
   const auto accepts = inference.op.accepts_dtype;

@@ -41,9 +41,6 @@ void require_accepted(const Inference& inference, DType dtype);
 // Throws Error{dtype} unless x is of a float dtype: for functions that record several ops.
 void require_float_array(const char* op, const Array& x);
 
-// Whether `from` stretches to `to`: aligned at the last axis, extents are equal or 1.
-bool broadcasts_to(const Shape& from, const Shape& to);
-
 // The dtype that scalars take in an op of `inputs` [first, last]. Among weak scalars only, numbers
 // in an op of floats are f32.
 DType operand_dtype(const Inference& inference, int first, int last);

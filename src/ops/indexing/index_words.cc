@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/broadcast.h"
 #include "core/throw_as.h"
 #include "hearth/indexing.h"
 #include "ops/definition/rules.h"

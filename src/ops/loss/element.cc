@@ -3,6 +3,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/broadcast.h"
 #include "core/compute_class.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"

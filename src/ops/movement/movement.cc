@@ -1,5 +1,6 @@
 // Views: the same elements in another order or shape. contiguous is the view that may not differ
 // from memory; cat is the one copy.
+#include "core/broadcast.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"

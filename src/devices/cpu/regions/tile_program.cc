@@ -16,6 +16,11 @@
 namespace hearth::cpu {
 namespace {
 
+// Whether operand k takes the same steps over two neighbouring axes as over one.
+bool joins(const RegionAxis& above, const RegionAxis& below, std::size_t k) {
+  return above.strides[k] == below.strides[k] * below.extent;
+}
+
 // The elementwise ops by the hash of their names.
 TileOp find_tile_op(const OpDef& op) {
   static const auto* const ops = [] {
@@ -130,7 +135,7 @@ class Compiler {
           operand.line_stride = axis.strides[k];
         } else {
           const RegionAxis& below = space.axes[static_cast<std::size_t>(i) + 1];
-          if (axis.strides[k] != below.strides[k] * below.extent) operand.uneven = true;
+          if (!joins(axis, below, k)) operand.uneven = true;
         }
       }
       draft_.program.operands.push_back(operand);
@@ -507,7 +512,7 @@ bool outputs_join(const LoweredRegion& lowered, std::size_t axis) {
   const RegionAxis& below = lowered.layout.axes[axis + 1];
   const std::size_t first = lowered.region.inputs.size();
   for (std::size_t k = first; k < first + lowered.region.outputs.size(); ++k) {
-    if (above.strides[k] != below.strides[k] * below.extent) return false;
+    if (!joins(above, below, k)) return false;
   }
   return true;
 }
