@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/throw_as.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
