@@ -100,6 +100,8 @@ const char* name(MemoryLayout layout) {
       return "flipped";
     case MemoryLayout::broadcast:
       return "broadcast";
+    case MemoryLayout::channels_last:
+      return "channels_last";
   }
   return "";
 }
@@ -184,6 +186,23 @@ Array build_array(const HostArray& elements, DType dtype, MemoryLayout layout, D
         narrow.values.push_back(elements.values[offset_of(shape, *at)]);
       }
       return expand(dense(narrow, dtype, device), shape);
+    }
+    case MemoryLayout::channels_last: {
+      if (rank < 3) return dense(elements, dtype, device);
+      Shape moved = shape;
+      Dims axes = {0, rank - 1};
+      for (int i = 1; i < rank - 1; ++i) {
+        moved[i] = shape[i + 1];
+        axes.push_back(i);
+      }
+      moved[rank - 1] = shape[1];
+      const HostArray last = scattered(elements, moved, [&](const Dims& at) {
+        Dims place = at;
+        for (int i = 1; i < rank - 1; ++i) place[i] = at[i + 1];
+        place[rank - 1] = at[1];
+        return place;
+      });
+      return permute(dense(last, dtype, device), axes);
     }
   }
   return Array();

@@ -8,7 +8,9 @@
 
 namespace hearth::testing {
 
-enum class MemoryLayout { contiguous, transposed, sliced, flipped, broadcast };
+// channels_last: axis 1 innermost, where the rank is 3 at least; else contiguous.
+enum class MemoryLayout { contiguous, transposed, sliced, flipped, broadcast, channels_last };
+// Those of the table.
 inline constexpr MemoryLayout kLayouts[] = {MemoryLayout::contiguous, MemoryLayout::transposed,
                                             MemoryLayout::sliced, MemoryLayout::flipped,
                                             MemoryLayout::broadcast};
