@@ -63,20 +63,22 @@ class Rows:
         self.lines += [line("output", array, bounds) for array, *bounds in outputs]
         self.lines += [line("grad", array, bounds) for array, *bounds in grads]
 
-    def multilinear(self, function, call, inputs, between=0, between_grads=0, **options):
+    def multilinear(self, function, call, inputs, between=0, between_grads=0, sizes=None,
+                    **options):
         """A row of a torch function that is linear in each of the inputs: its results are sums of
-        products, whose number and magnitudes the same function gives of ones and of magnitudes.
+        products, whose number and magnitudes the same function gives of ones and of magnitudes, or
+        `sizes` where it has factors of its own.
         `between`: how many roundings to the dtype a term of the result sees before the last."""
         import torch
 
-        def results(tensors, upstream):
+        def results(tensors, upstream, of=sizes or call):
             leaves = [tensor.clone().requires_grad_() for tensor in tensors]
-            output = call(*leaves)
+            output = of(*leaves)
             grads = torch.autograd.grad(output, leaves, upstream(output), allow_unused=True)
             return [output.detach(), *grads]
 
         tensors = [torch.from_numpy(np.ascontiguousarray(each)) for each in inputs]
-        exact = results(tensors, lambda y: torch.from_numpy(weights(y.shape)))
+        exact = results(tensors, lambda y: torch.from_numpy(weights(y.shape)), call)
         terms = results([tensor.abs() for tensor in tensors],
                         lambda y: torch.from_numpy(weights(y.shape)).abs())
         counts = results([torch.ones_like(tensor) for tensor in tensors], torch.ones_like)
