@@ -28,10 +28,19 @@ def weights(shape):
     return np.asarray(np.arange(int(np.prod(shape))) % 7 - 3.0).reshape(tuple(shape))
 
 
+def number(x):
+    """In decimal or hexadecimal digits, which of them are fewer; nothing is lost."""
+    decimal = repr(x).removesuffix(".0")
+    if "x" not in x.hex():
+        return decimal
+    digits, exponent = x.hex().split("p")
+    return min(decimal, f"{digits.rstrip('0').removesuffix('.')}p{exponent}", key=len)
+
+
 def elements(array):
     if array.dtype.kind != "f":
         return " ".join(str(int(x)) for x in array.ravel())
-    return " ".join(repr(float(x)).removesuffix(".0") for x in array.ravel())
+    return " ".join(number(float(x)) for x in array.ravel())
 
 
 def line(keyword, array, bounds=()):
