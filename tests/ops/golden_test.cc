@@ -12,12 +12,13 @@
 #include "graph/op_def.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
+#include "ops/table/op_case.h"
 
 namespace hearth::testing {
 namespace {
 
-Array built(const check::WrittenArray& array, Device device) {
-  return cast(Array::from_data(array.values, array.shape, device), array.dtype);
+Array built(const check::WrittenArray& array, MemoryLayout layout, Device device) {
+  return build_array({array.shape, array.values}, array.dtype, layout, device);
 }
 
 struct GoldenCase {
@@ -75,6 +76,33 @@ double unit_of(double value, DType dtype, double magnitude) {
          static_cast<double>(narrow);
 }
 
+// `magnitude`: the least that errors are relative to.
+void expect_case(const GoldenCase& one, MemoryLayout layout, Device device, double magnitude) {
+  std::vector<Array> inputs;
+  std::vector<const Array*> pointers;
+  for (const check::WrittenArray& input : one.inputs) {
+    inputs.push_back(built(input, layout, device));
+  }
+  for (const Array& input : inputs) pointers.push_back(&input);
+  const Array result = record(*find_op(one.op), pointers, one.params);
+  ASSERT_EQ(result.shape(), one.output.shape) << one.op;
+  ASSERT_EQ(result.dtype(), one.output.dtype) << one.op;
+  const std::vector<double> values = result.to_doubles();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double want = one.output.values[i];
+    if (std::isnan(want) && std::isnan(values[i])) continue;
+    if (values[i] == want) continue;
+    const double allowed = one.ulps * unit_of(want, result.dtype(), magnitude);
+    EXPECT_LE(std::abs(values[i] - want), allowed)
+        << one.op << " " << one.dtype << " " << name(layout) << " on " << device.name()
+        << ": element " << i << " of " << to_string(one.output.shape) << " is " << values[i]
+        << ", expected " << want
+        << (one.inputs[0].values.size() == values.size()
+                ? ", input " + std::to_string(one.inputs[0].values[i])
+                : "");
+  }
+}
+
 class Golden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Golden, Agrees) {
@@ -82,16 +110,7 @@ TEST_P(Golden, Agrees) {
   ASSERT_GT(cases.size(), 10u);
   for (const Device device : devices_under_test()) {
     for (const GoldenCase& one : cases) {
-      const OpDef* op = find_op(one.op);
-      ASSERT_NE(op, nullptr) << one.op;
-      std::vector<Array> inputs;
-      std::vector<const Array*> pointers;
-      for (const check::WrittenArray& input : one.inputs) inputs.push_back(built(input, device));
-      for (const Array& input : inputs) pointers.push_back(&input);
-      const Array result = record(*op, pointers, one.params);
-      ASSERT_EQ(result.shape(), one.output.shape) << one.op;
-      ASSERT_EQ(result.dtype(), one.output.dtype) << one.op;
-      const std::vector<double> values = result.to_doubles();
+      ASSERT_NE(find_op(one.op), nullptr) << one.op;
       // Reductions and norms are judged by their largest result, functions element by element.
       double magnitude = 0;
       if (std::string_view(GetParam()) != "elementwise") {
@@ -99,18 +118,7 @@ TEST_P(Golden, Agrees) {
           if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
         }
       }
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const double want = one.output.values[i];
-        if (std::isnan(want) && std::isnan(values[i])) continue;
-        if (values[i] == want) continue;
-        const double allowed = one.ulps * unit_of(want, result.dtype(), magnitude);
-        EXPECT_LE(std::abs(values[i] - want), allowed)
-            << one.op << " " << one.dtype << " on " << device.name() << ": element " << i << " of "
-            << to_string(one.output.shape) << " is " << values[i] << ", expected " << want
-            << (one.inputs[0].values.size() == values.size()
-                    ? ", input " + std::to_string(one.inputs[0].values[i])
-                    : "");
-      }
+      for (const MemoryLayout layout : kElementLayouts) expect_case(one, layout, device, magnitude);
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "hearth/ops.h"
 #include "hearth/ops/image.h"
 #include "hearth/ops/pool.h"
+#include "ops/table/op_case.h"
 
 namespace hearth::testing {
 namespace {
@@ -122,32 +123,35 @@ void expect_same(const Array& got, const check::WrittenArray& want, const std::s
   }
 }
 
+void expect_case(const ImageCase& one, MemoryLayout layout, Device device) {
+  const std::string what = one.text + ", " + name(layout) + " on " + device.name();
+  std::vector<Array> inputs;
+  for (const check::WrittenArray& input : one.inputs) {
+    inputs.push_back(
+        build_array({input.shape, input.values}, DType::f64, layout, device).require_grad());
+  }
+  const std::vector<Array> results = results_of(one, inputs);
+  ASSERT_EQ(results.size(), one.outputs.size()) << what;
+  for (std::size_t i = 0; i < results.size(); ++i) expect_same(results[i], one.outputs[i], what);
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < results[0].size(); ++i) {
+    weights.push_back(static_cast<double>(i % 7 - 3));
+  }
+  const Array weight = Array::from_data(weights, results[0].shape(), device);
+  const Gradients gradients = backward(sum(mul(results[0], weight)));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Array grad = gradients.get(inputs[i]);
+    if (!grad.defined()) grad = zeros_like(inputs[i]);
+    expect_same(grad, one.grads[i], what + ": gradient");
+  }
+}
+
 TEST(ImageGolden, AgreesWithPyTorch) {
   const std::vector<ImageCase> cases = image_cases();
   ASSERT_GT(cases.size(), 80u);
   for (const Device device : devices_under_test()) {
     for (const ImageCase& one : cases) {
-      const std::string what = one.text + " on " + device.name();
-      std::vector<Array> inputs;
-      for (const check::WrittenArray& input : one.inputs) {
-        inputs.push_back(Array::from_data(input.values, input.shape, device).require_grad());
-      }
-      const std::vector<Array> results = results_of(one, inputs);
-      ASSERT_EQ(results.size(), one.outputs.size()) << what;
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        expect_same(results[i], one.outputs[i], what);
-      }
-      std::vector<double> weights;
-      for (std::int64_t i = 0; i < results[0].size(); ++i) {
-        weights.push_back(static_cast<double>(i % 7 - 3));
-      }
-      const Array weight = Array::from_data(weights, results[0].shape(), device);
-      const Gradients gradients = backward(sum(mul(results[0], weight)));
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Array grad = gradients.get(inputs[i]);
-        if (!grad.defined()) grad = zeros_like(inputs[i]);
-        expect_same(grad, one.grads[i], what + ": gradient");
-      }
+      for (const MemoryLayout layout : kElementLayouts) expect_case(one, layout, device);
     }
   }
 }

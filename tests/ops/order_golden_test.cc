@@ -14,14 +14,15 @@
 #include "devices_under_test.h"
 #include "golden_file.h"
 #include "hearth/ops.h"
+#include "ops/table/op_case.h"
 
 namespace hearth::testing {
 namespace {
 
 using check::Values;
 
-Array built(const check::WrittenArray& array, Device device) {
-  return to_device(check::array(array.values, array.shape, array.dtype), device);
+Array built(const check::WrittenArray& array, MemoryLayout layout, Device device) {
+  return build_array({array.shape, array.values}, array.dtype, layout, device);
 }
 
 struct Call {
@@ -123,6 +124,20 @@ std::vector<Array> outputs_of(const Call& call, const std::vector<Array>& in) {
   return {};
 }
 
+void expect_call(const Call& call, std::size_t i, MemoryLayout layout, Device device) {
+  std::vector<Array> inputs;
+  for (const check::WrittenArray& input : call.inputs) {
+    inputs.push_back(built(input, layout, device));
+  }
+  const std::vector<Array> outputs = outputs_of(call, inputs);
+  ASSERT_EQ(outputs.size(), call.outputs.size());
+  for (std::size_t j = 0; j < outputs.size(); ++j) {
+    check::expect_values(outputs[j], call.outputs[j].shape, call.outputs[j].values,
+                         call.function + ", case " + std::to_string(i) + ", output " +
+                             std::to_string(j) + ", " + name(layout) + " on " + device.name());
+  }
+}
+
 class OrderGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OrderGolden, EqualsNumpyAndScipy) {
@@ -130,16 +145,7 @@ TEST_P(OrderGolden, EqualsNumpyAndScipy) {
   ASSERT_GT(calls.size(), 10u);
   for (const Device& device : devices_under_test()) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      std::vector<Array> inputs;
-      for (const check::WrittenArray& input : calls[i].inputs)
-        inputs.push_back(built(input, device));
-      const std::vector<Array> outputs = outputs_of(calls[i], inputs);
-      ASSERT_EQ(outputs.size(), calls[i].outputs.size());
-      for (std::size_t j = 0; j < outputs.size(); ++j) {
-        check::expect_values(
-            outputs[j], calls[i].outputs[j].shape, calls[i].outputs[j].values,
-            calls[i].function + ", case " + std::to_string(i) + ", output " + std::to_string(j));
-      }
+      for (const MemoryLayout layout : kElementLayouts) expect_call(calls[i], i, layout, device);
     }
   }
 }

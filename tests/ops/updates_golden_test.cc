@@ -12,6 +12,7 @@
 #include "golden_file.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
+#include "ops/table/op_case.h"
 
 namespace hearth::testing {
 namespace {
@@ -45,6 +46,26 @@ std::vector<UpdateCase> update_cases() {
   return cases;
 }
 
+void expect_case(const UpdateCase& c, IndexingUpdateOp update, MemoryLayout layout, Device device) {
+  const std::string what = c.text + ", " + name(layout) + " on " + device.name();
+  const auto made = [&](const check::WrittenArray& written) {
+    const DType dtype = is_float(written.dtype) ? DType::f32 : written.dtype;
+    return build_array({written.shape, written.values}, dtype, layout, device);
+  };
+  const Array x = made(c.inputs[0]).require_grad(), values = made(c.inputs[2]).require_grad();
+  const Array at = made(c.inputs[1]);
+  const Array out = c.function == "scatter" ? scatter(x, at, values, c.axis, update)
+                                            : select_assign(x, at, values, c.axis, update);
+  const double tolerance = check::tolerance(DType::f32);
+  check::expect_close(out, c.output.values, tolerance, what);
+  std::vector<float> weights;
+  for (std::int64_t i = 0; i < out.size(); ++i) weights.push_back(static_cast<float>(i % 7 - 3));
+  const Gradients gradients =
+      backward(sum(mul(out, Array::from_data(weights, out.shape(), device))));
+  check::expect_close(gradients.get(x), c.grads[0].values, tolerance, what + ", of x");
+  check::expect_close(gradients.get(values), c.grads[1].values, tolerance, what + ", of values");
+}
+
 TEST(UpdatesGolden, AgreeWithPyTorch) {
   const std::map<std::string, IndexingUpdateOp> updates = {{"assign", IndexingUpdateOp::assign},
                                                            {"add", IndexingUpdateOp::add},
@@ -55,27 +76,9 @@ TEST(UpdatesGolden, AgreeWithPyTorch) {
   ASSERT_GE(cases.size(), 30U);
   for (const Device device : devices_under_test()) {
     for (const UpdateCase& c : cases) {
-      const std::string what = c.text + " on " + device.name();
-      const auto made = [&](const check::WrittenArray& written) {
-        const DType dtype = is_float(written.dtype) ? DType::f32 : written.dtype;
-        return to_device(check::array(written.values, written.shape, dtype), device);
-      };
-      const Array x = made(c.inputs[0]).require_grad(), values = made(c.inputs[2]).require_grad();
-      const Array at = made(c.inputs[1]);
-      const IndexingUpdateOp update = updates.at(c.update);
-      const Array out = c.function == "scatter" ? scatter(x, at, values, c.axis, update)
-                                                : select_assign(x, at, values, c.axis, update);
-      const double tolerance = check::tolerance(DType::f32);
-      check::expect_close(out, c.output.values, tolerance, what);
-      std::vector<float> weights;
-      for (std::int64_t i = 0; i < out.size(); ++i) {
-        weights.push_back(static_cast<float>(i % 7 - 3));
+      for (const MemoryLayout layout : kElementLayouts) {
+        expect_case(c, updates.at(c.update), layout, device);
       }
-      const Gradients gradients =
-          backward(sum(mul(out, Array::from_data(weights, out.shape(), device))));
-      check::expect_close(gradients.get(x), c.grads[0].values, tolerance, what + ", of x");
-      check::expect_close(gradients.get(values), c.grads[1].values, tolerance,
-                          what + ", of values");
     }
   }
 }

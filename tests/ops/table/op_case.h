@@ -14,6 +14,10 @@ enum class MemoryLayout { contiguous, transposed, sliced, flipped, broadcast, ch
 inline constexpr MemoryLayout kLayouts[] = {MemoryLayout::contiguous, MemoryLayout::transposed,
                                             MemoryLayout::sliced, MemoryLayout::flipped,
                                             MemoryLayout::broadcast};
+// Those that hold any elements, of files of tests/golden.
+inline constexpr MemoryLayout kElementLayouts[] = {
+    MemoryLayout::contiguous, MemoryLayout::transposed, MemoryLayout::sliced, MemoryLayout::flipped,
+    MemoryLayout::channels_last};
 const char* name(MemoryLayout layout);
 
 // One sample with the dtype of its varying inputs, and with elements that this dtype holds.
