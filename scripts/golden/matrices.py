@@ -186,7 +186,38 @@ def least_squares():
                  relative=relative)
 
 
+def spoiled():
+    """The second of three matrices has an element that is not finite: all of its results are NaN,
+    those of the others as ever. Of triangles alone, one that is not read says nothing."""
+    functions = {"inverse": L.inv, "det": L.det, "cholesky": lambda a: L.cholesky(lower_grad(a)),
+                 "eigvalsh": lambda a: L.eigvalsh(lower_grad(a)), "svdvals": L.svdvals,
+                 "pinv": L.pinv}
+    for name, call in functions.items():
+        for value in (math.nan, math.inf):
+            x = symmetric(3, 4, 4)
+            result = call(torch.from_numpy(x)).numpy()
+            error = error_of(x, 1) * max(1.0, float(np.abs(result).max()))
+            if name != "det" or np.abs(result).max() < 6e4:
+                wrong = x.copy()
+                wrong[1, 2, 1] = value
+                out = result.copy()
+                out[1] = math.nan
+                ROWS.row(name, [wrong], [(out, error, 0)])
+            if name in ("cholesky", "eigvalsh"):
+                unread = x.copy()
+                unread[1, 1, 2] = value
+                ROWS.row(name, [unread], [(result, error, 0)])
+    x, b = general(3, 3), ROWS.numbers(3, 2)
+    result = L.solve(torch.from_numpy(x), torch.from_numpy(b)).numpy()
+    b[1, 1] = math.nan
+    result[:, 1] = math.nan
+    ROWS.row("solve", [x, b], [(result, error_of(x, 1) * 4, 0)])
+    x[0, 1] = math.nan
+    ROWS.row("solve", [x, ROWS.numbers(3, 2)], [(np.full((3, 2), math.nan), 0, 0)])
+
+
 def main():
+    spoiled()
     solutions()
     triangles()
     spectra()

@@ -7,6 +7,9 @@ is each product of an einsum of more than two operands. Run it with PyTorch 2 fo
 is checked in.
 """
 
+import math
+
+import numpy as np
 import torch
 
 from rows import Rows
@@ -96,7 +99,38 @@ def cross(a_shape, b_shape, axis):
                      [a, b], between=1, between_grads=1 + int(a_shape != b_shape), axis=axis)
 
 
+def spoiled():
+    """NaN and infinities among the elements: what they reach, and nothing else, is not finite."""
+    for shapes, call, function in (
+            (((4, 5), (5, 3)), torch.matmul, "matmul"),
+            (((19, 33), (33, 17)), torch.matmul, "matmul"),
+            (((2, 3, 4), (4,)), torch.matmul, "matmul"),
+            (((3, 4), (5, 4)), torch.nn.functional.linear, "linear")):
+        a, b = drawn(shapes)
+        largest = call(*(torch.from_numpy(abs(each)) for each in (a, b))).max()
+        bound = (a.shape[-1] + 2) * float(largest)
+        a.ravel()[1], a.ravel()[-1] = math.nan, math.inf
+        b.ravel()[2], b.ravel()[-2] = -math.inf, 0.0
+        result = call(torch.from_numpy(a), torch.from_numpy(b)).numpy()
+        ROWS.row(function, [a, b], [(result, bound, 0)])
+
+
+def integers():
+    """Exact, and wrapped at the ends of the dtype."""
+    # Of i64 numbers whose sums doubles hold, which is what tests read.
+    for dtype, low, high in ((np.int64, -2**20, 2**20), (np.int32, -2**31, 2**31),
+                             (np.int8, -128, 128), (np.uint8, 0, 256)):
+        for a, b in (((3, 5), (5, 4)), ((2, 1, 3, 4), (3, 4, 2)), ((7,), (7, 2))):
+            x, y = (ROWS.random.integers(low, high, shape).astype(dtype) for shape in (a, b))
+            ROWS.row("matmul", [x, y], [(np.matmul(x, y), 0, 0)])
+            if len(a) == 2:
+                ROWS.row("einsum", [x, y], [(np.einsum("ij,jk->ki", x, y), 0, 0)],
+                         subscripts="ij;jk->ki")
+
+
 def main():
+    spoiled()
+    integers()
     matmuls()
     for subscripts, *shapes in EINSUMS:
         more = len(shapes) - 2 if len(shapes) > 2 else 0
