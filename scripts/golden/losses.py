@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/losses.txt: what PyTorch gives for losses, with gradients; rows.py says how.
 
-CTC is summed over alignments step by step here, as PyTorch's gradients are right for normalized
+CTC and the transducer's are summed over alignments step by step here, as PyTorch's gradients are right for normalized
 inputs only. Bounds: a loss of an element is made by at most OPERATIONS operations, each off by u
 times the largest number among the terms; losses of rows and sequences say their own. Sums and means
 add as many roundings of the sum of all. Run it with PyTorch 2 for the CPU; the file is checked in.
@@ -135,6 +135,67 @@ def cross_entropies():
          [ROWS.numbers(4, 3), targets], 60.0, reduction="mean", smoothing=0.0, ignore=2)
 
 
+def row_losses():
+    """Of rows of n elements: sums of n terms of at most 5^p, each of a few operations."""
+    n = 6
+    a, b, c = (ROWS.numbers(5, n) for _ in range(3))
+    sides, targets = signs(5), ROWS.random.integers(0, n, 5)
+    for reduction in ("none", "mean"):
+        for margin in (0.0, -0.5, 0.25):
+            def call(x, y):
+                # PyTorch's own adds 1e-12 to squares, which is more than roundings of f64.
+                cosine = (x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))
+                each = torch.where(torch.from_numpy(sides) > 0, 1 - cosine,
+                                   torch.clamp(cosine - margin, min=0))
+                return each if reduction == "none" else each.mean()
+
+            case("cosine_embedding_loss", call, [a, b], 4.0 * (n + OPERATIONS),
+                 margin=margin, reduction=reduction, targets=sides)
+        for p in (1, 2):
+            case("multi_margin_loss", lambda x, t: F.multi_margin_loss(
+                x, t, p=p, margin=0.75, reduction=reduction), [a, targets],
+                5.0**p * (n + OPERATIONS), p=p, margin=0.75, reduction=reduction)
+            for swap in (False, True):
+                # A distance is at least 1 here, so that slopes of its root are 1 at most.
+                case("triplet_margin_loss", lambda x, y, z: F.triplet_margin_loss(
+                    x, y, z, margin=1.25, p=p, swap=swap, reduction=reduction), [a, b, c],
+                    4.0 * n * (n + OPERATIONS), p=p, margin=1.25, swap=int(swap),
+                    reduction=reduction)
+        pairs = np.where(a > c, 1.0, -1.0)
+        case("margin_ranking_loss", lambda x, y: F.margin_ranking_loss(
+            x, y, torch.from_numpy(pairs), margin=0.5, reduction=reduction), [a, b],
+            4.0 * OPERATIONS, margin=0.5, reduction=reduction,
+            targets=pairs.ravel())
+
+
+def transducer(log_probs, targets, steps, lengths, blank):
+    """-log of the sum over the orders of blanks and labels, by the forward recursion."""
+    losses = []
+    for n in range(log_probs.shape[0]):
+        time, labels = int(steps[n]), int(lengths[n])
+        reached = {}
+        for t, u in itertools.product(range(time), range(labels + 1)):
+            ways = [torch.tensor(0.0, dtype=torch.float64)] if t == u == 0 else []
+            if t > 0:
+                ways.append(reached[t - 1, u] + log_probs[n, t - 1, u, blank])
+            if u > 0:
+                ways.append(reached[t, u - 1] + log_probs[n, t, u - 1, int(targets[n, u - 1])])
+            reached[t, u] = torch.logsumexp(torch.stack(ways), 0)
+        losses.append(-(reached[time - 1, labels] + log_probs[n, time - 1, labels, blank]))
+    return torch.stack(losses)
+
+
+def transducers():
+    targets = np.array([[1, 2, 1], [3, 1, 0], [1, 0, 0], [0, 0, 0]])
+    lengths, steps = np.array([3, 2, 1, 0]), np.array([5, 4, 1, 3])
+    for blank in (0, 3):
+        wanted = np.where(targets == blank, 2, targets)
+        # Sums of logarithms below 4 over at most 8 places.
+        case("rnnt_loss", lambda x, t, n, m: transducer(x, t, n, m, blank),
+             [-positive(4, 5, 4, 4, below=64), wanted, steps, lengths], 8.0 * 8 * (8 * 4),
+             blank=blank, reduction="none")
+
+
 def ctc(log_probs, targets, steps, lengths, blank):
     """-log of the sum over alignments, by the forward recursion."""
     losses = []
@@ -186,7 +247,9 @@ def ctcs():
 def main():
     cross_entropies()
     element_losses()
+    row_losses()
     ctcs()
+    transducers()
     ROWS.write()
 
 

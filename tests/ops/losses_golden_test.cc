@@ -1,4 +1,4 @@
-// Losses against PyTorch, and CTC against its recursion: losses.txt.
+// Losses against PyTorch, and losses of sequences against their recursions: losses.txt.
 #include <gtest/gtest.h>
 
 #include "hearth/ops.h"
@@ -19,9 +19,9 @@ Reduction reduction_of(const GoldenRow& row) {
   return kReductions.at(row.word("reduction"));
 }
 
-// Targets without a gradient: an option, as long as x, in its dtype.
-Array targets_of(const GoldenRow& row, const Array& x) {
-  return build_array({x.shape(), row.numbers("targets")}, x.dtype(), MemoryLayout::contiguous,
+// Targets without a gradient: an option, in the dtype of x.
+Array targets_of(const GoldenRow& row, const Array& x, const Shape& shape) {
+  return build_array({shape, row.numbers("targets")}, x.dtype(), MemoryLayout::contiguous,
                      x.device());
 }
 
@@ -39,7 +39,7 @@ GoldenFunction of_pairs(F f) {
 template <class F>
 GoldenFunction of_targets(F f) {
   return [f](const GoldenRow& row, const Arrays& in) -> Arrays {
-    return {f(row, in[0], targets_of(row, in[0]), weight_of(in), reduction_of(row))};
+    return {f(row, in[0], targets_of(row, in[0], in[0].shape()), weight_of(in), reduction_of(row))};
   };
 }
 
@@ -73,6 +73,30 @@ const std::map<std::string, GoldenFunction>& functions() {
       {"ctc_loss",
        [](Row row, const Arrays& in) -> Arrays {
          return {ctc_loss(in[0], in[1], in[2], in[3], row.whole("blank"), reduction_of(row))};
+       }},
+      {"rnnt_loss",
+       [](Row row, const Arrays& in) -> Arrays {
+         return {rnnt_loss(in[0], in[1], in[2], in[3], row.whole("blank"), reduction_of(row))};
+       }},
+      {"cosine_embedding_loss",
+       [](Row row, const Arrays& in) -> Arrays {
+         const Array sides = targets_of(row, in[0], {in[0].shape()[0]});
+         return {cosine_embedding_loss(in[0], in[1], sides, row.number("margin", 0),
+                                       reduction_of(row))};
+       }},
+      {"margin_ranking_loss",
+       [](Row row, const Arrays& in) -> Arrays {
+         return {margin_ranking_loss(in[0], in[1], targets_of(row, in[0], in[0].shape()),
+                                     row.number("margin", 0), reduction_of(row))};
+       }},
+      {"multi_margin_loss", of_pairs([](Row row, In x, In t, Reduction r) {
+         return multi_margin_loss(x, t, row.number("margin", 0), row.whole("p"), Array(), r);
+       })},
+      {"triplet_margin_loss",
+       [](Row row, const Arrays& in) -> Arrays {
+         return {triplet_margin_loss(in[0], in[1], in[2], row.number("margin", 0),
+                                     row.number("p", 0), row.whole("swap") != 0, 1e-6,
+                                     reduction_of(row))};
        }},
       {"binary_cross_entropy", of_targets([](Row, In x, In t, In weight, Reduction r) {
          return binary_cross_entropy(x, t, weight, r);
