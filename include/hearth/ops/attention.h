@@ -78,8 +78,7 @@ struct AttentionOptions {
 // key. With causal order, a row sees `window` keys at most, its own among them. Scale, softcap,
 // mask, causal, window, bias, sinks, in this order; a row that sees no key gives 0. Keys that mask,
 // causal order or window hide weigh 0, which makes values there that are not finite NaN (0 * inf)
-// or leaves them unused. Weights of halves may be rounded before they multiply values. Lengths and
-// starts have no gradient.
+// or leaves them unused. Lengths and starts have no gradient.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
 // And the logarithm of the sum of e^score of each row, [batch, heads, q_length], of halves in f32:

@@ -42,8 +42,8 @@ struct ConvTransposeOptions {
 // The gradient of conv for its input: x [batch, in, spatial...] and weight [in, out / groups,
 // kernel...] give [batch, out, extents...], (spatial - 1) * stride - padding - padding_end +
 // dilation * (kernel - 1) + 1 + output_padding each; bias [out] may be undefined. Float dtypes;
-// halves are summed in f32, rounded, and the bias is then added. Error{shape} where operands do not
-// fit or no element is left, Error{invalid_argument} for an output_padding that is negative.
+// halves are summed in f32. Error{shape} where operands do not fit or no element is left,
+// Error{invalid_argument} for an output_padding that is negative.
 HEARTH_API Array conv_transpose(const Array& x, const Array& weight, const Array& bias = Array(),
                                 const ConvTransposeOptions& options = {});
 

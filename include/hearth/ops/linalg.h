@@ -15,8 +15,7 @@ inline namespace v0 {
 // the left and a column on the right, and that axis is dropped from the result. Numeric dtypes;
 // f32 is computed in f32, f16 and bf16 accumulate in f32.
 HEARTH_API Array matmul(const Array& a, const Array& b);
-// x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined. Sums of
-// halves may be rounded before it is added.
+// x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined.
 HEARTH_API Array linear(const Array& x, const Array& weight, const Array& bias = Array());
 
 // ---- Products and statistics
