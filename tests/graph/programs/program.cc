@@ -67,6 +67,14 @@ void run_lane(const Program& program, Device device, const RunMode& mode, int la
 
 }  // namespace
 
+Array ProgramInput::make(Device device) const {
+  if (!channels_last) return Array::from_bytes(bytes, dtype, shape, device);
+  Shape memory = shape;
+  memory.erase(1);
+  memory.push_back(shape[1]);
+  return movedim(Array::from_bytes(bytes, dtype, memory, device), {-1}, {1}).eval();
+}
+
 std::string Program::text() const {
   std::ostringstream out;
   out << "// seed " << seed << "\n";
@@ -76,12 +84,8 @@ std::string Program::text() const {
   for (const auto& input : inputs) {
     if (!used.contains(input->variable)) continue;
     out << "v" << input->variable << " = from_data(" << name(input->dtype) << " "
-        << to_string(input->shape) << ")";
-    if (input->bytes.size() <= 256) {
-      const Array array =
-          Array::from_bytes(input->bytes, input->dtype, input->shape, Device::cpu());
-      out << ";  // " << array;
-    }
+        << to_string(input->shape) << (input->channels_last ? ", channels last)" : ")");
+    if (input->bytes.size() <= 256) out << ";  // " << input->make(Device::cpu());
     out << "\n";
   }
   int segment = 0;
@@ -119,8 +123,7 @@ std::vector<Reading> run_program(const Program& program, Device device, const Ru
   std::vector<Reading> readings;
   try {
     for (const auto& input : program.inputs) {
-      variables[static_cast<std::size_t>(input->variable)] =
-          Array::from_bytes(input->bytes, input->dtype, input->shape, device);
+      variables[static_cast<std::size_t>(input->variable)] = input->make(device);
     }
     const auto lanes = static_cast<std::size_t>(program.lanes);
     const auto segments = static_cast<std::size_t>(program.segments);

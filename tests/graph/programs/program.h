@@ -32,10 +32,13 @@ struct Statement {
 };
 
 struct ProgramInput {
-  int variable;
-  DType dtype;
+  int variable = -1;
+  DType dtype = DType::f32;
   Shape shape;
   std::vector<std::byte> bytes;
+  bool channels_last = false;  // bytes have axis 1 innermost, and so has the array
+
+  Array make(Device device) const;
 };
 
 struct Program {

@@ -1,54 +1,11 @@
 #include "graph/programs/program_maker.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "core/hashing.h"
-#include "graph/programs/program_text.h"
 #include "graph/record/tape.h"
-#include "hearth/ops.h"
 
 namespace hearth::testing {
-namespace {
-
-// Appends `value` as one element.
-void store(std::vector<std::byte>& bytes, DType dtype, double value) {
-  const auto put = [&bytes]<class T>(T element) {
-    const auto* raw = reinterpret_cast<const std::byte*>(&element);
-    bytes.insert(bytes.end(), raw, raw + sizeof(T));
-  };
-  const auto whole =
-      static_cast<std::int64_t>(std::abs(value) < 9.3e18 ? std::clamp(value, -9.2e18, 9.2e18) : 0);
-  switch (dtype) {
-    case DType::f64:
-      return put(value);
-    case DType::f32:
-      return put(static_cast<float>(value));
-    case DType::f16:
-      return put(float16(static_cast<float>(value)));
-    case DType::bf16:
-      return put(bfloat16(static_cast<float>(value)));
-    case DType::i64:
-    case DType::u64:
-      return put(whole);
-    case DType::i32:
-    case DType::u32:
-      return put(static_cast<std::int32_t>(whole));
-    case DType::i16:
-    case DType::u16:
-      return put(static_cast<std::int16_t>(whole));
-    case DType::i8:
-    case DType::u8:
-      return put(static_cast<std::int8_t>(whole));
-    case DType::bool_:
-      return put(static_cast<std::uint8_t>(whole & 1));
-  }
-}
-
-}  // namespace
-
 ProgramMaker::ProgramMaker(std::uint64_t seed, const ProgramOptions& options)
     : options_(options), state_(seed * kSplitMix64Step + 1) {
   program_.seed = seed;
@@ -63,76 +20,10 @@ std::uint64_t ProgramMaker::next() {
   return drawn >> 8;
 }
 
-Shape ProgramMaker::random_shape() {
-  Shape shape;
-  const int rank = one_in(8) ? 0 : 1 + below(one_in(4) ? 4 : 3);
-  std::int64_t size = 1;
-  for (int i = 0; i < rank; ++i) {
-    constexpr std::int64_t kExtents[] = {1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 33, 70};
-    std::int64_t extent = kExtents[below(12)];
-    if (one_in(60)) extent = 0;
-    if (options_.large && one_in(3)) extent *= 37;
-    while (size * extent > size_limit() / 8) extent = (extent + 1) / 2;
-    shape.push_back(extent);
-    size *= std::max<std::int64_t>(extent, 1);
-  }
-  return shape;
-}
-
-DType ProgramMaker::random_dtype() {
-  constexpr DType kInts[] = {DType::i64, DType::i32, DType::i32, DType::i16, DType::i8,
-                             DType::u64, DType::u32, DType::u16, DType::u8};
-  const int roll = below(10);
-  if (roll == 0) return DType::bool_;
-  if (roll <= 2) return kInts[below(9)];
-  if (roll == 3 && options_.jumps) return static_cast<DType>(below(4));
-  return options_.float_dtype;
-}
-
 int ProgramMaker::new_variable(Array value) {
   shadows_.push_back(std::move(value));
   facts_.push_back({lane_, segment_, options_.lanes > 1 && one_in(3), true});
   return program_.variable_count++;
-}
-
-int ProgramMaker::add_input(DType dtype, const Shape& shape) {
-  auto input = std::make_shared<ProgramInput>();
-  input->dtype = dtype;
-  input->shape = shape;
-  const bool special = options_.jumps && is_float(dtype) && one_in(6);
-  for (std::int64_t i = 0; i < element_count(shape); ++i) {
-    double value = static_cast<double>(next() % 4001) / 1000.0 - 2.0;
-    if (is_int(dtype)) value = static_cast<double>(below(14)) - (info(dtype).is_signed ? 5 : 0);
-    if (is_bool(dtype)) value = below(2);
-    if (special && one_in(8)) {
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      constexpr double kSpecial[] = {0.0, -0.0, 1.0, 1e30, kInfinity, -kInfinity};
-      value = one_in(4) ? std::nan("") : kSpecial[below(6)];
-    }
-    if (is_int(dtype) && one_in(50)) value = one_in(2) ? 9.0e18 : -9.2e18;
-    store(input->bytes, dtype, value);
-  }
-  input->variable = new_variable(Array::from_bytes(input->bytes, dtype, shape, Device::cpu()));
-  facts_.back().segment = -1;
-  facts_.back().shared = options_.lanes > 1;  // made before the lanes start
-  program_.inputs.push_back(input);
-  return input->variable;
-}
-
-int ProgramMaker::add_indices(const Shape& shape, std::int64_t extent) {
-  auto input = std::make_shared<ProgramInput>();
-  input->dtype = one_in(2) ? DType::i64 : DType::i32;
-  input->shape = shape;
-  for (std::int64_t i = 0; i < element_count(shape); ++i) {
-    store(input->bytes, input->dtype,
-          static_cast<double>(next() % static_cast<std::uint64_t>(extent)));
-  }
-  input->variable =
-      new_variable(Array::from_bytes(input->bytes, input->dtype, shape, Device::cpu()));
-  facts_.back().segment = -1;
-  facts_.back().shared = options_.lanes > 1;
-  program_.inputs.push_back(input);
-  return input->variable;
 }
 
 int ProgramMaker::pick(const Condition& condition) {
@@ -176,22 +67,6 @@ int ProgramMaker::broadcastable(int variable) {
   }
   if (shape.rank() > 0 && one_in(4)) shape.erase(0);
   return add_input(x.dtype(), shape);
-}
-
-Array ProgramMaker::scalar(DType dtype, std::string& text) {
-  if (is_bool(dtype)) {
-    const bool value = one_in(2);
-    text = value ? "true" : "false";
-    return Array(value);
-  }
-  if (is_int(dtype) || one_in(4)) {
-    const std::int64_t value = below(7) - (info(dtype).is_signed ? 2 : 0);
-    text = std::to_string(value);
-    return Array(value);
-  }
-  const double value = static_cast<double>(below(33)) / 8.0 - 2.0;
-  text = std::to_string(value);
-  return Array(value);
 }
 
 bool ProgramMaker::emit(std::vector<int> in, std::string text, Run run) {
@@ -247,12 +122,6 @@ bool ProgramMaker::emit_several(std::vector<int> in, std::string text, RunAll ru
   return true;
 }
 
-bool ProgramMaker::fresh_input() {
-  const DType dtype = random_dtype();
-  add_input(dtype, random_shape());
-  return true;
-}
-
 Program ProgramMaker::make() {
   using Maker = bool (ProgramMaker::*)();
   struct Choice {
@@ -260,42 +129,24 @@ Program ProgramMaker::make() {
     Maker make;
     bool jumps;
   };
-  static constexpr Choice kChoices[] = {{12, &ProgramMaker::unary, false},
-                                        {14, &ProgramMaker::binary, false},
-                                        {8, &ProgramMaker::with_scalar, false},
-                                        {5, &ProgramMaker::with_own_part, false},
-                                        {3, &ProgramMaker::compare, true},
-                                        {2, &ProgramMaker::logic, false},
-                                        {3, &ProgramMaker::choose, false},
-                                        {2, &ProgramMaker::limit, false},
-                                        {4, &ProgramMaker::convert, true},
-                                        {9, &ProgramMaker::reduce, false},
-                                        {2, &ProgramMaker::arg_reduce, true},
-                                        {3, &ProgramMaker::extreme_with_indices, true},
-                                        {2, &ProgramMaker::norm_gradients, false},
-                                        {3, &ProgramMaker::normalize, false},
-                                        {4, &ProgramMaker::reshape_view, false},
-                                        {5, &ProgramMaker::permute_view, false},
-                                        {3, &ProgramMaker::expand_view, false},
-                                        {6, &ProgramMaker::slice_view, false},
-                                        {2, &ProgramMaker::dynamic_view, false},
-                                        {2, &ProgramMaker::flip_view, false},
-                                        {3, &ProgramMaker::unfold_view, false},
-                                        {2, &ProgramMaker::diagonal_view, false},
-                                        {2, &ProgramMaker::join, false},
-                                        {1, &ProgramMaker::repeat_tiles, false},
-                                        {4, &ProgramMaker::assign_slice, false},
-                                        {3, &ProgramMaker::assign_dynamic, false},
-                                        {2, &ProgramMaker::gather_elements, false},
-                                        {2, &ProgramMaker::scatter_elements, false},
-                                        {2, &ProgramMaker::select_slices, false},
-                                        {2, &ProgramMaker::select_add_slices, false},
-                                        {1, &ProgramMaker::look_up, false},
-                                        {5, &ProgramMaker::multiply_matrices, false},
-                                        {3, &ProgramMaker::layers, false},
-                                        {1, &ProgramMaker::attend, false},
-                                        {2, &ProgramMaker::create, false},
-                                        {2, &ProgramMaker::fresh_input, false}};
+  static constexpr Choice kChoices[] = {
+      {12, &ProgramMaker::unary, false},         {14, &ProgramMaker::binary, false},
+      {8, &ProgramMaker::with_scalar, false},    {5, &ProgramMaker::with_own_part, false},
+      {3, &ProgramMaker::compare, true},         {2, &ProgramMaker::logic, false},
+      {3, &ProgramMaker::choose, false},         {2, &ProgramMaker::limit, false},
+      {4, &ProgramMaker::convert, true},         {9, &ProgramMaker::reduce, false},
+      {2, &ProgramMaker::arg_reduce, true},      {3, &ProgramMaker::extreme_with_indices, true},
+      {2, &ProgramMaker::norm_gradients, false}, {3, &ProgramMaker::normalize, false},
+      {4, &ProgramMaker::reshape_view, false},   {5, &ProgramMaker::permute_view, false},
+      {3, &ProgramMaker::expand_view, false},    {6, &ProgramMaker::slice_view, false},
+      {2, &ProgramMaker::dynamic_view, false},   {2, &ProgramMaker::flip_view, false},
+      {3, &ProgramMaker::unfold_view, false},    {2, &ProgramMaker::diagonal_view, false},
+      {2, &ProgramMaker::join, false},           {1, &ProgramMaker::repeat_tiles, false},
+      {4, &ProgramMaker::assign_slice, false},   {3, &ProgramMaker::assign_dynamic, false},
+      {1, &ProgramMaker::look_up, false},        {5, &ProgramMaker::multiply_matrices, false},
+      {3, &ProgramMaker::layers, false},         {1, &ProgramMaker::attend, false},
+      {42, &ProgramMaker::from_table, false},    {2, &ProgramMaker::create, false},
+      {2, &ProgramMaker::fresh_input, false}};
   int total = 0;
   for (const Choice& choice : kChoices) total += choice.weight;
 

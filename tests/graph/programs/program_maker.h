@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "graph/programs/op_rows.h"
 #include "graph/programs/program.h"
 
 namespace hearth::testing {
@@ -28,6 +30,7 @@ class ProgramMaker {
   Shape random_shape();
   DType random_dtype();
   int new_variable(Array shadow);
+  int add(std::shared_ptr<ProgramInput> input);
   int add_input(DType dtype, const Shape& shape);
   int add_indices(const Shape& shape, std::int64_t extent);
   // A variable that the current lane may read, or -1.
@@ -35,6 +38,9 @@ class ProgramMaker {
   int pick_float();
   int pick_dtype(DType dtype);
   int broadcastable(int variable);  // same dtype, or a fresh input
+  // What a row may read, or -1; an image is made where there is none.
+  int pick_for(const OpRow& row);
+  int operand(const Operand& wanted, DType like);
   Array scalar(DType dtype, std::string& text);
   // Records the statement; false if the result is too large to keep.
   bool emit(std::vector<int> in, std::string text, Run run);
@@ -70,14 +76,11 @@ class ProgramMaker {
   bool repeat_tiles();
   bool assign_slice();
   bool assign_dynamic();
-  bool gather_elements();
-  bool scatter_elements();
-  bool select_slices();
-  bool select_add_slices();
   bool look_up();
   bool multiply_matrices();
   bool layers();
   bool attend();
+  bool from_table();
   bool create();
   bool fresh_input();
 

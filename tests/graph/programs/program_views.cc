@@ -244,60 +244,6 @@ bool ProgramMaker::assign_dynamic() {
               });
 }
 
-bool ProgramMaker::gather_elements() {
-  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0; });
-  if (a < 0) return false;
-  const int axis = below(shadow(a).rank());
-  Shape shape = shadow(a).shape();
-  shape[axis] = 1 + below(6);
-  const int indices = add_indices(shape, shadow(a).shape(axis));
-  return emit({a, indices}, call_text("gather", {var(a), var(indices), std::to_string(axis)}),
-              [=](const Variables& v, Device) { return gather(at(v, a), at(v, indices), axis); });
-}
-
-bool ProgramMaker::scatter_elements() {
-  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0; });
-  if (a < 0) return false;
-  const int axis = below(shadow(a).rank());
-  Shape shape = shadow(a).shape();
-  shape[axis] = 1 + below(6);
-  const int indices = add_indices(shape, shadow(a).shape(axis));
-  int values =
-      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
-  if (values < 0) values = add_input(shadow(a).dtype(), shape);
-  return emit({a, indices, values},
-              call_text("scatter_add", {var(a), var(indices), var(values), std::to_string(axis)}),
-              [=](const Variables& v, Device) {
-                return scatter_add(at(v, a), at(v, indices), at(v, values), axis);
-              });
-}
-
-bool ProgramMaker::select_slices() {
-  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0; });
-  if (a < 0) return false;
-  const int axis = below(shadow(a).rank());
-  const int indices = add_indices({1 + below(5)}, shadow(a).shape(axis));
-  return emit({a, indices}, call_text("select", {var(a), var(indices), std::to_string(axis)}),
-              [=](const Variables& v, Device) { return select(at(v, a), at(v, indices), axis); });
-}
-
-bool ProgramMaker::select_add_slices() {
-  const int a = pick([](const Array& x) { return x.rank() >= 1 && x.size() > 0; });
-  if (a < 0) return false;
-  const int axis = below(shadow(a).rank());
-  Shape shape = shadow(a).shape();
-  shape[axis] = 1 + below(5);
-  const int indices = add_indices({shape[axis]}, shadow(a).shape(axis));
-  int values =
-      pick([&](const Array& y) { return y.dtype() == shadow(a).dtype() && y.shape() == shape; });
-  if (values < 0) values = add_input(shadow(a).dtype(), shape);
-  return emit({a, indices, values},
-              call_text("select_add", {var(a), var(indices), var(values), std::to_string(axis)}),
-              [=](const Variables& v, Device) {
-                return select_add(at(v, a), at(v, indices), at(v, values), axis);
-              });
-}
-
 bool ProgramMaker::look_up() {
   const int a = pick([](const Array& x) { return x.rank() == 2 && x.size() > 0; });
   if (a < 0) return false;

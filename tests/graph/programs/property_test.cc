@@ -11,6 +11,7 @@
 #include <set>
 
 #include "graph/effort.h"
+#include "graph/programs/op_rows.h"
 #include "graph/programs/program.h"
 
 namespace hearth::testing {
@@ -154,6 +155,16 @@ TEST(Programs, TwoThreads) {
   });
 }
 
+// Sums of kernels are of another order: programs that are compared within rounding.
+TEST(Programs, Simulator) {
+  const Device sim = Device::named("sim");
+  for_programs(72, 600000, [&](std::uint64_t seed, const Case& one) {
+    if (one.exact) return;
+    check(make_program(seed, one.options(20)), {{sim, mode("lazy", one.lazy, false)}}, false,
+          one.tolerance);
+  });
+}
+
 // Thousands of nodes in one recording: cuts fall inside, regions reach their limits.
 TEST(Programs, Long) {
   const Device cpu = Device::cpu();
@@ -170,11 +181,12 @@ TEST(Programs, Long) {
 // The maker reaches what it is meant to reach.
 TEST(Programs, Cover) {
   std::set<std::string> functions;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     for (const Statement& statement : make_program(seed, ProgramOptions{}).statements) {
       functions.insert(statement.text.substr(0, statement.text.find('(')));
     }
   }
+  for (const OpRow* row : op_rows()) EXPECT_TRUE(functions.contains(row->name)) << row->name;
   for (const char* name : {"add",
                            "matmul",
                            "sum",
