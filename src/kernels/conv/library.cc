@@ -114,13 +114,14 @@ Prepared prepare_conv_library(const Signature& signature) {
   const StepArgument result = output_argument(signature);
   Step step;
   step.kernel = &plan->add_library_call(conv_call(problem));
-  step.arguments = {input_argument(signature, 0), input_argument(signature, 1), result,
-                    workspace(*plan, problem.workspace_bytes)};
+  step.arguments = {aligned(input_argument(signature, 0), kConvAlignment),
+                    aligned(input_argument(signature, 1), kConvAlignment),
+                    aligned(result, kConvAlignment), workspace(*plan, problem.workspace_bytes)};
   plan->add_step(std::move(step));
   if (signature.inputs.size() > 2 && !signature.inputs[2].absent) {
     add_conv_bias(*plan, signature);
   }
-  // Where the library refuses the call.
+  // Where the library refuses the call, or an operand begins elsewhere.
   plan->set_fallback(has_few_outputs(signature) ? conv_direct_steps(signature)
                                                 : implicit_gemm_steps(signature));
   return prepared_steps(std::move(plan));

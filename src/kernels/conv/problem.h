@@ -39,5 +39,7 @@ runtime::LibraryCall conv_call(const ConvProblem& problem);
 // The inverse of conv_call().
 ConvProblem conv_problem(const runtime::LibraryCall& call);
 inline constexpr std::size_t kConvWorkspaceParameter = 3;
+// Bytes: the operands of a call begin at multiples of it.
+inline constexpr std::int64_t kConvAlignment = 16;
 
 }  // namespace hearth::gpu
