@@ -13,24 +13,10 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "ops/table/op_case.h"
+#include "unit_roundoff.h"
 
 namespace hearth::testing {
 namespace {
-
-double unit_roundoff(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 0x1p-53;
-    case DType::f32:
-      return 0x1p-24;
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
-    default:
-      return 0;
-  }
-}
 
 // What f16 has no normal number for is rounded to multiples of 2^-24.
 double least_rounding(DType dtype) { return dtype == DType::f16 ? 0x1p-25 : 0; }

@@ -17,6 +17,7 @@
 #include "devices/cpu/gemm/skinny.h"
 #include "devices/element.h"
 #include "runtime/device/worker_pool.h"
+#include "unit_roundoff.h"
 
 namespace hearth::cpu {
 namespace {
@@ -31,21 +32,6 @@ struct Operand {
 
   const void* data() const { return bytes.data() + offset * size_of(dtype); }
 };
-
-double epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 0x1p-53;
-    case DType::f32:
-      return 0x1p-24;
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
-    default:
-      return 0;
-  }
-}
 
 class Random {
  public:
@@ -174,7 +160,7 @@ void check_product(const Case& t, const Operand& a, const Operand& b,
       if (is_float(t.dtype)) {
         bound = static_cast<double>(t.k + 2) * eps * norm;
         if (t.c_dtype != t.dtype || t.dtype == DType::f16 || t.dtype == DType::bf16) {
-          bound += epsilon(t.c_dtype) * std::abs(sum) * 1.01 + 1e-7;
+          bound += hearth::testing::unit_roundoff(t.c_dtype) * std::abs(sum) * 1.01 + 1e-7;
         }
       } else if (t.c_dtype != DType::i64 && t.c_dtype != DType::u64) {
         sum -= std::floor(sum / std::ldexp(1.0, static_cast<int>(size) * 8)) *
